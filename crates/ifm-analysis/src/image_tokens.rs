@@ -1,26 +1,26 @@
-//! How many prompt tokens a picture becomes, by the rules that models are known to follow.
+//! How many prompt tokens an image becomes, by the rules that models are known to follow.
 //!
-//! A rule checks a count and never stands for one: servers make pictures smaller or larger within
+//! A rule checks a count and never stands for one: servers make images smaller or larger within
 //! bounds of their own, and only the server knows which. Not here: who complains
 //! (`warning/media_tokens.rs`, `audit/rule/image_tokens.rs`).
 
-/// No vision model that is served reads a picture of [`PIXELS_LARGE`] pixels as fewer tokens.
+/// No vision model that is served reads an image of [`PIXELS_LARGE`] pixels as fewer tokens.
 pub(crate) const TOKENS_MIN: f64 = 16.0;
-/// What a picture has at least to be judged by [`TOKENS_MIN`].
+/// What an image has at least to be judged by [`TOKENS_MIN`].
 pub(crate) const PIXELS_LARGE: f64 = 100_000.0;
-/// Marks before and behind a picture, which some servers count as its own.
+/// Marks before and behind an image, which some servers count as its own.
 const MARKS: f64 = 4.0;
-/// Cells below which a server may have made a small picture larger, as Qwen's processors do.
+/// Cells below which a server may have made a small image larger, as Qwen's processors do.
 const CELLS_MIN: f64 = 100.0;
 /// Sides of one area differ by up to this ratio in what the rule allows.
 const ASPECT_MAX: f64 = 4.0;
 
-/// What a model makes of a picture.
+/// What a model makes of an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rule {
     /// So many tokens, whatever its size.
     Fixed(f64),
-    /// One token for each square with this side in pixels, each side of the picture being taken to
+    /// One token for each square with this side in pixels, each side of the image being taken to
     /// its nearest multiple.
     Squares(f64),
 }
@@ -41,7 +41,7 @@ pub(crate) fn of_model(name: &str) -> Option<Rule> {
 }
 
 impl Rule {
-    /// Fewest and most tokens of a picture of so many pixels that nobody resized. Its sides are not
+    /// Fewest and most tokens of an image of so many pixels that nobody resized. Its sides are not
     /// known, so that rounding them leaves a range.
     pub(crate) fn range(self, pixels: f64) -> (f64, f64) {
         match self {
@@ -54,8 +54,8 @@ impl Rule {
         }
     }
 
-    /// Whether a count of one picture cannot be. A smaller one than the rule's can, for the server
-    /// may have made the picture smaller; unless it read a picture of the same level as clearly
+    /// Whether a count of one image cannot be. A smaller one than the rule's can, for the server
+    /// may have made the image smaller; unless it read an image of the same level as clearly
     /// more tokens (`most`).
     pub(crate) fn contradicts(self, pixels: f64, tokens: f64, most: f64) -> bool {
         let (least, at_most) = self.range(pixels);
@@ -68,10 +68,10 @@ impl Rule {
         }
     }
 
-    /// In words, of a picture of so many pixels.
+    /// In words, of an image of so many pixels.
     pub(crate) fn words(self, pixels: f64) -> String {
         match self {
-            Rule::Fixed(tokens) => format!("{tokens:.0} a picture, whatever its size"),
+            Rule::Fixed(tokens) => format!("{tokens:.0} an image, whatever its size"),
             Rule::Squares(side) => {
                 let (least, most) = self.range(pixels);
                 format!("a token for each {side} x {side} pixels, {least:.0} to {most:.0}")
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_that_a_server_was_given_are_within_the_rule() {
+    fn images_that_a_server_was_given_are_within_the_rule() {
         let rule = of_model("Qwen/Qwen2-VL-2B-Instruct").expect("known");
         // Width, height, tokens as vLLM told them; the last one was made smaller to fit.
         for (width, height, tokens) in

@@ -22,6 +22,7 @@ pub mod machine;
 pub mod matrix;
 mod measured;
 pub mod measured_machine;
+mod media_figures;
 pub mod repeats;
 pub mod request;
 mod roof;

@@ -338,7 +338,7 @@ mod tests {
         record.media = Some(SentMedia { audio_ns: None, ..media });
         assert_eq!(RequestMetrics::derive(&record).rtfx, None, "its length is not known");
         record.media = Some(SentMedia { audios: 0, images: 1, audio_ns: Some(0), ..media });
-        assert_eq!(RequestMetrics::derive(&record).rtfx, None, "a picture is no audio of 0 s");
+        assert_eq!(RequestMetrics::derive(&record).rtfx, None, "an image is no audio of 0 s");
         record.made_audio = Some(MadeAudio {
             first_ns: record.start_ns + 150 * MS,
             audio_ns: Some(1600 * MS),

@@ -196,14 +196,14 @@ pub fn noisy_run(levels: &[NoisyLoop]) -> RunData {
     run(&users, requests)
 }
 
-/// A closed loop of 2 users and 120 requests, each with a picture of 640 x 360 that was not sent before:
-/// 299 tokens of the picture, as the server told, 100 of text and 20 that its template added.
-pub fn sound_pictures() -> RunData {
-    pictures(|_, _| {})
+/// A closed loop of 2 users and 120 requests, each with an image of 640 x 360 that was not sent before:
+/// 299 tokens of the image, as the server told, 100 of text and 20 that its template added.
+pub fn sound_images() -> RunData {
+    images(|_, _| {})
 }
 
 /// The same after `change` of each request, which is told its number.
-pub fn pictures(change: impl Fn(usize, &mut RequestRecord)) -> RunData {
+pub fn images(change: impl Fn(usize, &mut RequestRecord)) -> RunData {
     let mut requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
     for (number, record) in requests.iter_mut().enumerate() {
         let counted = |tokens| Some(Counted { tokens, from: CountSource::FinalUsage });

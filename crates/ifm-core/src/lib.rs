@@ -33,7 +33,7 @@ pub use form::{Form, FormKind, FormSpec, form_key};
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
 pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, PlanCell, RunState, ToolInfo};
-pub use media::{Carried, MadeAudio, Medium, MediumKind, Placed, SentMedia, Validity};
+pub use media::{Carried, ImageDetail, MadeAudio, Medium, MediumKind, Placed, SentMedia, Validity};
 pub use metric::Metric;
 pub use outcome::{Outcome, TimeoutKind};
 pub use prediction::{ClosedForm, PredictedLevel, Prediction};

@@ -211,13 +211,13 @@ pub struct ToolInfo {
 pub struct MediaPair {
     /// `image`, `audio` or `video`.
     pub kind: String,
-    /// Pixels across, of a picture or of each frame; absent for sound.
+    /// Pixels across, of an image or of each frame; absent for sound.
     pub width: Option<u32>,
     /// Pixels down, likewise.
     pub height: Option<u32>,
-    /// Frames of a film; absent for what has none.
+    /// Frames of a video; absent for what has none.
     pub frames: Option<u32>,
-    /// Length of a recording or a film, nanoseconds; absent for pictures.
+    /// Length of a recording or a video, nanoseconds; absent for images.
     pub duration_ns: Option<u64>,
     /// SHA-256 of the medium that was sent, in hex.
     pub sha256: String,

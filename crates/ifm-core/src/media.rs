@@ -1,4 +1,4 @@
-//! Pictures, recordings and films in prompts, and what came of them.
+//! Images, recordings and videos in prompts, and what came of them.
 //!
 //! Not here: how they are made or read (`ifm-workload`), how an API writes them (`ifm-wire`).
 
@@ -10,32 +10,46 @@ crate::vocabulary! {
     /// What a medium is.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum MediumKind {
-        /// One picture.
+        /// One image.
         Image = "image",
         /// A recording.
         Audio = "audio",
-        /// A film, or a list of its frames.
+        /// A video, or a list of its frames.
         Video = "video",
     }
 }
 crate::vocabulary::stored_as_word!(MediumKind, "kind of medium");
 
-/// One picture, recording or film. It is made once and shared by all requests that carry it.
+crate::vocabulary! {
+    /// How closely a model is to look at an image: OpenAI's `detail`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ImageDetail {
+        /// A small copy of it, for few tokens.
+        Low = "low",
+        /// All of it.
+        High = "high",
+        /// As the server decides.
+        Auto = "auto",
+    }
+}
+crate::vocabulary::stored_as_word!(ImageDetail, "detail of images");
+
+/// One image, recording or video. It is made once and shared by all requests that carry it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Medium {
     /// What it is.
     pub kind: MediumKind,
-    /// Its IANA media type: `image/jpeg`. Of a film as a list of frames that of a frame.
+    /// Its IANA media type: `image/jpeg`. Of a video as a list of frames that of a frame.
     pub mime: String,
     /// SHA-256 of the file, or of the address where only that is sent.
     #[serde(serialize_with = "as_hex")]
     pub sha256: [u8; 32],
-    /// Pixels across and down, of a picture or of each frame; absent for sound, and where the file
+    /// Pixels across and down, of an image or of each frame; absent for sound, and where the file
     /// was not looked into.
     pub size: Option<(u32, u32)>,
-    /// Frames of a film; absent for what has none, and where the file was not looked into.
+    /// Frames of a video; absent for what has none, and where the file was not looked into.
     pub frames: Option<u32>,
-    /// Length of a recording or a film, nanoseconds; absent for pictures, and where the file does
+    /// Length of a recording or a video, nanoseconds; absent for images, and where the file does
     /// not tell.
     pub duration_ns: Option<u64>,
     /// Size of the file, bytes; absent where only an address is sent.
@@ -43,6 +57,9 @@ pub struct Medium {
     /// The name under which a server may know it (vLLM's `uuid`), if one is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// How closely the model is to look at an image, if that is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<ImageDetail>,
     /// What a request carries of it.
     #[serde(skip)]
     pub carried: Carried,
@@ -51,7 +68,7 @@ pub struct Medium {
 /// What a request carries of a medium.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Carried {
-    /// The file in base64, as it stands in JSON. Of a film as frames: those of the frames, a comma
+    /// The file in base64, as it stands in JSON. Of a video as frames: those of the frames, a comma
     /// between two.
     Base64(Arc<[u8]>),
     /// The file itself, as it stands in a form.
@@ -97,17 +114,17 @@ pub struct Placed {
 /// What a request carried beside text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SentMedia {
-    /// Pictures.
+    /// Images.
     pub images: u32,
-    /// Pixels of all pictures and frames; absent where one of them was not looked into.
+    /// Pixels of all images and frames; absent where one of them was not looked into.
     pub pixels: Option<u64>,
     /// Recordings.
     pub audios: u32,
     /// Length of all recordings, nanoseconds; absent where one does not tell.
     pub audio_ns: Option<u64>,
-    /// Films.
+    /// Videos.
     pub videos: u32,
-    /// Frames of all films; absent where one was not looked into.
+    /// Frames of all videos; absent where one was not looked into.
     pub frames: Option<u32>,
     /// Bytes of all files, before base64; absent where an address stands for one.
     pub file_bytes: Option<u64>,
@@ -214,6 +231,7 @@ mod tests {
             duration_ns: None,
             file_bytes: None,
             uuid: None,
+            detail: None,
             carried: Carried::Name,
         }
     }

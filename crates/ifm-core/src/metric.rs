@@ -78,9 +78,9 @@ pub enum Metric {
     Rtf,
     /// Time in which somebody who listens from the first byte on hears nothing.
     Silence,
-    /// Pictures per second of the complete answers, over the headline window.
+    /// Images per second of the complete answers, over the headline window.
     ImageRate,
-    /// Millions of pixels per second, of pictures and frames, likewise.
+    /// Millions of pixels per second, of images and frames, likewise.
     PixelRate,
     /// Seconds of sound that was sent for each second, likewise.
     AudioRate,
@@ -109,7 +109,7 @@ pub enum MetricUnit {
     StepPerS,
     /// Sessions per hour.
     SessionPerHour,
-    /// Pictures per second.
+    /// Images per second.
     ImagePerS,
     /// Millions of pixels per second.
     MegapixelPerS,
@@ -222,13 +222,13 @@ static METRICS: [Facts; 41] = [
     row(Metric::Session, "session", "session", None, TIME),
     row(Metric::SessionRate, "sessions_h", "sessions/h", None, SESSIONS),
     row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
-    row(Metric::Rtfx, "rtfx", "RTFx", None, HEARD),
-    row(Metric::LevelRtfx, "level_rtfx", "level RTFx", None, PLAIN),
-    row(Metric::Ttfa, "ttfa", "TTFA", None, TIME),
-    row(Metric::Rtf, "rtf", "RTF", None, SPOKEN),
-    row(Metric::Silence, "silence", "silence", None, TIME),
-    row(Metric::ImageRate, "images_s", "images/s", None, IMAGES),
-    row(Metric::PixelRate, "mpixels_s", "megapixels/s", None, PIXELS),
+    row(Metric::Rtfx, "rtfx", "RTFx", Some(Quantity::Rtfx), HEARD),
+    row(Metric::LevelRtfx, "level_rtfx", "level RTFx", Some(Quantity::AudioRate), PLAIN),
+    row(Metric::Ttfa, "ttfa", "TTFA", Some(Quantity::Ttfa), TIME),
+    row(Metric::Rtf, "rtf", "RTF", Some(Quantity::Rtf), SPOKEN),
+    row(Metric::Silence, "silence", "silence", Some(Quantity::Silence), TIME),
+    row(Metric::ImageRate, "images_s", "images/s", Some(Quantity::ImageRate), IMAGES),
+    row(Metric::PixelRate, "mpixels_s", "megapixels/s", Some(Quantity::PixelRate), PIXELS),
     row(Metric::AudioRate, "audio_s_s", "audio s/s", None, PLAIN),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
@@ -288,7 +288,7 @@ impl Metric {
         matches!(self, Metric::AcceptanceLength | Metric::AcceptanceRate)
     }
 
-    /// Whether only requests with pictures, recordings or films have it.
+    /// Whether only requests with images, recordings or videos have it.
     pub fn is_of_media(self) -> bool {
         matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::AudioRate)
     }

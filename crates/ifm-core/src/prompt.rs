@@ -28,7 +28,7 @@ impl Prompt {
         }
     }
 
-    /// Its pictures, recordings and films, in their order.
+    /// Its images, recordings and videos, in their order.
     pub fn media(&self) -> impl Iterator<Item = &Arc<Medium>> + Clone {
         let messages = match self {
             Prompt::Messages(messages) => messages.as_slice(),
@@ -81,7 +81,7 @@ pub struct Message {
     /// What the model thought before it spoke, where that goes back in a field of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Pictures, recordings and films in the message, in their order.
+    /// Images, recordings and videos in the message, in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Placed>,
 }

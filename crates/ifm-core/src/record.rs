@@ -195,11 +195,11 @@ pub struct RequestRecord {
     pub media: Option<SentMedia>,
     /// Prompt tokens of text, and who counted them.
     pub text_tokens: Option<Counted>,
-    /// Prompt tokens of pictures, likewise.
+    /// Prompt tokens of images, likewise.
     pub image_tokens: Option<Counted>,
     /// Prompt tokens of recordings, likewise.
     pub audio_tokens: Option<Counted>,
-    /// Prompt tokens of films, likewise.
+    /// Prompt tokens of videos, likewise.
     pub video_tokens: Option<Counted>,
     /// Sound that the server made; absent where none was asked for or none came.
     pub made_audio: Option<MadeAudio>,

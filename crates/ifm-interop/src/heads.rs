@@ -86,6 +86,7 @@ fn statistic_and_unit(rest: &str, quantity: &Quantity) -> Option<(Statistic, Uni
     let plain = match quantity {
         Quantity::Efficiency | Quantity::ErrorRate | Quantity::Attainment => Unit::One,
         Quantity::Sparsity | Quantity::Ratio => Unit::One,
+        Quantity::AudioRate | Quantity::Rtfx | Quantity::Rtf => Unit::One,
         _ => Unit::Count,
     };
     let unit = |rest: &str| match rest {

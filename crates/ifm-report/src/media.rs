@@ -1,4 +1,4 @@
-//! The pictures, recordings and films of a run: a line, a section with tables, and its charts.
+//! The images, recordings and videos of a run: a line, a section with tables, and its charts.
 //!
 //! Not here: whether the numbers can be right, which the checks say.
 
@@ -281,14 +281,14 @@ fn seen_chart(rows: &[Row]) -> Option<Chart> {
 mod tests {
     use super::*;
     use crate::testing::{model, single};
-    use ifm_analysis::testing::{MS, pictures};
+    use ifm_analysis::testing::{MS, images};
 
     fn seen_again() -> ReportModel {
-        model(&pictures(|number, record| {
+        model(&images(|number, record| {
             record.sent_ns = Some(record.start_ns + 2 * MS);
             record.acked_ns = Some(record.start_ns + 5 * MS);
             if number >= 60 {
-                record.media.as_mut().expect("pictures").seen = 1;
+                record.media.as_mut().expect("images").seen = 1;
             }
         }))
     }

@@ -109,13 +109,13 @@ fn spoken_table(model: &ReportModel, rows: &[Spoken]) -> Block {
 mod tests {
     use super::*;
     use crate::testing::{model, single};
-    use ifm_analysis::testing::{MS, pictures};
+    use ifm_analysis::testing::{MS, images};
     use ifm_core::{MadeAudio, SentMedia};
 
     #[test]
     fn what_was_heard_and_made_is_told_with_its_definition() {
         let heard = SentMedia { audios: 1, audio_ns: Some(4_000 * MS), ..SentMedia::default() };
-        let model = model(&pictures(|_, record| {
+        let model = model(&images(|_, record| {
             record.media = Some(heard);
             record.made_audio = Some(MadeAudio {
                 first_ns: record.start_ns + 75 * MS,

@@ -64,6 +64,9 @@ fn block(summary: &VllmSummary, rate: Option<f64>, goodput: bool, is_predicted: 
     float(&mut out, "Output token throughput (tok/s):", summary.output_throughput);
     float(&mut out, "Peak output token throughput (tok/s):", summary.peak_output_throughput);
     float(&mut out, "Peak concurrent requests:", summary.peak_concurrent_requests);
+    if let Some(rtfx) = summary.rtfx {
+        float(&mut out, "RTFx (Inverse Real-Time Factor):", rtfx);
+    }
     let total = summary.total_token_throughput.unwrap_or(f64::NAN);
     float(&mut out, "Total token throughput (tok/s):", total);
     latency(&mut out, "Time to First Token", "TTFT", summary.ttft.as_ref());

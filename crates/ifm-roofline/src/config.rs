@@ -4,7 +4,7 @@
 //! table are such configurations too, so that both ways give the same counts. An architecture that
 //! is not known is refused: a guess would be a wrong number.
 //!
-//! Not here: weights, tokenizers, and towers for pictures and sound (their language part is read).
+//! Not here: weights, tokenizers, and towers for images and sound (their language part is read).
 
 use crate::error::RooflineError;
 use crate::model::{Attention, Block, FeedForward, Model};

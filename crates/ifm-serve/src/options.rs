@@ -28,7 +28,7 @@ pub struct ServeOptions {
     pub faults: Faults,
     /// Answers tell their times, as those of vLLM do with `--enable-per-request-metrics`.
     pub per_request_metrics: bool,
-    /// What pictures, recordings and films cost.
+    /// What images, recordings and videos cost.
     pub media: MediaOptions,
     /// How long the first request of each form waits for its grammar.
     pub form_compile: Duration,

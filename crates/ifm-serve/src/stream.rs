@@ -38,6 +38,8 @@ pub(crate) struct EventBody {
     gathered: Option<Piece>,
     /// The last event is to be flushed before the next one.
     flushes: bool,
+    /// What came before the last event was flushed.
+    next: Option<Option<Event>>,
     is_done: bool,
 }
 
@@ -48,8 +50,8 @@ impl EventBody {
         stopwatch: Stopwatch,
         tokens_per_event: usize,
     ) -> Self {
-        let (gathered, flushes, is_done) = (None, false, false);
-        Self { events, writer, stopwatch, tokens_per_event, gathered, flushes, is_done }
+        let (gathered, flushes, next, is_done) = (None, false, None, false);
+        Self { events, writer, stopwatch, tokens_per_event, gathered, flushes, next, is_done }
     }
 
     /// The bytes that go out for what came; none while an event waits for more tokens.
@@ -119,11 +121,18 @@ impl HttpBody for EventBody {
         }
         if self.flushes {
             self.flushes = false;
-            context.waker().wake_by_ref();
+            // Mostly nothing is there yet, and the connection need not look again until it is.
+            if let Poll::Ready(event) = self.events.poll_next(context) {
+                self.next = Some(event);
+                context.waker().wake_by_ref();
+            }
             return Poll::Pending;
         }
         loop {
-            let event = ready!(self.events.poll_next(context));
+            let event = match self.next.take() {
+                Some(event) => event,
+                None => ready!(self.events.poll_next(context)),
+            };
             if let Some(bytes) = self.write(event) {
                 self.flushes = true;
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));

@@ -61,6 +61,15 @@ pub enum RequestError {
         /// What was named.
         kind: &'static str,
     },
+    /// The API has no word for how closely the model is to look at an image.
+    #[error(
+        "the API \"{api}\" cannot be told the detail of an image: leave it out, or use --api chat or \
+         responses"
+    )]
+    Detail {
+        /// Word of the API.
+        api: &'static str,
+    },
     /// The answer would come in a form that is not read.
     #[error(
         "the API \"{api}\" is asked for \"response_format\": {value}, and such answers are not read: \

@@ -1,6 +1,6 @@
 //! A whole request as bytes: its own, and those that it shares with other requests.
 //!
-//! A picture of megabytes stands in memory once, in base64 as it is sent. The own bytes of a request
+//! An image of megabytes stands in memory once, in base64 as it is sent. The own bytes of a request
 //! have a hole in its place, and whoever sends them sends the shared bytes there.
 
 use std::sync::Arc;

@@ -205,6 +205,8 @@ impl RequestTemplate {
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
         let fields = ask.fields.filter(|fields| !fields.is_empty());
+        let fields = fields.map(|fields| self.dialect.told(fields));
+        let fields = fields.as_deref();
         let results = match (file, fields) {
             (Some(file), fields) => {
                 multipart::put(&self.own_fields(ask, fields.unwrap_or(&Map::new())), file, out);

@@ -59,7 +59,7 @@ pub struct WorkloadFacts {
     pub total_tokens_max: Option<u64>,
     /// Turns of the longest conversation.
     pub turns_max: u32,
-    /// Pictures, recordings and films; absent where there are none. Counts of tokens are those of the
+    /// Images, recordings and videos; absent where there are none. Counts of tokens are those of the
     /// text alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaFacts>,

@@ -93,6 +93,27 @@ pub struct HubSet {
     pub file: Option<&'static str>,
 }
 
+/// The files of `OWNER/NAME`, or of it the one that stands behind another slash; without that the one
+/// that the data set's own home names.
+///
+/// # Errors
+/// As [`find`].
+pub(crate) fn named(
+    access: &HubAccess,
+    kind: &str,
+    name: &str,
+    home: Option<&HubSet>,
+) -> Result<Vec<PathBuf>, WorkloadError> {
+    let slash = name.match_indices('/').nth(1).map(|(place, _)| place);
+    let (repository, file) = match slash {
+        Some(place) => (name.get(..place), name.get(place + 1..)),
+        None => (Some(name), None),
+    };
+    let repository = repository.unwrap_or(name);
+    let known = home.filter(|set| set.repository == repository);
+    find(access, kind, repository, file.or(known.and_then(|set| set.file)))
+}
+
 /// The files of a data set: from the cache, or fetched.
 ///
 /// # Errors

@@ -8,6 +8,10 @@ use ifm_core::{Message, Prompt, ToolCall};
 
 use crate::{error::WorkloadError, request::Answers};
 
+/// Items from this number on are for questions beside a run, which never comes so far: whoever counts
+/// what earlier items carried does not count up to them.
+pub const FAR_ITEM: u32 = 3_000_000_000;
+
 /// One unit of work: a conversation of one turn or of several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkItem {
@@ -184,8 +188,9 @@ pub trait Dataset: Send + Sync {
     fn item(&self, id: u32) -> Result<WorkItem, WorkloadError>;
 
     /// Makes the items from a number on before they are asked for, where making one takes long: until
-    /// so many are ready, or as many as memory allows, or until it is to wait no longer.
-    fn make_ahead(&self, _from: u32, _wanted: u32, _go_on: &dyn Fn() -> bool) {}
+    /// those that are needed at once are begun, or as many as memory allows, or until it is to wait no
+    /// longer.
+    fn make_ahead(&self, _from: u32, _needed: u32, _go_on: &dyn Fn() -> bool) {}
 
     /// How many items there are before one begins like an earlier one, so that a
     /// prefix cache could help. A shared prefix that was asked for is left out of

@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ifm_core::{Medium, MediumKind, SentMedia};
+use ifm_core::{ImageDetail, Medium, MediumKind, SentMedia};
 use serde::{Deserialize, Serialize};
 
 use crate::{item::WorkItem, lengths::Lengths};
@@ -38,7 +38,10 @@ impl MediaFacts {
         let kinds = [MediumKind::Image, MediumKind::Audio, MediumKind::Video].map(|kind| {
             let media: Vec<Arc<Medium>> =
                 all.iter().filter(|medium| medium.kind == kind).map(|it| Arc::clone(it)).collect();
-            let (law, made) = ("of the rows".to_owned(), "files of the data set".to_owned());
+            let detail = media.first().and_then(|medium| medium.detail);
+            let is_one = media.iter().all(|medium| medium.detail == detail);
+            let detail = if is_one { detail_words(detail) } else { ", several details".to_owned() };
+            let (law, made) = ("of the rows".to_owned(), format!("files of the data set{detail}"));
             let told =
                 KindFacts::told(kind, "as the rows have it".to_owned(), law, made, Some(&media));
             (!media.is_empty()).then_some(told)
@@ -48,6 +51,11 @@ impl MediaFacts {
         (!all.is_empty()).then(|| Self { kinds, distinct, ..Self::default() })
     }
 
+    /// Whether there are media of a kind.
+    pub(crate) fn has(&self, kind: MediumKind) -> bool {
+        self.kinds.iter().any(|told| told.kind == kind.word())
+    }
+
     /// What these and others are together.
     pub(crate) fn joined(mut self, others: Option<Self>) -> Self {
         let Some(others) = others else { return self };
@@ -55,6 +63,11 @@ impl MediaFacts {
         self.distinct = self.distinct.zip(others.distinct).map(|(one, other)| one + other);
         self
     }
+}
+
+/// How closely a model is to look at images, behind what they are; nothing where that is not said.
+pub(crate) fn detail_words(detail: Option<ImageDetail>) -> String {
+    detail.map(|detail| format!(", detail {}", detail.word())).unwrap_or_default()
 }
 
 /// The media of one kind.
@@ -121,17 +134,17 @@ impl KindFacts {
 pub struct MediaPreview {
     /// Requests that carry media.
     pub requests: u64,
-    /// Pictures.
+    /// Images.
     pub images: u64,
-    /// Pixels of all pictures and frames; absent where one was not looked into.
+    /// Pixels of all images and frames; absent where one was not looked into.
     pub pixels: Option<u64>,
     /// Recordings.
     pub audios: u64,
     /// Length of all recordings, seconds; absent where one does not tell.
     pub audio_s: Option<f64>,
-    /// Films.
+    /// Videos.
     pub videos: u64,
-    /// Frames of all films; absent where one was not looked into.
+    /// Frames of all videos; absent where one was not looked into.
     pub frames: Option<u64>,
     /// Bytes of all files, before base64; absent where an address stands for one.
     pub file_bytes: Option<u64>,

@@ -73,7 +73,7 @@ pub use facts::WorkloadFacts;
 pub use forms::Forms;
 pub use generator::Generator;
 pub use hub::HubAccess;
-pub use item::{Dataset, Keep, SubAgent, Turn, WorkItem};
+pub use item::{Dataset, FAR_ITEM, Keep, SubAgent, Turn, WorkItem};
 pub use known::{KindFacts, MediaFacts, MediaPreview};
 pub use lengths::{LengthCounts, LengthPair, LengthRange, Lengths, RangeRatio};
 pub use media::{Thumbnail, thumbnail};

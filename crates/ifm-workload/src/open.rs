@@ -2,12 +2,14 @@
 //!
 //! Not here: what a data set has at hand for it (`opening`), and what it makes of it (`dataset`).
 
+use ifm_core::{ImageDetail, MediumKind, words::nearest};
 use ifm_tokenizer::Tokenizer;
 
 use crate::{
     dataset::{DATASETS, DatasetKind, mix, random},
     error::WorkloadError,
     facts::WorkloadFacts,
+    known::MediaFacts,
     lengths::LengthPair,
     media::Wanted,
     opening::{OpenedWorkload, Opening},
@@ -56,7 +58,7 @@ pub fn open(
     }
     let mut opening = Opening { request: &request, tokenizer, body, options, facts, open };
     let dataset = (kind.open)(&mut opening)?;
-    let wanted = Wanted::take(&mut opening.options)?;
+    let wanted = Wanted::take(&mut opening.options, request.image_detail)?;
     opening.options.finish()?;
     let mut facts = opening.facts;
     let dataset = match wanted {
@@ -70,6 +72,14 @@ pub fn open(
         }
         None => dataset,
     };
+    let has_images = |media: &MediaFacts| media.has(MediumKind::Image);
+    if let Some(detail) = request.image_detail
+        && !facts.media.as_ref().is_some_and(has_images)
+    {
+        let text = format!("image_detail={}", detail.word());
+        let reason = "the workload has no images; give it some, as image=720p".to_owned();
+        return Err(WorkloadError::Shape { text, reason });
+    }
     Ok(OpenedWorkload { dataset, facts })
 }
 
@@ -121,11 +131,15 @@ fn find_kind(name: &str) -> Result<(&'static DatasetKind, String), WorkloadError
 
 fn unknown(name: &str) -> WorkloadError {
     let presets = preset::embedded().unwrap_or_default();
+    let word = name.split(':').next().unwrap_or(name);
+    let named = DATASETS.iter().flat_map(|kind| kind.aliases.iter().copied().chain([kind.name]));
+    let near = nearest(word, named.chain(presets.iter().map(|preset| preset.name.as_str())));
+    let near = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
     let presets = presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ");
     let kinds = DATASETS.iter().map(|kind| kind.usage).collect::<Vec<_>>().join(", ");
     WorkloadError::Shape {
         text: name.to_owned(),
-        reason: format!("there are {presets}; or give lengths as 1024/256, or {kinds}"),
+        reason: format!("{near}there are {presets}; or give lengths as 1024/256, or {kinds}"),
     }
 }
 
@@ -137,6 +151,11 @@ fn take_common(request: &mut WorkloadRequest, options: &mut Options) -> Result<(
     }
     if let Some(items) = options.value("items", "a number of items")? {
         request.items_max = Some(request.items_max.map_or(items, |max| max.min(items)));
+    }
+    if let Some(word) = options.text("image_detail") {
+        let words = ImageDetail::ALL.map(ImageDetail::word).join(", ");
+        let detail = ImageDetail::from_word(&word);
+        request.image_detail = Some(detail.ok_or_else(|| choice("image_detail", &word, &words))?);
     }
     if let Some(columns) = options.text("columns") {
         for pair in columns.split(',') {

@@ -131,21 +131,7 @@ impl Opening<'_> {
     pub(crate) fn files(&mut self, home: Option<&HubSet>) -> Result<Vec<PathBuf>, WorkloadError> {
         let hub = &self.request.hub;
         let files = match (self.body.strip_prefix("hub:"), home) {
-            (Some(name), _) => {
-                let slash = name.match_indices('/').nth(1).map(|(place, _)| place);
-                let (repository, file) = match slash {
-                    Some(place) => (name.get(..place), name.get(place + 1..)),
-                    None => (Some(name), None),
-                };
-                let repository = repository.unwrap_or(name);
-                let known = home.filter(|set| set.repository == repository);
-                hub::find(
-                    hub,
-                    &self.facts.kind,
-                    repository,
-                    file.or(known.and_then(|set| set.file)),
-                )?
-            }
+            (Some(name), _) => hub::named(hub, &self.facts.kind, name, home)?,
             (None, Some(home)) if self.body.is_empty() => {
                 hub::find(hub, &self.facts.kind, home.repository, home.file)?
             }

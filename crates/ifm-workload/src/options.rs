@@ -7,6 +7,8 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
+use ifm_core::words::nearest;
+
 use crate::error::WorkloadError;
 
 /// `a=1&b=2`, taken apart.
@@ -85,9 +87,29 @@ impl Options {
         };
         let reason = match self.asked.is_empty() {
             true => format!("there is no option '{key}' here"),
-            false => format!("there is no option '{key}'; there are {}", self.asked.join(", ")),
+            false => {
+                let near = nearest(key, self.asked.iter().copied());
+                let near = near.map(|near| format!("; did you mean '{near}'?"));
+                let near = near.unwrap_or_default();
+                format!("there is no option '{key}'{near}; there are {}", self.asked.join(", "))
+            }
         };
         Err(shape(&format!("{key}={value}"), &reason))
+    }
+
+    /// Complains of options that mean nothing without another one that was not given; `what` says how
+    /// that is written.
+    pub(crate) fn without(
+        &mut self,
+        names: &[&'static str],
+        what: &str,
+    ) -> Result<(), WorkloadError> {
+        for name in names {
+            if let Some(value) = self.text(name) {
+                return Err(shape(&format!("{name}={value}"), &format!("'{name}' needs {what}")));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -110,6 +132,17 @@ mod tests {
         assert_eq!(options.word("b", &["y", "x"]).unwrap(), "x");
         assert_eq!(options.word("b", &["y", "x"]).unwrap(), "y");
         options.finish().unwrap();
+    }
+
+    #[test]
+    fn what_was_meant_is_said() {
+        let (_, mut options) = Options::split("x?imge=720p").unwrap();
+        (options.text("image"), options.text("seed"));
+        let error = options.finish().unwrap_err().to_string();
+        assert!(error.contains("no option 'imge'; did you mean 'image'?"), "{error}");
+        let (_, mut options) = Options::split("x?images=2").unwrap();
+        let error = options.without(&["images"], "sizes").unwrap_err().to_string();
+        assert!(error.contains("'images' needs sizes"), "{error}");
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub struct Preview {
     /// What the conversations among them are; absent where no item has several turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Sessions>,
-    /// Pictures, recordings and films of the items; absent where there are none.
+    /// Images, recordings and videos of the items; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaPreview>,
     /// Items that the workload has; absent when it does not end.

@@ -320,15 +320,15 @@ impl PromptMaker {
         for &word in head {
             self.push_word(&mut text, word);
         }
-        for _ in head.len()..words {
-            let word = if text.is_empty() {
-                pick(&self.openers, &mut draws)
-            } else {
-                draws.below(self.words.count())
-            };
-            self.push_word(&mut text, word);
+        let mut left = head.len()..words;
+        if text.is_empty() && left.next().is_some() {
+            let opener = pick(&self.openers, &mut draws);
+            self.push_word(&mut text, opener);
         }
-        text
+        let mut text = text.into_bytes();
+        left.for_each(|_| self.words.put(draws.below(self.words.count()), &mut text));
+        // Words are put as a whole.
+        String::from_utf8(text).unwrap_or_default()
     }
 
     /// Encodes, and mends the end, until the text has the tokens asked for.

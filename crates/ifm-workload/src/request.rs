@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use ifm_core::ImageDetail;
 use serde::{Deserialize, Serialize};
 
 use crate::{hub::HubAccess, lengths::Lengths, scale::LengthScale};
@@ -42,6 +43,9 @@ pub struct WorkloadRequest {
     pub answers: Option<Answers>,
     /// How media are to be carried: as the API takes them.
     pub carry: Carry,
+    /// How closely the model is to look at images. Absent: as the rows of a data set say, else nothing
+    /// is said.
+    pub image_detail: Option<ImageDetail>,
     /// Whether and how data sets may be fetched.
     pub hub: HubAccess,
     /// Folder of presets that the user has added.
@@ -68,6 +72,7 @@ impl WorkloadRequest {
             on_bad_row: OnBadRow::default(),
             answers: None,
             carry: Carry::default(),
+            image_detail: None,
             hub: HubAccess::default(),
             preset_folder: None,
             is_class: false,
@@ -75,7 +80,7 @@ impl WorkloadRequest {
     }
 }
 
-/// How pictures and recordings are carried.
+/// How images and recordings are carried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Carry {
     /// In base64, for APIs of JSON.
@@ -135,7 +140,11 @@ pub struct Column {
 
 /// All meanings.
 pub const COLUMNS: &[Column] = &[
-    column("prompt", &["prompt", "question", "instruction", "input", "text"], "the prompt's text"),
+    column(
+        "prompt",
+        &["prompt", "question", "instruction", "input", "text", "texts"],
+        "the prompt's text",
+    ),
     column("system", &["system", "system_prompt"], "a system message before the prompt"),
     column(
         "answer",
@@ -171,13 +180,14 @@ pub const COLUMNS: &[Column] = &[
     column("problem", &["problem"], "a problem to be solved"),
     column("solution", &["solution"], "its solution, counted for the length"),
     column("turns", &["turns"], "the turns of a question"),
-    column("image", &["image", "images", "image_files", "image_path"], "pictures of a prompt"),
+    column("image", &["image", "images", "image_files", "image_path"], "images of a prompt"),
+    column("image_uuids", &["image_uuids"], "names of a prompt's images, as vLLM knows them"),
     column(
         "audio",
         &["audio", "audios", "audio_files", "audio_filepath"],
         "recordings of a prompt",
     ),
-    column("video", &["video", "videos", "video_files"], "films of a prompt"),
+    column("video", &["video", "videos", "video_files"], "videos of a prompt"),
     column("category", &["category"], "what a question is about"),
 ];
 

@@ -12,7 +12,7 @@ use crate::{
     count::map_parallel,
     error::WorkloadError,
     facts::{DropReason, RowCounts},
-    item::WorkItem,
+    item::{Turn, WorkItem},
     lengths::Lengths,
     list::{PROMPT_BYTES_MAX, Stored},
     opening::Opening,
@@ -22,12 +22,21 @@ use crate::{
 /// Rows that are counted together.
 pub(crate) const BATCH_ROWS: usize = 512;
 
-/// A row that may become an item of one turn.
+/// A row that may become an item.
 pub(crate) struct Candidate {
     pub prompt: Prompt,
     pub output: Output,
     pub at_ns: Option<u64>,
     pub fields: Option<std::sync::Arc<serde_json::Map<String, serde_json::Value>>>,
+    /// Turns behind the first, as long to answer as it is; their lengths are counted later.
+    pub later: Vec<Turn>,
+}
+
+impl Candidate {
+    /// One turn, with nothing but its text and a length to ask for.
+    pub(crate) fn new(prompt: Prompt, output: Output) -> Self {
+        Self { prompt, output, at_ns: None, fields: None, later: Vec::new() }
+    }
 }
 
 /// What a row says of the length to ask for.
@@ -129,14 +138,17 @@ impl Selector {
                 Output::Tokens(tokens) => Some(*tokens),
                 Output::Open => None,
             };
-            Ok::<_, TokenizerError>((prompt_tokens(tokenizer, &candidate.prompt)?, output))
+            let prompts = [&candidate.prompt].into_iter();
+            let prompts = prompts.chain(candidate.later.iter().map(|turn| &turn.prompt));
+            let counted = prompts.map(|prompt| prompt_tokens(tokenizer, prompt));
+            Ok::<_, TokenizerError>((counted.collect::<Result<Vec<_>, _>>()?, output))
         });
         for (candidate, counted) in batch.into_iter().zip(counted) {
             if self.is_done() {
                 break;
             }
-            let (prompt, output) = counted?;
-            self.take(candidate, prompt, output, counts)?;
+            let (prompts, output) = counted?;
+            self.take(candidate, &prompts, output, counts)?;
         }
         Ok(())
     }
@@ -144,10 +156,11 @@ impl Selector {
     fn take(
         &mut self,
         candidate: Candidate,
-        prompt_tokens: u32,
+        prompts: &[u32],
         output: Option<u32>,
         counts: &mut RowCounts,
     ) -> Result<(), WorkloadError> {
+        let prompt_tokens = prompts.first().copied().unwrap_or(0);
         let special = self.limits.special_tokens;
         let id = self.items.len() as u64;
         let given = self.given.as_ref().map(|law| law.draw(&mut self.outputs.item(id)));
@@ -162,7 +175,10 @@ impl Selector {
             counts.drop_row(reason);
             return Ok(());
         }
-        self.bytes += candidate.prompt.canonical_bytes().len() as u64;
+        let prompts_of_all = candidate.later.iter().map(|turn| &turn.prompt);
+        for prompt in prompts_of_all.chain([&candidate.prompt]) {
+            self.bytes += prompt.canonical_bytes().len() as u64;
+        }
         if self.bytes > PROMPT_BYTES_MAX {
             return Err(WorkloadError::File {
                 file: "the data set".to_owned(),
@@ -175,6 +191,13 @@ impl Selector {
         let output_tokens = output_tokens.map(|tokens| tokens.max(1));
         let item = WorkItem::single(0, candidate.prompt, Some(prompt_tokens), output_tokens);
         let mut turns = item.turns;
+        let later = candidate.later.into_iter().zip(prompts.iter().skip(1));
+        for ((turn, tokens), place) in later.zip(1_u64..) {
+            // The length of each turn is drawn by itself, that of the first as if it were alone.
+            let drawn = |law: &Lengths| law.draw(&mut self.outputs.item(place << 40 | id));
+            let output_tokens = self.given.as_ref().map(drawn).or(output_tokens);
+            turns.push(Turn { prompt_tokens: Some(*tokens), output_tokens, ..turn });
+        }
         turns.iter_mut().for_each(|turn| turn.fields.clone_from(&candidate.fields));
         self.items.push(Stored { turns, at_ns: candidate.at_ns, agents: Vec::new() });
         Ok(())

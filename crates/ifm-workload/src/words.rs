@@ -22,11 +22,17 @@ const BORDERS_CHECKED: usize = 64;
 /// The longest word in bytes.
 const WORD_BYTES_MAX: usize = 16;
 
+/// Bytes that are copied for a word, whatever its length: a copy of a known length is a few instructions,
+/// and a long prompt is half a million of them.
+const SLOT_BYTES: usize = 24;
+
 /// A list of words in one text, each with the space before it.
 #[derive(Debug)]
 pub(crate) struct Words {
     text: String,
     spans: Vec<Span>,
+    /// The words again, each filled up to a length that is the same for all; empty where one is longer.
+    slots: Vec<[u8; SLOT_BYTES]>,
     /// Words that can stand first, by index.
     openers: Vec<u32>,
     /// Whether each word is one token wherever it stands.
@@ -80,7 +86,7 @@ impl Words {
 
     fn from_words<'words>(list: impl Iterator<Item = &'words str>) -> Self {
         let mut text = String::new();
-        let spans = list
+        let spans: Vec<Span> = list
             .map(|word| {
                 let start = text.len() as u32;
                 text.push(' ');
@@ -88,7 +94,14 @@ impl Words {
                 Span { start, end: text.len() as u32, tokens: 1 }
             })
             .collect();
-        Self { text, spans, openers: Vec::new(), single: false }
+        let slot = |span: &Span| {
+            let word = text.as_bytes().get(span.start as usize..span.end as usize)?;
+            let mut slot = [b' '; SLOT_BYTES];
+            slot.get_mut(..word.len())?.copy_from_slice(word);
+            Some(slot)
+        };
+        let slots = spans.iter().map(slot).collect::<Option<_>>().unwrap_or_default();
+        Self { text, spans, slots, openers: Vec::new(), single: false }
     }
 
     /// Whether each word is one token wherever it stands.
@@ -112,6 +125,17 @@ impl Words {
             .get(index as usize)
             .and_then(|span| self.text.get(span.start as usize..span.end as usize))
             .unwrap_or("")
+    }
+
+    /// Appends a word with the space before it.
+    pub(crate) fn put(&self, index: u32, out: &mut Vec<u8>) {
+        let place = index as usize;
+        let (Some(slot), Some(span)) = (self.slots.get(place), self.spans.get(place)) else {
+            return out.extend_from_slice(self.get(index).as_bytes());
+        };
+        let end = out.len() + (span.end - span.start) as usize;
+        out.extend_from_slice(slot);
+        out.truncate(end);
     }
 
     /// About how many tokens a word has.
@@ -270,6 +294,17 @@ mod tests {
             let other = words.get(words.count() - 1 - index);
             let text = format!("{}{word}{other}{word}", words.get(opener).trim_start());
             assert_eq!(tokenizer.encode(&text).unwrap().len(), 4, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_put_as_they_are_got() {
+        let long = "x".repeat(SLOT_BYTES);
+        for list in [["a", "bcd", "äöü"], ["a", "bcd", long.as_str()]] {
+            let words = Words::from_words(list.into_iter());
+            let mut out = b"so".to_vec();
+            (0..4).for_each(|index| words.put(index, &mut out));
+            assert_eq!(String::from_utf8(out).unwrap(), format!("so {}", list.join(" ")));
         }
     }
 

@@ -102,6 +102,7 @@ mod tests {
             duration_ns: None,
             file_bytes: None,
             uuid: None,
+            detail: None,
             carried: Carried::Name,
         })
     }

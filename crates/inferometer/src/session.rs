@@ -22,9 +22,7 @@ use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{output, terminal};
-use beginning::{
-    check_first_item, check_open_files, first_manifest, form_templates, probe_template,
-};
+use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
@@ -56,7 +54,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let mut manifest = first_manifest(&job, clock);
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
-    check_first_item(&job, &template)?;
+    check_items(&job, &template)?;
     manifest.media_pairs = pairing::of_job(&job, &template);
     let templates = form_templates(&job, template)?;
     let probe = job.spec.workload.probe.as_ref();

@@ -154,7 +154,8 @@ fn users(lab: &Lab) -> Result<Known> {
 /// waits for an answer to end, on average the part of an answer that falls to one slot. Half of that
 /// part is the limit. The answers are of unlike lengths, so that their ends do not fall together.
 fn slots(lab: &Lab) -> Result<Known> {
-    let (mut engine, url) = lab.engine(SLOTS)?;
+    let engine = lab.engine(SLOTS)?;
+    let url = engine.url.clone();
     let load = "--workload=16/96-320".to_owned();
     let words = ["run".to_owned(), url.clone(), load.clone()];
     let full = [format!("--concurrency={SLOTS}"), "--requests=80".to_owned()];
@@ -165,8 +166,7 @@ fn slots(lab: &Lab) -> Result<Known> {
     let flags = ["--looks=3".to_owned(), format!("--requests={SLOTS_LOOK}")];
     let flags = [&flags[..], &[load, format!("--slo={target}")]].concat();
     let answer = lab.search(&url, &flags)?;
-    drop(engine.stdin.take());
-    engine.wait().context("the engine does not end")?;
+    drop(engine);
     let loads = answer["loads"].as_array().context("an answer without loads")?;
     let sent = loads.iter().filter_map(|load| load["requests"].as_f64()).sum();
     Ok(Known {

@@ -61,6 +61,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
                 requests: REQUESTS,
                 prompt_tokens: PROMPT_TOKENS,
                 tokens: TOKENS,
+                options: "",
             };
             let server = lab.serve(false)?;
             let limit = lab.drain(&server, &load)?;

@@ -44,6 +44,8 @@ pub struct Load<'a> {
     pub prompt_tokens: u32,
     /// Tokens of each answer.
     pub tokens: u32,
+    /// Options of the workload, such as `?image=720p`; empty for none.
+    pub options: &'a str,
 }
 
 impl Load<'_> {
@@ -243,8 +245,15 @@ impl Lab {
     /// # Errors
     /// When the client fails.
     pub fn run_with(&self, server: &Server, pace: &str, flags: &[String]) -> Result<Loaded> {
-        let url = format!("http://{}/pace/{pace}/v1", server.address);
-        let (cost, store) = self.client_with(&url, flags)?;
+        self.run_on_url(&format!("http://{}/pace/{pace}/v1", server.address), flags)
+    }
+
+    /// The same on any URL.
+    ///
+    /// # Errors
+    /// When the client fails.
+    pub fn run_on_url(&self, url: &str, flags: &[String]) -> Result<Loaded> {
+        let (cost, store) = self.client_with(url, flags)?;
         let (run, folder) = stored(&store)?;
         Ok(Loaded { run, cost, disk_bytes: folder_bytes(&folder)? })
     }
@@ -257,7 +266,7 @@ impl Lab {
         self.client_with(
             url,
             &[
-                format!("--workload={}/{}", load.prompt_tokens, load.tokens),
+                format!("--workload={}/{}{}", load.prompt_tokens, load.tokens, load.options),
                 format!("--concurrency={}", load.streams),
                 format!("--requests={}", load.requests),
                 "--warmup=0".to_owned(),
@@ -304,27 +313,38 @@ impl Lab {
         serde_json::from_str(text.trim()).context("the client said something else")
     }
 
-    /// Starts the embedded engine with room for so many requests at once; the process and its base
-    /// URL. It ends when its standard input is closed.
+    /// Starts the embedded engine with room for so many requests at once.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn engine(&self, slots: u32) -> Result<(Child, String)> {
+    pub fn engine(&self, slots: u32) -> Result<Serving> {
         let slots = slots.to_string();
+        self.serving(&["--preset", "nano", "--threads", "1", "--max-batch", &slots])
+    }
+
+    /// Starts the server of the released binary with flags of its own, on any processor. It ends when
+    /// this is dropped.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn serving(&self, flags: &[&str]) -> Result<Serving> {
         let mut child = Command::new(&self.client)
-            .args(["serve", "--preset", "nano", "--port", "0", "--until-stdin-closes"])
-            .args(["--threads", "1", "--max-batch", &slots])
+            .args(["serve", "--port", "0", "--until-stdin-closes"])
+            .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .context("cannot start the embedded engine")?;
+            .context("cannot start a server")?;
+        let stdout = child.stdout.take();
+        let mut serving = Serving { child, url: String::new() };
         let mut line = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line).context("the engine cannot be read")?;
+        if let Some(stdout) = stdout {
+            BufReader::new(stdout).read_line(&mut line).context("the server cannot be read")?;
         }
-        let url = line.trim().strip_prefix("listening on ").context("the engine did not start")?;
-        Ok((child, url.to_owned()))
+        let url = line.trim().strip_prefix("listening on ").context("the server did not start")?;
+        serving.url = url.to_owned();
+        Ok(serving)
     }
 
     /// Runs the simplest client with the same load.
@@ -398,6 +418,21 @@ impl Server {
             served.push(serde_json::from_str(&line).context("the server's log is damaged")?);
         }
         Ok((served, summary.cpu_ns))
+    }
+}
+
+/// A running server of the released binary. It stops when this is dropped.
+#[derive(Debug)]
+pub struct Serving {
+    child: Child,
+    /// Its base URL.
+    pub url: String,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.stdin.take();
+        let _ = self.child.wait();
     }
 }
 

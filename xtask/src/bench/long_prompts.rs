@@ -13,6 +13,7 @@ const LOAD: Load<'static> = Load {
     requests: 64,
     prompt_tokens: 50_000,
     tokens: 16,
+    options: "",
 };
 const ERROR_TARGET_MS: f64 = 0.1;
 const MEMORY_TARGET_MB: f64 = 100.0;

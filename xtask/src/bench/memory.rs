@@ -31,6 +31,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
             requests: STREAMS,
             prompt_tokens: PROMPT_TOKENS,
             tokens: TOKENS,
+            options: "",
         };
         let tokens = load.tokens_total() as f64;
         let (mut peaks, mut disk, mut cpu) = (vec![], vec![], vec![]);

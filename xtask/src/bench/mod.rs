@@ -21,6 +21,7 @@ mod open_loop;
 mod pair;
 mod report;
 mod runs_last;
+mod simulated;
 mod simulation;
 mod start_up;
 mod statistics;
@@ -99,6 +100,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "simulation",
         what: "steps per second and memory of a server in virtual time",
         run: simulation::run,
+    },
+    Benchmark {
+        name: "simulated",
+        what: "what a simulated server says of its requests, and what is measured of them",
+        run: simulated::run,
     },
     Benchmark { name: "memory", what: "peak memory at 1,000 streams", run: memory::run },
 ];

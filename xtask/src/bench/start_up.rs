@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
 const LOAD: Load<'static> =
-    Load { pace: "", streams: 1, requests: 1, prompt_tokens: 32, tokens: 1 };
+    Load { pace: "", streams: 1, requests: 1, prompt_tokens: 32, tokens: 1, options: "" };
 
 const NOTE: &str = "From right before the process is made to the arrival of its first request (which \
     asks for the models) and of its first request for tokens. One user, one request.";

@@ -56,7 +56,14 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
     for (streams, rounds, pace) in LEVELS {
         let late_closing = pace == PACE_LATE_CLOSING;
         let requests = streams * rounds;
-        let load = Load { pace, streams, requests, prompt_tokens: PROMPT_TOKENS, tokens: TOKENS };
+        let load = Load {
+            pace,
+            streams,
+            requests,
+            prompt_tokens: PROMPT_TOKENS,
+            tokens: TOKENS,
+            options: "",
+        };
         let (mut errors, mut ours, mut limits, mut lags) = (vec![], vec![], vec![], vec![]);
         for repeat in 1..=lab.repeats {
             let server = lab.serve(false)?;

@@ -8,6 +8,7 @@
 mod burst;
 mod change;
 mod finding;
+mod images;
 mod light;
 mod order;
 mod own_run;

@@ -90,7 +90,7 @@ const FACTS: [OwnFact; 28] = [
     unlike("streaming", |run| Some(yes(run.spec.target.stream))),
     unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
     unlike("workload", |run| Some(run.spec.workload.kind.clone())),
-    unlike("forms of the answers", |run| {
+    unlike("structured answers", |run| {
         let forms = &run.spec.workload.forms;
         let share = |share: f64| (share * 1000.0).round() / 10.0;
         let words = forms.iter().map(|form| format!("{} % {}", share(form.share), form.word));
@@ -221,7 +221,7 @@ fn server(run: &Manifest) -> Option<String> {
     Some(format!("{kind} {}", server.version.as_deref().unwrap_or("")).trim().to_owned())
 }
 
-/// What the workload says of its pictures, recordings and films; a seed makes no other load of them.
+/// What the workload says of its images, recordings and videos; a seed makes no other load of them.
 fn media(run: &Manifest) -> Option<String> {
     let told = run.workload.as_ref()?.facts.get("media")?;
     let Some(told) = told.as_object() else { return Some(told.to_string()) };

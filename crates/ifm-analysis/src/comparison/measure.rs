@@ -65,6 +65,7 @@ pub enum MeasureError {
 }
 
 const NS_PER_MS: f64 = 1e6;
+const PER_MEGA: f64 = 1e6;
 
 /// How values of a document become one, the most telling first.
 const OVERS: [Over; 6] = [
@@ -150,7 +151,11 @@ impl Measure {
 
     /// What a figure in the canonical unit of its quantity is multiplied by to be in this unit.
     pub(crate) fn scale(&self) -> f64 {
-        if self.unit() == Unit::Ns { NS_PER_MS } else { 1.0 }
+        match self.unit() {
+            Unit::Ns => NS_PER_MS,
+            Unit::MegapixelPerS => 1.0 / PER_MEGA,
+            _ => 1.0,
+        }
     }
 
     /// The quantity by its usual name.

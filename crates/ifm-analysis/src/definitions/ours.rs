@@ -2,6 +2,7 @@
 
 use super::rows::push;
 use crate::level::{GapLabel, LevelSummary};
+use crate::media_figures;
 use crate::stat::Distribution;
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 
@@ -22,8 +23,11 @@ pub(super) fn fill(level: &LevelSummary, row: &mut Row) {
         (&Quantity::E2e, &latencies.e2e_ns),
     ] {
         if let Some(distribution) = distribution {
-            latency(row, quantity, distribution);
+            population(row, quantity, distribution, (NS_PER_MS, Unit::Ms));
         }
+    }
+    for (quantity, distribution, scale, unit) in media_figures::populations(level) {
+        population(row, &quantity, distribution, (scale, unit));
     }
     let value = Statistic::Value;
     let counts = &level.counts;
@@ -35,6 +39,9 @@ pub(super) fn fill(level: &LevelSummary, row: &mut Row) {
     }
     if let Some(tokens) = level.tokens.output_total {
         push(row, &Quantity::OutputTokens, value, tokens as f64, Unit::Count);
+    }
+    for (quantity, total, unit) in media_figures::totals(level) {
+        push(row, &quantity, value, total, unit);
     }
     let Some(window) = level.window() else { return };
     push(row, &Quantity::Duration, value, window.window.seconds(), Unit::S);
@@ -52,9 +59,14 @@ pub(super) fn fill(level: &LevelSummary, row: &mut Row) {
     }
 }
 
-fn latency(row: &mut Row, quantity: &Quantity, distribution: &Distribution) {
+fn population(
+    row: &mut Row,
+    quantity: &Quantity,
+    distribution: &Distribution,
+    (scale, unit): (f64, Unit),
+) {
     let mut add =
-        |statistic, value: f64| push(row, quantity, statistic, value / NS_PER_MS, Unit::Ms);
+        |statistic, value: f64| push(row, quantity, statistic, value / scale, unit.clone());
     add(Statistic::Mean, distribution.mean);
     if let Some(std) = distribution.std {
         add(Statistic::Std(StdKind::Sample), std);

@@ -2,10 +2,10 @@
 
 use crate::level::{LevelSummary, Load};
 use crate::stat::quantile::percentile_of_sorted;
-use ifm_core::RequestRecord;
 use ifm_core::sheet::{
     Definition, Figure, Quantity, Row, SheetRequest, Statistic, StdKind, Unit, key,
 };
+use ifm_core::{RequestRecord, SentMedia};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -82,9 +82,20 @@ fn request(record: &RequestRecord, origin_ns: u64) -> SheetRequest {
 pub(super) fn latency(
     row: &mut Row,
     quantity: &Quantity,
-    mut values: Vec<(f64, f64)>,
+    values: Vec<(f64, f64)>,
     std: StdKind,
     by: Percentiles,
+) {
+    population(row, quantity, values, (std, by), (NS_PER_MS, &Unit::Ms));
+}
+
+/// The same of values whose number beside the unit makes them that unit.
+pub(super) fn population(
+    row: &mut Row,
+    quantity: &Quantity,
+    mut values: Vec<(f64, f64)>,
+    (std, by): (StdKind, Percentiles),
+    (scale, unit): (f64, &Unit),
 ) {
     values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
@@ -110,7 +121,7 @@ pub(super) fn latency(
     figures.extend(PERCENTILES.map(|p| (Statistic::Percentile(p), percentile(p))));
     for (statistic, value) in figures {
         if let Some(value) = value {
-            push(row, quantity, statistic, value / NS_PER_MS, Unit::Ms);
+            push(row, quantity, statistic, value / scale, unit.clone());
         }
     }
     push(row, quantity, Statistic::Count, weight, Unit::Count);
@@ -198,6 +209,31 @@ pub(super) fn totals(row: &mut Row, totals: Totals) {
             push(row, &quantity, value, count as f64 / seconds, Unit::PerS);
         }
     }
+}
+
+/// What a prompt carried, where it carried any: `of` is a number of it, above 0.
+pub(super) fn carried(
+    record: &RequestRecord,
+    of: impl Fn(&SentMedia) -> Option<f64>,
+) -> Option<f64> {
+    record.media.as_ref().and_then(of).filter(|amount| *amount > 0.0)
+}
+
+/// Length of the audio in a prompt, seconds.
+pub(super) fn audio_s(media: &SentMedia) -> Option<f64> {
+    media.audio_ns.filter(|_| media.audios > 0).map(|ns| ns as f64 / NS_PER_S)
+}
+
+/// The sum over those whose prompts carried a kind of media; absent for none, and where one of them
+/// does not tell it.
+pub(super) fn sum_of(
+    ok: &[&RequestRecord],
+    is_carried: impl Fn(&SentMedia) -> bool,
+    of: impl Fn(&RequestRecord) -> Option<f64>,
+) -> Option<f64> {
+    let carries = |record: &&&RequestRecord| record.media.as_ref().is_some_and(&is_carried);
+    let sum = ok.iter().filter(carries).map(|record| of(record)).sum::<Option<f64>>();
+    sum.filter(|sum| *sum > 0.0)
 }
 
 /// First start to last end of these requests, seconds; absent for none.

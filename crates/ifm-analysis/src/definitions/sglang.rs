@@ -3,22 +3,28 @@
 //! Taken over: a request ends with the last line of the stream, whatever it says, so that E2E and
 //! TPOT hold what comes after the last token; ITL is one value per gap between pieces; latencies
 //! are over complete answers; deviations are those of a population; "Concurrency" is the sum of all
-//! end-to-end times over the duration.
+//! end-to-end times over the duration; vision tokens are those of images and videos, and all others
+//! of a prompt are text.
 //!
 //! Different on purpose: which answers are complete, and token counts, for which SGLang takes the
 //! requested length where the server tells none; the duration ends with the last answer, where
-//! SGLang's also holds a question to the server.
+//! SGLang's also holds a question to the server; vision tokens are those that the server or a pair
+//! of requests told, where SGLang's client runs the model's processor.
 
 use super::rows::{Percentiles, Totals, complete, duration_s, latency, output_tokens, push};
-use super::rows::{since, totals};
-use ifm_core::RequestRecord;
+use super::rows::{since, sum_of, totals};
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
+use ifm_core::{Counted, RequestRecord, SentMedia};
 
 /// Adds every figure.
 pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let ok = complete(sent);
     let seconds = duration_s(sent);
     totals(row, Totals::of(sent, &ok, seconds));
+    if let Some((text, vision)) = by_kind(&ok) {
+        push(row, &Quantity::TextTokens, Statistic::Value, text, Unit::Count);
+        push(row, &Quantity::ImageTokens, Statistic::Value, vision, Unit::Count);
+    }
     let mut add = |quantity: &Quantity, values: Vec<f64>| {
         let values = values.into_iter().map(|value| (value, 1.0)).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::Linear);
@@ -32,6 +38,24 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
         let in_flight = e2e.iter().sum::<f64>() / 1e9 / seconds;
         push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
     }
+}
+
+/// Tokens of text and of vision; absent without an image or a video, and where one answer does not
+/// tell them.
+fn by_kind(ok: &[&RequestRecord]) -> Option<(f64, f64)> {
+    let is_seen = |media: &SentMedia| media.images + media.videos > 0;
+    let vision = |record: &RequestRecord| {
+        let media = record.media.as_ref()?;
+        let told = |number: u32, tokens: Option<Counted>| match number {
+            0 => Some(0.0),
+            _ => tokens.map(|counted| f64::from(counted.tokens)),
+        };
+        Some(told(media.images, record.image_tokens)? + told(media.videos, record.video_tokens)?)
+    };
+    let vision = sum_of(ok, is_seen, vision)?;
+    let tokens = |record: &&RequestRecord| record.prompt_tokens.map(|counted| counted.tokens);
+    let all: Option<f64> = ok.iter().map(tokens).map(|tokens| tokens.map(f64::from)).sum();
+    all.filter(|all| *all >= vision).map(|all| (all - vision, vision))
 }
 
 fn e2e_ns(record: &RequestRecord) -> Option<f64> {
@@ -59,8 +83,22 @@ fn gaps_ns(record: &RequestRecord) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::{Definitions, sheet};
-    use crate::testing::{closed_loop, run};
+    use crate::testing::{closed_loop, run, sound_images};
     use ifm_core::sheet::{Quantity, Statistic};
+
+    /// 120 prompts of 419 tokens, 299 of them of an image.
+    #[test]
+    fn what_is_not_of_an_image_is_text() {
+        let mut run = sound_images();
+        let value = |run: &ifm_core::RunData, quantity| {
+            sheet(run, Definitions::Sglang).parts[0].rows[0].value(&quantity, Statistic::Value)
+        };
+        assert_eq!(value(&run, Quantity::ImageTokens), Some(120.0 * 299.0));
+        assert_eq!(value(&run, Quantity::TextTokens), Some(120.0 * 120.0));
+        run.requests[7].image_tokens = None;
+        assert_eq!(value(&run, Quantity::ImageTokens), None, "one did not tell");
+        assert_eq!(value(&run, Quantity::TextTokens), None);
+    }
 
     /// 2 users, 3 requests each of 4 tokens: TTFT 100 ms, gaps 10 ms, the stream ends 20 ms later.
     #[test]

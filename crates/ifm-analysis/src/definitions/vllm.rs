@@ -6,11 +6,13 @@
 //! included, and all rates divide by it; percentiles interpolate linearly. The peak of output
 //! throughput counts events, not tokens, in buckets of one second from the first start; the peak
 //! of concurrent requests counts every request that touches a bucket, so requests one after the
-//! other within a second add up (`calculate_metrics` in `vllm/benchmarks/serve.py`).
+//! other within a second add up; RTFx is the audio of complete answers over that duration
+//! (`calculate_metrics` in `vllm/benchmarks/serve.py`).
 //!
 //! Different on purpose: which answers are complete (vLLM also takes a stream that broke off, or
 //! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
-//! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer.
+//! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer; RTFx
+//! is of any prompt with audio, where vLLM has it of transcriptions alone.
 
 use super::rows::{
     self, Percentiles, Totals, complete, output_tokens, prompt_tokens, push, since, totals,
@@ -66,6 +68,9 @@ pub struct VllmSummary {
     pub peak_output_throughput: f64,
     /// Most requests that touched one second.
     pub peak_concurrent_requests: f64,
+    /// Seconds of audio in the prompts of complete answers per second; absent without audio, and where
+    /// the length of one is not known.
+    pub rtfx: Option<f64>,
     /// Input and output tokens per second; absent with the input tokens.
     pub total_token_throughput: Option<f64>,
     /// Time to first token.
@@ -119,12 +124,18 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
         output_throughput: per_s(output as f64),
         peak_output_throughput: peak_events as f64,
         peak_concurrent_requests: peak_requests as f64,
+        rtfx: audio_s(&ok).map(per_s).filter(|rtfx| *rtfx > 0.0),
         total_token_throughput: input.map(|input| per_s((input + output) as f64)),
         ttft: level.latencies_of_all().ttft_ns.as_ref().map(in_ms),
         tpot: latency(&ok, tpot_ns),
         itl: gaps(level, &ok),
         e2el: latency(&ok, |record| record.last_token_ns().map(|at| since(record, at))),
     })
+}
+
+/// Seconds of audio in their prompts.
+fn audio_s(ok: &[&RequestRecord]) -> Option<f64> {
+    rows::sum_of(ok, |media| media.audios > 0, |record| rows::audio_s(record.media.as_ref()?))
 }
 
 /// Adds every figure to the row of a sheet.
@@ -136,6 +147,9 @@ pub(super) fn fill(level: &LevelSummary, sent: &[&RequestRecord], row: &mut Row)
     push(row, &Quantity::PeakInFlight, value, summary.peak_concurrent_requests, Unit::Count);
     if let Some(goodput) = summary.request_goodput {
         push(row, &Quantity::Goodput, value, goodput, Unit::PerS);
+    }
+    if let Some(rtfx) = summary.rtfx {
+        push(row, &Quantity::AudioRate, value, rtfx, Unit::One);
     }
     let ok = || sent.iter().copied().filter(|record| record.outcome.is_ok());
     let mut add = |quantity: &Quantity, values: Vec<f64>| {

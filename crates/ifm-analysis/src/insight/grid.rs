@@ -2,7 +2,7 @@
 //!
 //! Rows are workload and load, columns are models; a cell holds the end-to-end latency without and
 //! with the condition. Cells that are announced or that the grid implies, and that nobody filled,
-//! are missing, never zero. Not here: what the changes mean (`rule`), titles and pictures.
+//! are missing, never zero. Not here: what the changes mean (`rule`), titles and images.
 
 use super::versus::{baseline, is_off, names};
 use super::{Delta, Question, Shown};

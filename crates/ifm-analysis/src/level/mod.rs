@@ -67,7 +67,7 @@ pub struct LevelSummary {
     pub tokens: TokenFacts,
     /// The parts of the TTFT, over the same answers; absent where the server tells none of its own.
     pub ttft_parts: Option<Box<TtftParts>>,
-    /// Pictures, recordings and films of the prompts; absent where they were text alone.
+    /// Images, recordings and videos of the prompts; absent where they were text alone.
     pub media: Option<Box<MediaSummary>>,
     /// Classes of mixed traffic, each apart; empty for one workload alone.
     pub classes: Vec<ClassSummary>,

@@ -145,7 +145,7 @@ fn tokens_and_their_counters() {
         }
         level(&run).tokens.prompt_added
     };
-    assert_eq!((of_text(Some(103)), of_text(None)), (Some(3), None), "a picture is no template");
+    assert_eq!((of_text(Some(103)), of_text(None)), (Some(3), None), "an image is no template");
     assert_eq!((tokens.cached_total, tokens.cached_share), (Some(0), Some(0.0)));
     assert_eq!((tokens.events, tokens.reasoning_total), (8, None));
     assert_eq!(tokens.disagreement, None);

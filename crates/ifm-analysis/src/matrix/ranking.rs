@@ -14,15 +14,21 @@ pub enum RankBy {
     Input,
     /// End-to-end latency, the shortest first.
     Latency,
+    /// Images per second.
+    Images,
+    /// Seconds of audio in prompts per second: RTFx of the level.
+    Audio,
 }
 
 impl RankBy {
     /// All of them with their words on the command line.
-    pub const ALL: [(&str, RankBy); 4] = [
+    pub const ALL: [(&str, RankBy); 6] = [
         ("output", RankBy::Output),
         ("overall", RankBy::Overall),
         ("input", RankBy::Input),
         ("latency", RankBy::Latency),
+        ("images", RankBy::Images),
+        ("rtfx", RankBy::Audio),
     ];
 
     /// The measured quantity.
@@ -32,6 +38,8 @@ impl RankBy {
             RankBy::Overall => Quantity::TotalRate,
             RankBy::Input => Quantity::InputRate,
             RankBy::Latency => Quantity::E2e,
+            RankBy::Images => Quantity::ImageRate,
+            RankBy::Audio => Quantity::AudioRate,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The pictures, recordings and films of a level: how many, how large, how often seen before, and the
+//! The images, recordings and videos of a level: how many, how large, how often seen before, and the
 //! prompt tokens that they became.
 //!
 //! Sums are over complete answers whose prompt carried media. What was not looked into, or not
@@ -26,11 +26,11 @@ ifm_core::vocabulary! {
     pub enum TokenKind {
         /// Text.
         Text = "text",
-        /// Pictures.
+        /// Images.
         Image = "image",
         /// Recordings.
         Audio = "audio",
-        /// Films.
+        /// Videos.
         Video = "video",
     }
 }
@@ -80,17 +80,17 @@ pub struct MediaSummary {
     pub ok: u64,
     /// Those of them whose prompt carried media; all that follows is over these.
     pub requests: u64,
-    /// Pictures.
+    /// Images.
     pub images: u64,
     /// Recordings.
     pub audios: u64,
-    /// Films.
+    /// Videos.
     pub videos: u64,
-    /// Pixels of pictures and frames; absent without any, and where one was not looked into.
+    /// Pixels of images and frames; absent without any, and where one was not looked into.
     pub pixels: Option<u64>,
-    /// Length of the recordings and films, nanoseconds; likewise.
+    /// Length of the recordings and videos, nanoseconds; likewise.
     pub audio_ns: Option<u64>,
-    /// Frames of the films; likewise.
+    /// Frames of the videos; likewise.
     pub frames: Option<u64>,
     /// Bytes of the files, before base64; absent where an address stands for one.
     pub file_bytes: Option<u64>,
@@ -249,13 +249,13 @@ pub(crate) fn amount(media: &SentMedia, metric: Metric) -> Option<f64> {
 /// not looked into.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MediaRates {
-    /// Pictures per second.
+    /// Images per second.
     pub images_per_s: Option<f64>,
-    /// Millions of pixels per second, of pictures and frames.
+    /// Millions of pixels per second, of images and frames.
     pub megapixels_per_s: Option<f64>,
     /// Seconds of sound for each second.
     pub audio_s_per_s: Option<f64>,
-    /// Frames of films per second.
+    /// Frames of videos per second.
     pub frames_per_s: Option<f64>,
 }
 
@@ -308,13 +308,13 @@ impl MediaTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{pictures, sound_pictures};
+    use crate::testing::{images, sound_images};
     use ifm_core::CountSource;
 
     #[test]
     fn what_was_sent_is_added_up() {
-        let summary = crate::summarize(&sound_pictures());
-        let media = summary.levels[0].media.as_ref().expect("pictures");
+        let summary = crate::summarize(&sound_images());
+        let media = summary.levels[0].media.as_ref().expect("images");
         assert_eq!((media.ok, media.requests, media.images, media.audios), (120, 120, 120, 0));
         assert_eq!(
             (media.pixels, media.frames, media.audio_ns),
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!((image.total(), image.mean(), image.told), (Some(120 * 299), Some(299.0), 120));
         assert_eq!(media.seen_or_new, None);
         let window = summary.levels[0].window().expect("a window");
-        let rates = window.media.expect("pictures");
+        let rates = window.media.expect("images");
         assert_eq!(rates.images_per_s, Some(window.req_per_s));
         assert!((rates.megapixels_per_s.unwrap() - window.req_per_s * 0.2304).abs() < 1e-9);
         assert_eq!((rates.audio_s_per_s, rates.frames_per_s), (None, None));
@@ -333,11 +333,11 @@ mod tests {
 
     #[test]
     fn what_some_did_not_tell_has_no_sum() {
-        let mut run = sound_pictures();
+        let mut run = sound_images();
         run.requests[3].image_tokens = None;
         run.requests[4].media = run.requests[4].media.map(|it| SentMedia { pixels: None, ..it });
         let summary = crate::summarize(&run);
-        let media = summary.levels[0].media.as_ref().expect("pictures");
+        let media = summary.levels[0].media.as_ref().expect("images");
         let image = media.tokens_of(TokenKind::Image).expect("counted");
         assert_eq!((image.total(), image.mean(), image.told), (None, Some(299.0), 119));
         assert_eq!((media.pixels, image.from.unknown), (None, 1));
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn what_was_seen_before_is_set_against_what_was_new() {
         // The second half shows what the first had shown, and takes a tenth of its time.
-        let run = pictures(|number, record| {
+        let run = images(|number, record| {
             if number >= 60 {
                 record.media = record.media.map(|it| SentMedia { seen: 1, ..it });
                 let first = record.start_ns + (record.events.at_ns[0] - record.start_ns) / 10;
@@ -364,7 +364,7 @@ mod tests {
             record.image_tokens = Some(Counted { tokens: 299, from });
         });
         let summary = crate::summarize(&run);
-        let media = summary.levels[0].media.as_ref().expect("pictures");
+        let media = summary.levels[0].media.as_ref().expect("images");
         assert_eq!((media.seen, media.seen_share()), (60, 0.5));
         let found = media.seen_or_new.as_ref().expect("both");
         assert_eq!((found.new_ttft_ns.n, found.seen_ttft_ns.n), (58, 60));

@@ -4,6 +4,7 @@ use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
+use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
@@ -136,6 +137,7 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
             population(&mut readings, &quantity, distribution, NS_PER_MS);
         }
     }
+    media(&mut readings, level);
     let counts = &level.counts;
     let mut value = |quantity, value: Option<f64>| {
         let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
@@ -146,6 +148,7 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     value(Quantity::RequestsFailed, Some(counts.failed as f64));
     value(Quantity::ErrorRate, counts.ok_share().map(|share| 1.0 - share));
     value(Quantity::InputTokens, level.tokens.prompt_total.map(|tokens| tokens as f64));
+    value(Quantity::CachedTokens, level.tokens.cached_total.map(|tokens| tokens as f64));
     value(Quantity::OutputTokens, level.tokens.output_total.map(|tokens| tokens as f64));
     value(Quantity::OutputRate, level.output_tok_per_s());
     let energy = level.energy.as_ref();
@@ -155,6 +158,37 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         readings.extend(rates(window));
     }
     readings
+}
+
+/// What the prompts and answers carried beside text, and what a cache and the upload did to TTFT.
+fn media(readings: &mut Vec<Reading>, level: &LevelSummary) {
+    for (quantity, distribution, scale, _) in media_figures::populations(level) {
+        population(readings, &quantity, distribution, scale);
+    }
+    for (quantity, total, unit) in media_figures::totals(level) {
+        let canonical = unit.factor().map(|factor| total * factor);
+        let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
+        readings.extend(canonical.map(reading));
+    }
+    let Some(media) = &level.media else { return };
+    let mut share = |name: &str, value: Option<f64>| {
+        let of =
+            |value| own(Reading::new(Quantity::Other(name.to_owned()), Statistic::Value, value));
+        readings.extend(value.map(of));
+    };
+    share(SEEN_SHARE, Some(media.seen_share()));
+    share(UPLOAD_SHARE, media.upload.as_ref().and_then(|upload| upload.ttft_share));
+    if let Some(found) = &media.seen_or_new {
+        let name = Quantity::Other(SEEN_RATIO.to_owned());
+        readings.push(Reading {
+            low: Some(found.ratio.low),
+            high: Some(found.ratio.high),
+            ..own(Reading::new(name, Statistic::Value, found.ratio.value))
+        });
+        for (name, ttft) in [(NEW_TTFT, &found.new_ttft_ns), (SEEN_TTFT, &found.seen_ttft_ns)] {
+            population(readings, &Quantity::Other(name.to_owned()), ttft, NS_PER_MS);
+        }
+    }
 }
 
 fn rates(window: &WindowSummary) -> Vec<Reading> {

@@ -1,4 +1,4 @@
-//! A handful of different pictures, so that a cache was measured.
+//! A handful of different images, so that a cache was measured.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::{LevelSummary, MediaSummary, SeenMedia};
@@ -10,7 +10,7 @@ const CACHED_MIN: f64 = 0.05;
 
 pub(super) const CHECK: Check = Check {
     id: "few_media",
-    title: "pictures, recordings and films were new to the server",
+    title: "images, recordings and videos were new to the server",
     run: Made::ByLevel(make),
 };
 
@@ -66,20 +66,20 @@ fn faster(found: &SeenMedia) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{pictures, sound_pictures};
+    use crate::testing::{images, sound_images};
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state, text};
     use ifm_core::RequestRecord;
 
     fn seen(record: &mut RequestRecord) {
-        record.media.as_mut().expect("pictures").seen = 1;
+        record.media.as_mut().expect("images").seen = 1;
     }
 
     #[test]
     fn fires_where_the_same_again_was_faster() {
         assert_eq!(state(&sound_run(), "few_media"), CheckState::NotApplicable);
-        assert_eq!(state(&sound_pictures(), "few_media"), CheckState::Passed);
-        let cached = pictures(|number, record| {
+        assert_eq!(state(&sound_images(), "few_media"), CheckState::Passed);
+        let cached = images(|number, record| {
             if number >= 60 {
                 seen(record);
                 record.events.at_ns[0] -= (record.events.at_ns[0] - record.start_ns) * 9 / 10;
@@ -92,10 +92,10 @@ mod tests {
 
     #[test]
     fn without_evidence_it_is_a_note() {
-        let again = pictures(|_, record| seen(record));
+        let again = images(|_, record| seen(record));
         assert_eq!(state(&again, "few_media"), CheckState::Passed);
         assert!(text(&again, "few_media").contains("nothing shows"));
-        let told = pictures(|_, record| {
+        let told = images(|_, record| {
             seen(record);
             record.cached_tokens = Some(299);
         });

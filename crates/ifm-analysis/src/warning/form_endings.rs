@@ -8,7 +8,7 @@ const CUT_SHARE_MAX: f64 = 0.1;
 
 pub(super) const CHECK: Check = Check {
     id: "form_endings",
-    title: "answers with a form come to their end",
+    title: "structured answers come to their end",
     run: Made::ByLevel(make),
 };
 
@@ -27,7 +27,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
             format!(
                 "the server was told to go on past the end of the text in requests with a form \
                  too, so that no answer ends when its form is complete: {} of {of} were cut off \
-                 by their length before it was",
+                 by their length before it was; leave --ignore-eos out",
                 judged.cut
             ),
         );

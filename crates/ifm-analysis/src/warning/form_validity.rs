@@ -6,7 +6,7 @@ use ifm_core::words::counted;
 
 pub(super) const CHECK: Check = Check {
     id: "form_validity",
-    title: "answers have the form that was asked for",
+    title: "structured answers have the form that was asked for",
     run: Made::ByLevel(make),
 };
 
@@ -18,14 +18,20 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     if forms.judged.invalid == 0 {
         return AtLevel::Silent;
     }
-    let broken = forms.forms.iter().filter(|form| form.judged.invalid > 0);
+    let broken = || forms.forms.iter().filter(|form| form.judged.invalid > 0);
     let each: Vec<String> =
-        broken.map(|form| format!("{} of {}", form.judged.invalid, form.word)).collect();
+        broken().map(|form| format!("{} of {}", form.judged.invalid, form.word)).collect();
+    let why = if broken().any(|form| form.judged.valid == 0) {
+        "no answer of a form has it, so the server may ignore what was asked: choose the words \
+         that it knows with --forms-as, and see that its grammar backend is on"
+    } else {
+        "the server does not always hold its answers to it: read them with --keep-text, and see \
+         which schemas its grammar backend takes in full"
+    };
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{} of {} that ended by themselves do not have the form that was asked for ({}): the \
-             server does not hold its answers to it, or not always",
+            "{} of {} that ended by themselves do not have the form that was asked for ({}): {why}",
             forms.judged.invalid,
             counted(forms.judged.decided(), "answer"),
             each.join(", ")
@@ -55,5 +61,10 @@ mod tests {
         let text = said.iter().find(|warning| warning.check == "form_validity");
         let text = &text.expect("it fires").text;
         assert!(text.starts_with("1 of 120 answers that ended") && text.contains("1 of json"));
+        assert!(text.contains("not always") && text.contains("--keep-text"), "{text}");
+        run.requests.iter_mut().for_each(|record| record.validity = Some(Validity::Invalid));
+        let said = crate::summarize(&run).warnings;
+        let text = said.iter().find(|warning| warning.check == "form_validity");
+        assert!(text.expect("it fires").text.contains("--forms-as"));
     }
 }

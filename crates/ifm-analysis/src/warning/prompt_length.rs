@@ -11,7 +11,7 @@ pub(super) const TEMPLATE_TOKENS: f64 = 64.0;
 pub(super) const CHECK: Check =
     Check { id: "prompt_length", title: "prompts are as long as meant", run: Made::ByLevel(make) };
 
-/// A prompt is measured against its text: what pictures in it become is not asked for.
+/// A prompt is measured against its text: what images in it become is not asked for.
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let tokens = &level.tokens;
     let got = match level.media.as_deref() {
@@ -64,8 +64,8 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_not_taken_for_text() {
-        let mut run = crate::testing::sound_pictures();
+    fn images_are_not_taken_for_text() {
+        let mut run = crate::testing::sound_images();
         assert_eq!(state(&run, "prompt_length"), CheckState::Passed);
         run.requests.iter_mut().for_each(|record| record.text_tokens = None);
         assert_eq!(state(&run, "prompt_length"), CheckState::NotApplicable);

@@ -1,4 +1,4 @@
-//! Pictures that the server took and did not read.
+//! Images that the server took and did not read.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::image_tokens::PIXELS_LARGE;
@@ -6,18 +6,18 @@ use crate::level::LevelSummary;
 use ifm_core::RequestRecord;
 
 /// A prompt that is longer than its text by fewer tokens than this has a chat template and no
-/// picture in it.
+/// image in it.
 const ADDED_MAX: u32 = 48;
 /// So large a share of the requests has to show it.
 const SHARE_MIN: f64 = 0.95;
 
 pub(super) const CHECK: Check = Check {
     id: "unread_media",
-    title: "prompts grew with the pictures that they carried",
+    title: "prompts grew with the images that they carried",
     run: Made::ByLevel(make),
 };
 
-/// Whether the prompt has no token for its pictures; absent where it cannot be told.
+/// Whether the prompt has no token for its images; absent where it cannot be told.
 fn is_unread(record: &&RequestRecord) -> Option<bool> {
     let media = record.media.as_ref().filter(|_| record.outcome.is_ok())?;
     if let Some(image) = record.image_tokens.filter(|_| media.images > 0) {
@@ -45,7 +45,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Invalid,
         format!(
-            "the server took the pictures and did not read them: in {} of {} requests the prompt \
+            "the server took the images and did not read them: in {} of {} requests the prompt \
              has no more tokens than its text and a chat template; is it a model that sees?",
             percent(share),
             told.len()
@@ -55,13 +55,13 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{pictures, sound_pictures};
+    use crate::testing::{images, sound_images};
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state, text};
     use ifm_core::{CountSource, Counted, RunData};
 
     fn prompts(tokens: u32) -> RunData {
-        pictures(|_, record| {
+        images(|_, record| {
             record.prompt_tokens = Some(Counted { tokens, from: CountSource::FinalUsage });
             (record.image_tokens, record.text_tokens) = (None, None);
         })
@@ -70,13 +70,13 @@ mod tests {
     #[test]
     fn fires_where_prompts_did_not_grow() {
         assert_eq!(state(&sound_run(), "unread_media"), CheckState::NotApplicable);
-        assert_eq!(state(&sound_pictures(), "unread_media"), CheckState::Passed);
+        assert_eq!(state(&sound_images(), "unread_media"), CheckState::Passed);
         assert_eq!(state(&prompts(419), "unread_media"), CheckState::Passed);
         // Fewer than were meant: the tokenizers differ, and nothing follows.
         assert_eq!(state(&prompts(90), "unread_media"), CheckState::Passed);
         assert_eq!(state(&prompts(120), "unread_media"), CheckState::Invalid);
         assert!(text(&prompts(120), "unread_media").contains("100.0 % of 120 requests"));
-        let none = pictures(|_, record| {
+        let none = images(|_, record| {
             record.image_tokens.as_mut().expect("counted").tokens = 0;
         });
         assert_eq!(state(&none, "unread_media"), CheckState::Invalid);

@@ -77,17 +77,17 @@ fn whose(context: &Context, upload: &Upload) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{MS, pictures, sound_pictures};
+    use crate::testing::{MS, images, sound_images};
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state, text};
     use ifm_core::{ClientHealth, HealthVerdict};
 
     #[test]
     fn fires_where_sending_is_a_good_part_of_ttft() {
-        assert_eq!(state(&sound_pictures(), "upload"), CheckState::Passed);
+        assert_eq!(state(&sound_images(), "upload"), CheckState::Passed);
         assert_eq!(state(&sound_run(), "upload"), CheckState::NotApplicable);
         let slow = |sent_ms: u64| {
-            pictures(move |_, record| {
+            images(move |_, record| {
                 record.sent_ns = Some(record.start_ns + sent_ms * MS);
                 record.acked_ns = Some(record.start_ns + 62 * MS);
             })

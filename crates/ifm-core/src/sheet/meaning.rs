@@ -1,6 +1,7 @@
 //! Meanings that rules tell apart, in the words in which readers write them into a
 //! [`Definition`](super::Definition).
 //!
+//! Names of figures that we have none for stand here too, where readers and definitions share them.
 //! Not here: the meanings of single tools, which stand beside their readers.
 
 /// Of a time per output token: the time to the first token is in it.
@@ -13,3 +14,13 @@ pub const ITL_PER_REQUEST: &str = "one mean per request, from its first content 
 
 /// At the end of the definition of a time: it is of all requests, whatever became of them.
 pub const WITH_FAILED: &str = "requests that failed are in it";
+
+/// Of prompt tokens: those of media are in it twice.
+pub const MEDIA_TWICE: &str = "prompt tokens with those of images, audio and videos counted twice: once in \
+    what the server counts, once as it tells them apart";
+
+/// Name of AIPerf's figure of the images of one request over its end-to-end time: no rate of a run.
+pub const IMAGES_OF_A_REQUEST: &str = "image_throughput";
+
+/// Name of its inverse.
+pub const TIME_OF_AN_IMAGE: &str = "image_latency";

@@ -67,6 +67,34 @@ pub enum Quantity {
     ReasoningTokens,
     /// Prompt tokens that came from a cache.
     CachedTokens,
+    /// Text tokens of prompts that carry media.
+    TextTokens,
+    /// Prompt tokens that images became.
+    ImageTokens,
+    /// Prompt tokens that audio became.
+    AudioTokens,
+    /// Prompt tokens that videos became.
+    VideoTokens,
+    /// Images in prompts.
+    Images,
+    /// Pixels of the images and video frames in prompts.
+    Pixels,
+    /// Length of the audio in prompts, ms.
+    AudioLength,
+    /// Images per second, over a whole run or window.
+    ImageRate,
+    /// Pixels of images and video frames per second, likewise.
+    PixelRate,
+    /// Seconds of audio in prompts per second, likewise: RTFx of all requests together.
+    AudioRate,
+    /// Seconds of audio in a prompt over its end-to-end time in seconds; one value per request.
+    Rtfx,
+    /// Time to the first byte of audio in an answer, ms.
+    Ttfa,
+    /// End-to-end time over the length of the audio in the answer; one value per request.
+    Rtf,
+    /// Time in which a listener hears nothing, ms; one value per request.
+    Silence,
     /// Tokens accepted per step of speculative decoding.
     AcceptLength,
     /// Share of the ideal, such as scaling efficiency.
@@ -220,6 +248,20 @@ impl std::fmt::Display for Quantity {
             Quantity::TotalTokens => "total tokens",
             Quantity::ReasoningTokens => "reasoning tokens",
             Quantity::CachedTokens => "cached tokens",
+            Quantity::TextTokens => "text tokens",
+            Quantity::ImageTokens => "image tokens",
+            Quantity::AudioTokens => "audio tokens",
+            Quantity::VideoTokens => "video tokens",
+            Quantity::Images => "images",
+            Quantity::Pixels => "pixels",
+            Quantity::AudioLength => "audio length",
+            Quantity::ImageRate => "images per second",
+            Quantity::PixelRate => "pixels per second",
+            Quantity::AudioRate => "RTFx of the level",
+            Quantity::Rtfx => "RTFx of a request",
+            Quantity::Ttfa => "time to first audio",
+            Quantity::Rtf => "RTF",
+            Quantity::Silence => "silence",
             Quantity::AcceptLength => "accept length",
             Quantity::Efficiency => "efficiency",
             Quantity::ErrorRate => "error rate",

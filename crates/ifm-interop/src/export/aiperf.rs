@@ -4,6 +4,7 @@ use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, serving, stem};
 use crate::import::AIPERF_PER_TOKEN;
 use ifm_core::Sheet;
+use ifm_core::sheet::meaning::{IMAGES_OF_A_REQUEST, TIME_OF_AN_IMAGE};
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("aiperf"),
     write,
     holds: "loads of a server",
-    lacks: "time per output token, which the tool calls ITL; deviations of a sample; input rate, numbers of tokens, requests in flight, goodput; labels of rows; single requests; definitions, places and printed digits",
+    lacks: "time per output token, which the tool calls ITL; deviations of a sample; input rate, numbers of tokens, requests in flight, goodput; figures of media but images, seconds of audio and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
@@ -46,7 +47,18 @@ fn document(row: &Row, factors: &Factors) -> Value {
         ("request_latency", Quantity::E2e),
         ("inter_token_latency", Quantity::Itl),
     ] {
-        let metric = distribution(row, &quantity);
+        let metric = distribution(row, &quantity, ("ms", 1.0));
+        document.extend(metric.map(|metric| (name.to_owned(), metric)));
+    }
+    let own = |name: &str| Quantity::Other(name.to_owned());
+    for (name, quantity, unit) in [
+        ("num_images", Quantity::Images, ("images", 1.0)),
+        (IMAGES_OF_A_REQUEST, own(IMAGES_OF_A_REQUEST), ("images/sec", 1.0)),
+        (TIME_OF_AN_IMAGE, own(TIME_OF_AN_IMAGE), ("ms/image", 1.0)),
+        ("audio_duration", Quantity::AudioLength, ("sec", 1e-3)),
+        ("rtfx", Quantity::Rtfx, ("ratio", 1.0)),
+    ] {
+        let metric = distribution(row, &quantity, unit);
         document.extend(metric.map(|metric| (name.to_owned(), metric)));
     }
     for (name, quantity, unit, scale) in [
@@ -64,9 +76,10 @@ fn document(row: &Row, factors: &Factors) -> Value {
     document.into()
 }
 
-fn distribution(row: &Row, quantity: &Quantity) -> Option<Value> {
+/// The statistics of values of requests, in a unit of which so many are one of ours.
+fn distribution(row: &Row, quantity: &Quantity, (unit, scale): (&str, f64)) -> Option<Value> {
     let mut metric = Map::new();
-    metric.insert("unit".to_owned(), json!("ms"));
+    metric.insert("unit".to_owned(), json!(unit));
     for figure in times(row, quantity, AIPERF_PER_TOKEN) {
         let name = match figure.statistic {
             Statistic::Mean => "avg".to_owned(),
@@ -78,7 +91,8 @@ fn distribution(row: &Row, quantity: &Quantity) -> Option<Value> {
             Statistic::Percentile(p) => percentile_name(p),
             _ => continue,
         };
-        metric.insert(name, number(figure.canonical()));
+        let scale = if figure.statistic == Statistic::Count { 1.0 } else { scale };
+        metric.insert(name, number(figure.canonical().map(|value| value * scale)));
     }
     metric.contains_key("avg").then_some(Value::from(metric))
 }

@@ -25,7 +25,7 @@ pub(super) fn value(row: &Row, quantity: &Quantity) -> Option<f64> {
 }
 
 /// What is counted over a whole run, or is its length.
-const TOTALS: [Quantity; 10] = [
+const TOTALS: [Quantity; 17] = [
     Quantity::Duration,
     Quantity::Requests,
     Quantity::RequestsOk,
@@ -34,6 +34,13 @@ const TOTALS: [Quantity; 10] = [
     Quantity::InputTokens,
     Quantity::OutputTokens,
     Quantity::TotalTokens,
+    Quantity::TextTokens,
+    Quantity::ImageTokens,
+    Quantity::AudioTokens,
+    Quantity::VideoTokens,
+    Quantity::Images,
+    Quantity::Pixels,
+    Quantity::AudioLength,
     Quantity::PeakInFlight,
     Quantity::PeakOutputRate,
 ];

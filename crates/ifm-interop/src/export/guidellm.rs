@@ -2,7 +2,7 @@
 
 use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, serving};
-use crate::import::GUIDELLM_PER_TOKEN;
+use crate::import::{Carried, GUIDELLM_CARRIED, GUIDELLM_PER_TOKEN};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("guidellm"),
     write,
     holds: "loads of a server",
-    lacks: "statistics of rates but their mean; deviations of a sample; goodput; numbers of tokens; labels of rows; single requests; definitions, places and printed digits",
+    lacks: "statistics of rates but their mean; deviations of a sample; goodput; numbers of tokens but those of media in a request; TTFA, RTF, silence and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
@@ -71,6 +71,7 @@ fn benchmark(row: &Row, factors: &Factors, is_ours: bool) -> Value {
             metrics.insert(name.to_owned(), json!({"successful": {"mean": mean}}));
         }
     }
+    media(row, is_ours, &mut metrics);
     let count = |quantity| number(value(row, &quantity));
     metrics.insert(
         "request_totals".to_owned(),
@@ -89,6 +90,27 @@ fn benchmark(row: &Row, factors: &Factors, is_ours: bool) -> Value {
         "metrics": metrics,
         "duration": number(value(row, &Quantity::Duration).map(|ms| ms / 1e3)),
     })
+}
+
+/// What prompts carried beside text: of each request its statistics, per second the mean.
+fn media(row: &Row, is_ours: bool, metrics: &mut Map<String, Value>) {
+    for Carried { kind, name, each: (quantity, unit), rate } in GUIDELLM_CARRIED {
+        let mut shown = Map::new();
+        let scale = unit.factor().map_or(1.0, f64::recip);
+        if let Some(summary) = distribution(row, &quantity, scale, is_ours) {
+            shown.insert("input".to_owned(), json!({"successful": summary}));
+        }
+        let mean = rate.and_then(|(rate, _)| value(row, &rate));
+        if let Some(mean) = mean {
+            shown.insert("input_per_second".to_owned(), json!({"successful": {"mean": mean}}));
+        }
+        if let Some(of_kind) = (!shown.is_empty())
+            .then(|| metrics.entry(kind).or_insert_with(|| json!({})).as_object_mut())
+            .flatten()
+        {
+            of_kind.insert(name.to_owned(), shown.into());
+        }
+    }
 }
 
 /// The statistics of a time. The TPOT of another tool is none of this one, whose own holds the time

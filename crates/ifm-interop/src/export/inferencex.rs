@@ -13,7 +13,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("vllm"),
     write,
     holds: "loads of a server",
-    lacks: "rates where the number of GPUs is not known, and else all but those of one GPU; numbers of requests and tokens, duration; smallest, largest and lower percentiles of times; deviations of a sample; labels of rows; single requests; definitions, places and printed digits",
+    lacks: "rates where the number of GPUs is not known, and else all but those of one GPU; numbers of requests and tokens, duration; smallest, largest and lower percentiles of times; deviations of a sample; labels of rows; single requests; figures of media; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {

@@ -17,7 +17,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: None,
     write,
     holds: "loads of a server",
-    lacks: "which deviation it is; successful requests but as the difference of all and failed ones; input rate, duration, numbers of tokens, requests in flight; times to the first answer token; labels of rows; single requests; definitions, places and printed digits",
+    lacks: "which deviation it is; successful requests but as the difference of all and failed ones; input rate, duration, numbers of tokens, requests in flight; times to the first answer token; labels of rows; single requests; figures of media; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {

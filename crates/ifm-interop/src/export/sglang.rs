@@ -14,7 +14,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("sglang"),
     write,
     holds: "loads of a server",
-    lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; failed requests, goodput and peaks; single requests; definitions, places and printed digits",
+    lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; failed requests, goodput and peaks; single requests; figures of media but tokens of text and images; definitions, places and printed digits",
 };
 
 /// Factors that the format has fields for.
@@ -52,6 +52,8 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("duration", Quantity::Duration),
         ("completed", Quantity::RequestsOk),
         ("total_input_tokens", Quantity::InputTokens),
+        ("total_input_text_tokens", Quantity::TextTokens),
+        ("total_input_vision_tokens", Quantity::ImageTokens),
         ("total_output_tokens", Quantity::OutputTokens),
         ("request_throughput", Quantity::RequestRate),
         ("input_throughput", Quantity::InputRate),

@@ -15,7 +15,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("vllm"),
     write,
     holds: "loads of a server",
-    lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; requests in flight, input rate, time in the client's queue; the gaps of single requests; definitions, places and printed digits",
+    lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; requests in flight, input rate, time in the client's queue; the gaps of single requests; figures of media but RTFx of the level; definitions, places and printed digits",
 };
 
 /// Factors that the format has fields for.
@@ -55,6 +55,7 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("total_token_throughput", Quantity::TotalRate),
         ("max_output_tokens_per_s", Quantity::PeakOutputRate),
         ("max_concurrent_requests", Quantity::PeakInFlight),
+        ("rtfx", Quantity::AudioRate),
     ];
     set_each(&mut object, row, &whole);
     object.insert("request_goodput".to_owned(), number(value(row, &Quantity::Goodput)));

@@ -39,6 +39,7 @@ mod words;
 mod yaml;
 
 pub use error::{Guess, ImportError};
+pub(crate) use format::guidellm::words::{CARRIED as GUIDELLM_CARRIED, Carried};
 pub(crate) use format::inference_x::FIELDS as INFERENCE_X_FIELDS;
 pub use head::Head;
 pub use input::Input;

@@ -11,6 +11,9 @@ pub(crate) const CONNECTS: &str =
 /// The same, without connections that are reused.
 pub(crate) const CONNECTS_ALWAYS: &str =
     "from before a connection is opened, a new one for every request";
+/// The real-time factor of a request.
+pub(crate) const RTFX_CONNECTS: &str = "length of the audio over the end-to-end time, from before a \
+    connection is opened: the same where connections are reused";
 /// An end-to-end time.
 pub(crate) const TO_THE_END: &str =
     "to the end of the response, usage and end mark in it, not to its last token";

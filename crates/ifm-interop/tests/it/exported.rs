@@ -303,6 +303,75 @@ fn kinds_and_requests_come_back_where_there_is_room() {
     assert_eq!(back("jsonl", &both)[1].requests, row.requests);
 }
 
+/// What formats have of images and audio, each by its own fields: 10 prompts of 2 images, 8 s and 320 tokens.
+#[test]
+fn media_come_back_where_a_format_has_them() {
+    use Statistic::{Count, Mean, Median, Value};
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    let figures = [
+        (Quantity::RequestsOk, Value, 10.0, Unit::Count),
+        (Quantity::OutputTokens, Value, 160.0, Unit::Count),
+        (Quantity::RequestRate, Value, 5.0, Unit::PerS),
+        (Quantity::TotalRate, Value, 256.0, Unit::PerS),
+        (Quantity::TextTokens, Value, 200.0, Unit::Count),
+        (Quantity::ImageTokens, Value, 3000.0, Unit::Count),
+        (Quantity::ImageTokens, Mean, 300.0, Unit::Count),
+        (Quantity::ImageTokens, Median, 299.0, Unit::Count),
+        (Quantity::Images, Mean, 2.0, Unit::Count),
+        (Quantity::Images, Count, 10.0, Unit::Count),
+        (Quantity::ImageRate, Mean, 10.0, Unit::PerS),
+        (Quantity::Pixels, Mean, 460_800.0, Unit::Count),
+        (Quantity::PixelRate, Mean, 2_304_000.0, Unit::PerS),
+        (Quantity::AudioLength, Mean, 8.0, Unit::S),
+        (Quantity::AudioRate, Value, 40.0, Unit::One),
+        (Quantity::Rtfx, Mean, 16.0, Unit::One),
+        (other("image_throughput"), Mean, 4.0, Unit::PerS),
+        (other("image_latency"), Mean, 250.0, Unit::Ms),
+    ];
+    let mut row = Row::new(RowRole::Measured, Place::line(1));
+    row.factors = row.factors.with(key::CONCURRENCY, 4);
+    let figure = |(quantity, statistic, value, unit)| Figure::new(quantity, statistic, value, unit);
+    row.figures = figures.into_iter().map(figure).collect();
+    let sheet = sheet(PartKind::Serving, vec![row]);
+    let told =
+        |id: &str, quantity: &Quantity, statistic| back(id, &sheet)[0].value(quantity, statistic);
+    for (id, quantity, statistic, value) in [
+        ("vllm", Quantity::AudioRate, Value, Some(40.0)),
+        ("vllm", Quantity::ImageTokens, Value, None),
+        ("sglang", Quantity::TextTokens, Value, Some(200.0)),
+        ("sglang", Quantity::ImageTokens, Value, Some(3000.0)),
+        ("sglang", Quantity::AudioRate, Value, None),
+        ("guidellm", Quantity::ImageTokens, Median, Some(299.0)),
+        ("guidellm", Quantity::Images, Mean, Some(2.0)),
+        ("guidellm", Quantity::Images, Count, Some(10.0)),
+        ("guidellm", Quantity::ImageRate, Mean, Some(10.0)),
+        ("guidellm", Quantity::PixelRate, Mean, Some(2_304_000.0)),
+        ("guidellm", Quantity::AudioLength, Mean, Some(8000.0)),
+        ("guidellm", Quantity::AudioRate, Mean, Some(40.0)),
+        ("guidellm", Quantity::Rtfx, Mean, None),
+        ("aiperf", Quantity::Images, Mean, Some(2.0)),
+        ("aiperf", Quantity::AudioLength, Mean, Some(8000.0)),
+        ("aiperf", Quantity::Rtfx, Mean, Some(16.0)),
+        ("aiperf", other("image_throughput"), Mean, Some(4.0)),
+        ("aiperf", other("image_latency"), Mean, Some(250.0)),
+        ("aiperf", Quantity::ImageRate, Mean, None),
+    ] {
+        assert_eq!(told(id, &quantity, statistic), value, "{id} {quantity} {statistic:?}");
+    }
+    // Of prompts without media nothing is written.
+    let text = Row {
+        figures: vec![Figure::new(Quantity::RequestRate, Value, 5.0, Unit::PerS)],
+        ..Row::new(RowRole::Measured, Place::line(1))
+    };
+    let text = self::sheet(PartKind::Serving, vec![text]);
+    for id in ["vllm", "sglang", "guidellm", "aiperf"] {
+        let written = &export(id).write(&text).expect("a file")[0].text;
+        for word in ["rtfx", "vision", "image", "audio"] {
+            assert!(!written.contains(word), "{id} {word}: {written}");
+        }
+    }
+}
+
 #[test]
 fn an_engine_comes_back_from_the_table_of_llama_bench() {
     let mut row = Row::new(RowRole::Measured, Place::line(1));

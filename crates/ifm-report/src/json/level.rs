@@ -54,7 +54,7 @@ objects! {
         goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
         /// The time to first token as a sum of parts, where the server told its own.
         ttft_parts: Option<TtftParts> = level.ttft_parts.as_deref().map(TtftParts::from),
-        /// Pictures, recordings and films; absent where prompts were text alone.
+        /// Images, recordings and videos; absent where prompts were text alone.
         media: Option<Media> = level.media.as_deref().map(Media::from),
         /// By class of mixed traffic.
         classes: Option<Vec<Class>> =

@@ -1,4 +1,4 @@
-//! The pictures, recordings and films of a load as objects, and those of one request.
+//! The images, recordings and videos of a load as objects, and those of one request.
 
 use super::load::{Distribution, S, seconds, sources};
 use super::objects;
@@ -12,23 +12,23 @@ fn some(number: u32) -> Option<u32> {
 }
 
 objects! {
-    /// The pictures, recordings and films of the complete answers' prompts.
+    /// The images, recordings and videos of the complete answers' prompts.
     Media of found: &level::MediaSummary {
         /// Complete answers whose prompt carried any; all that follows is over these.
         requests: u64 = found.requests,
-        /// Pictures.
+        /// Images.
         images: u64 = found.images,
         /// Recordings.
         audios: u64 = found.audios,
-        /// Films.
+        /// Videos.
         videos: u64 = found.videos,
-        /// Pixels of pictures and frames; absent where one was not looked into.
+        /// Pixels of images and frames; absent where one was not looked into.
         pixels: Option<u64> = found.pixels,
         /// Pixels of a request, mean.
         pixels_mean: Option<f64> = found.pixels.map(|sum| found.per_request(sum)),
         /// Length of the recordings, seconds; absent where one does not tell.
         audio_s: Option<f64> = found.audio_ns.map(|sum| sum as f64 * S),
-        /// Frames of the films; absent where one was not looked into.
+        /// Frames of the videos; absent where one was not looked into.
         frames: Option<u64> = found.frames,
         /// Bytes of the files, before base64; absent where an address stands for one.
         file_bytes: Option<u64> = found.file_bytes,
@@ -95,30 +95,30 @@ objects! {
 
     /// Media per second.
     MediaPerSecond of rates: &level::MediaRates {
-        /// Pictures per second.
+        /// Images per second.
         images_per_s: Option<f64> = rates.images_per_s,
-        /// Millions of pixels per second, of pictures and frames.
+        /// Millions of pixels per second, of images and frames.
         megapixels_per_s: Option<f64> = rates.megapixels_per_s,
         /// Seconds of sound for each second.
         audio_s_per_s: Option<f64> = rates.audio_s_per_s,
-        /// Frames of films per second.
+        /// Frames of videos per second.
         frames_per_s: Option<f64> = rates.frames_per_s,
     }
 
     /// What a request carried beside text.
     RequestMedia of sent: &SentMedia {
-        /// Pictures.
+        /// Images.
         images: Option<u32> = some(sent.images),
         /// Recordings.
         audios: Option<u32> = some(sent.audios),
-        /// Films.
+        /// Videos.
         videos: Option<u32> = some(sent.videos),
-        /// Pixels of pictures and frames.
+        /// Pixels of images and frames.
         pixels: Option<u64> = sent.pixels.filter(|_| sent.images + sent.videos > 0),
         /// Length of the recordings, seconds.
         audio_s: Option<f64> =
             sent.audio_ns.filter(|_| sent.audios > 0).map(|ns| ns as f64 * S),
-        /// Frames of the films.
+        /// Frames of the videos.
         frames: Option<u32> = sent.frames.filter(|_| sent.videos > 0),
         /// Bytes of the files, before base64.
         file_bytes: Option<u64> = sent.file_bytes,

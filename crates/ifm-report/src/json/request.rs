@@ -130,13 +130,13 @@ objects! {
         prompt_tokens_estimated: Option<u32> = estimated(given.0.prompt_tokens),
         /// Who counted the prompt tokens.
         prompt_tokens_from: Option<&'static str> = from(given.0.prompt_tokens),
-        /// Pictures, recordings and films of the prompt.
+        /// Images, recordings and videos of the prompt.
         media: Option<RequestMedia> = given.0.media.as_ref().map(RequestMedia::from),
         /// Prompt tokens of text.
         text_tokens: Option<u32> = exact(given.0.text_tokens),
         /// Who counted them.
         text_tokens_from: Option<&'static str> = from(given.0.text_tokens),
-        /// Prompt tokens of pictures.
+        /// Prompt tokens of images.
         image_tokens: Option<u32> = exact(given.0.image_tokens),
         /// Who counted them.
         image_tokens_from: Option<&'static str> = from(given.0.image_tokens),
@@ -144,7 +144,7 @@ objects! {
         audio_tokens: Option<u32> = exact(given.0.audio_tokens),
         /// Who counted them.
         audio_tokens_from: Option<&'static str> = from(given.0.audio_tokens),
-        /// Prompt tokens of films.
+        /// Prompt tokens of videos.
         video_tokens: Option<u32> = exact(given.0.video_tokens),
         /// Who counted them.
         video_tokens_from: Option<&'static str> = from(given.0.video_tokens),

@@ -234,18 +234,18 @@ pub enum Block {
     Pre(String),
     /// Points.
     List(Vec<String>),
-    /// Small pictures side by side.
+    /// Small images side by side.
     Sheet(Sheet),
     /// Something that most readers skip.
     Details(String, Vec<Block>),
 }
 
-/// Small pictures, and under each what it is: two lists of one length.
+/// Small images, and under each what it is: two lists of one length.
 #[derive(Debug, Clone, Default)]
 pub struct Sheet {
-    /// Data URLs of pictures.
+    /// Data URLs of images.
     pub pictures: Vec<String>,
-    /// What they are; formats without pictures show these.
+    /// What they are; formats without images show these.
     pub labels: Vec<String>,
 }
 
@@ -297,7 +297,7 @@ impl Page {
         self.sections.iter().flat_map(|section| of(&section.blocks)).collect()
     }
 
-    /// Whether it shows small pictures.
+    /// Whether it shows small images.
     pub(crate) fn has_sheet(&self) -> bool {
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
         blocks.into_iter().any(|block| matches!(block, Block::Sheet(_)))
@@ -383,7 +383,7 @@ pub fn svg(chart: &Chart) -> Result<String, ChartError> {
     ifm_chart::svg(chart, Theme::Light)
 }
 
-/// A chart as a picture, two pixels for one.
+/// A chart as an image, two pixels for one.
 ///
 /// # Errors
 /// It could not be drawn.

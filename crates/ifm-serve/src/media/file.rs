@@ -1,8 +1,8 @@
-//! What a file of a medium says about itself: pixels of a picture, seconds of a recording.
+//! What a file of a medium says about itself: pixels of an image, seconds of a recording.
 //!
 //! Only heads are read: PNG, JPEG, GIF and WebP, and WAV. Nothing is decoded.
 
-/// Width and height of a picture, pixels; absent for what is none of the known kinds.
+/// Width and height of an image, pixels; absent for what is none of the known kinds.
 pub(super) fn size(file: &[u8]) -> Option<(u32, u32)> {
     png(file).or_else(|| jpeg(file)).or_else(|| gif(file)).or_else(|| webp(file))
 }

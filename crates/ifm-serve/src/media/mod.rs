@@ -1,4 +1,4 @@
-//! Pictures, recordings and films in a chat: what they cost in tokens and in time.
+//! Images, recordings and videos in a chat: what they cost in tokens and in time.
 //!
 //! No model here sees or hears. A medium becomes as many tokens as a rule says, which follow from its
 //! content, so that the same one again is the same prompt; and it takes a stated time the first time
@@ -27,17 +27,17 @@ use crate::error::ApiError;
 
 /// Media that are remembered; when there are more, all are forgotten.
 const REMEMBERED_MAX: usize = 4096;
-/// Side of what Qwen2-VL makes a token of, pixels, and the fewest and most tokens of a picture.
+/// Side of what Qwen2-VL makes a token of, pixels, and the fewest and most tokens of an image.
 const QWEN_SIDE: f64 = 28.0;
 const QWEN_TOKENS_MIN: f64 = 4.0;
 const QWEN_TOKENS_MAX: f64 = 1280.0;
-/// Frames of a film that become one for Qwen2-VL.
+/// Frames of a video that become one for Qwen2-VL.
 const QWEN_FRAMES: usize = 2;
 
 /// What media cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MediaOptions {
-    /// Tokens of a picture, and of each frame of a film.
+    /// Tokens of an image, and of each frame of a video.
     pub image_tokens: ImageTokens,
     /// Tokens of a second of a recording.
     pub audio_tokens_s: f64,
@@ -48,7 +48,7 @@ pub struct MediaOptions {
 }
 
 impl Default for MediaOptions {
-    /// 256 tokens a picture, 100 a second of sound, no time, with a cache.
+    /// 256 tokens an image, 100 a second of sound, no time, with a cache.
     fn default() -> Self {
         Self {
             image_tokens: ImageTokens::Each(256),
@@ -59,12 +59,12 @@ impl Default for MediaOptions {
     }
 }
 
-/// How a picture becomes tokens.
+/// How an image becomes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageTokens {
     /// So many, whatever its size.
     Each(u32),
-    /// By its size, as Qwen2-VL: one for 28 x 28 pixels, at most 1280. Two frames of a film are one.
+    /// By its size, as Qwen2-VL: one for 28 x 28 pixels, at most 1280. Two frames of a video are one.
     Qwen2Vl,
 }
 
@@ -83,7 +83,7 @@ impl FromStr for ImageTokens {
 }
 
 impl ImageTokens {
-    /// Tokens of a list of frames; a picture is one.
+    /// Tokens of a list of frames; an image is one.
     fn of(self, frames: &[(u32, u32)]) -> u32 {
         match self {
             Self::Each(tokens) => tokens.saturating_mul(frames.len() as u32),
@@ -227,7 +227,7 @@ impl Media {
         };
         let frames: Vec<(u32, u32)> = match kind {
             Kind::Image => vec![size(data)?],
-            // A list of frames needs no decoder of films.
+            // A list of frames needs no video decoder.
             Kind::Video => data.split(',').map(size).collect::<Result<_, _>>()?,
             Kind::Audio => Vec::new(),
         };
@@ -330,7 +330,7 @@ mod tests {
             let frames = [(width, height)];
             assert_eq!(ImageTokens::Qwen2Vl.of(&frames), tokens, "{width}x{height}");
         }
-        // Four frames of a film, two and two.
+        // Four frames of a video, two and two.
         assert_eq!(ImageTokens::Qwen2Vl.of(&[(112, 112); 4]), 32);
         assert_eq!(ImageTokens::Each(7).of(&[(112, 112); 4]), 28);
         assert_eq!("qwen2-vl".parse(), Ok(ImageTokens::Qwen2Vl));
@@ -341,8 +341,8 @@ mod tests {
     fn the_same_picture_costs_time_once_and_is_the_same_tokens() {
         let options = MediaOptions { ms_per_mpixel: 10.0, ..MediaOptions::default() };
         let media = Media::new(options);
-        let first = take(&media, &image(1000, 500)).expect("a picture");
-        let again = take(&media, &image(1000, 500)).expect("a picture");
+        let first = take(&media, &image(1000, 500)).expect("an image");
+        let again = take(&media, &image(1000, 500)).expect("an image");
         assert_eq!((first.delay, again.delay), (Duration::from_millis(5), Duration::ZERO));
         let ids = |taken: &Taken| taken.ids(1000).collect::<Vec<_>>();
         assert_eq!(ids(&first), ids(&again));
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(first.told(), Some(json!({"image": 256})));
         assert_eq!(media.looked_up(), (3, 1));
         let media = Media::new(MediaOptions { has_cache: false, ..options });
-        let delays = [(); 2].map(|()| take(&media, &image(1000, 500)).expect("a picture").delay);
+        let delays = [(); 2].map(|()| take(&media, &image(1000, 500)).expect("an image").delay);
         assert_eq!(delays, [Duration::from_millis(5); 2]);
     }
 
@@ -362,10 +362,10 @@ mod tests {
         assert_eq!(take(&media, &sound).expect("sound").told(), Some(json!({"audio": 250})));
         let film = url("video/png", &[png_head(112, 112), png_head(112, 112)]);
         let film = json!({"type": "video_url", "video_url": {"url": film}});
-        assert_eq!(take(&media, &film).expect("a film").told(), Some(json!({"video": 512})));
+        assert_eq!(take(&media, &film).expect("a video").told(), Some(json!({"video": 512})));
         let mut named = image(50, 50);
         named["uuid"] = json!("u-1");
-        take(&media, &named).expect("a picture with a name");
+        take(&media, &named).expect("an image with a name");
         named["image_url"] = Value::Null;
         assert_eq!(take(&media, &named).expect("by name").told(), Some(json!({"image": 256})));
         named["uuid"] = json!("u-2");

@@ -74,7 +74,7 @@ macro_rules! optional_number {
     };
 }
 
-/// A number column of what a request carried beside text; the count of pictures says that there is
+/// A number column of what a request carried beside text; the count of images says that there is
 /// something at all.
 macro_rules! media_number {
     ($name:literal, $field:ident) => {

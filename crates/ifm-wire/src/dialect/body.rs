@@ -12,6 +12,55 @@ pub(crate) fn put(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
         .expect("invariant: texts, lists and numbers always serialise into a vector");
 }
 
+/// Appends a text as JSON, as [`put`] does. Stretches in which nothing has to be escaped are copied as a
+/// whole: a prompt of 500,000 tokens is one of them.
+pub(crate) fn put_text(text: &str, out: &mut Vec<u8>) {
+    /// Bytes that are looked at together; few enough that one escape costs little.
+    const STRETCH: usize = 256;
+    // Without an early end, so that many bytes are looked at with one instruction.
+    let is_plain =
+        |stretch: &[u8]| !stretch.iter().fold(false, |any, byte| any | is_escaped(*byte));
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let plain = rest.chunks(STRETCH).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len);
+        let (stretch, behind) = rest.split_at(plain.sum());
+        out.extend_from_slice(stretch);
+        let (mixed, behind) = behind.split_at(behind.len().min(STRETCH));
+        for run in mixed.split_inclusive(|byte| is_escaped(*byte)) {
+            match run.split_last() {
+                Some((last, before)) if is_escaped(*last) => {
+                    out.extend_from_slice(before);
+                    put_escaped(*last, out);
+                }
+                _ => out.extend_from_slice(run),
+            }
+        }
+        rest = behind;
+    }
+    out.push(b'"');
+}
+
+/// Whether a byte of a text is not written as it is inside a JSON string.
+fn is_escaped(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Appends such a byte.
+fn put_escaped(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        b'\t' => b't',
+        b'\n' => b'n',
+        0x0C => b'f',
+        b'\r' => b'r',
+        _ => return out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
 /// Appends the name of a field and its colon, behind a comma unless it is the first.
 pub(crate) fn put_name(name: &str, out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
@@ -27,11 +76,17 @@ pub(crate) fn put_field(name: &str, value: &(impl Serialize + ?Sized), out: &mut
     put(value, out);
 }
 
+/// Appends a field with a text that may be long.
+pub(crate) fn put_text_field(name: &str, text: &str, out: &mut Vec<u8>) {
+    put_name(name, out);
+    put_text(text, out);
+}
+
 /// Appends a field with a list of one message: what the user says.
 fn put_user_message(name: &str, text: &str, out: &mut Vec<u8>) {
     put_name(name, out);
     out.extend_from_slice(br#"[{"role":"user","content":"#);
-    put(text, out);
+    put_text(text, out);
     out.extend_from_slice(b"}]");
 }
 
@@ -62,7 +117,7 @@ pub(super) fn write_prompt(
         (Prompt::Text(text), ..) if prompts.text == "messages" => {
             put_user_message(prompts.text, text, out);
         }
-        (Prompt::Text(text), ..) => put_field(prompts.text, text, out),
+        (Prompt::Text(text), ..) => put_text_field(prompts.text, text, out),
         (Prompt::Tokens(ids), Some(name), _) => put_field(name, ids, out),
         (Prompt::Messages(messages), _, Some(put)) => put(messages, ask, out),
         (Prompt::Messages(messages), _, None) => match (prompts.single, single(messages, ask)) {
@@ -129,5 +184,22 @@ pub(super) fn put_arguments(call: &ToolCall, out: &mut Vec<u8>) {
     match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
         Ok(arguments) => put(&arguments, out),
         Err(_) => out.extend_from_slice(b"{}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_the_json_that_others_write() {
+        let all: String = (0..0x3000).filter_map(char::from_u32).collect();
+        let long = "word ".repeat(1000);
+        for text in ["", "a", &all, &long, &format!("{long}\n{long}\"{all}"), &all.repeat(3)] {
+            let (mut own, mut expect) = (b"before".to_vec(), b"before".to_vec());
+            put_text(text, &mut own);
+            put(text, &mut expect);
+            assert!(own == expect, "{}", text.len());
+        }
     }
 }

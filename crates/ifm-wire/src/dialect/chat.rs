@@ -18,7 +18,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         message: Some(put_message),
         ..Prompts::texts("messages")
     },
-    media: Media { addresses: true, names: true, ..Media::of(&MediumKind::ALL) },
+    media: Media { addresses: true, names: true, details: true, ..Media::of(&MediumKind::ALL) },
     form: Some(super::forms::chat),
     ..openai::usual(Api::Chat, "/chat/completions")
 };

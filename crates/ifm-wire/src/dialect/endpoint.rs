@@ -81,7 +81,7 @@ fn base_of<'path>(path: &'path str, pattern: &str) -> Option<&'path str> {
 }
 
 /// The path without a last segment that names a version: `v1`, `v1beta`.
-fn without_version(path: &str) -> &str {
+pub fn without_version(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some((base, last)) if is_version(last) => base,
         _ => path,

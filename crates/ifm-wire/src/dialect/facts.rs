@@ -93,11 +93,11 @@ pub struct Usage {
 pub struct PromptKinds {
     /// Text.
     pub text: Option<u32>,
-    /// Pictures.
+    /// Images.
     pub image: Option<u32>,
     /// Recordings.
     pub audio: Option<u32>,
-    /// Films.
+    /// Videos.
     pub video: Option<u32>,
 }
 

@@ -5,7 +5,7 @@
 //! servers count only at the end). There is no end mark beside the events: a stream is complete
 //! when every sequence that was seen said `"stop": true`. Errors are events with the field `error`.
 
-use super::body::{put_field, put_name, put_object};
+use super::body::{put_field, put_name, put_object, put_text_field};
 use super::json::{self, Raw, Word};
 use super::openai::timings_beside;
 use super::parts::{put_media, with_placeholders};
@@ -45,7 +45,7 @@ const MARKER: &str = "<__media__>";
 /// The text, or an object of it and its media in base64.
 fn put_single(message: &Message, out: &mut Vec<u8>) {
     if message.media.is_empty() {
-        return put_field("prompt", &message.content, out);
+        return put_text_field("prompt", &message.content, out);
     }
     put_name("prompt", out);
     put_object(out, |out| {

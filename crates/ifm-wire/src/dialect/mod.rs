@@ -39,7 +39,7 @@ mod tgi;
 mod transcriptions;
 mod triton;
 
-pub use endpoint::{Base, Endpoint, api_of_path, path};
+pub use endpoint::{Base, Endpoint, api_of_path, path, without_version};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, PromptKinds, ServerTimes, Usage};
 pub use forms::FormSpeech;
@@ -52,6 +52,7 @@ use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use ifm_core::{Carried, Medium, MediumKind, Message};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// Every API that is spoken, in the order of [`Api::ALL`].
 pub static DIALECTS: [&Dialect; Api::ALL.len()] = [
@@ -203,6 +204,8 @@ struct Media {
     addresses: bool,
     /// Whether a name may, which the server knows.
     names: bool,
+    /// Whether it can be said how closely the model is to look at an image.
+    details: bool,
     /// Whether those of a kind stand together in the body, the kinds in their order here. Otherwise all
     /// of them stand in the order of the messages.
     by_kind: bool,
@@ -211,7 +214,7 @@ struct Media {
 impl Media {
     /// Files in base64 alone.
     const fn of(kinds: &'static [MediumKind]) -> Media {
-        Media { kinds, addresses: false, names: false, by_kind: false }
+        Media { kinds, addresses: false, names: false, details: false, by_kind: false }
     }
 }
 
@@ -339,6 +342,11 @@ impl Dialect {
         own.into_iter().chain(self.prompts.tokens).chain(self.prompt_fields.iter().copied())
     }
 
+    /// Fields of one request in the API's words: a workload has tools as chat completions do.
+    pub(crate) fn told<'fields>(&self, own: &'fields Fields) -> Cow<'fields, Fields> {
+        self.file().map_or(Cow::Borrowed(own), |file| file.told(own))
+    }
+
     /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not
     /// called for it.
     pub fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
@@ -374,6 +382,9 @@ impl Dialect {
         match medium.carried {
             Carried::Url(_) if !self.media.addresses => Err(RequestError::Address { api, kind }),
             Carried::Name if !self.media.names => Err(RequestError::Name { api, kind }),
+            _ if medium.detail.is_some() && !self.media.details => {
+                Err(RequestError::Detail { api })
+            }
             _ => Ok(()),
         }
     }

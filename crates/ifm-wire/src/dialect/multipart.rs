@@ -1,6 +1,6 @@
 //! Bodies that are forms (`multipart/form-data`, RFC 7578): fields, and one file.
 //!
-//! A file stands in memory once and is sent from there, as a picture in JSON is: the body has a hole
+//! A file stands in memory once and is sent from there, as an image in JSON is: the body has a hole
 //! in its place. What divides the parts is made of the file's digest, and with it differs from
 //! everything within the file. Not here: which fields there are (`request`).
 

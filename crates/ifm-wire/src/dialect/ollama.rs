@@ -7,7 +7,9 @@
 //! text. Images stand beside the text of their message, in base64 and in their order: there is no word
 //! for where in it they belong.
 
-use super::body::{put_arguments, put_field, put_list, put_name, put_object, put_said};
+use super::body::{
+    put_arguments, put_field, put_list, put_name, put_object, put_said, put_text_field,
+};
 use super::calls;
 use super::json::{self, Raw, Word};
 use super::parts::put_media;
@@ -59,14 +61,14 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
 }
 
 fn put_single(message: &Message, out: &mut Vec<u8>) {
-    put_field("prompt", &message.content, out);
+    put_text_field("prompt", &message.content, out);
     put_media("images", message.media.iter(), |_| String::new(), out);
 }
 
 fn put_message(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("role", message.role.word(), out);
-        put_field("content", &message.content, out);
+        put_text_field("content", &message.content, out);
         put_media("images", message.media.iter(), |_| String::new(), out);
         if let Some(reasoning) = &message.reasoning {
             put_field("thinking", reasoning, out);

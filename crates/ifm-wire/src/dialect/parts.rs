@@ -3,7 +3,7 @@
 //!
 //! Not here: which media an API takes (`Dialect::write_prompt`).
 
-use super::body::{put, put_field, put_list, put_name, put_object};
+use super::body::{put, put_field, put_list, put_name, put_object, put_text_field};
 use crate::bytes::HOLE;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed};
 
@@ -49,12 +49,12 @@ pub(super) fn put_carried(medium: &Medium, before: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a part as OpenAI's chat completions have it; vLLM and SGLang know films and names too.
+/// Appends a part as OpenAI's chat completions have it; vLLM and SGLang know videos and names too.
 pub(super) fn put_chat_part(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
             put_field("type", "text", out);
-            put_field("text", text, out);
+            put_text_field("text", text, out);
         }
         Part::Medium(medium) => {
             put_chat_medium(medium, out);
@@ -83,7 +83,15 @@ fn put_chat_medium(medium: &Medium, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_name("url", out);
         put_carried(medium, &data_url(medium), out);
+        put_detail(medium, out);
     });
+}
+
+/// How closely the model is to look, where that is said.
+fn put_detail(medium: &Medium, out: &mut Vec<u8>) {
+    if let Some(detail) = medium.detail {
+        put_field("detail", detail.word(), out);
+    }
 }
 
 fn put_sound(medium: &Medium, out: &mut Vec<u8>) {
@@ -102,7 +110,7 @@ pub(super) fn put_content(
     put_part: impl Fn(&Part<'_>, &mut Vec<u8>),
 ) {
     match message.media.is_empty() {
-        true => put_field(name, &message.content, out),
+        true => put_text_field(name, &message.content, out),
         false => {
             put_name(name, out);
             put_list(&parts(message), out, put_part);
@@ -115,7 +123,7 @@ pub(super) fn put_input_part(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
             put_field("type", "input_text", out);
-            put_field("text", text, out);
+            put_text_field("text", text, out);
         }
         Part::Medium(medium) if medium.kind == MediumKind::Audio => {
             put_field("type", "input_audio", out);
@@ -126,6 +134,7 @@ pub(super) fn put_input_part(part: &Part<'_>, out: &mut Vec<u8>) {
             put_field("type", "input_image", out);
             put_name("image_url", out);
             put_carried(medium, &data_url(medium), out);
+            put_detail(medium, out);
         }
     });
 }
@@ -135,7 +144,7 @@ pub(super) fn put_block(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
             put_field("type", "text", out);
-            put_field("text", text, out);
+            put_text_field("text", text, out);
         }
         Part::Medium(medium) => {
             put_field("type", "image", out);
@@ -186,7 +195,7 @@ pub(super) fn put_media<'media>(
     }
 }
 
-/// The beginning of a data URL. Frames of a film are a film to servers that take them so.
+/// The beginning of a data URL. Frames of a video are a video to servers that take them so.
 pub(super) fn data_url(medium: &Medium) -> String {
     let mime = match (medium.kind, medium.mime.strip_prefix("image/")) {
         (MediumKind::Video, Some(frame)) => format!("video/{frame}"),

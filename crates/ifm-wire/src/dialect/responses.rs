@@ -34,7 +34,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     },
     length: Some(LengthField { within: None, names: &["max_output_tokens"], default: None }),
     prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("input") },
-    media: Media { addresses: true, ..Media::of(&[MediumKind::Image, MediumKind::Audio]) },
+    media: Media {
+        addresses: true,
+        details: true,
+        ..Media::of(&[MediumKind::Image, MediumKind::Audio])
+    },
     form: Some(super::forms::responses),
     output_keys: &[b"delta"],
     ..Dialect::new(Api::Responses, Endpoint::versioned("/responses"), read_event, read_answer)

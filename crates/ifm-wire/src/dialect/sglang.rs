@@ -40,7 +40,7 @@ pub(super) fn of_model(model: &str) -> &'static Dialect {
     }
 }
 
-/// What stands in a text for an image, a recording and a film.
+/// What stands in a text for an image, a recording and a video.
 struct Placeholders {
     image: &'static str,
     audio: &'static str,

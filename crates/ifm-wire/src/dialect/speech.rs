@@ -39,7 +39,8 @@ struct Event<'input> {
     audio: Option<Word<'input>>,
     /// As some servers call it.
     delta: Option<Word<'input>>,
-    usage: Option<RawUsage>,
+    #[serde(borrow)]
+    usage: Option<RawUsage<'input>>,
     error: Option<IgnoredAny>,
 }
 

@@ -7,6 +7,7 @@
 //! the seconds of the recording, which count none.
 
 use super::body::refusal;
+use super::details::PromptDetails;
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
@@ -76,7 +77,8 @@ struct Event<'input> {
     kind: Option<Word<'input>>,
     delta: Option<&'input serde_json::value::RawValue>,
     text: Option<Text<'input>>,
-    usage: Option<RawUsage>,
+    #[serde(borrow)]
+    usage: Option<RawUsage<'input>>,
     error: Option<IgnoredAny>,
 }
 
@@ -136,18 +138,25 @@ fn said<'input>(words: Option<Text<'input>>, text: Option<&mut Generated>) -> Ch
 
 /// The usage of a whole answer and of OpenAI's streams: by tokens, or by `seconds`.
 #[derive(Deserialize)]
-pub(super) struct RawUsage {
+#[serde(bound(deserialize = "'de: 'input"))]
+pub(super) struct RawUsage<'input> {
     #[serde(default, deserialize_with = "json::count")]
     input_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     output_tokens: Option<u32>,
+    /// Text and audio apart.
+    #[serde(borrow)]
+    input_token_details: Option<PromptDetails<'input>>,
 }
 
-impl From<RawUsage> for Usage {
-    fn from(raw: RawUsage) -> Usage {
+impl From<RawUsage<'_>> for Usage {
+    fn from(raw: RawUsage<'_>) -> Usage {
+        let details = raw.input_token_details;
         Usage {
             prompt_tokens: raw.input_tokens,
             completion_tokens: raw.output_tokens,
+            cached_tokens: details.as_ref().and_then(|details| details.cached_tokens),
+            prompt_kinds: details.map(|details| details.kinds()).unwrap_or_default(),
             ..Usage::default()
         }
     }

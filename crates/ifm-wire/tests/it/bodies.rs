@@ -2,7 +2,7 @@
 
 use crate::multipart::{as_object, recording};
 use ifm_core::spec::Api;
-use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role, ToolCall};
+use ifm_core::{Carried, ImageDetail, Medium, MediumKind, Message, Placed, Prompt, Role, ToolCall};
 use ifm_wire::dialect;
 use ifm_wire::request::{Ask, RequestError, TemplateSpec};
 use ifm_wire::{RequestBytes, RequestTemplate};
@@ -189,6 +189,7 @@ fn medium(kind: MediumKind, carried: Carried, part: &Map<String, Value>) -> Arc<
         duration_ns: None,
         file_bytes: None,
         uuid: field("uuid"),
+        detail: field("detail").map(|word| ImageDetail::from_word(&word).expect("a word")),
         carried,
     })
 }
@@ -262,6 +263,11 @@ fn media_that_an_api_does_not_take_are_refused_with_what_to_do() {
         (Api::OllamaChat, json!({"kind": "image", "url": "http://h/a"}), "send the file itself"),
         (Api::LlamaCpp, json!({"kind": "audio", "url": "http://h/a"}), "fetches no audio"),
         (Api::Messages, json!({"kind": "image", "uuid": "u"}), "no image by its name"),
+        (
+            Api::Messages,
+            json!({"kind": "image", "data": "SU1H", "detail": "low"}),
+            "cannot be told the detail",
+        ),
         (Api::Completions, json!({"kind": "image", "data": "AA=="}), "completions"),
     ] {
         let message = json!({"parts": ["a", part]});

@@ -91,6 +91,7 @@ fn asked(word: &str, api: &str) -> Prompt {
                 duration_ns: None,
                 file_bytes: None,
                 uuid: None,
+                detail: None,
                 carried: Carried::Base64(pixel.as_bytes().into()),
             });
             let media = vec![Placed { at: 7, medium }];
@@ -314,12 +315,80 @@ fn answers_of_apis_that_are_known_are_read_alike_by_a_file() {
     assert!(compared >= 14, "{compared}");
 }
 
+/// Messages without anything but texts.
+const PLAIN: &str = r#"
+[request]
+path = "/talk"
+body = '{"messages": "{messages}"}'
+[message]
+form = '{"role": "{role}", "say": "{text}"}'
+[read]
+text = "/say"
+"#;
+
+fn read_file(text: &str) -> Api {
+    dialect::custom::read("test.toml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// As google-genai 3.6.1 sends them, but for its `parameters_json_schema`, which the API takes alike; and
+/// as boto3 does.
+#[test]
+fn tools_are_declared_in_the_words_of_the_api() {
+    let schema = json!({"type": "object", "properties": {"in": {"type": "string"}}});
+    let rain = json!({"name": "rain", "description": "tells of rain", "parameters": schema});
+    let tools = json!({"tools": [{"type": "function", "function": rain}], "seed": 1});
+    let asked = |api: &str, fields: Value| Asked { fields, ..Asked::of(shipped(api), text()) };
+    let body = asked("gemini", tools.clone()).body();
+    let told =
+        json!({"name": "rain", "description": "tells of rain", "parametersJsonSchema": schema});
+    assert_eq!(body["tools"], json!([{"functionDeclarations": [told]}]));
+    assert_eq!(body["seed"], 1);
+    let body = Asked { stream: false, ..asked("bedrock", tools.clone()) }.body();
+    let told =
+        json!({"name": "rain", "description": "tells of rain", "inputSchema": {"json": schema}});
+    assert_eq!(body["toolConfig"], json!({"tools": [{"toolSpec": told}]}));
+    assert_eq!(body.get("tools"), None);
+    // What chat completions take goes as it is, and so does what is in the API's own words already.
+    assert_eq!(asked("cohere", tools.clone()).body()["tools"], tools["tools"]);
+    let own = json!({"tools": [{"googleSearch": {}}]});
+    assert_eq!(asked("gemini", own.clone()).body()["tools"], own["tools"]);
+}
+
+#[test]
+fn lists_of_models_are_read_as_the_file_says() {
+    let file = dialect::of(shipped("gemini")).file().expect("a file");
+    let list = file.models.as_ref().expect("it has a list");
+    let answer = json!({"models": [
+        {"name": "models/gemini-2.5-flash", "inputTokenLimit": 1_048_576},
+        {"name": "tunedModels/mine"}, {"displayName": "no name"},
+    ]});
+    let expect = [("gemini-2.5-flash", Some(1_048_576)), ("tunedModels/mine", None)];
+    let expect = expect.map(|(name, context)| (name.to_owned(), context));
+    assert_eq!(list.read(&answer), Some(expect.to_vec()));
+    assert_eq!(list.read(&json!({"models": {}})), None);
+    assert_eq!(dialect::of(shipped("azure")).file().expect("a file").models, None);
+    for (models, part) in [
+        ("path = '/m'\nlist = 'data'\nname = '/id'", "[models] list: \"data\" is no place here"),
+        ("path = '/m'\nlist = '/data/*'\nname = '/id'", "without a star"),
+        ("path = 'm'\nlist = '/data'\nname = '/id'", "begins with a slash"),
+        ("path = '/m?api_key=x'\nlist = '/data'\nname = '/id'", "a key does not belong"),
+        ("path = '/m'\nlist = '/data'\nid = '/id'", "unknown field `id`"),
+    ] {
+        let error = dialect::custom::read("x.toml", &format!("{PLAIN}[models]\n{models}\n"));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(part), "{error}, not {part}");
+    }
+    let alone = PLAIN.replace("[message]", "when_tools = '{\"t\": \"{tools}\"}'\n[message]");
+    let error = dialect::custom::read("x.toml", &alone).unwrap_err().to_string();
+    assert!(error.contains("when_tools: it needs tool"), "{error}");
+}
+
 #[test]
 fn what_a_file_has_no_place_for_is_refused_in_words() {
-    let refusal = |api: &str, prompt: Prompt| {
-        Asked::of(shipped(api), prompt).write().unwrap_err().to_string()
-    };
-    let tools = refusal("gemini", asked("tools", "gemini"));
+    let refusal_of =
+        |api: Api, prompt: Prompt| Asked::of(api, prompt).write().unwrap_err().to_string();
+    let refusal = |api: &str, prompt: Prompt| refusal_of(shipped(api), prompt);
+    let tools = refusal_of(read_file(PLAIN), asked("tools", "plain"));
     assert!(tools.contains("takes no calls of tools"), "{tools}");
     let ids = refusal("cohere", Prompt::Tokens(vec![1]));
     assert!(ids.contains("takes no token ids as a prompt: it takes texts and messages"), "{ids}");

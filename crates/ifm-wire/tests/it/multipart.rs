@@ -18,6 +18,7 @@ fn medium(file: &[u8]) -> Medium {
         duration_ns: Some(1),
         file_bytes: Some(file.len() as u64),
         uuid: None,
+        detail: None,
         carried: Carried::File(Arc::from(file)),
     }
 }

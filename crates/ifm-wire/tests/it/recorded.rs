@@ -26,6 +26,9 @@ struct Case {
     tokens: Vec<u32>,
     prompt: Option<(u32, CountSource)>,
     output: Option<(u32, CountSource)>,
+    /// Of the prompt's tokens those of text, images, audio and video.
+    #[serde(default)]
+    kinds: [Option<u32>; 4],
     finish_reason: Option<String>,
     #[serde(default)]
     text: String,
@@ -117,6 +120,9 @@ fn answers_mean_what_the_api_says() {
         assert_eq!(answer.events.tokens, case.tokens, "{file}");
         assert_eq!(answer.prompt_tokens, counted(case.prompt), "{file}");
         assert_eq!(answer.output_tokens, counted(case.output), "{file}");
+        let kinds = answer.usage.prompt_kinds;
+        let kinds = [kinds.text, kinds.image, kinds.audio, kinds.video];
+        assert_eq!(kinds, case.kinds, "{file}");
         assert_eq!(answer.finish_reason, case.finish_reason, "{file}");
         assert_eq!(answer.text.as_deref(), Some(case.text.as_str()), "{file}");
         assert_eq!(answer.streamed, !file.contains("whole") && !is_list(case.api), "{file}");

@@ -34,7 +34,7 @@ pub const KIND: DatasetKind = DatasetKind {
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.rows(KIND.hub.first(), &[&["audio"]])?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
-    let mut media = Reader::new(opening.request.carry);
+    let mut media = Reader::new(opening.request);
     opening.rule("recordings without text, as long an answer as what is said in them");
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
@@ -58,5 +58,5 @@ fn read(
         (None, None) => Output::Open,
     };
     let prompt = with_media(Prompt::Text(String::new()), recordings)?;
-    Ok(Step::Take(Candidate { prompt, output, at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, output)))
 }

@@ -1,9 +1,12 @@
 //! Prompts of the user's own: JSON, JSON lines, CSV or Parquet, with columns of any name.
 //!
-//! A row is a prompt with the pictures, recordings and films that its columns name, or a list of messages that goes out as one request. The length to
-//! ask for is a column's, or that of a recorded answer, or vLLM's default for such files.
+//! A row is a prompt with the images, recordings and videos that its columns name, or a list of messages that
+//! goes out as one request. The length to ask for is a column's, or that of a recorded answer, or vLLM's
+//! default for such files.
 //!
 //! Not here: conversations of several turns (`sharegpt_chat`).
+
+use std::borrow::Cow;
 
 use ifm_core::{Message, Prompt, Role};
 use serde_json::Value;
@@ -33,12 +36,13 @@ pub const KIND: DatasetKind = DatasetKind {
 /// Tokens to ask for where a row says nothing: vLLM's `--custom-output-len`.
 const OUTPUT_TOKENS: u32 = 256;
 
-/// Columns that can stand for a text.
-const MEDIA: [&str; 3] = ["image", "audio", "video"];
+/// Columns that can stand for a text: audio may be all that is asked.
+const MEDIA: [&str; 4] = ["image", "audio", "video", "image_uuids"];
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
-    let rows = opening.rows(None, &[&["prompt", "messages", "image", "audio", "video"]])?;
-    let mut media = Reader::new(opening.request.carry);
+    let rows =
+        opening.rows(None, &[&["prompt", "messages", "image", "audio", "video", "image_uuids"]])?;
+    let mut media = Reader::new(opening.request);
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
     opening.rule(format!("{output} output tokens where a row says nothing"));
@@ -60,8 +64,9 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
             Prompt::Messages(messages)
         }
         (Some(prompt), _) => {
-            let text = value::text(prompt);
+            let text = text_of(prompt);
             let text = text.ok_or_else(|| format!("the prompt is {}", kind(prompt)))?;
+            let text = text.as_ref();
             if text.is_empty() {
                 return Err("the prompt is empty".to_owned());
             }
@@ -86,5 +91,16 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
         (None, Some(answer)) => Output::Answer(answer.into()),
         (None, None) => Output::Tokens(output),
     };
-    Ok(Step::Take(Candidate { prompt, output, at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, output)))
+}
+
+/// A text, or the lines of a list of texts (AIPerf's `texts`).
+fn text_of(prompt: &Value) -> Option<Cow<'_, str>> {
+    match prompt {
+        Value::Array(texts) if !texts.is_empty() => {
+            let texts = texts.iter().map(value::text).collect::<Option<Vec<_>>>()?;
+            Some(texts.join("\n").into())
+        }
+        text => value::text(text).map(Cow::Borrowed),
+    }
 }

@@ -72,5 +72,6 @@ fn read(columns: &Columns, row: &Row, min: f64, max: f64) -> Result<Step, String
         output: Output::Tokens(OUTPUT_TOKENS),
         at_ns: None,
         fields: None,
+        later: Vec::new(),
     }))
 }

@@ -14,6 +14,7 @@ use super::{Dataset, DatasetKind, WorkItem};
 use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
+    item::FAR_ITEM,
     opening::Opening,
     request::{AfterLast, WorkloadRequest},
     rng::{Rng, Stream},
@@ -230,6 +231,9 @@ impl Mix {
 
     /// The class of an item, and its number within the class.
     fn place(&self, id: u32) -> (usize, u32) {
+        if id >= FAR_ITEM {
+            return (self.class_of(id), id);
+        }
         let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let known = &mut *known;
         if known.marks.is_empty() {
@@ -314,9 +318,9 @@ impl Dataset for Mix {
         Ok(item)
     }
 
-    fn make_ahead(&self, from: u32, wanted: u32, go_on: &dyn Fn() -> bool) {
+    fn make_ahead(&self, from: u32, needed: u32, go_on: &dyn Fn() -> bool) {
         let mut asked: Vec<Option<(u32, u32)>> = vec![None; self.classes.len()];
-        for id in from..from.saturating_add(wanted) {
+        for id in from..from.saturating_add(needed) {
             let (place, number) = self.place(id);
             asked[place].get_or_insert((number, 0)).1 += 1;
         }
@@ -386,6 +390,15 @@ mod tests {
         prompts.sort();
         prompts.dedup();
         assert_eq!(prompts.len(), items.len());
+    }
+
+    /// Counting up to it would take hours.
+    #[test]
+    fn items_beside_a_run_are_made_at_once() {
+        let opened = mix("mix:a=1*16/4;b=1*16/4?image=8x8").unwrap();
+        let items: Vec<_> = (0..8).map(|id| opened.dataset.item(FAR_ITEM + id).unwrap()).collect();
+        assert!(items.iter().any(|item| item.class == Some(1)));
+        assert!(items.iter().zip(FAR_ITEM..).all(|(item, id)| item.id == id));
     }
 
     #[test]

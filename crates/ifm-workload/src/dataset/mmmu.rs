@@ -1,7 +1,7 @@
-//! MMMU: questions of university exams with up to seven pictures, which stand where the text names
+//! MMMU: questions of university exams with up to seven images, which stand where the text names
 //! them.
 //!
-//! As in SGLang, the question and its choices are one prompt; `<image 1>` in it becomes the picture.
+//! As in SGLang, the question and its choices are one prompt; `<image 1>` in it becomes the image.
 //!
 //! Not here: judging answers.
 
@@ -24,7 +24,7 @@ pub const KIND: DatasetKind = DatasetKind {
     name: "mmmu",
     aliases: &[],
     usage: "mmmu:FILE",
-    summary: "exam questions with pictures in their text (MMMU)",
+    summary: "exam questions with images in their text (MMMU)",
     ignore_eos: false,
     hub: &[HubSet { repository: "MMMU/MMMU", file: None }],
     open,
@@ -32,15 +32,15 @@ pub const KIND: DatasetKind = DatasetKind {
 
 /// Tokens to ask for where nothing is said: room for a choice and its reason.
 const OUTPUT_TOKENS: u32 = 256;
-/// Pictures of one question at most.
+/// Images of one question at most.
 const PICTURES_MAX: usize = 7;
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.documents(KIND.hub.first())?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    let mut media = Reader::new(opening.request.carry);
-    opening.rule(format!("question, choices and pictures, {output} output tokens"));
+    let mut media = Reader::new(opening.request);
+    opening.rule(format!("question, choices and images, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
 
@@ -57,7 +57,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
         pictures.extend(found.into_iter().map(|medium| (number, medium)));
     }
     if pictures.is_empty() {
-        return Err("the row has no picture (image_1 to image_7)".to_owned());
+        return Err("the row has no image (image_1 to image_7)".to_owned());
     }
     // In the order in which the text names them; those that it does not name stand first.
     let mut named: Vec<(usize, usize, _)> = Vec::new();
@@ -77,7 +77,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     }
     message.content.push_str(text.get(from..).unwrap_or_default());
     let prompt = Prompt::Messages(vec![message]);
-    Ok(Step::Take(Candidate { prompt, output: Output::Tokens(output), at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, Output::Tokens(output))))
 }
 
 /// Choices as a list, or as the text of a Python list that the data set has.

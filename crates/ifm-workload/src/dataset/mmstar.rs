@@ -1,6 +1,6 @@
-//! MMStar: questions that cannot be answered without their picture.
+//! MMStar: questions that cannot be answered without their image.
 //!
-//! As in vLLM, the question as it stands and its picture are one request with 128 tokens to ask for.
+//! As in vLLM, the question as it stands and its image are one request with 128 tokens to ask for.
 //!
 //! Not here: judging answers.
 
@@ -22,7 +22,7 @@ pub const KIND: DatasetKind = DatasetKind {
     name: "mmstar",
     aliases: &[],
     usage: "mmstar:FILE",
-    summary: "questions that need their picture (MMStar)",
+    summary: "questions that need their image (MMStar)",
     ignore_eos: false,
     hub: &[HubSet { repository: "Lin-Chen/MMStar", file: None }],
     open,
@@ -35,8 +35,8 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.rows(KIND.hub.first(), &[&["prompt"], &["image"]])?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    let mut media = Reader::new(opening.request.carry);
-    opening.rule(format!("the question and its picture, {output} output tokens"));
+    let mut media = Reader::new(opening.request);
+    opening.rule(format!("the question and its image, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
 
@@ -44,5 +44,5 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     let question = columns.text(row, "prompt")?;
     columns.found(row, "image")?;
     let prompt = media.put(Prompt::Text(question.to_owned()), columns, row)?;
-    Ok(Step::Take(Candidate { prompt, output: Output::Tokens(output), at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, Output::Tokens(output))))
 }

@@ -67,5 +67,6 @@ fn read(columns: &Columns, row: &Row) -> Result<Step, String> {
         output: Output::Answer(columns.text(row, "solution")?.into()),
         at_ns: None,
         fields: None,
+        later: Vec::new(),
     }))
 }

@@ -83,5 +83,5 @@ fn read(row: &Row) -> Result<Step, String> {
     let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
     let fields = fields.collect::<Map<_, _>>();
     let fields = (!fields.is_empty()).then(|| Arc::new(fields));
-    Ok(Step::Take(Candidate { prompt, output, at_ns: None, fields }))
+    Ok(Step::Take(Candidate { fields, ..Candidate::new(prompt, output) }))
 }

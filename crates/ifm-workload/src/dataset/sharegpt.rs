@@ -92,6 +92,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
             output: Output::Answer(answer),
             at_ns: None,
             fields: None,
+            later: Vec::new(),
         });
         let batch = batch.collect::<Vec<_>>();
         if batch.is_empty() {

@@ -3,14 +3,12 @@
 //!
 //! A file holds one part, as NVIDIA's `prepare.py` writes it (`nemo_skills/dataset/speed-bench`). A
 //! row is a question with `turns` and `category`; its first turn is the prompt, as in vLLM's
-//! `SpeedBench`. On the hub many rows hold a note in place of text that may not be passed on: such a
-//! row is malformed here, since sending the note would measure the note. Not here: judging answers,
-//! further turns, which refer to an answer, and the sources of the missing text.
-
-use serde_json::Value;
+//! `SpeedBench`, or all are a conversation. On the hub many rows hold a note in place of text that may not be passed on: such a
+//! row is malformed here, since sending the note would measure the note. Not here: judging answers, and
+//! the sources of the missing text.
 
 use super::{Dataset, DatasetKind, spec_bench};
-use crate::{error::WorkloadError, opening::Opening, order, order::Step, select::Limits, value};
+use crate::{error::WorkloadError, opening::Opening, order, select::Limits};
 
 /// The data set's entry in the registry.
 pub const KIND: DatasetKind = DatasetKind {
@@ -33,18 +31,12 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let category = opening.options.text("category");
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    opening.rule(format!("the first turn of each question, {output} output tokens"));
-    order::fill(opening, rows, Limits::NONE, |columns, row| {
-        let step = spec_bench::read(columns, row, category.as_deref(), output)?;
-        let turns = columns.get(&row.fields, "turns").and_then(Value::as_array);
-        let first = turns.and_then(|turns| turns.first()).and_then(value::text);
-        match (&step, first) {
-            (Step::Take(_), Some(first)) if first.starts_with(MISSING) => {
-                Err("the text is missing: NVIDIA's prepare.py fetches it from its source \
+    let asked = spec_bench::Asked::take(opening, category, output)?;
+    let is_there = |text: &str| match text.starts_with(MISSING) {
+        true => Err("the text is missing: NVIDIA's prepare.py fetches it from its source \
                      (nemo_skills/dataset/speed-bench)"
-                    .to_owned())
-            }
-            _ => Ok(step),
-        }
-    })
+            .to_owned()),
+        false => Ok(()),
+    };
+    order::fill(opening, rows, Limits::NONE, |columns, row| asked.read(columns, row, is_there))
 }

@@ -1,6 +1,6 @@
-//! VisionArena: what people asked about pictures of their own (LMArena).
+//! VisionArena: what people asked about images of their own (LMArena).
 //!
-//! As in vLLM, a row's first question and its first picture are one request with 128 tokens to ask
+//! As in vLLM, a row's first question and its first image are one request with 128 tokens to ask
 //! for.
 //!
 //! Not here: the further turns of such a conversation.
@@ -24,7 +24,7 @@ pub const KIND: DatasetKind = DatasetKind {
     name: "vision-arena",
     aliases: &["visionarena"],
     usage: "vision-arena:FILE",
-    summary: "questions of people about their pictures (VisionArena)",
+    summary: "questions of people about their images (VisionArena)",
     ignore_eos: false,
     hub: &[
         HubSet { repository: "lmarena-ai/VisionArena-Chat", file: None },
@@ -40,8 +40,8 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.rows(KIND.hub.first(), &[&["image"], &["messages", "turns"]])?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    let mut media = Reader::new(opening.request.carry);
-    opening.rule(format!("the first question and picture of a row, {output} output tokens"));
+    let mut media = Reader::new(opening.request);
+    opening.rule(format!("the first question and image of a row, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
 
@@ -54,10 +54,10 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     let mut pictures = media.field(columns.found(row, "image")?, MediumKind::Image, &row.folder)?;
     pictures.truncate(1);
     if pictures.is_empty() {
-        return Err("the row has no picture".to_owned());
+        return Err("the row has no image".to_owned());
     }
     let prompt = with_media(Prompt::Text(text.to_owned()), pictures)?;
-    Ok(Step::Take(Candidate { prompt, output: Output::Tokens(output), at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, Output::Tokens(output))))
 }
 
 /// The first text in turns that may be lists of messages.

@@ -13,8 +13,10 @@ use std::{
 
 /// Things that are ready at most.
 const READY_MAX: usize = 1024;
-/// Bytes of things that are ready at most.
-const READY_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of things that are ready at most, beside those that are needed at once.
+const READY_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of things that are ready at most, needed at once or not.
+const NEEDED_BYTES_MAX: u64 = 1 << 30;
 /// Threads at most: more than keep one client busy.
 const THREADS_MAX: usize = 8;
 
@@ -41,6 +43,10 @@ struct State<T> {
     base: u32,
     /// What is begun next.
     next: u32,
+    /// What stands before it is asked for at once.
+    needed: u32,
+    /// Bytes of the last one that was made.
+    last_bytes: u64,
     ready: BTreeMap<u32, (T, u64)>,
     bytes: u64,
     begun: BTreeSet<u32>,
@@ -70,8 +76,11 @@ impl<T> State<T> {
 
     /// What is begun next, if there is room for it.
     fn begin(&mut self) -> Option<u32> {
-        let is_full =
-            self.ready.len() + self.begun.len() >= READY_MAX || self.bytes >= READY_BYTES_MAX;
+        let is_needed = self.next < self.needed;
+        let most = if is_needed { NEEDED_BYTES_MAX } else { READY_BYTES_MAX };
+        // One is always ready, however large.
+        let is_full = self.ready.len() + self.begun.len() >= READY_MAX
+            || self.bytes > 0 && self.bytes + self.last_bytes > most;
         if is_full || self.is_over {
             return None;
         }
@@ -115,6 +124,7 @@ impl<T> Shared<T> {
         match made {
             Some((thing, bytes)) if number >= state.base => {
                 state.bytes += bytes;
+                state.last_bytes = bytes;
                 if let Some((_, former)) = state.ready.insert(number, (thing, bytes)) {
                     state.bytes -= former;
                 }
@@ -133,6 +143,8 @@ impl<T: Send + 'static> Ahead<T> {
         let state = State {
             base: 0,
             next: 0,
+            needed: 0,
+            last_bytes: 0,
             ready: BTreeMap::new(),
             bytes: 0,
             begun: BTreeSet::new(),
@@ -163,12 +175,15 @@ impl<T: Send + 'static> Ahead<T> {
     }
 
     /// Makes the things from a number on before they are asked for, on the caller's thread too: until
-    /// so many are ready, or as many as there are or there is room for, or until it is to wait no longer.
-    pub(super) fn fill(&self, number: u32, wanted: u32, go_on: GoOn<'_>) {
+    /// those that are `needed` at once are begun, or as many as there are or there is room for, or until
+    /// it is to wait no longer.
+    pub(super) fn fill(&self, number: u32, needed: u32, go_on: GoOn<'_>) {
         self.start(number);
         let mut state = self.shared.lock();
         state.turn_to(number, number);
-        while go_on() && state.next < number.saturating_add(wanted) {
+        state.needed = number.saturating_add(needed);
+        self.shared.changed.notify_all();
+        while go_on() && state.next < number.saturating_add(needed) {
             let Some(next) = state.begin() else { return };
             state = self.shared.make(next, state);
         }
@@ -236,6 +251,20 @@ mod tests {
         assert_eq!(taken(5, 20, true), 20, "a level begins again behind what was sent");
         assert_eq!(taken(50, 20, true), 11, "the eleventh is the one that is not there");
         assert_eq!(ahead.take(59), Some(59));
+    }
+
+    /// What is needed at once may be more than what waits; what follows it has to fit.
+    #[test]
+    fn what_is_needed_is_made_whatever_it_holds() {
+        let ahead = Ahead::new(|number| Some((number, READY_BYTES_MAX / 2)));
+        ahead.fill(0, 20, &|| true);
+        let begun = |ahead: &Ahead<u32>| ahead.shared.lock().next;
+        assert_eq!(begun(&ahead), 20);
+        // All of them are more than what may wait, until nearly all were taken.
+        for number in 0..18 {
+            assert_eq!(ahead.take(number), Some(number));
+            assert_eq!(begun(&ahead), 20, "{number}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use image::{
     },
 };
 
-/// The format of a made picture.
+/// The format of a made image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PictureFormat {
     Jpeg,
@@ -34,7 +34,7 @@ impl PictureFormat {
     }
 }
 
-/// The file of a picture, from red, green and blue of each pixel. `quality` is JPEG's, 1 to 100.
+/// The file of an image, from red, green and blue of each pixel. `quality` is JPEG's, 1 to 100.
 ///
 /// Measured on one core of a server's processor, optimised as a release is, of 1920x1080: a photo takes
 /// 12 ms to draw and 54 ms to code as JPEG (362 kB), 16 ms as PNG (3.7 MB), 20 ms as WebP (1.8 MB);

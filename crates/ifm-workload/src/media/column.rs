@@ -14,14 +14,14 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use ifm_core::{Medium, MediumKind, Message, Prompt, Role};
+use ifm_core::{ImageDetail, Medium, MediumKind, Message, Prompt, Role};
 use serde_json::Value;
 
 use super::{KEPT_BYTES_MAX, MEDIA_MAX, dress::place, file};
 use crate::{
     error::{WorkloadError, file_name},
     request::{Carry, OnBadRow, WorkloadRequest},
-    source::{Columns, Row, kind},
+    source::{Columns, Row, Rows, kind},
 };
 
 /// Files of one folder at most.
@@ -34,48 +34,45 @@ const COLUMNS: [(&str, MediumKind); 3] =
 /// Reads media, within a bound of memory.
 pub(crate) struct Reader {
     carry: Carry,
+    detail: Option<ImageDetail>,
+    on_bad_row: OnBadRow,
     read: HashMap<PathBuf, Arc<Medium>>,
     bytes: u64,
 }
 
 impl Reader {
     /// A reader that has read nothing.
-    pub(crate) fn new(carry: Carry) -> Self {
-        Self { carry, read: HashMap::new(), bytes: 0 }
+    pub(crate) fn new(request: &WorkloadRequest) -> Self {
+        let WorkloadRequest { carry, image_detail: detail, on_bad_row, .. } = *request;
+        Self { carry, detail, on_bad_row, read: HashMap::new(), bytes: 0 }
     }
 
-    /// All media of a kind in a folder, by the names of their files; files of other names are passed
-    /// over.
+    /// The media of a kind in a folder, by the names of their files; files of other names are passed
+    /// over. Or the one that a file is.
     ///
     /// # Errors
-    /// [`WorkloadError::Read`], [`WorkloadError::File`] for a folder without one, and
-    /// [`WorkloadError::BadRow`] for a file that cannot be sent, unless such are skipped.
+    /// [`WorkloadError::Read`], and [`WorkloadError::File`] for a folder without one and for a file that
+    /// cannot be sent, unless such are skipped.
     pub(crate) fn folder(
+        &mut self,
         folder: &Path,
         kind: MediumKind,
-        request: &WorkloadRequest,
+        most: usize,
     ) -> Result<Vec<Arc<Medium>>, WorkloadError> {
-        let read_error = |source| WorkloadError::Read { path: folder.to_owned(), source };
-        let mut paths = Vec::new();
-        for entry in fs::read_dir(folder).map_err(read_error)? {
-            let path = entry.map_err(read_error)?.path();
-            let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-            if endings(kind).contains(&ending.as_str()) {
-                paths.push(path);
-            }
-            if paths.len() > FILES_MAX {
-                let reason = format!("holds more than {FILES_MAX} files; take a smaller folder");
-                return Err(WorkloadError::File { file: file_name(folder), reason });
-            }
-        }
+        let mut paths = match folder.is_dir() {
+            true => files_of(folder, kind)?,
+            false => vec![folder.to_owned()],
+        };
         paths.sort();
-        let mut reader = Self::new(request.carry);
         let mut media = Vec::new();
         let mut skipped = 0;
         for path in paths {
-            match reader.file(&path, kind) {
+            if media.len() >= most {
+                break;
+            }
+            match self.file(&path, kind) {
                 Ok(medium) => media.push(medium),
-                Err(_) if request.on_bad_row == OnBadRow::Skip => skipped += 1,
+                Err(_) if self.on_bad_row == OnBadRow::Skip => skipped += 1,
                 Err(reason) => {
                     let reason = format!("{reason}; remove the file, or have it skipped");
                     return Err(WorkloadError::File { file: file_name(&path), reason });
@@ -93,6 +90,37 @@ impl Reader {
         Ok(media)
     }
 
+    /// The media of a kind that the rows of files hold or name, in their order, so many at most.
+    ///
+    /// # Errors
+    /// What reading says, and [`WorkloadError::NoRows`] where no row has one.
+    pub(crate) fn rows(
+        &mut self,
+        files: Vec<PathBuf>,
+        kind: MediumKind,
+        most: usize,
+        columns: Columns,
+    ) -> Result<Vec<Arc<Medium>>, WorkloadError> {
+        let mut rows = Rows::new(files, columns.need(&[kind.word()]), self.on_bad_row);
+        let mut media = Vec::new();
+        while media.len() < most {
+            let Some(row) = rows.next()? else { break };
+            let field = rows.columns().get(&row.fields, kind.word()).unwrap_or(&Value::Null);
+            match self.field(field, kind, &row.folder) {
+                Ok(found) => media.extend(found),
+                Err(reason) => rows.bad(row.line, &reason)?,
+            }
+        }
+        media.truncate(most);
+        if media.is_empty() {
+            let file = rows.file().to_owned();
+            let counts = rows.into_counts();
+            let reasons = counts.reasons();
+            return Err(WorkloadError::NoRows { file, read: counts.read, reasons });
+        }
+        Ok(media)
+    }
+
     /// A prompt with the media of its row's columns, before the text of the user's last message.
     ///
     /// # Errors
@@ -105,9 +133,16 @@ impl Reader {
     ) -> Result<Prompt, String> {
         let mut media = Vec::new();
         for (name, kind) in COLUMNS {
-            if let Some(value) = columns.get(&row.fields, name) {
-                media.extend(self.field(value, kind, &row.folder)?);
+            let mut found = match columns.get(&row.fields, name) {
+                Some(value) => self.field(value, kind, &row.folder)?,
+                None => Vec::new(),
+            };
+            if let Some(names) = columns.get(&row.fields, "image_uuids")
+                && kind == MediumKind::Image
+            {
+                found = named(found, names)?;
             }
+            media.append(&mut found);
         }
         with_media(prompt, media)
     }
@@ -122,16 +157,30 @@ impl Reader {
         medium: MediumKind,
         folder: &Path,
     ) -> Result<Vec<Arc<Medium>>, String> {
-        match value {
-            Value::Null => Ok(Vec::new()),
-            Value::Array(list) if list.len() > MEDIA_MAX as usize => {
-                Err(format!("more than {MEDIA_MAX} media in one row"))
+        let list = match value {
+            Value::Null => return Ok(Vec::new()),
+            Value::Array(list) => list.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let mut media = Vec::new();
+        for value in list {
+            match value.get("contents").and_then(Value::as_array) {
+                // Several under one name, as AIPerf has it.
+                Some(contents) => {
+                    let found = contents.iter().map(|value| self.one(value, medium, folder));
+                    let found = found.collect::<Result<Vec<_>, _>>()?;
+                    media.extend(match value.get("uuids").filter(|names| names.is_array()) {
+                        Some(names) => named(found, names)?,
+                        None => found,
+                    });
+                }
+                None => media.push(self.one(value, medium, folder)?),
             }
-            Value::Array(list) => {
-                list.iter().map(|value| self.one(value, medium, folder)).collect()
+            if media.len() > MEDIA_MAX as usize {
+                return Err(format!("more than {MEDIA_MAX} media in one row"));
             }
-            one => Ok(vec![self.one(one, medium, folder)?]),
         }
+        Ok(media)
     }
 
     fn one(
@@ -172,9 +221,13 @@ impl Reader {
         folder: &Path,
     ) -> Result<Arc<Medium>, String> {
         if file::is_address(text) {
-            return Ok(Arc::new(file::of_address(text, medium)));
+            return Ok(Arc::new(self.detailed(file::of_address(text, medium))));
         }
         if let Some(bytes) = file::data_url(text) {
+            let made = bytes.and_then(|bytes| self.keep(bytes, medium));
+            return made.map_err(|reason| format!("{}: {reason}", medium.word()));
+        }
+        if let Some(bytes) = file::prefixed(text) {
             let made = bytes.and_then(|bytes| self.keep(bytes, medium));
             return made.map_err(|reason| format!("{}: {reason}", medium.word()));
         }
@@ -200,12 +253,82 @@ impl Reader {
         self.bytes += medium.carried.bytes().map_or(0, |bytes| bytes.len() as u64);
         if self.bytes > KEPT_BYTES_MAX {
             return Err(format!(
-                "all media together fill more than {} GiB of memory; take fewer items",
+                "all media together fill more than {} GiB of memory; take fewer items, or \
+                 media_pool=N of them",
                 KEPT_BYTES_MAX >> 30
             ));
         }
-        Ok(Arc::new(medium))
+        Ok(Arc::new(self.detailed(medium)))
     }
+
+    /// A medium of which is said how closely to look at it, if it is an image.
+    fn detailed(&self, medium: Medium) -> Medium {
+        let detail = self.detail.filter(|_| medium.kind == MediumKind::Image);
+        Medium { detail, ..medium }
+    }
+
+    /// A medium with what its part says beside it, where the request says nothing else: how closely to
+    /// look at an image, and the name under which a server knows it.
+    pub(super) fn told(
+        &self,
+        medium: Arc<Medium>,
+        part: &Value,
+        value: &Value,
+    ) -> Result<Arc<Medium>, String> {
+        let text = |name: &str| value.get(name).or(part.get(name)).and_then(Value::as_str);
+        let detail = match text("detail").filter(|_| medium.kind == MediumKind::Image) {
+            Some(word) => Some(ImageDetail::from_word(word).ok_or_else(|| {
+                let words = ImageDetail::ALL.map(ImageDetail::word).join(", ");
+                format!("the detail '{word}' of an image is none of {words}")
+            })?),
+            None => None,
+        };
+        let detail = medium.detail.or(detail);
+        let uuid = medium.uuid.clone().or(text("uuid").map(str::to_owned));
+        match (detail, &uuid) {
+            (None, None) => Ok(medium),
+            _ => Ok(Arc::new(Medium { detail, uuid, ..Medium::clone(&medium) })),
+        }
+    }
+}
+
+/// Files of a kind in a folder, by their endings.
+fn files_of(folder: &Path, kind: MediumKind) -> Result<Vec<PathBuf>, WorkloadError> {
+    let read_error = |source| WorkloadError::Read { path: folder.to_owned(), source };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(read_error)? {
+        let path = entry.map_err(read_error)?.path();
+        if is_of_kind(&path, kind) {
+            paths.push(path);
+        }
+        if paths.len() > FILES_MAX {
+            let reason = format!("holds more than {FILES_MAX} files; take a smaller folder");
+            return Err(WorkloadError::File { file: file_name(folder), reason });
+        }
+    }
+    Ok(paths)
+}
+
+/// Media with the names under which a server may know them. One whose data is missing goes by its name
+/// alone.
+///
+/// # Errors
+/// Names that are none, or not one for each.
+fn named(media: Vec<Arc<Medium>>, names: &Value) -> Result<Vec<Arc<Medium>>, String> {
+    let names = names.as_array().ok_or("'image_uuids' is no list of names")?;
+    let names = names.iter().map(|name| name.as_str().filter(|name| !name.is_empty()));
+    let names: Option<Vec<&str>> = names.collect();
+    let names = names.ok_or("'image_uuids' has a name that is no text, or empty")?;
+    if media.is_empty() {
+        return Ok(names.iter().map(|it| Arc::new(file::of_name(it, MediumKind::Image))).collect());
+    }
+    if names.len() != media.len() {
+        return Err(format!("{} names in 'image_uuids' for {} images", names.len(), media.len()));
+    }
+    let with_name = |(medium, name): (Arc<Medium>, &str)| {
+        Arc::new(Medium { uuid: Some(name.to_owned()), ..Medium::clone(&medium) })
+    };
+    Ok(media.into_iter().zip(names).map(with_name).collect())
 }
 
 /// A prompt with media before the text of the user's last message.
@@ -226,11 +349,17 @@ pub(crate) fn with_media(prompt: Prompt, media: Vec<Arc<Medium>>) -> Result<Prom
     Ok(Prompt::Messages(messages))
 }
 
+/// Whether a file's name ends as those of a kind do.
+pub(super) fn is_of_kind(path: &Path, kind: MediumKind) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    endings(kind).contains(&ending.as_str())
+}
+
 /// Endings of files of a kind.
 fn endings(kind: MediumKind) -> &'static [&'static str] {
     match kind {
         MediumKind::Image => &["jpg", "jpeg", "png", "webp", "gif"],
         MediumKind::Audio => &["wav", "mp3", "flac", "ogg", "opus", "m4a"],
-        MediumKind::Video => &["mp4", "webm", "mov", "m4v"],
+        MediumKind::Video => &["mp4", "webm", "mov", "m4v", "mkv"],
     }
 }

@@ -1,4 +1,4 @@
-//! A data set whose items carry media: any that makes text, with pictures, recordings or films in it.
+//! A data set whose items carry media: any that makes text, with images, recordings or videos in it.
 //!
 //! The text of an item is what it is without media, and so are its counts of tokens.
 //!
@@ -53,7 +53,7 @@ fn heard(turn: &mut Turn) -> Result<Option<&mut Message>, WorkloadError> {
         }
         Prompt::Text(_) | Prompt::Tokens(_) => Err(WorkloadError::Shape {
             text: "media in prompts of token ids".to_owned(),
-            reason: "pictures, recordings and films stand in text; choose a workload of text"
+            reason: "images, recordings and videos stand in text; choose a workload of text"
                 .to_owned(),
         }),
     }
@@ -115,9 +115,9 @@ impl Dataset for Dressed {
         made.map_or_else(|| self.inner.item(id), Ok)
     }
 
-    fn make_ahead(&self, from: u32, wanted: u32, go_on: &dyn Fn() -> bool) {
+    fn make_ahead(&self, from: u32, needed: u32, go_on: &dyn Fn() -> bool) {
         if let Some(ahead) = &self.ahead {
-            ahead.fill(from, wanted, go_on);
+            ahead.fill(from, needed, go_on);
         }
     }
 
@@ -137,7 +137,7 @@ impl Dataset for Dressed {
         self.inner.dataset.parallel()
     }
 
-    /// A picture of its own before the text is where prompts begin to differ.
+    /// An image of its own before the text is where prompts begin to differ.
     fn shared_tokens(&self) -> Option<u32> {
         let shared = self.inner.dataset.shared_tokens();
         match (self.inner.dress.is_behind, &self.ahead) {

@@ -8,7 +8,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ifm_core::{Carried, Medium, MediumKind};
 use sha2::{Digest as _, Sha256};
 
-use super::{FILE_BYTES_MAX, look::look, made::medium};
+use super::{
+    FILE_BYTES_MAX,
+    look::{Look, look},
+    made::medium,
+};
 use crate::request::Carry;
 
 /// The medium that a file's bytes are.
@@ -29,20 +33,22 @@ pub(super) fn of_bytes(bytes: Vec<u8>, kind: MediumKind, carry: Carry) -> Result
         ));
     }
     let medium = medium(kind, found.mime, bytes, carry);
-    Ok(Medium { size: found.size, duration_ns: found.duration_ns, ..medium })
+    let Look { size, frames, duration_ns, .. } = found;
+    Ok(Medium { size, frames, duration_ns, ..medium })
 }
 
 /// A kind with its article.
 fn article(kind: MediumKind) -> &'static str {
     match kind {
-        MediumKind::Image => "a picture",
+        MediumKind::Image => "an image",
         MediumKind::Audio => "a recording",
-        MediumKind::Video => "a film",
+        MediumKind::Video => "a video",
     }
 }
 
 fn too_large(bytes: u64) -> String {
-    format!("it has {bytes} bytes; a medium has {} MiB at most", FILE_BYTES_MAX >> 20)
+    let (has, most) = (bytes as f64 / f64::from(1 << 20), FILE_BYTES_MAX >> 20);
+    format!("it has {has:.0} MiB; a file has {most} MiB at most")
 }
 
 /// The bytes of a file.
@@ -79,9 +85,37 @@ pub(super) fn data_url(text: &str) -> Option<Result<Vec<u8>, String>> {
     Some(bytes.map_err(|error| format!("its data URL is damaged: {error}")))
 }
 
+/// The bytes of `wav,BASE64` or `mp3,BASE64`, as AIPerf has audio in texts; nothing where the text is
+/// none.
+///
+/// # Errors
+/// One that is not in base64.
+pub(super) fn prefixed(text: &str) -> Option<Result<Vec<u8>, String>> {
+    let (format, body) = text.split_once(',')?;
+    let is_known = ["wav", "mp3"].contains(&format.to_ascii_lowercase().as_str());
+    let bytes = is_known.then(|| STANDARD.decode(body.trim()))?;
+    Some(bytes.map_err(|error| format!("its base64 is damaged: {error}")))
+}
+
 /// Whether a text is an address that a server fetches.
 pub(super) fn is_address(text: &str) -> bool {
     ["http://", "https://", "s3://", "gs://"].iter().any(|start| text.starts_with(start))
+}
+
+/// What a name stands for that a server knows: nothing is sent but the name.
+pub(super) fn of_name(name: &str, kind: MediumKind) -> Medium {
+    Medium {
+        kind,
+        mime: "application/octet-stream".to_owned(),
+        sha256: Sha256::digest(name.as_bytes()).into(),
+        size: None,
+        frames: None,
+        duration_ns: None,
+        file_bytes: None,
+        uuid: Some(name.to_owned()),
+        detail: None,
+        carried: Carried::Name,
+    }
 }
 
 /// What an address stands for: nobody here looks into it.
@@ -109,6 +143,7 @@ pub(super) fn of_address(url: &str, kind: MediumKind) -> Medium {
         duration_ns: None,
         file_bytes: None,
         uuid: None,
+        detail: None,
         carried: Carried::Url(url.to_owned()),
     }
 }

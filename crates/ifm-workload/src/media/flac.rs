@@ -6,6 +6,8 @@
 //!
 //! Not here: reading FLAC (`look`).
 
+use super::checksum::{crc8, crc16};
+
 /// Samples of one block.
 const BLOCK: usize = 4096;
 /// The largest parameter of Rice's code with four bits.
@@ -149,19 +151,4 @@ fn put_number(out: &mut Bits, number: u32) {
             out.put(0x80 | number & 0x3f, 8);
         }
     }
-}
-
-/// The checksum with the polynomial x^8 + x^2 + x + 1.
-fn crc8(bytes: &[u8]) -> u8 {
-    bytes.iter().fold(0, |crc: u8, byte| {
-        (0..8).fold(crc ^ byte, |crc, _| crc << 1 ^ if crc & 0x80 != 0 { 7 } else { 0 })
-    })
-}
-
-/// The checksum with the polynomial x^16 + x^15 + x^2 + 1.
-fn crc16(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |crc: u16, byte| {
-        let mixed = crc ^ u16::from(*byte) << 8;
-        (0..8).fold(mixed, |crc, _| crc << 1 ^ if crc & 0x8000 != 0 { 0x8005 } else { 0 })
-    })
 }

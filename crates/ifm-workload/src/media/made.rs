@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use ifm_core::{Carried, Medium, MediumKind};
+use ifm_core::{Carried, ImageDetail, Medium, MediumKind};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -21,12 +21,14 @@ use crate::{
     rng::{Draws, Stream},
 };
 
-/// What pictures are to be, whatever their size.
+/// What images are to be, whatever their size.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Style {
     pub motif: Motif,
     pub format: PictureFormat,
     pub quality: u8,
+    /// How closely the model is to look at an image, if that is said.
+    pub detail: Option<ImageDetail>,
 }
 
 /// What a recording is to be.
@@ -37,7 +39,7 @@ pub(crate) struct Voice {
     pub format: SoundFormat,
 }
 
-/// Frames of a film and their size.
+/// Frames of a video and their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reel {
     pub size: (u32, u32),
@@ -50,7 +52,7 @@ pub(crate) enum Recipe {
     Image(Shares<(u32, u32)>, Style),
     /// Lengths from and to, in milliseconds.
     Audio(Shares<(u32, u32)>, Voice),
-    /// Frames as pictures, so many a second.
+    /// Frames as images, so many a second.
     Video(Shares<Reel>, Style, f64),
 }
 
@@ -78,7 +80,7 @@ impl Recipe {
                 let size = sizes.draw(draws).copied().unwrap_or((1, 1));
                 let file = picture_file(size, style, draws)?;
                 let medium = medium(MediumKind::Image, style.format.mime(), file, carry);
-                Ok(Medium { size: Some(size), ..medium })
+                Ok(Medium { size: Some(size), detail: style.detail, ..medium })
             }
             Recipe::Audio(lengths, voice) => {
                 let (from, to) = lengths.draw(draws).copied().unwrap_or((1, 1));
@@ -107,12 +109,12 @@ fn picture_file(
     code::encode(&pixels, size, style.format, style.quality).map_err(|reason| {
         WorkloadError::Shape {
             text: format!("{}x{}", size.0, size.1),
-            reason: format!("no picture of this size can be made: {reason}"),
+            reason: format!("no image of this size can be made: {reason}"),
         }
     })
 }
 
-/// A film as its frames in base64, a comma between two: servers take that without a decoder of films.
+/// A video as its frames in base64, a comma between two: servers take that without a video decoder.
 /// In a form it would be no file, so it is always base64.
 fn film(reel: Reel, style: &Style, fps: f64, draws: &mut Draws) -> Result<Medium, WorkloadError> {
     let mut text = String::new();
@@ -136,6 +138,7 @@ fn film(reel: Reel, style: &Style, fps: f64, draws: &mut Draws) -> Result<Medium
         duration_ns: Some((f64::from(reel.frames) / fps * 1e9).round() as u64),
         file_bytes: Some(bytes),
         uuid: None,
+        detail: None,
         carried: Carried::Base64(text.into_bytes().into()),
     })
 }
@@ -157,6 +160,7 @@ pub(crate) fn medium(kind: MediumKind, mime: &str, file: Vec<u8>, carry: Carry) 
         duration_ns: None,
         file_bytes,
         uuid: None,
+        detail: None,
         carried,
     }
 }
@@ -168,8 +172,8 @@ mod tests {
     use image::GenericImageView as _;
 
     fn recipe(size: (u32, u32), motif: Motif, format: PictureFormat) -> Recipe {
-        let sizes = Shares::read("x", "", |_| Some(size)).unwrap();
-        Recipe::Image(sizes, Style { motif, format, quality: 85 })
+        let sizes = Shares::read("x", "", |_| Ok(size)).unwrap();
+        Recipe::Image(sizes, Style { motif, format, quality: 85, detail: None })
     }
 
     fn made(recipe: &Recipe, number: u64) -> (Medium, Vec<u8>) {
@@ -223,7 +227,7 @@ mod tests {
         };
         let photo = |format| sum(&recipe((64, 48), Motif::Photo, format));
         let voice = Voice { rate: 16_000, bits: 16, format: SoundFormat::Wav };
-        let lengths = Shares::read("x", "", |_| Some((1000, 1000))).unwrap();
+        let lengths = Shares::read("x", "", |_| Ok((1000, 1000))).unwrap();
         let found = [
             photo(PictureFormat::Jpeg),
             photo(PictureFormat::Png),
@@ -238,7 +242,7 @@ mod tests {
         for (format, bits) in
             [(SoundFormat::Wav, 16), (SoundFormat::Wav, 24), (SoundFormat::Flac, 16)]
         {
-            let lengths = Shares::read("x", "", |_| Some((1500, 1500))).unwrap();
+            let lengths = Shares::read("x", "", |_| Ok((1500, 1500))).unwrap();
             let (medium, file) =
                 made(&Recipe::Audio(lengths, Voice { rate: 16_000, bits, format }), 1);
             assert_eq!(medium.duration_ns, Some(1_500_000_000));
@@ -250,7 +254,7 @@ mod tests {
     /// Decoded by another's reader, FLAC has the samples of WAV; and it is speech, not silence.
     #[test]
     fn flac_loses_nothing() {
-        let lengths = || Shares::read("x", "", |_| Some((700, 700))).unwrap();
+        let lengths = || Shares::read("x", "", |_| Ok((700, 700))).unwrap();
         for bits in [16, 24] {
             let file =
                 |format| made(&Recipe::Audio(lengths(), Voice { rate: 24_000, bits, format }), 2).1;
@@ -275,8 +279,9 @@ mod tests {
 
     #[test]
     fn films_are_frames_between_commas() {
-        let reels = Shares::read("x", "", |_| Some(Reel { size: (32, 16), frames: 4 })).unwrap();
-        let style = Style { motif: Motif::Photo, format: PictureFormat::Jpeg, quality: 85 };
+        let reels = Shares::read("x", "", |_| Ok(Reel { size: (32, 16), frames: 4 })).unwrap();
+        let style =
+            Style { motif: Motif::Photo, format: PictureFormat::Jpeg, quality: 85, detail: None };
         let stream = Rng::new(7).stream("media");
         let medium = Recipe::Video(reels, style, 2.0).make(&stream, 0, Carry::Base64).unwrap();
         assert_eq!((medium.frames, medium.duration_ns), (Some(4), Some(2_000_000_000)));

@@ -1,4 +1,4 @@
-//! Pictures, recordings and films in prompts: made from the seed, or read from files.
+//! Images, recordings and videos in prompts: made from the seed, or read from files.
 //!
 //! A medium is a function of the seed and of its number alone, like every prompt, so that the same
 //! seed sends the same bytes whichever thread makes them and in whatever order. Files are read,
@@ -7,6 +7,7 @@
 //! Not here: how an API writes media (`ifm-wire`), which columns of a data set hold them (`dataset`).
 
 mod ahead;
+mod checksum;
 mod code;
 mod column;
 mod dress;

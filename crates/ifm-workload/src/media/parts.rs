@@ -2,12 +2,12 @@
 //!
 //! Not here: messages of text (`conversation`), reading a medium (`column`).
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use ifm_core::{MediumKind, Message, Placed};
 use serde_json::Value;
 
-use super::Reader;
+use super::{Reader, file};
 use crate::conversation::read_messages;
 
 impl Reader {
@@ -38,9 +38,15 @@ impl Reader {
         let (mut placed, mut at) = (Vec::new(), 0);
         let Some(Value::Array(parts)) = message.get_mut("content") else { return Ok(placed) };
         for part in std::mem::take(parts) {
+            if let Some((kind, name)) = name_of(&part) {
+                placed.push(Placed { at, medium: Arc::new(file::of_name(name, kind)) });
+                continue;
+            }
             if let Some((kind, value)) = medium_of(&part) {
-                let media = self.field(value, kind, folder)?;
-                placed.extend(media.into_iter().map(|medium| Placed { at, medium }));
+                for medium in self.field(value, kind, folder)? {
+                    let medium = self.told(medium, &part, value)?;
+                    placed.push(Placed { at, medium });
+                }
                 continue;
             }
             let text = part.as_str().or_else(|| part.get("text").and_then(Value::as_str));
@@ -51,9 +57,26 @@ impl Reader {
     }
 }
 
-/// The medium of a part, by the part's type.
+/// The name of a part that holds nothing else, as vLLM has it of media that it knows.
+fn name_of(part: &Value) -> Option<(MediumKind, &str)> {
+    let (kind, field) = kind_of(part)?;
+    let is_empty = match part.get(field) {
+        None | Some(Value::Null) => true,
+        Some(Value::Object(fields)) => fields.is_empty(),
+        Some(_) => false,
+    };
+    Some((kind, part.get("uuid")?.as_str()?)).filter(|_| is_empty)
+}
+
+/// The medium of a part.
 fn medium_of(part: &Value) -> Option<(MediumKind, &Value)> {
-    let (kind, name) = match part.get("type")?.as_str()? {
+    let (kind, name) = kind_of(part)?;
+    Some((kind, part.get(name)?))
+}
+
+/// What a part is, by its type, and its field that holds it.
+fn kind_of(part: &Value) -> Option<(MediumKind, &'static str)> {
+    Some(match part.get("type")?.as_str()? {
         "image_url" | "input_image" => (MediumKind::Image, "image_url"),
         "image" => (MediumKind::Image, "image"),
         "input_audio" => (MediumKind::Audio, "input_audio"),
@@ -62,6 +85,5 @@ fn medium_of(part: &Value) -> Option<(MediumKind, &Value)> {
         "video_url" => (MediumKind::Video, "video_url"),
         "video" => (MediumKind::Video, "video"),
         _ => return None,
-    };
-    Some((kind, part.get(name)?))
+    })
 }

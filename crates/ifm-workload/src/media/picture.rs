@@ -1,4 +1,4 @@
-//! Pixels of made-up pictures, from draws alone: whole numbers, so that every machine draws the same.
+//! Pixels of made-up images, from draws alone: whole numbers, so that every machine draws the same.
 //!
 //! A server's work depends on the pixels' number and a file's size on what they show. So a `photo` has
 //! what makes a photograph as large as it is: smooth areas, edges, texture on several scales, and the
@@ -8,19 +8,19 @@
 
 use crate::rng::Draws;
 
-/// What a picture shows.
+/// What an image shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Motif {
     /// Areas, edges, texture and grain.
     Photo,
-    /// Every pixel by itself: what vLLM's and SGLang's random pictures are, larger as a file than any
+    /// Every pixel by itself: what vLLM's and SGLang's random images are, larger as a file than any
     /// photograph.
     Noise,
     /// One colour: nothing as a file.
     Blank,
 }
 
-/// Areas with edges in one picture.
+/// Areas with edges in one image.
 const AREAS: usize = 24;
 /// Scales of texture: cells along the longer side (or a cell's pixels where 0), and strength of 256.
 const TEXTURES: [(u32, u32, i32); 4] = [(4, 0, 40), (14, 0, 30), (60, 0, 20), (0, 5, 20)];

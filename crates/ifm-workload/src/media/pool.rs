@@ -13,6 +13,7 @@ use super::{KEPT_BYTES_MAX, made::Recipe};
 use crate::{
     count::map_parallel,
     error::WorkloadError,
+    item::FAR_ITEM,
     lengths::Lengths,
     request::Carry,
     rng::{Draws, Rng, Stream},
@@ -75,6 +76,8 @@ pub(super) struct Pool {
 struct First {
     next: u32,
     items: Vec<Option<u32>>,
+    /// Media that no item was found for so far.
+    left: usize,
 }
 
 impl Pool {
@@ -90,7 +93,7 @@ impl Pool {
                 .collect(),
             Reuse::InOrder | Reuse::Uniform => Vec::new(),
         };
-        let first = First { next: 0, items: vec![None; media.len()] };
+        let first = First { next: 0, items: vec![None; media.len()], left: media.len() };
         Self { media, reuse, sums, first: Mutex::new(first) }
     }
 
@@ -237,21 +240,19 @@ impl Part {
     /// Which of the media an earlier item carried, or this one before; all new where that is of no
     /// use.
     fn known(&self, pool: &Pool, item: u32, places: &[usize]) -> Vec<bool> {
-        if !self.is_name_alone {
+        if !self.is_name_alone || item >= FAR_ITEM {
             return vec![false; places.len()];
         }
         let mut first = pool.first.lock().unwrap_or_else(PoisonError::into_inner);
-        while first.next <= item {
+        while first.next <= item && first.left > 0 {
             let number = first.next;
             for place in self.places(pool, number, 0) {
-                if let Some(first) = first.items.get_mut(place) {
-                    first.get_or_insert(number);
+                if let Some(none @ None) = first.items.get_mut(place) {
+                    *none = Some(number);
+                    first.left -= 1;
                 }
             }
-            match number.checked_add(1) {
-                Some(next) => first.next = next,
-                None => break,
-            }
+            first.next += 1;
         }
         let known = places.iter().enumerate().map(|(number, place)| {
             let earlier = first.items.get(*place).copied().flatten().is_some_and(|it| it < item);

@@ -11,6 +11,15 @@ use crate::{error::WorkloadError, rng::Draws};
 /// Different values of a law at most.
 const VALUES_MAX: usize = 64;
 
+/// Why a value is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// It is not written as a value is.
+    Unknown,
+    /// It is written so, and cannot be: why, and what can.
+    Refused(String),
+}
+
 /// Values with their shares.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shares<T> {
@@ -20,14 +29,15 @@ pub(crate) struct Shares<T> {
 }
 
 impl<T> Shares<T> {
-    /// Reads a law whose values `read` understands; `what` says how one is written.
+    /// Reads a law whose values `read` understands, or says of what is wrong with one, where that is not
+    /// how it is written; `what` says how one is written.
     ///
     /// # Errors
     /// [`WorkloadError::Shape`].
     pub(crate) fn read(
         text: &str,
         what: &str,
-        read: impl Fn(&str) -> Option<T>,
+        read: impl Fn(&str) -> Result<T, Unread>,
     ) -> Result<Self, WorkloadError> {
         let wrong = |part: &str| WorkloadError::Shape {
             text: part.to_owned(),
@@ -45,9 +55,14 @@ impl<T> Shares<T> {
                 None => (*part, (parts.len() == 1).then_some(1.0)),
             };
             let share = share.filter(|share| share.is_finite() && *share >= 0.0);
-            let (Some(value), Some(share)) = (read(value.trim()), share) else {
-                return Err(wrong(part));
+            let value = match read(value.trim()) {
+                Ok(value) => value,
+                Err(Unread::Unknown) => return Err(wrong(part)),
+                Err(Unread::Refused(reason)) => {
+                    return Err(WorkloadError::Shape { text: (*part).to_owned(), reason });
+                }
             };
+            let share = share.ok_or_else(|| wrong(part))?;
             if share > 0.0 {
                 sum += share;
                 values.push((value, sum));
@@ -81,7 +96,7 @@ mod tests {
     use crate::rng::Rng;
 
     fn read(text: &str) -> Result<Shares<u32>, WorkloadError> {
-        Shares::read(text, "a number", |text| text.parse().ok())
+        Shares::read(text, "a number", |text| text.parse().map_err(|_| Unread::Unknown))
     }
 
     #[test]

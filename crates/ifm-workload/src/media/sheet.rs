@@ -1,6 +1,6 @@
-//! Small pictures of media, for a person who wants to see what was sent.
+//! Small images of media, for a person who wants to see what was sent.
 //!
-//! Not here: which media, and where the small pictures stand in a report.
+//! Not here: which media, and where the small images stand in a report.
 
 use std::io::Cursor;
 
@@ -8,16 +8,16 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ifm_core::{Carried, Medium, MediumKind};
 use image::{ExtendedColorType, ImageEncoder as _, ImageReader, Limits, codecs::jpeg::JpegEncoder};
 
-/// The longer side of a small picture in pixels.
+/// The longer side of a small image in pixels.
 const SIDE: u32 = 192;
-/// The largest small picture in bytes.
+/// The largest small image in bytes.
 const BYTES_MAX: usize = 20_000;
-/// Bytes that decoding one picture may take.
+/// Bytes that decoding one image may take.
 const DECODE_BYTES_MAX: u64 = 1 << 30;
 /// Points of an envelope.
 const POINTS: usize = 96;
 
-/// A small picture of a medium.
+/// A small image of a medium.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thumbnail {
     /// Its IANA media type: `image/jpeg`, or `image/svg+xml` for a line.
@@ -26,7 +26,7 @@ pub struct Thumbnail {
     pub bytes: Vec<u8>,
 }
 
-/// Makes a small picture: of a picture or a film's first frame itself, of a recording in WAV how loud
+/// Makes a small image: of an image or a video's first frame itself, of a recording in WAV how loud
 /// it is along its length. Nothing where only an address was sent, and where the format is not
 /// decoded here.
 pub fn thumbnail(medium: &Medium) -> Option<Thumbnail> {

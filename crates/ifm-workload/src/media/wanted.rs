@@ -2,30 +2,35 @@
 //!
 //! Not here: making and reading media.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use ifm_core::MediumKind;
+use ifm_core::{ImageDetail, Medium, MediumKind};
 
 use super::{
     MEDIA_MAX,
     code::PictureFormat,
-    column::Reader,
+    column::{Reader, is_of_kind},
     dress::{Dress, Dressed},
-    look::PIXELS_MAX,
+    look::{LARGEST, PIXELS_MAX},
     made::{Recipe, Reel, Style, Voice},
     picture::Motif,
     pool::{POOL_MAX, Part, Pool, Reuse, Stock, made_stream},
-    share::Shares,
+    share::{Shares, Unread},
     sound::SoundFormat,
 };
 use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
+    hub,
     item::Dataset,
-    known::{KindFacts, MediaFacts},
+    known::{KindFacts, MediaFacts, detail_words},
     lengths::Lengths,
     options::Options,
     request::WorkloadRequest,
+    source::{self, Columns, is_of_rows},
 };
 
 /// Sizes by name, as screens have them.
@@ -38,19 +43,71 @@ const NAMED_SIZES: [(&str, (u32, u32)); 7] = [
     ("4k", (3840, 2160)),
     ("8k", (7680, 4320)),
 ];
-/// Frames of a film at most.
+/// Pixels of a side at most: what WebP has room for; JPEG and PNG have more.
+const SIDE_MAX: u32 = 16_383;
+/// Frames of a video at most.
 const FRAMES_MAX: u32 = 4096;
 /// The longest recording in milliseconds: six hours, less than memory holds.
 const AUDIO_MS_MAX: f64 = 21_600_000.0;
 /// How sizes are written.
-const SIZES: &str = "a size as 640x360, 720p, 1080p or 4k, or a folder";
-const SPANS: &str = "a length as 30s, 500ms or 5s-30s, or a folder";
-const REELS: &str = "a film as 640x360x16 (16 frames), or a folder";
+const SIZES: &str = "a size as 640x360, 720p, 1080p or 4k, or a folder or a file";
+const SPANS: &str = "a length as 30s, 500ms or 5s-30s, or a folder or a file";
+const REELS: &str = "a video as 640x360x16 (16 frames), or a folder or a file";
+
+/// Options that say more of images, of audio, of videos, and of all media.
+const OF_IMAGES: [&str; 4] = ["images", "image_kind", "image_format", "image_quality"];
+const OF_AUDIO: [&str; 4] = ["audios", "audio_rate", "audio_bits", "audio_format"];
+const OF_VIDEO: [&str; 4] = ["videos", "fps", "video_kind", "video_quality"];
+const OF_ALL: [&str; 5] = ["media_pool", "media_reuse", "media_uuid", "media_turns", "media_at"];
 
 /// Where media of a kind come from.
 enum Origin {
     Made(Recipe),
+    /// A folder of files, or one file.
     Folder(PathBuf),
+    /// Files of rows.
+    Rows(PathBuf),
+    /// A data set of the hub.
+    Hub(String),
+}
+
+impl Origin {
+    /// Whether nothing is read.
+    fn is_made(&self) -> bool {
+        matches!(self, Origin::Made(_))
+    }
+
+    /// What it is called: the path is this machine's own, the name is what a result may tell.
+    fn told(&self) -> Option<(String, &'static str)> {
+        match self {
+            Origin::Made(_) => None,
+            Origin::Folder(folder) if folder.is_dir() => {
+                Some((crate::error::file_name(folder), "files of a folder"))
+            }
+            Origin::Folder(file) => Some((crate::error::file_name(file), "one file")),
+            Origin::Rows(path) => Some((crate::error::file_name(path), "files of a data set")),
+            Origin::Hub(name) => Some((format!("hub:{name}"), "files of a data set")),
+        }
+    }
+
+    /// The media that stand there, so many at most; files of rows are noted.
+    fn read(
+        self,
+        kind: MediumKind,
+        most: usize,
+        request: &WorkloadRequest,
+        facts: &mut WorkloadFacts,
+    ) -> Result<Vec<Arc<Medium>>, WorkloadError> {
+        let mut reader = Reader::new(request);
+        let files = match self {
+            Origin::Made(_) => return Ok(Vec::new()),
+            Origin::Folder(folder) => return reader.folder(&folder, kind, most),
+            Origin::Rows(path) => source::files_at(&path)?,
+            Origin::Hub(name) => hub::named(&request.hub, kind.word(), &name, None)?,
+        };
+        facts.files.extend(source::describe(&files)?);
+        reader.rows(files, kind, most, Columns::new(&request.columns)?)
+    }
 }
 
 struct WantedKind {
@@ -77,10 +134,14 @@ impl Wanted {
     ///
     /// # Errors
     /// [`WorkloadError::Shape`] for an option that is not understood.
-    pub(crate) fn take(options: &mut Options) -> Result<Option<Self>, WorkloadError> {
-        let kinds = [take_images(options)?, take_audio(options)?, take_video(options)?];
+    pub(crate) fn take(
+        options: &mut Options,
+        detail: Option<ImageDetail>,
+    ) -> Result<Option<Self>, WorkloadError> {
+        let kinds = [take_images(options, detail)?, take_audio(options)?, take_video(options)?];
         let kinds: Vec<WantedKind> = kinds.into_iter().flatten().collect();
         if kinds.is_empty() {
+            options.without(&OF_ALL, "media to apply to, as image=720p")?;
             return Ok(None);
         }
         let counts = kinds.iter().map(|kind| u64::from(kind.counts.max())).sum::<u64>();
@@ -108,7 +169,7 @@ impl Wanted {
         if names == "name" && turns == "every" {
             return Err(shape("media_uuid=name", "names stand alone in first turns only"));
         }
-        let is_all_made = kinds.iter().all(|kind| matches!(kind.origin, Origin::Made(_)));
+        let is_all_made = kinds.iter().all(|kind| kind.origin.is_made());
         if reuse.is_some() && pool.is_none() && is_all_made {
             return Err(shape("media_reuse", "say how many media there are, as media_pool=20"));
         }
@@ -153,12 +214,16 @@ impl Wanted {
                     let stream = made_stream(request.seed, word);
                     Stock::Shared(Pool::make(&recipe, count, reuse, &stream, request.carry)?)
                 }
-                (Origin::Folder(folder), _) => {
+                (origin, pool) => {
                     let is_fixed = wanted.counts.min() == wanted.counts.max();
                     let reuse = if is_fixed { Reuse::InOrder } else { Reuse::Uniform };
                     let reuse = self.reuse.unwrap_or(reuse);
                     law = Some(reuse);
-                    let media = Reader::folder(&folder, wanted.kind, request)?;
+                    // One after the other, no more are needed than requests will carry.
+                    let carried = request.items_max.filter(|_| reuse == Reuse::InOrder);
+                    let carried = carried.map(|items| items.saturating_mul(wanted.counts.max()));
+                    let most = pool.unwrap_or(POOL_MAX).min(carried.unwrap_or(u32::MAX)) as usize;
+                    let media = origin.read(wanted.kind, most, request, facts)?;
                     Stock::Shared(Pool::new(media, reuse))
                 }
             };
@@ -198,16 +263,24 @@ fn shape(text: &str, reason: &str) -> WorkloadError {
     WorkloadError::Shape { text: text.to_owned(), reason: reason.to_owned() }
 }
 
-/// A law, or a folder that is there.
-fn law_or_folder<T>(
+/// A law, or where files are: a folder, a file, or a data set.
+fn law_or_files<T>(
     text: &str,
-    what: &str,
-    read: impl Fn(&str) -> Option<T>,
+    (kind, what): (MediumKind, &str),
+    read: impl Fn(&str) -> Result<T, Unread>,
     recipe: impl FnOnce(Shares<T>) -> Recipe,
 ) -> Result<Origin, WorkloadError> {
+    if let Some(name) = text.strip_prefix("hub:") {
+        return Ok(Origin::Hub(name.to_owned()));
+    }
+    let path = Path::new(text);
     match Shares::read(text, what, read) {
         Ok(law) => Ok(Origin::Made(recipe(law))),
-        Err(_) if Path::new(text).is_dir() => Ok(Origin::Folder(PathBuf::from(text))),
+        Err(_) if path.is_file() && is_of_rows(path) => Ok(Origin::Rows(path.to_owned())),
+        Err(_) if path.exists() => Ok(Origin::Folder(path.to_owned())),
+        Err(_) if text.contains('/') || is_of_rows(path) || is_of_kind(path, kind) => {
+            Err(shape(text, "there is no such file or folder"))
+        }
         Err(error) => Err(error),
     }
 }
@@ -220,16 +293,29 @@ fn counts(options: &mut Options, name: &'static str) -> Result<Lengths, Workload
     }
 }
 
-fn take_images(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError> {
-    let Some(text) = options.text("image") else { return Ok(None) };
+fn take_images(
+    options: &mut Options,
+    detail: Option<ImageDetail>,
+) -> Result<Option<WantedKind>, WorkloadError> {
+    let Some(text) = options.text("image") else {
+        options.without(&OF_IMAGES, "images to apply to, as image=720p")?;
+        return Ok(None);
+    };
     let (style, words) = take_style(options, "image_kind")?;
-    let origin = law_or_folder(&text, SIZES, size, |law| Recipe::Image(law, style))?;
+    let style = Style { detail, ..style };
+    let origin =
+        law_or_files(&text, (MediumKind::Image, SIZES), size, |law| Recipe::Image(law, style))?;
     let counts = counts(options, "images")?;
-    Ok(Some(wanted(MediumKind::Image, counts, text, words, origin)))
+    let mut wanted = wanted(MediumKind::Image, counts, text, words, origin);
+    wanted.style.push_str(&detail_words(detail));
+    Ok(Some(wanted))
 }
 
 fn take_audio(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError> {
-    let Some(text) = options.text("audio") else { return Ok(None) };
+    let Some(text) = options.text("audio") else {
+        options.without(&OF_AUDIO, "audio to apply to, as audio=30s")?;
+        return Ok(None);
+    };
     let rate = options.value::<u32>("audio_rate", "samples a second")?.unwrap_or(16_000);
     if !(4000..=192_000).contains(&rate) {
         return Err(shape(&format!("audio_rate={rate}"), "give 4000 to 192000 samples a second"));
@@ -241,19 +327,25 @@ fn take_audio(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
     };
     let voice = Voice { rate, bits, format };
     let words = format!("speech-like, {} of {bits} bits at {rate} Hz", format.mime());
-    let origin = law_or_folder(&text, SPANS, span_ms, |law| Recipe::Audio(law, voice))?;
+    let origin =
+        law_or_files(&text, (MediumKind::Audio, SPANS), span_ms, |law| Recipe::Audio(law, voice))?;
     let counts = counts(options, "audios")?;
     Ok(Some(wanted(MediumKind::Audio, counts, text, words, origin)))
 }
 
 fn take_video(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError> {
-    let Some(text) = options.text("video") else { return Ok(None) };
+    let Some(text) = options.text("video") else {
+        options.without(&OF_VIDEO, "videos to apply to, as video=640x360x16")?;
+        return Ok(None);
+    };
     let (style, words) = take_style(options, "video_kind")?;
     let fps = options.value::<f64>("fps", "frames a second")?.unwrap_or(2.0);
     if !(0.01..=240.0).contains(&fps) {
         return Err(shape(&format!("fps={fps}"), "give 0.01 to 240 frames a second"));
     }
-    let origin = law_or_folder(&text, REELS, reel, |law| Recipe::Video(law, style, fps))?;
+    let origin = law_or_files(&text, (MediumKind::Video, REELS), reel, |law| {
+        Recipe::Video(law, style, fps)
+    })?;
     let counts = counts(options, "videos")?;
     let words = format!("frames, {fps} a second, each a {words}");
     Ok(Some(wanted(MediumKind::Video, counts, text, words, origin)))
@@ -266,18 +358,14 @@ fn wanted(
     style: String,
     origin: Origin,
 ) -> WantedKind {
-    match origin {
-        Origin::Made(_) => WantedKind { kind, counts, law, style, origin },
-        Origin::Folder(folder) => {
-            // The path is this machine's own; the name is what a result may tell.
-            let law = crate::error::file_name(&folder);
-            let origin = Origin::Folder(folder);
-            WantedKind { kind, counts, law, style: "files of a folder".to_owned(), origin }
-        }
-    }
+    let (law, style) = match origin.told() {
+        None => (law, style),
+        Some((name, what)) => (name, what.to_owned()),
+    };
+    WantedKind { kind, counts, law, style, origin }
 }
 
-/// What pictures show and how they are coded, and that in words. Frames of films are always JPEG,
+/// What images show and how they are coded, and that in words. Frames of videos are always JPEG,
 /// which is what servers take.
 fn take_style(options: &mut Options, kind: &'static str) -> Result<(Style, String), WorkloadError> {
     let word = options.word(kind, &["photo", "noise", "blank"])?;
@@ -300,35 +388,58 @@ fn take_style(options: &mut Options, kind: &'static str) -> Result<(Style, Strin
         "webp" => (PictureFormat::Webp, "WebP without loss".to_owned()),
         _ => (PictureFormat::Jpeg, format!("JPEG of quality {quality}")),
     };
-    Ok((Style { motif, format, quality }, format!("{word} as {words}")))
+    Ok((Style { motif, format, quality, detail: None }, format!("{word} as {words}")))
 }
 
-fn size(text: &str) -> Option<(u32, u32)> {
+fn size(text: &str) -> Result<(u32, u32), Unread> {
     if let Some((_, size)) = NAMED_SIZES.iter().find(|(name, _)| *name == text) {
-        return Some(*size);
+        return Ok(*size);
     }
-    let (width, height) = text.split_once('x')?;
-    let side = |text: &str| text.trim().parse::<u32>().ok().filter(|side| *side > 0);
+    let (width, height) = text.split_once('x').ok_or(Unread::Unknown)?;
+    let side = |text: &str| text.trim().parse::<u32>().map_err(|_| Unread::Unknown);
     let (width, height) = (side(width)?, side(height)?);
-    // A format of files has 16 bits for a side at most; WebP has 14.
-    let is_possible =
-        width <= 16_383 && height <= 16_383 && u64::from(width) * u64::from(height) <= PIXELS_MAX;
-    is_possible.then_some((width, height))
+    let pixels = u64::from(width) * u64::from(height);
+    match pixels {
+        0 => Err(Unread::Refused("a size has no side of 0; the smallest is 1x1".to_owned())),
+        _ if width > SIDE_MAX || height > SIDE_MAX || pixels > PIXELS_MAX => {
+            Err(Unread::Refused(format!(
+                "a side has {SIDE_MAX} pixels at most and an image {} million, beyond which servers \
+                 refuse it: {LARGEST} is about the largest",
+                PIXELS_MAX / 1_000_000
+            )))
+        }
+        _ => Ok((width, height)),
+    }
 }
 
-fn span_ms(text: &str) -> Option<(u32, u32)> {
+fn span_ms(text: &str) -> Result<(u32, u32), Unread> {
     let ms = |text: &str| {
-        let ms = ifm_core::duration::seconds(text.trim()).ok()? * 1000.0;
-        (1.0..=AUDIO_MS_MAX).contains(&ms).then_some(ms.round() as u32)
+        let s = ifm_core::duration::seconds(text.trim()).map_err(|_| Unread::Unknown)?;
+        match s * 1000.0 {
+            ms if ms < 1.0 => Err(Unread::Refused("the shortest is 1ms".to_owned())),
+            ms if ms > AUDIO_MS_MAX => {
+                Err(Unread::Refused("the longest is 6h, as much as memory should hold".to_owned()))
+            }
+            ms => Ok(ms.round() as u32),
+        }
     };
     let (from, to) = text.split_once('-').unwrap_or((text, text));
     let (from, to) = (ms(from)?, ms(to)?);
-    (from <= to).then_some((from, to))
+    match from <= to {
+        true => Ok((from, to)),
+        false => Err(Unread::Refused("write the shorter length first".to_owned())),
+    }
 }
 
-fn reel(text: &str) -> Option<Reel> {
-    let (size_text, frames) = text.rsplit_once('x')?;
-    let frames = frames.trim().parse::<u32>().ok()?;
-    let size = size(size_text)?;
-    (1..=FRAMES_MAX).contains(&frames).then_some(Reel { size, frames })
+fn reel(text: &str) -> Result<Reel, Unread> {
+    let (size_text, frames) = text.rsplit_once('x').ok_or(Unread::Unknown)?;
+    let size = match size_text.contains('x') || NAMED_SIZES.iter().any(|(it, _)| *it == size_text) {
+        true => size(size_text)?,
+        false => return Err(Unread::Unknown),
+    };
+    let frames = frames.trim().parse::<u32>().map_err(|_| Unread::Unknown)?;
+    match (1..=FRAMES_MAX).contains(&frames) {
+        true => Ok(Reel { size, frames }),
+        false => Err(Unread::Refused(format!("a video has 1 to {FRAMES_MAX} frames"))),
+    }
 }

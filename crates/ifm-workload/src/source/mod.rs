@@ -221,6 +221,12 @@ pub(crate) fn files_at(path: &Path) -> Result<Vec<PathBuf>, WorkloadError> {
     Ok(files)
 }
 
+/// Whether a path is that of a file of rows, by its ending.
+pub(crate) fn is_of_rows(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    ENDINGS.contains(&ending.as_str())
+}
+
 /// Name, size and SHA-256 of files.
 ///
 /// # Errors

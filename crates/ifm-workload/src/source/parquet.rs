@@ -92,7 +92,7 @@ fn value(field: &Field) -> Value {
         Field::Float(number) => float(f64::from(*number)),
         Field::Double(number) => float(*number),
         Field::Str(text) => Value::String(text.clone()),
-        // What is no text, such as a picture, becomes a data URL.
+        // What is no text, such as an image, becomes a data URL.
         Field::Bytes(bytes) => match std::str::from_utf8(bytes.data()) {
             Ok(text) => Value::String(text.to_owned()),
             Err(_) => {

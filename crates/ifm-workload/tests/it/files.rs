@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 use crate::tokenizer;
 use ifm_core::{Message, Prompt, Role};
 use ifm_workload::{
-    Answers, Lengths, OnBadRow, OpenedWorkload, WorkItem, WorkloadError, WorkloadRequest,
+    Answers, Lengths, OnBadRow, OpenedWorkload, Turn, WorkItem, WorkloadError, WorkloadRequest,
     facts::DropReason, open,
 };
 use parquet::{
@@ -150,6 +150,24 @@ fn questions_are_asked_by_category() {
     let some = folder.open("mt-bench", "question.jsonl", "?category=writing&output=64");
     assert_eq!(texts(&some), ["first of 81", "first of 83"]);
     assert_eq!(items(&some)[0].turns[0].output_tokens, Some(64));
+    let whole = folder.open("spec-bench", "question.jsonl", "?turns=all&think=2s&output=64");
+    assert!(whole.dataset.has_conversations());
+    let talk = &items(&whole)[0];
+    let said = |turn: &Turn| match &turn.prompt {
+        Prompt::Messages(messages) => messages.iter().map(|it| it.content.clone()).collect(),
+        other => panic!("{other:?}"),
+    };
+    let turns: Vec<Vec<String>> = talk.turns.iter().map(said).collect();
+    assert_eq!(turns, [["first of 81"], ["more"]]);
+    let asked: Vec<_> = talk.turns.iter().map(|it| (it.output_tokens, it.think_ns)).collect();
+    assert_eq!(asked, [(Some(64), 0), (Some(64), 2_000_000_000)]);
+    assert!(talk.turns.iter().all(|turn| turn.prompt_tokens > Some(0)));
+    assert!(talk.turns.iter().all(|turn| turn.recorded_answer.is_none()));
+    let error = folder.error("spec-bench", "question.jsonl", "?think=2s");
+    assert!(error.contains("turns=all"), "{error}");
+    folder.write("gap.jsonl", "{\"turns\":[\"a\",\"\"]}\n");
+    let error = folder.error("spec-bench", "gap.jsonl", "?turns=all");
+    assert!(error.contains("turn 2 of the question is no text, or empty"), "{error}");
     folder.write("empty.jsonl", "{\"turns\":[]}\n");
     assert!(folder.error("spec-bench", "empty.jsonl", "").contains("no first turn"));
 }

@@ -2,9 +2,9 @@
 use std::{collections::HashSet, fs, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use ifm_core::{Carried, Medium, MediumKind, Prompt};
+use ifm_core::{Carried, ImageDetail, Medium, MediumKind, Prompt};
 use ifm_workload::{
-    Carry, OnBadRow, OpenedWorkload, WorkItem, WorkloadRequest, open, preview, thumbnail,
+    Carry, FAR_ITEM, OnBadRow, OpenedWorkload, WorkItem, WorkloadRequest, open, preview, thumbnail,
 };
 
 use crate::tokenizer;
@@ -151,6 +151,8 @@ fn names_stand_alone_for_what_was_sent() {
     assert_eq!(sent.len(), 6);
     // A level that begins again gets what it got.
     assert_eq!(item(&workload, 0), item(&opened(name), 0));
+    // Beside a run nothing was sent before, however far that is.
+    assert!(media(&item(&workload, FAR_ITEM)).iter().all(|it| it.carried != Carried::Name));
     let plain = opened("random:20/5?image=8x8&media_uuid=yes");
     assert!(media(&item(&plain, 1))[0].uuid.is_some());
 }
@@ -158,16 +160,23 @@ fn names_stand_alone_for_what_was_sent() {
 #[test]
 fn options_that_cannot_be_are_told() {
     for (options, part) in [
-        ("image=0x5", "720p"),
-        ("image=20000x20000", "a size as"),
+        ("image=0x5", "the smallest is 1x1"),
+        ("image=20000x20000", "16383x10923 is about the largest"),
+        ("audio=7h", "the longest is 6h"),
+        ("video=640x360x5000", "1 to 4096 frames"),
+        ("imge=720p", "did you mean 'image'?"),
         ("image=720p,360p", "with their shares"),
-        ("image=/no/such/folder", "or a folder"),
+        ("image=/no/such/folder", "no such file or folder"),
+        ("image=huge", "or a folder or a file"),
         ("image=720p&images=0", "not possible"),
         ("image=720p&images=5000", "1024 media"),
         ("image=720p&image_kind=cat", "one of photo, noise, blank"),
         ("image=720p&image_quality=0", "from 1 to 100"),
-        ("images=2", "no option 'images'"),
-        ("media_pool=2", "no option 'media_pool'"),
+        ("image_detail=low", "the workload has no images"),
+        ("image=8x8&image_detail=medium", "one of low, high, auto"),
+        ("image=no.parquet", "no such file"),
+        ("images=2", "'images' needs images to apply to"),
+        ("media_pool=2", "'media_pool' needs media"),
         ("image=8x8&media_pool=0", "a pool has"),
         ("image=8x8&media_reuse=zipf:1", "media_pool=20"),
         ("image=8x8&media_pool=2&media_reuse=often", "zipf:1.1"),
@@ -183,7 +192,100 @@ fn options_that_cannot_be_are_told() {
     assert!(found.contains("token ids"), "{found}");
 }
 
-/// The files of a folder: pictures that are made here, and what is no picture.
+#[test]
+fn it_is_said_how_closely_to_look() {
+    let workload = opened("random:20/5?image=8x8&image_detail=low&audio=100ms");
+    let details: Vec<_> = media(&item(&workload, 0)).iter().map(|it| it.detail).collect();
+    assert_eq!(details, [Some(ImageDetail::Low), None]);
+    assert!(workload.facts.media.unwrap().kinds[0].made.ends_with(", detail low"));
+    let folder = Folder::new();
+    folder.write("a.jpg", &file("image=24x16"));
+    let part = |more: &str| {
+        let part = format!(r#"{{"type":"image_url","image_url":{{"url":"a.jpg"{more}}}}}"#);
+        format!(r#"{{"messages":[{{"role":"user","content":[{part}]}}]}}"#)
+    };
+    let rows = [part(""), part(r#","detail":"high""#)].join("\n");
+    folder.write("rows.jsonl", rows.as_bytes());
+    let name = format!("custom:{}", folder.path("rows.jsonl"));
+    let details = |name: &str| {
+        let workload = opened(name);
+        [0, 1].map(|id| media(&item(&workload, id))[0].detail)
+    };
+    assert_eq!(details(&name), [None, Some(ImageDetail::High)]);
+    assert_eq!(details(&format!("{name}?image_detail=auto")), [Some(ImageDetail::Auto); 2]);
+    folder.write("rows.jsonl", part(r#","detail":"some""#).as_bytes());
+    assert!(error(&name).contains("the detail 'some' of an image is none of low, high, auto"));
+}
+
+#[test]
+fn media_of_rows_stand_in_any_prompt() {
+    let folder = Folder::new();
+    for (name, size) in [("a.jpg", "24x16"), ("b.jpg", "32x16"), ("c.jpg", "40x16")] {
+        folder.write(name, &file(&format!("image={size}")));
+    }
+    let base64 = STANDARD.encode(file("image=48x16"));
+    let rows = [
+        r#"{"photo":"a.jpg","x":1}"#.to_owned(),
+        r#"{"photo":null}"#.to_owned(),
+        r#"{"photo":["b.jpg",{"path":"c.jpg"}]}"#.to_owned(),
+        format!(r#"{{"photo":{{"bytes":"{base64}"}}}}"#),
+    ];
+    folder.write("rows.jsonl", rows.join("\n").as_bytes());
+    let path = folder.path("rows.jsonl");
+    let widths = |name: &str, count| {
+        let workload = opened(name);
+        let of = |id| media(&item(&workload, id)).iter().map(|it| it.size.unwrap().0).collect();
+        (0..count).map(of).collect::<Vec<Vec<u32>>>()
+    };
+    let name = format!("random:20/5?image={path}&columns=image:photo");
+    assert_eq!(widths(&name, 5), [[24], [32], [40], [48], [24]]);
+    let two = widths(&format!("{name}&media_pool=3&images=2"), 2);
+    assert_eq!(two, [[24, 32], [40, 24]]);
+    assert_eq!(widths(&format!("9/9?image={}", folder.path("c.jpg")), 2), [[40], [40]]);
+    let facts = opened(&name).facts;
+    assert_eq!(
+        (facts.files[0].name.as_str(), facts.name.as_str()),
+        ("rows.jsonl", "20/5 + image rows.jsonl")
+    );
+    assert_eq!(facts.media.unwrap().distinct, Some(4));
+    folder.write("rows.jsonl", b"{\"photo\":\"missing.jpg\"}");
+    assert!(error(&name).contains("rows.jsonl:1: missing.jpg: cannot read it"));
+    folder.write("rows.jsonl", b"{\"photo\":null}");
+    assert!(error(&name).contains("rows.jsonl"));
+}
+
+/// Rows as AIPerf has them, and names that vLLM knows.
+#[test]
+fn names_and_lists_of_other_tools_are_read() {
+    let folder = Folder::new();
+    folder.write("a.jpg", &file("image=24x16"));
+    let sound = STANDARD.encode(file("audio=500ms"));
+    let rows = [
+        r#"{"texts":["one","two"],"images":[{"name":"n","contents":["a.jpg","a.jpg"],"uuids":["u","v"]}],"output_length":7}"#.to_owned(),
+        r#"{"text":"three","image_uuids":["w"]}"#.to_owned(),
+        format!(r#"{{"text":"four","audio":"wav,{sound}"}}"#),
+        r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":null,"uuid":"x"},{"type":"image_url","image_url":{"url":"a.jpg"},"uuid":"y"}]}]}"#.to_owned(),
+    ];
+    folder.write("rows.jsonl", rows.join("\n").as_bytes());
+    let workload = opened(&format!("custom:{}", folder.path("rows.jsonl")));
+    let items: Vec<_> = (0..4).map(|id| item(&workload, id)).collect();
+    assert_eq!(items.iter().map(text).collect::<Vec<_>>(), ["one\ntwo", "three", "four", ""]);
+    assert_eq!(items[0].turns[0].output_tokens, Some(7));
+    let named = |id: usize| -> Vec<(Option<String>, bool)> {
+        let is_name = |it: &Arc<Medium>| (it.uuid.clone(), it.carried == Carried::Name);
+        media(&items[id]).iter().map(is_name).collect()
+    };
+    let name = |name: &str| Some(name.to_owned());
+    assert_eq!(named(0), [(name("u"), false), (name("v"), false)]);
+    assert_eq!(named(1), [(name("w"), true)]);
+    assert_eq!(named(3), [(name("x"), true), (name("y"), false)]);
+    assert_eq!(media(&items[2])[0].duration_ns, Some(500_000_000));
+    folder.write("rows.jsonl", br#"{"text":"a","images":["a.jpg"],"image_uuids":["u","v"]}"#);
+    let found = error(&format!("custom:{}", folder.path("rows.jsonl")));
+    assert!(found.contains("2 names in 'image_uuids' for 1 images"), "{found}");
+}
+
+/// The files of a folder: images that are made here, and what is no image.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -266,10 +368,12 @@ fn files_that_cannot_be_sent_are_told_before_the_load() {
     folder.write("cut.jpg", &jpeg[..jpeg.len() - 20]);
     folder.write("cut.png", &png[..png.len() - 20]);
     folder.write("empty.jpg", b"");
-    folder.write("text.jpg", b"I am no picture\n");
+    folder.write("text.jpg", b"I am no image\n");
     folder.write("cut.wav", &file("audio=1s")[..9000]);
     let mut huge = png.clone();
     huge[16..24].copy_from_slice(&[0, 0, 0x4e, 0x20, 0, 0, 0x4e, 0x20]);
+    let sum = crc32fast::hash(&huge[12..29]);
+    huge[29..33].copy_from_slice(&sum.to_be_bytes());
     folder.write("huge.png", &huge);
     let large = fs::File::create(folder.path("large.jpg")).unwrap();
     large.set_len(200 << 20).unwrap();
@@ -299,10 +403,10 @@ fn files_that_cannot_be_sent_are_told_before_the_load() {
         let skipped = opened(&format!("{name}?bad_rows=skip"));
         assert_eq!((skipped.facts.items, skipped.facts.rows.unwrap().bad), (Some(2), 1));
     }
-    // A recording where a picture belongs.
+    // A recording where an image belongs.
     folder.write("rows.jsonl", br#"{"prompt":"b","audio":"good.jpg"}"#);
     let found = error(&format!("custom:{}", folder.path("rows.jsonl")));
-    assert!(found.contains("a picture (image/jpeg), where a recording belongs"), "{found}");
+    assert!(found.contains("an image (image/jpeg), where a recording belongs"), "{found}");
     // The folder as a whole: one bad file stops, or is skipped.
     let name = format!("9/9?image={}", folder.0.path().display());
     assert!(error(&name).contains("have it skipped"));
@@ -368,7 +472,7 @@ fn data_sets_of_pictures_and_recordings_are_read() {
             Some(_) => assert_eq!(item.turns[0].output_tokens, output, "{kind}"),
             None => assert!(item.turns[0].output_tokens.unwrap() < 10, "{kind}"),
         }
-        folder.write("rows.jsonl", b"{\"question\":\"no picture\"}");
+        folder.write("rows.jsonl", b"{\"question\":\"no image\"}");
         assert!(error(&format!("{kind}:{}", folder.path("rows.jsonl"))).contains("rows.jsonl"));
     }
 }

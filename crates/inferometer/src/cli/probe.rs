@@ -5,6 +5,7 @@ use super::resolve;
 use super::workload_args::open_tokenizer;
 use crate::caller::Caller;
 use crate::exit::{Code, Failure};
+use crate::key::authorization;
 use crate::probe::{Inquiry, ProbeDocument, Report, Wish};
 use crate::url::BaseUrl;
 use crate::{probe, server, terminal};
@@ -188,13 +189,18 @@ fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
         Some(typed) => BaseUrl::parse(typed)?.0,
         None => server::find_local()?,
     };
-    let Some(model) = &args.model else {
-        return Err(Failure::usage("--api custom: asks for no list of models")
-            .hint("name the model with --model"));
-    };
     let dialect = dialect::of(api);
     let key = resolve::key_env_of(dialect, args.api_key_env.as_deref());
     let headers = resolve::headers(&args.headers)?;
+    let model = match dialect.file() {
+        Some(file) => {
+            let value = authorization(key.as_deref())?;
+            let (key, asking) = resolve::with_api_headers(dialect, value.as_deref(), &headers);
+            let (at, wanted) = ((&url, args.insecure), args.model.as_deref());
+            server::inspect_by_file(at, file, key.as_deref(), &asking, wanted)?.model
+        }
+        None => args.model.clone().unwrap_or_default(),
+    };
     let endpoint = resolve::endpoint_of(url.clone(), key.as_deref(), headers, args.insecure)?;
     let secrets = endpoint.secrets.clone();
     let prompt = Prompt::Text(TRIED_PROMPT.to_owned());
@@ -206,7 +212,7 @@ fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
         ignore_eos: false,
         fields: serde_json::Value::Null,
     };
-    let request = probe::written(&endpoint, model, &wish).map_err(Failure::usage)?;
+    let request = probe::written(&endpoint, &model, &wish).map_err(Failure::usage)?;
     let reply = Caller::new(endpoint).send(&request, Duration::from_secs_f64(args.limit));
     if reply.status().is_none() {
         return Err(Failure::server(format!("{url}: {}", reply.fault())));

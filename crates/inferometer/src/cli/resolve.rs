@@ -20,14 +20,13 @@ use crate::server::{self, Inspection, PageReader};
 use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
 use ifm_core::Facts;
-use ifm_core::manifest::ServerInfo;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
-use ifm_wire::request::{REQUEST_ID, TemplateSpec};
+use ifm_wire::request::{REQUEST_ID, TemplateSpec, is_framing_header};
 use ifm_workload::dataset::mix;
 use ifm_workload::{Carry, LengthRange, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest};
 use serde_json::{Map, Value};
@@ -133,12 +132,12 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
     let (key, asking) = with_api_headers(dialect, authorization.as_deref(), &headers);
-    let inspection = match (dialect.file(), model) {
-        // What a file describes need not have a list of models: the first request tells.
-        (Some(_), Some(model)) => {
-            Inspection { model: model.to_owned(), info: ServerInfo::default() }
+    let inspection = match dialect.file() {
+        Some(file) => {
+            let at = (&url, args.insecure);
+            server::inspect_by_file(at, file, key.as_deref(), &asking, model)?
         }
-        _ => {
+        None => {
             server::inspect(&url, args.insecure, key.as_deref(), &asking, model, server::PATIENCE)?
         }
     };
@@ -513,11 +512,16 @@ fn temperature(args: &LoadArgs) -> Result<Option<f64>, Failure> {
 /// Headers as they are sent.
 ///
 /// # Errors
-/// One has no colon.
+/// One has no colon, or is one that HTTP itself needs.
 pub fn headers(typed: &[String]) -> Result<Vec<(String, String)>, Failure> {
     typed
         .iter()
         .map(|text| match text.split_once(':') {
+            Some((name, _)) if is_framing_header(name.trim()) => Err(Failure::usage(format!(
+                "--header cannot set {}: the program writes that header itself",
+                name.trim()
+            ))
+            .hint("the address says the host, and the body its own length")),
             Some((name, value)) if !name.trim().is_empty() => {
                 Ok((name.trim().to_owned(), value.trim().to_owned()))
             }
@@ -563,7 +567,7 @@ pub fn key_env_of(dialect: &Dialect, named: Option<&str>) -> Option<String> {
 }
 
 /// The value of `Authorization`, and all other headers, as the API wants them.
-fn with_api_headers(
+pub fn with_api_headers(
     dialect: &Dialect,
     authorization: Option<&str>,
     headers: &[(String, String)],

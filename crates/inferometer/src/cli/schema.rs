@@ -1,4 +1,4 @@
-//! `inferometer schema`: the JSON Schemas of what this program writes.
+//! `inferometer schema`: the JSON Schemas of what this program writes, and of files that it reads.
 //!
 //! The files of `docs/reference/schema` are part of the binary. They follow from the types of the
 //! documents: the tests derive them, compare, and write them for `cargo xtask schema`.
@@ -32,6 +32,16 @@ macro_rules! published {
             text: include_str!(concat!("../../../../docs/reference/schema/", $name, ".json")),
             #[cfg(test)]
             derive: published!(@derive $($document)?),
+        }
+    };
+    ($name:literal, $about:literal, read $document:ty) => {
+        Published {
+            name: $name,
+            about: $about,
+            commands: &[],
+            text: include_str!(concat!("../../../../docs/reference/schema/", $name, ".json")),
+            #[cfg(test)]
+            derive: Some(tests::derived_of_read::<$document>),
         }
     };
     (@derive) => { None };
@@ -110,6 +120,11 @@ const SCHEMAS: &[Published] = &[
         super::kernel::KernelDocument
     ),
     published!("executed", "exec", ["exec"], super::exec::Executed),
+    published!(
+        "api-file",
+        "a file of --api custom:, which is read",
+        read ifm_wire::dialect::custom::ApiFileForm
+    ),
     published!("import", "import.json of a stored import", [], ifm_store::Import),
     published!("sheet", "one document of an import: results as in a file", [], ifm_core::Sheet),
 ];
@@ -164,7 +179,16 @@ mod tests {
 
     /// The schema of a type as it is published.
     pub(super) fn derived<T: JsonSchema>(name: &str) -> Value {
-        let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        of::<T>(name, SchemaSettings::draft2020_12().for_serialize())
+    }
+
+    /// The schema of a type that is read.
+    pub(super) fn derived_of_read<T: JsonSchema>(name: &str) -> Value {
+        of::<T>(name, SchemaSettings::draft2020_12().for_deserialize())
+    }
+
+    fn of<T: JsonSchema>(name: &str, settings: SchemaSettings) -> Value {
+        let generator = settings.into_generator();
         let mut schema = generator.into_root_schema_for::<T>().to_value();
         schema["$id"] = json!(format!("urn:inferometer:schema:{name}"));
         schema["title"] = json!(title(name));
@@ -196,6 +220,7 @@ mod tests {
             "translation" => "Command line of another tool as ours",
             "imported" => "Import as `import --json` has it",
             "import" => "Import kept by inferometer",
+            "api-file" => "File that describes an API",
             "sheet" => "Sheet: results as they stood in a file",
             "engine" => "Engine tests and static batches",
             "kernel" => "Kernels: attention, products, transfers",

@@ -308,7 +308,7 @@ impl Table {
         let names = self.flags.iter().flat_map(|(name, row)| {
             std::iter::once(name.as_str()).chain(row.aliases.iter().map(String::as_str))
         });
-        let near = ifm_wire::dialect::custom::nearest(typed, names);
+        let near = ifm_core::words::nearest(typed, names);
         let meant = near.map(|name| format!(": {name} is the nearest that is known"));
         format!(
             "{typed} is no flag of {} {}, and none of inferometer {}{}",

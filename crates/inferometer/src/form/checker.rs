@@ -5,6 +5,8 @@
 //!
 //! Not here: what of an answer is its text, and whether it was cut off (`ifm-drive`).
 
+use super::grammar::{self, Grammar};
+use super::recognise::recognises;
 use boon::{CompileError, Compiler, Draft, SchemaIndex, Schemas};
 use ifm_core::{Form, FormKind, RequestRecord, Validity, form_key};
 use ifm_workload::Forms;
@@ -22,6 +24,7 @@ pub(super) enum Rule {
     OfRequest,
     Regex(Regex),
     Choice(Vec<String>),
+    Grammar(Box<Grammar>),
     /// What nobody here can tell.
     Open,
 }
@@ -39,7 +42,10 @@ impl Rule {
                 compiled(&form.text)?;
                 Rule::OfRequest
             }
-            FormKind::Grammar => Rule::Open,
+            FormKind::Grammar => match grammar::read(&form.text)? {
+                Some(grammar) => Rule::Grammar(Box::new(grammar)),
+                None => Rule::Open,
+            },
             FormKind::Choice => {
                 let choices: Vec<String> = form.choices().map(str::to_owned).collect();
                 match choices.is_empty() {
@@ -67,6 +73,10 @@ impl Rule {
             }
             Rule::Regex(regex) => regex.is_match(answer),
             Rule::Choice(choices) => choices.iter().any(|choice| choice == answer),
+            Rule::Grammar(grammar) => match recognises(grammar, answer) {
+                Some(is_valid) => is_valid,
+                None => return Validity::Unchecked,
+            },
         };
         if is_valid { Validity::Valid } else { Validity::Invalid }
     }
@@ -163,10 +173,13 @@ mod tests {
             (FormKind::Regex, "(?=a).*", "b", Unchecked),
             (FormKind::Choice, "yes, no", "no", Valid),
             (FormKind::Choice, "yes, no", "no.", Invalid),
-            (FormKind::Grammar, "root ::= \"a\"", "b", Unchecked),
+            (FormKind::Grammar, "root ::= \"a\"", "a", Valid),
+            (FormKind::Grammar, "root ::= \"a\"", "b", Invalid),
+            (FormKind::Grammar, "start: \"a\"", "b", Unchecked),
         ] {
             assert_eq!(judged(kind, text, answer), validity, "{text} {answer}");
         }
+        assert!(Rule::of(&form(FormKind::Grammar, "root ::= b")).is_err());
         assert!(Rule::of(&form(FormKind::Json, r#"{"$ref":"http://h/a.json"}"#)).is_err());
     }
 

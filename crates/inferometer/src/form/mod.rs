@@ -5,7 +5,9 @@
 
 mod asked;
 mod checker;
+mod grammar;
 mod preset;
+mod recognise;
 mod speech;
 
 pub use asked::{Asked, specs};

@@ -31,6 +31,7 @@ pub fn silence() -> Prompt {
         duration_ns: Some(1_000_000_000),
         file_bytes: Some(file.len() as u64),
         uuid: None,
+        detail: None,
         carried: Carried::File(file.into()),
     };
     let media = vec![Placed { at: 0, medium: Arc::new(medium) }];

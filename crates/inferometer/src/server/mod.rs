@@ -9,6 +9,8 @@ use crate::exit::Failure;
 use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use ifm_core::manifest::ServerInfo;
+use ifm_wire::dialect::custom::{Description, ModelList};
+use ifm_wire::dialect::without_version;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -63,33 +65,46 @@ pub fn inspect(
     wanted: Option<&str>,
     patience: Duration,
 ) -> Result<Inspection, Failure> {
-    let secrets = Secrets::new(authorization, headers, &Map::new());
     let client = Client { agent: agent(insecure, patience), authorization, headers };
-    let answer =
-        client.get(&format!("{url}/models")).map_err(|error| unreachable(url, &error, patience))?;
-    let mut info = ServerInfo { server_header: answer.server.clone(), ..ServerInfo::default() };
-    let models = match (answer.status, &answer.json) {
-        (200..=299, Some(json)) => models(json),
-        (401 | 403, _) => return Err(refused(url, authorization.is_some(), answer.status)),
-        // A server without a list of models may still serve the one that was named. (Triton
-        // answers 400 where it has no such path.)
-        (400 | 404 | 405 | 501, _) if wanted.is_some() => None,
-        _ => return Err(no_api(url, &answer, &secrets)),
-    };
-    if let Some(models) = &models {
-        info.models = models.iter().map(|(name, _)| name.clone()).collect();
-    }
-    let model = choose(url, wanted, &info.models, models.is_some())?;
-    info.context_tokens =
-        models.iter().flatten().find(|(name, _)| *name == model).and_then(|(_, context)| *context);
-    if let Some(json) = &answer.json {
-        note_model(json, &model, &mut info);
-    }
-    kind::recognise(&client, url, &answer, &mut info);
-    secrets.blot_server(&mut info);
-    Ok(Inspection { model, info })
+    client.inspect(url, None, wanted, patience)
 }
 
+/// The same of an API that a file describes: what the file says of a list of models, or the model that
+/// was named.
+///
+/// # Errors
+/// As [`inspect`]; and a file that knows of no list, where no model was named.
+pub fn inspect_by_file(
+    (url, insecure): (&BaseUrl, bool),
+    file: &Description,
+    authorization: Option<&str>,
+    headers: &[(String, String)],
+    wanted: Option<&str>,
+) -> Result<Inspection, Failure> {
+    match (&file.models, wanted) {
+        (Some(list), _) => {
+            let client = Client { agent: agent(insecure, PATIENCE), authorization, headers };
+            client.inspect(url, Some(list), wanted, PATIENCE)
+        }
+        // The first request tells.
+        (None, Some(model)) => {
+            Ok(Inspection { model: model.to_owned(), info: ServerInfo::default() })
+        }
+        (None, None) => {
+            Err(Failure::usage("the file of this API says nothing of a list of models")
+                .hint("name the model with --model, or give the file a table [models]"))
+        }
+    }
+}
+
+/// What an API that a file describes has at its root, where a version at the end of the base URL is
+/// left out.
+fn list_url(url: &BaseUrl, list: Option<&ModelList>) -> String {
+    match list {
+        None => format!("{url}/models"),
+        Some(list) => format!("{}{}{}", url.root(), without_version(url.path()), list.path),
+    }
+}
 /// Keeps what the list of models says about the chosen one (`meta`, as llama.cpp and our own
 /// server have it), and says in plain words when its weights are random.
 fn note_model(json: &Value, model: &str, info: &mut ServerInfo) {
@@ -128,6 +143,53 @@ struct Answer {
 }
 
 impl Client<'_> {
+    /// Asks for the models, and chooses one.
+    fn inspect(
+        &self,
+        url: &BaseUrl,
+        list: Option<&ModelList>,
+        wanted: Option<&str>,
+        patience: Duration,
+    ) -> Result<Inspection, Failure> {
+        let secrets = Secrets::new(self.authorization, self.headers, &Map::new());
+        let at = list_url(url, list);
+        let answer = self.get(&at).map_err(|error| unreachable(url, &error, patience))?;
+        let mut info = ServerInfo { server_header: answer.server.clone(), ..ServerInfo::default() };
+        let models = match (answer.status, &answer.json) {
+            (200..=299, Some(json)) => match list {
+                Some(list) => list.read(json),
+                None => models(json),
+            },
+            (401 | 403, _) => {
+                // A file may send the key in a header of another name.
+                let in_header = list.is_some() && !self.headers.is_empty();
+                let has_key = self.authorization.is_some() || in_header;
+                return Err(refused(url, has_key, answer.status));
+            }
+            // A server without a list of models may still serve the one that was named. (Triton
+            // answers 400 where it has no such path.)
+            (400 | 404 | 405 | 501, _) if wanted.is_some() => None,
+            _ => return Err(no_api(&at, &answer, &secrets)),
+        };
+        if let Some(models) = &models {
+            info.models = models.iter().map(|(name, _)| name.clone()).collect();
+        }
+        let model = choose(url, wanted, &info.models, models.is_some())?;
+        info.context_tokens = models
+            .iter()
+            .flatten()
+            .find(|(name, _)| *name == model)
+            .and_then(|(_, context)| *context);
+        if let (Some(json), None) = (&answer.json, list) {
+            note_model(json, &model, &mut info);
+        }
+        if list.is_none() {
+            kind::recognise(self, url, &answer, &mut info);
+        }
+        secrets.blot_server(&mut info);
+        Ok(Inspection { model, info })
+    }
+
     fn call(&self, url: &str) -> Result<http::Response<ureq::Body>, ureq::Error> {
         let mut request = self.agent.get(url);
         if let Some(value) = self.authorization {
@@ -304,7 +366,7 @@ fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
     }
 }
 
-fn no_api(url: &BaseUrl, answer: &Answer, secrets: &Secrets) -> Failure {
+fn no_api(at: &str, answer: &Answer, secrets: &Secrets) -> Failure {
     let what = match answer.status {
         200..=299 => format!("answered with {} instead of a list of models", content(answer)),
         status => format!("answered {status}"),
@@ -312,7 +374,7 @@ fn no_api(url: &BaseUrl, answer: &Answer, secrets: &Secrets) -> Failure {
     let says = ifm_wire::dialect::error_sentence(answer.body.as_bytes());
     let says = secrets.blot(&says);
     let says = if says.is_empty() { String::new() } else { format!(": {says}") };
-    Failure::server(format!("{url}/models {what}{says}")).hint(
+    Failure::server(format!("{at} {what}{says}")).hint(
         "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
          a list of models, name the model with --model",
     )
@@ -437,7 +499,7 @@ mod tests {
                 body: body.to_owned(),
                 json: serde_json::from_str(body).ok(),
             };
-            no_api(&url, &answer, &Secrets::default())
+            no_api(&list_url(&url, None), &answer, &Secrets::default())
                 .to_string()
                 .lines()
                 .next()

@@ -14,8 +14,10 @@ use ifm_core::{Manifest, Message, Prompt, Role, RunState};
 use ifm_drive::{LevelPlan, Limits, Loop, Target};
 use ifm_sys::ClockPair;
 use ifm_wire::dialect;
-use ifm_wire::request::{Ask, TemplateSpec};
+use ifm_wire::request::{Ask, RequestError, TemplateSpec};
 use ifm_wire::{Expect, RequestBytes, RequestTemplate};
+use ifm_workload::WorkItem;
+use std::time::{Duration, Instant};
 
 /// Users that one reading thread serves.
 const USERS_PER_READER: u32 = 500;
@@ -163,29 +165,67 @@ pub fn form_templates(job: &Job, free: RequestTemplate) -> Result<Templates, Fai
     })
 }
 
-/// Whether the API takes what the workload makes, before anything is stored or sent.
-pub(super) fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure> {
-    let item = job
-        .dataset
-        .item(0)
-        .map_err(|error| Failure::usage(format!("the workload cannot be made: {error}")))?;
+/// Items whose requests are written before anything is sent, at most, and how long that may take: made-up
+/// media take long, and those of the first item stand for all.
+const CHECKED_ITEMS_MAX: u32 = 4096;
+const CHECKED_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Whether the API takes what the workload makes, before anything is stored or sent: each of the first
+/// items, as far as there are different ones and time for them.
+pub(super) fn check_items(job: &Job, template: &RequestTemplate) -> Result<(), Failure> {
+    let began = Instant::now();
+    let different = u32::try_from(job.dataset.distinct_items()).ok();
+    let items = job.dataset.items().or(different).unwrap_or(1).clamp(1, CHECKED_ITEMS_MAX);
+    let mut buffer = RequestBytes::default();
+    for number in 0..items {
+        let item = match job.dataset.item(number) {
+            Ok(item) => item,
+            Err(_) if number > 0 => return Ok(()),
+            Err(error) => {
+                return Err(Failure::usage(format!("the workload cannot be made: {error}")));
+            }
+        };
+        check_item(&item, template, &mut buffer).map_err(|error| {
+            let hint = "another --api takes it, or another workload";
+            match number {
+                0 => Failure::usage(error.to_string()).hint(hint),
+                _ => Failure::usage(format!("item {} of the workload: {error}", number + 1))
+                    .hint(hint),
+            }
+        })?;
+        if began.elapsed() > CHECKED_TIME_MAX {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the requests of an item, each without what was said before it.
+fn check_item(
+    item: &WorkItem,
+    template: &RequestTemplate,
+    buffer: &mut RequestBytes,
+) -> Result<(), RequestError> {
+    let is_alone = item.turns.len() == 1 && item.agents.is_empty();
     let said = Prompt::Messages(vec![Message::text(Role::User, "")]);
-    let prompt = match item.turns.as_slice() {
-        [only] => &only.prompt,
-        _ => &said,
-    };
-    let ask = Ask {
-        prompt,
-        said: &[],
-        said_media: &[],
-        output_tokens: None,
-        fields: None,
-        number: None,
-        session: None,
-    };
-    template.write(&ask, &mut RequestBytes::default()).map(|_| ()).map_err(|error| {
-        Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
-    })
+    let of_agents = item.agents.iter().flat_map(|agent| &agent.turns);
+    let turns = item.turns.iter().chain(of_agents);
+    let prompts = turns.map(|turn| (&turn.prompt, turn.fields.as_deref()));
+    // A conversation goes on in messages, whatever it began with.
+    let prompts = prompts.chain((!is_alone).then_some((&said, None)));
+    for (prompt, fields) in prompts {
+        let ask = Ask {
+            prompt,
+            said: &[],
+            said_media: &[],
+            output_tokens: None,
+            fields,
+            number: None,
+            session: None,
+        };
+        template.write(&ask, buffer)?;
+    }
+    Ok(())
 }
 
 pub(super) fn check_open_files(job: &Job) -> Result<(), Failure> {

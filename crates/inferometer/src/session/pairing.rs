@@ -15,7 +15,7 @@ use ifm_core::spec::Api;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role};
 use ifm_wire::request::Ask;
 use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate};
-use ifm_workload::Dataset;
+use ifm_workload::{Dataset, FAR_ITEM};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,9 +25,6 @@ const PAIRS_MAX: usize = 6;
 const ITEMS_MAX: u32 = 24;
 /// Items that show whether a workload has media at all.
 const FIRST_ITEMS: u32 = 3;
-/// Where items are taken from: far from those that a run sends, so that media which are made for each
-/// of them are new to the server when they are measured.
-const FAR_ITEM: u32 = 3_000_000_000;
 /// Longest time for all of it.
 const TIME_MAX: Duration = Duration::from_secs(60);
 /// What stands beside the medium.
@@ -57,7 +54,8 @@ fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
     }
     let mut found: Vec<Arc<Medium>> = Vec::new();
     for number in 0..ITEMS_MAX {
-        // A file that ends has no items so far away.
+        // Far from those that a run sends, media that are made for each item are new to the server when
+        // they are measured. A file that ends has no items so far away.
         let media = media_of(FAR_ITEM + number).or_else(|| media_of(number));
         for medium in media.into_iter().flatten() {
             let is_known = found.iter().any(|other| shape(other) == shape(&medium));
@@ -214,6 +212,7 @@ mod tests {
                 duration_ns: None,
                 file_bytes: None,
                 uuid: None,
+                detail: None,
                 carried: Carried::Base64(vec![b'A'; width as usize].into()),
             };
             message.media.push(Placed { at: 0, medium: Arc::new(medium) });

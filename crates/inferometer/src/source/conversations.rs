@@ -192,8 +192,8 @@ impl ConversationSource {
     }
 
     /// Has the media of so many sessions made before they are held, as [`Dataset::make_ahead`] does.
-    pub fn make_sessions_ahead(&self, wanted: u32, go_on: &dyn Fn() -> bool) {
-        self.dataset.make_ahead(self.next_item, wanted, go_on);
+    pub fn make_sessions_ahead(&self, needed: u32, go_on: &dyn Fn() -> bool) {
+        self.dataset.make_ahead(self.next_item, needed, go_on);
     }
 
     /// Sessions that were begun so far, warm-up left out.

@@ -26,12 +26,14 @@ pub struct Ledger {
     media: HashMap<[u8; 32], usize>,
     /// The first of them, to be shown, each with that prompt.
     shown: Vec<(usize, Arc<Medium>)>,
+    shown_bytes: usize,
     /// Media that the server had before the first prompt.
     had: HashSet<[u8; 32]>,
 }
 
-/// Media of a run that are shown at most.
+/// Media of a run that are shown at most, and the memory that they may hold until it has ended, bytes.
 const SHOWN_MAX: usize = 24;
+const SHOWN_BYTES_MAX: usize = 16 << 20;
 
 impl Ledger {
     /// Notes a request that was made, by the digest of its prompt.
@@ -49,6 +51,7 @@ impl Ledger {
         self.entries.truncate(sent as usize);
         self.media.retain(|_, first| *first < sent as usize);
         self.shown.retain(|(first, _)| *first < sent as usize);
+        self.shown_bytes = self.shown.iter().map(|(_, medium)| held(medium)).sum();
     }
 
     /// What the media of the next prompt are together; absent where it has none. They are known
@@ -65,7 +68,12 @@ impl Ledger {
                 Entry::Occupied(_) => false,
                 Entry::Vacant(vacant) => {
                     vacant.insert(place);
-                    if self.shown.len() < SHOWN_MAX {
+                    let bytes = held(medium);
+                    // The first is shown however large it is.
+                    let has_room =
+                        self.shown_bytes == 0 || self.shown_bytes + bytes <= SHOWN_BYTES_MAX;
+                    if self.shown.len() < SHOWN_MAX && has_room {
+                        self.shown_bytes += bytes;
                         self.shown.push((place, medium.clone()));
                     }
                     true
@@ -76,7 +84,7 @@ impl Ledger {
         (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
     }
 
-    /// Small pictures of the first different media that were sent, as they stand in the head of a run:
+    /// Small images of the first different media that were sent, as they stand in the head of a run:
     /// `medium` and `picture`, a data URL. None where there are no media that can be drawn.
     pub fn media_sheet(&self) -> Option<serde_json::Value> {
         let drawn = self.shown.iter().filter_map(|(_, medium)| {
@@ -136,6 +144,11 @@ impl Ledger {
     }
 }
 
+/// Memory of a medium, bytes.
+fn held(medium: &Medium) -> usize {
+    medium.carried.bytes().map_or(0, |bytes| bytes.len())
+}
+
 /// The digest of a prompt that stands alone.
 pub fn digest(prompt: &Prompt) -> [u8; 32] {
     Sha256::digest(prompt.canonical_bytes()).into()
@@ -165,6 +178,7 @@ mod tests {
                 duration_ns: None,
                 file_bytes: None,
                 uuid: None,
+                detail: None,
                 carried: Carried::Name,
             })
         };

@@ -142,13 +142,18 @@ impl Source {
     }
 
     /// Has media that take long to make ready before a level whose `sent` requests were sent before it
-    /// begins, so far as it goes on.
+    /// begins, so far as it goes on: those of its warm-up, and those that its users send at once, or its
+    /// rate in a second.
     pub fn make_ahead(&self, sent: u32, load: &LoadSpec, go_on: &dyn Fn() -> bool) {
-        let measured = load.requests.or(load.sessions).unwrap_or(AHEAD_ITEMS_MAX);
-        let wanted = measured.saturating_add(load.warmup_requests).min(AHEAD_ITEMS_MAX);
+        let at_once = match &load.arrivals {
+            None => load.concurrency,
+            Some(arrivals) => arrivals.mean_req_per_s().map_or(1, |rate| rate.ceil() as u32),
+        };
+        let measured = load.requests.or(load.sessions).unwrap_or(at_once).min(at_once);
+        let needed = measured.saturating_add(load.warmup_requests).min(AHEAD_ITEMS_MAX);
         match self {
-            Source::Prompts(prompts) => prompts.dataset().make_ahead(sent, wanted, go_on),
-            Source::Conversations(talks) => talks.make_sessions_ahead(wanted, go_on),
+            Source::Prompts(prompts) => prompts.dataset().make_ahead(sent, needed, go_on),
+            Source::Conversations(talks) => talks.make_sessions_ahead(needed, go_on),
         }
     }
 

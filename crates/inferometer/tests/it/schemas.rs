@@ -62,6 +62,33 @@ pub(crate) fn check(folder: &Path, name: &str, document: &Value) {
     }
 }
 
+/// Of what is read: the files that come along, and none with a mistake.
+#[test]
+fn files_of_apis_follow_their_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = published(folder.path(), "api-file");
+    let document = |text: &str| serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apis");
+    let mut judged = 0;
+    for entry in fs::read_dir(files).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert_eq!(judge(schema.clone(), &document(&text), false), Ok(()), "{text}");
+        for (right, wrong) in [
+            ("[read", "[reed"),
+            ("path =", "pfad ="),
+            ("finish_reason =", "finish ="),
+            ("events = \"", "events = \"not_"),
+        ] {
+            if text.contains(right) {
+                let spoiled = document(&text.replace(right, wrong));
+                assert!(judge(schema.clone(), &spoiled, false).is_err(), "{wrong} in {text}");
+            }
+        }
+        judged += 1;
+    }
+    assert!(judged >= 5, "{judged}");
+}
+
 #[test]
 fn results_and_what_is_made_of_them_follow_their_schemas() {
     let folder = tempfile::tempdir().unwrap();

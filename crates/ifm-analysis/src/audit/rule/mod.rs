@@ -11,11 +11,12 @@ mod encoding;
 mod failed_requests;
 mod faster_than_light;
 mod flop_counts;
+mod image_rate;
+mod image_tokens;
 mod implied_definition;
 mod label_facts;
 mod label_order;
 mod little;
-mod media_figures;
 mod mixed_concurrency;
 mod near_light;
 mod no_queue_claim;
@@ -31,9 +32,11 @@ mod prompt_burst;
 mod rank_outlier;
 mod rank_tie;
 mod rate_tail;
+mod real_time_factor;
 mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
+mod repeated_images;
 mod stated_change;
 mod stated_figure;
 mod stated_order;
@@ -96,7 +99,10 @@ pub(super) const RULES: &[&Rule] = &[
     &unequal_load::RULE,
     &unlike_sides::RULE,
     &cached_total::RULE,
-    &media_figures::RULE,
+    &image_tokens::RULE,
+    &image_rate::RULE,
+    &repeated_images::RULE,
+    &real_time_factor::RULE,
     &unsupported_reason::RULE,
     &flop_counts::RULE,
 ];

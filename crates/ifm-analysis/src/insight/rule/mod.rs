@@ -20,6 +20,7 @@ mod itl_band;
 mod kernel;
 mod knee;
 mod measures_disagree;
+mod media;
 mod output_peak;
 mod overall_winner;
 mod pareto;
@@ -74,6 +75,9 @@ pub(super) const RULES: &[&InsightRule] = &[
     &power::RULE,
     &kernel::RULE,
     &engine_limit::RULE,
+    &media::SHARE,
+    &media::UPLOAD,
+    &media::CACHE,
     &cold_level::RULE,
     &held_load::RULE,
     &same_prompts::RULE,

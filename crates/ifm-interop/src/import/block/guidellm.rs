@@ -143,7 +143,7 @@ impl Table {
             let row = row(&columns, cells, *line, title);
             remarks.extend(row.figures.iter().filter_map(|figure| no_number(figure, *line)));
             rows.push(without_means_of_none(row));
-            remarks.extend(rows.last_mut().and_then(words::without_zeros));
+            remarks.extend(rows.last_mut().map(words::without_zeros).unwrap_or_default());
         }
         (!rows.is_empty()).then(|| Part {
             kind: PartKind::Serving,
@@ -189,8 +189,10 @@ fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row
             row.label = Some(cell.clone());
             continue;
         }
-        // Tokens, words and characters of texts are counted apart from those of the server.
-        let known = figure_of(column).filter(|_| !title.contains("Text Metrics"));
+        let known = match title.split_once(" Metrics") {
+            Some((kind, _)) => carried(kind, column),
+            None => figure_of(column),
+        };
         let Some((quantity, statistic, unit)) = known else {
             row.unknown.insert(column.join(" / "), Value::from(cell.as_str()));
             continue;
@@ -211,6 +213,20 @@ fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row
         }
     }
     row
+}
+
+/// What a column of a table of media says: `Input Pixels` of one request, or per second. Of texts their
+/// tokens, words and characters are counted apart from those of the server: they are none.
+fn carried(kind: &str, column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
+    let heading = column.first()?.to_ascii_lowercase();
+    let name = heading.strip_prefix("input ")?;
+    let kind = kind.rsplit(' ').next()?.to_ascii_lowercase();
+    let own = words::CARRIED.iter().find(|own| (own.kind, own.name) == (kind.as_str(), name))?;
+    let is_rate = column.iter().any(|heading| heading.eq_ignore_ascii_case("per second"));
+    let (quantity, unit) = if is_rate { own.rate.clone()? } else { own.each.clone() };
+    let last = column.last()?;
+    let statistic = super::super::statistic::statistic(last, ifm_core::sheet::StdKind::Population)?;
+    Some((quantity, statistic, unit))
 }
 
 /// What is told of a cell that holds something else than a number or a mark that there is none.

@@ -17,6 +17,8 @@ pub(super) struct Serving;
 const LINES_MAX: usize = 200;
 /// Lines in front of a frame that may say what was set.
 const LINES_BEFORE: u32 = 60;
+/// Arguments of SGLang that say what images were made.
+const OF_IMAGES: [&str; 4] = ["image_count", "image_resolution", "image_format", "image_content"];
 /// Words that stand for a setting that was not set.
 const NOT_SET: &[&str] = &["not set", "None", "n/a", ""];
 
@@ -215,6 +217,12 @@ fn arguments_of(arguments: &str) -> Factors {
     };
     if let Some(model) = value_of("model") {
         factors.set(key::MODEL, model);
+    }
+    // These have a default too, which holds where images are made.
+    if value_of("dataset_name").as_deref() == Some("image") {
+        for (name, value) in OF_IMAGES.iter().filter_map(|name| Some((*name, value_of(name)?))) {
+            factors.set(name, value);
+        }
     }
     let random = value_of("dataset_name").is_some_and(|name| name.starts_with("random"));
     for (name, factor) in names::SETTINGS {

@@ -28,6 +28,9 @@ const TIMES: &[(&str, &str, Quantity)] = &[
     ("prefill_time", "prefill_time_ms", Quantity::PrefillTime),
     ("kernel_time", "kernel_time_ms", Quantity::KernelTime),
     ("duration", "duration_s", Quantity::Duration),
+    ("audio_length", "audio_length_s", Quantity::AudioLength),
+    ("ttfa", "ttfa_ms", Quantity::Ttfa),
+    ("silence", "silence_ms", Quantity::Silence),
 ];
 
 /// Other figures.
@@ -40,6 +43,17 @@ const FIGURES: &[(&str, Quantity, Unit)] = &[
     ("user_tokens_per_s", Quantity::UserRate, Unit::PerS),
     ("prefill_tokens_per_s", Quantity::PrefillRate, Unit::PerS),
     ("decode_tokens_per_s", Quantity::DecodeRate, Unit::PerS),
+    ("images_per_s", Quantity::ImageRate, Unit::PerS),
+    ("megapixels_per_s", Quantity::PixelRate, Unit::Million),
+    ("level_rtfx", Quantity::AudioRate, Unit::One),
+    ("rtfx", Quantity::Rtfx, Unit::One),
+    ("rtf", Quantity::Rtf, Unit::One),
+    ("images_total", Quantity::Images, Unit::Count),
+    ("pixels_total", Quantity::Pixels, Unit::Count),
+    ("text_tokens_total", Quantity::TextTokens, Unit::Count),
+    ("image_tokens_total", Quantity::ImageTokens, Unit::Count),
+    ("audio_tokens_total", Quantity::AudioTokens, Unit::Count),
+    ("video_tokens_total", Quantity::VideoTokens, Unit::Count),
     ("in_flight", Quantity::InFlight, Unit::Count),
     ("requests_sent", Quantity::Requests, Unit::Count),
     ("requests_ok", Quantity::RequestsOk, Unit::Count),

@@ -77,6 +77,8 @@ fn quantity(phrase: &str, unit: Option<&(Unit, Dimension)>) -> Option<Quantity> 
         (Dimension::TokenRate, "prefill" | "pp") => Quantity::PrefillRate,
         (Dimension::TokenRate, "decode" | "tg") => Quantity::DecodeRate,
         (Dimension::RequestRate, "" | "throughput" | "request") => Quantity::RequestRate,
+        (Dimension::ImageRate, "" | "throughput" | "image throughput") => Quantity::ImageRate,
+        (Dimension::PixelRate, "" | "throughput") => Quantity::PixelRate,
         (Dimension::FlopRate, _) if phrase.len() < 20 => Quantity::FlopRate,
         (Dimension::Size, "" | "vram" | "used" | "peak") => Quantity::Memory,
         (Dimension::TokenRate, "" | "throughput" | "token throughput" | "speed") => {
@@ -201,6 +203,8 @@ mod tests {
         );
         assert_eq!(figure("Inter-Token Latency"), (Itl, None, None));
         assert_eq!(figure("req/s"), (RequestRate, None, Some(Unit::PerS)));
+        assert_eq!(figure("images/s"), (Quantity::ImageRate, None, Some(Unit::PerS)));
+        assert_eq!(figure("megapixels/s"), (Quantity::PixelRate, None, Some(Unit::Million)));
         let p90 = Some(Statistic::Percentile(90.0));
         assert_eq!(figure("P90 tok/s/user"), (Quantity::UserRate, p90, Some(Unit::PerS)));
         assert_eq!(figure("tok/s/user (P90)"), (Quantity::UserRate, p90, Some(Unit::PerS)));

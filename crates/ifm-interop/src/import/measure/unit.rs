@@ -8,6 +8,8 @@ pub(crate) enum Dimension {
     Time,
     TokenRate,
     RequestRate,
+    ImageRate,
+    PixelRate,
     /// Something per second that the unit does not name.
     Rate,
     Share,
@@ -23,8 +25,8 @@ pub(crate) enum Dimension {
 /// A unit by its letters, such as `ms`, `tok/s` or `GiB`.
 pub(crate) fn unit(text: &str) -> Option<(Unit, Dimension)> {
     use Dimension::{
-        Bandwidth, Count, Energy, FlopRate, Money, Power, Rate, RequestRate, Share, Size, Time,
-        TokenRate,
+        Bandwidth, Count, Energy, FlopRate, ImageRate, Money, PixelRate, Power, Rate, RequestRate,
+        Share, Size, Time, TokenRate,
     };
     let text = text.trim().trim_end_matches('.');
     if text.len() > 24 {
@@ -68,6 +70,11 @@ pub(crate) fn unit(text: &str) -> Option<(Unit, Dimension)> {
                 (Unit::PerS, RequestRate)
             }
             "req/min" | "requests/min" | "rpm" => (Unit::PerMin, RequestRate),
+            "images/s" | "images/sec" | "images/second" | "image/s" | "img/s" | "imgs/s" => {
+                (Unit::PerS, ImageRate)
+            }
+            "pixels/s" | "px/s" => (Unit::PerS, PixelRate),
+            "megapixels/s" | "mpixels/s" | "mpx/s" => (Unit::Million, PixelRate),
             "1/s" | "/s" | "it/s" | "persec" | "persecond" => (Unit::PerS, Rate),
             "tok" | "toks" | "token" | "tokens" | "req" | "reqs" | "requests" => {
                 (Unit::Count, Count)
@@ -86,7 +93,8 @@ pub(crate) fn unit_field(text: &str) -> Option<Unit> {
         return Some(unit);
     }
     Some(match text.to_ascii_lowercase().as_str() {
-        "count" => Unit::Count,
+        "count" | "images" => Unit::Count,
+        "ms/image" => Unit::Ms,
         "ratio" => Unit::One,
         "per minute" => Unit::PerMin,
         "mhz" | "ghz" | "mj" | "mw" | "c" | "°c" | "celsius" | "tokens/sec/w" => {
@@ -117,6 +125,10 @@ impl Dimension {
             Q::ClientQueue | Q::PrefillTime | Q::Duration | Q::KernelTime => {
                 self == Dimension::Time
             }
+            Q::AudioLength | Q::Ttfa | Q::Silence => self == Dimension::Time,
+            Q::ImageRate => matches!(self, Dimension::ImageRate | Dimension::Rate),
+            Q::PixelRate => matches!(self, Dimension::PixelRate | Dimension::Rate),
+            Q::AudioRate | Q::Rtfx | Q::Rtf => self == Dimension::Share,
             Q::RequestRate | Q::Goodput => {
                 matches!(self, Dimension::RequestRate | Dimension::Rate)
             }
@@ -149,7 +161,8 @@ pub(crate) fn natural(quantity: &Quantity) -> Unit {
         quantity if Dimension::Count.fits(quantity) && !matches!(quantity, Q::Other(_)) => {
             Unit::Count
         }
-        Q::Ratio => Unit::One,
+        Q::Ratio | Q::AudioRate | Q::Rtfx | Q::Rtf => Unit::One,
+        Q::ImageRate | Q::PixelRate => Unit::PerS,
         Q::RequestRate | Q::Goodput | Q::InputRate | Q::OutputRate | Q::TotalRate => Unit::PerS,
         Q::PeakOutputRate | Q::UserRate | Q::PrefillRate | Q::DecodeRate => Unit::PerS,
         _ => Unit::Other(String::new()),

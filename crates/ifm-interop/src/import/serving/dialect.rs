@@ -47,6 +47,9 @@ const TIMES: [Quantity; 4] = [Quantity::Ttft, Quantity::Tpot, Quantity::Itl, Qua
 const ROLE: &str = "to the first chunk of any kind, also one with a role and no text";
 const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
 const REQUESTED: &str = "the number that was asked for, where the server did not count";
+/// Of prompt tokens by what they stand for: those of videos are among those of images.
+const PROCESSOR: &str = "counted by the client, which runs the model's processor with and without the \
+    images: what the server read may differ";
 const WHOLE_RUN_INFO: &str = "over the whole run, ramp, drain and questions about the server in \
     it; only requests that succeeded";
 
@@ -63,11 +66,12 @@ impl Dialect {
     }
 
     /// Says beside each figure of a row what the tool means by it; what was not measured and
-    /// stands there as zero loses its value.
+    /// stands there as zero loses its value, and what has no media has no figures of them.
     pub fn define(self, row: &mut Row, remarks: &mut Vec<Remark>) {
         for quantity in TIMES {
             unmeasured(quantity, row, remarks);
         }
+        without_media(row);
         let api = Api::of(row.factors.get(key::ENGINE));
         for figure in &mut row.figures {
             figure.definition = self.definition(api, &figure.quantity, figure.statistic);
@@ -116,7 +120,9 @@ impl Dialect {
             Quantity::InputRate | Quantity::RequestRate | Quantity::Goodput if self.sglang() => {
                 different(WHOLE_RUN_INFO)
             }
+            Quantity::TextTokens | Quantity::ImageTokens => different(PROCESSOR),
             Quantity::RequestRate
+            | Quantity::AudioRate
             | Quantity::InputRate
             | Quantity::OutputRate
             | Quantity::TotalRate
@@ -135,6 +141,22 @@ impl Dialect {
             _ => Definition::Same,
         }
     }
+}
+
+/// Zero stands for vision tokens and for RTFx where prompts are text alone: then they are no figures, and
+/// the tokens of the text are all that there are.
+fn without_media(row: &mut Row) {
+    let none = |row: &Row, quantity: &Quantity| {
+        row.value(quantity, Statistic::Value).is_none_or(|value| value == 0.0)
+    };
+    let mut absent = Vec::new();
+    if none(row, &Quantity::ImageTokens) {
+        absent.extend([Quantity::TextTokens, Quantity::ImageTokens]);
+    }
+    if none(row, &Quantity::AudioRate) {
+        absent.push(Quantity::AudioRate);
+    }
+    row.figures.retain(|figure| !absent.contains(&figure.quantity));
 }
 
 /// Where all figures of a time are zero, none was measured: no request succeeded, or the answers

@@ -56,6 +56,14 @@ const WHOLE: &[(&[&str], &[&str], Quantity, Unit)] = &[
     (&["total_input_tokens"], &["total input tokens"], Quantity::InputTokens, Unit::Count),
     (&["total_output_tokens"], &["total generated tokens"], Quantity::OutputTokens, Unit::Count),
     (&[], &["total cached tokens"], Quantity::CachedTokens, Unit::Count),
+    (&["total_input_text_tokens"], &["total input text tokens"], Quantity::TextTokens, Unit::Count),
+    (
+        &["total_input_vision_tokens"],
+        &["total input vision tokens"],
+        Quantity::ImageTokens,
+        Unit::Count,
+    ),
+    (&["rtfx"], &["rtfx (inverse real-time factor)"], Quantity::AudioRate, Unit::One),
     (&["request_throughput"], &["request throughput (req/s)"], Quantity::RequestRate, Unit::PerS),
     (
         // Older files have the colon of the printed label in the name.
@@ -166,6 +174,8 @@ mod tests {
             ("total_token_throughput", "Total Token throughput (tok/s)"),
             ("spec_decode_acceptance_length", "Acceptance length"),
             ("request_goodput:", "Request goodput (req/s)"),
+            ("rtfx", "RTFx (Inverse Real-Time Factor)"),
+            ("total_input_vision_tokens", "Total input vision tokens"),
         ] {
             let figure = figure(field, 1.0).unwrap();
             assert_eq!(label(printed), Some((figure.quantity, figure.statistic, figure.unit)));

@@ -34,12 +34,46 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 4] = [
+static COLUMNS: [Column; 4] = [
     Column { head: "Latency (s)", quantity: Quantity::E2e, unit: "s", scale: MS_PER_S },
     Column::rate("Output Throughput (tok/s)", Quantity::OutputRate),
     Column::rate("Overall Throughput (tok/s)", Quantity::TotalRate),
     Column::rate("Input Throughput (tok/s)", Quantity::InputRate),
 ];
+/// What is shown where any model has it.
+static OF_MEDIA: [Column; 6] = [
+    Column {
+        head: "Image Throughput (images/s)",
+        quantity: Quantity::ImageRate,
+        unit: "images/s",
+        scale: 1.0,
+    },
+    Column {
+        head: "Pixel Throughput (megapixels/s)",
+        quantity: Quantity::PixelRate,
+        unit: "megapixels/s",
+        scale: 1e6,
+    },
+    Column {
+        head: "RTFx of the Level (audio s/s)",
+        quantity: Quantity::AudioRate,
+        unit: "audio s/s",
+        scale: 1.0,
+    },
+    Column { head: "RTFx of a Request", quantity: Quantity::Rtfx, unit: "", scale: 1.0 },
+    Column { head: "TTFA (ms)", quantity: Quantity::Ttfa, unit: "ms", scale: 1.0 },
+    Column { head: "RTF", quantity: Quantity::Rtf, unit: "", scale: 1.0 },
+];
+
+/// The columns of a matrix.
+fn columns(matrix: &Matrix) -> Vec<&'static Column> {
+    let has = |column: &&Column| {
+        let central =
+            |point: &&ifm_analysis::survey::Point| point.central(&column.quantity).is_some();
+        matrix.cells.iter().any(|cell| cell.points.iter().any(|point| central(&point)))
+    };
+    COLUMNS.iter().chain(OF_MEDIA.iter().filter(has)).collect()
+}
 
 /// The sections of all configurations.
 pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
@@ -95,7 +129,8 @@ fn spread(sample: Option<&Sample>, column: &Column, unit: &str) -> Cell {
 fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Table {
     let contraries = matrix.contraries(index);
     let mut heads = vec![Head::text("Model"), Head::number("Runs")];
-    heads.extend(COLUMNS.iter().map(|column| Head::number(column.head)));
+    let columns = columns(matrix);
+    heads.extend(columns.iter().map(|column| Head::number(column.head)));
     let base = matrix.baseline.map(|baseline| plain(matrix.thing(baseline)));
     heads.extend(base.iter().map(|base| Head::number(format!("× {base}"))));
     heads.push(Head::number("Rank"));
@@ -106,7 +141,7 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Tab
             Cell::head(plain(matrix.thing(place.thing))),
             Cell::number(Some(runs as f64), |runs| runs.to_string()),
         ];
-        for column in &COLUMNS {
+        for column in &columns {
             row.push(spread(cell.written(&column.quantity).as_ref(), column, ""));
         }
         if base.is_some() {
@@ -175,7 +210,8 @@ fn ratio(matrix: &Matrix, thing: usize, index: usize, contrary: Option<&Contrary
 /// Every run by model, and the statistics of each with units.
 fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
     let mut heads = vec![Head::text("Model"), Head::text("Run")];
-    heads.extend(COLUMNS.iter().map(|column| Head::number(column.head)));
+    let columns = columns(matrix);
+    heads.extend(columns.iter().map(|column| Head::number(column.head)));
     let mut rows = Vec::new();
     let cells = matrix.cells.iter().zip(ids).filter(|(cell, _)| cell.configuration == index);
     for (cell, ids) in cells {
@@ -185,7 +221,7 @@ fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
             let run = Cell::text(plain(id));
             let run = if is_renamed { run.noted("label used twice") } else { run };
             let mut row = vec![Cell { is_head: number == 0, ..Cell::text(model) }, run];
-            for column in &COLUMNS {
+            for column in &columns {
                 let value = point.central(&column.quantity).map(|found| found.value / column.scale);
                 row.push(match value {
                     Some(_) => Cell::number(value, |value| rounded(value, PLACES)),
@@ -195,7 +231,7 @@ fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
             rows.push(row);
         }
         let mut row = vec![Cell::text(""), Cell::text("Statistics")];
-        for column in &COLUMNS {
+        for column in &columns {
             let unit = format!(" {}", column.unit);
             row.push(spread(cell.written(&column.quantity).as_ref(), column, &unit));
         }

@@ -19,6 +19,8 @@ pub(super) fn measure_unit(measure: &Quantity) -> (&'static str, &'static str, M
         Quantity::TotalRate => ("Overall Throughput", "tok/s", Meant::TokPerS),
         Quantity::InputRate => ("Input Throughput", "tok/s", Meant::TokPerS),
         Quantity::DecodeRate => ("Decode Throughput", "tok/s", Meant::TokPerS),
+        Quantity::ImageRate => ("Image Throughput", "images/s", Meant::Plain),
+        Quantity::AudioRate => ("RTFx of the Level", "audio s/s", Meant::Plain),
         _ => ("Output Throughput", "tok/s", Meant::TokPerS),
     }
 }

@@ -231,6 +231,7 @@ pub(super) fn vllm(point: &Point) -> String {
         ("Output token throughput (tok/s):", value(Quantity::OutputRate), 2),
         ("Peak output token throughput (tok/s):", peak, 2),
         ("Peak concurrent requests:", value(Quantity::PeakInFlight), 2),
+        ("RTFx (Inverse Real-Time Factor):", value(Quantity::AudioRate), 2),
         (total, value(Quantity::TotalRate), 2),
     ];
     for (label, value, decimals) in rows {

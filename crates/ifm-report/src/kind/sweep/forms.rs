@@ -13,7 +13,10 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
     let of_level = |level: &LevelSummary| {
         let heads = crate::parts::heads("form", level.latencies.gap_label.short());
         let table = Table {
-            caption: format!("Forms at {}, with the share asked for.", load_words(level.load())),
+            caption: format!(
+                "Structured answers at {}, with the share asked for.",
+                load_words(level.load())
+            ),
             heads: heads.into_iter().map(Head::number).collect(),
             rows: crate::parts::forms(level)
                 .into_iter()
@@ -23,5 +26,5 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
         [Block::Table(table), Block::List(crate::forms::lines(level))]
     };
     let blocks: Vec<Block> = levels.flat_map(of_level).collect();
-    (!blocks.is_empty()).then(|| Section::new("Forms of the answers", blocks))
+    (!blocks.is_empty()).then(|| Section::new("Structured answers", blocks))
 }

@@ -1,4 +1,4 @@
-//! The section of a run that shows its media: small pictures of the first different ones.
+//! The section of a run that shows its media: small images of the first different ones.
 //!
 //! Not here: what media cost, which the tables tell.
 
@@ -7,11 +7,11 @@ use crate::format::{bytes, count, plain, span};
 use crate::page::{Block, Section, Sheet};
 use serde_json::{Map, Value};
 
-/// Pictures that are shown at most.
+/// Images that are shown at most.
 const PICTURES_MAX: usize = 24;
-/// The longest data URL: a small picture of 20 kB in base64, and its head.
+/// The longest data URL: a small image of 20 kB in base64, and its head.
 const URL_BYTES_MAX: usize = 28_000;
-/// Pictures that a browser may be given: those that a run makes.
+/// Images that a browser may be given: those that a run makes.
 const STARTS: [&str; 2] = ["data:image/jpeg;base64,", "data:image/svg+xml;base64,"];
 
 /// The contact sheet; absent where the run stored none.
@@ -31,7 +31,7 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
     }
     let shown = count(sheet.pictures.len() as u64);
     let about = format!(
-        "The first {shown} different media that were sent and can be drawn here; of a film its first \
+        "The first {shown} different media that were sent and can be drawn here; of a video its first \
          frame, of a recording how loud it is."
     );
     Some(Section::new("Media that were sent", vec![Block::Prose(about), Block::Sheet(sheet)]))

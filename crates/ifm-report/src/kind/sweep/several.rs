@@ -206,6 +206,24 @@ pub(in super::super) fn load_of(cell: &Pooled) -> String {
     }
 }
 
+/// A column: its name, what it shows, and how.
+type Measured = (&'static str, Quantity, &'static [Statistic], Meant);
+
+const PER_MEGA: f64 = 1e6;
+
+/// What columns of media are, in words.
+const EXPLAINED: [(Quantity, &str); 6] = [
+    (Quantity::ImageRate, "images in the prompts of complete answers, per second"),
+    (Quantity::PixelRate, "pixels of images and video frames, likewise, in millions"),
+    (
+        Quantity::AudioRate,
+        "seconds of audio in the prompts of complete answers, per second: many are heard at once",
+    ),
+    (Quantity::Rtfx, "seconds of audio in a prompt over its end-to-end time"),
+    (Quantity::Ttfa, "time to the first byte of audio in an answer"),
+    (Quantity::Rtf, "end-to-end time over the length of the audio in the answer"),
+];
+
 /// Words for a concurrency that is not limited.
 const UNLIMITED: [&str; 5] = ["max", "inf", "infinite", "unlimited", "none"];
 
@@ -213,7 +231,7 @@ const UNLIMITED: [&str; 5] = ["max", "inf", "infinite", "unlimited", "none"];
 pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     const RATE: &[Statistic] = &[Statistic::Value, Statistic::Mean];
     const P99: &[Statistic] = &[Statistic::Percentile(99.0)];
-    let measures: [(&str, Quantity, &'static [Statistic], Meant); 9] = [
+    let measures: [Measured; 15] = [
         ("req/s", Quantity::RequestRate, RATE, Meant::Plain),
         ("out tok/s", Quantity::OutputRate, OUTPUT, Meant::Plain),
         ("TTFT", Quantity::Ttft, CENTER, Meant::Ms),
@@ -222,6 +240,12 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         ("ITL", Quantity::Itl, CENTER, Meant::Ms),
         ("ITL p99", Quantity::Itl, P99, Meant::Ms),
         ("E2E", Quantity::E2e, CENTER, Meant::Ms),
+        ("images/s", Quantity::ImageRate, RATE, Meant::Plain),
+        ("megapixels/s", Quantity::PixelRate, RATE, Meant::Plain),
+        ("RTFx of the level", Quantity::AudioRate, RATE, Meant::Plain),
+        ("RTFx", Quantity::Rtfx, CENTER, Meant::Plain),
+        ("TTFA", Quantity::Ttfa, CENTER, Meant::Ms),
+        ("RTF", Quantity::Rtf, CENTER, Meant::Plain),
         ("failed", Quantity::RequestsFailed, RATE, Meant::Plain),
     ];
     let factor = |name: &String| {
@@ -230,9 +254,16 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
             Cell::text(plain(&cell.factor(&name).unwrap_or_default()))
         })
     };
-    let measure = |(name, quantity, statistics, how): (&str, Quantity, &'static [Statistic], _)| {
-        Column::new(Head::number(name), move |cell: &Pooled| {
-            measured(cell.first_of(&quantity, statistics), how)
+    let measure = |(name, quantity, statistics, how): Measured| {
+        let head = Head::number(name);
+        let explained = EXPLAINED.iter().find(|(of, _)| *of == quantity);
+        let head =
+            explained.map_or_else(|| head.clone(), |(_, long)| head.clone().explained(*long));
+        Column::new(head, move |cell: &Pooled| {
+            let reading = cell.first_of(&quantity, statistics);
+            let per_unit = if quantity == Quantity::PixelRate { PER_MEGA } else { 1.0 };
+            let scaled = |reading: Reading| Reading { value: reading.value / per_unit, ..reading };
+            measured(reading.map(scaled), how)
         })
     };
     let columns = Columns::<Pooled>::default()

@@ -12,10 +12,11 @@ use super::place::{Node, Place};
 use super::pointer::{Condition, Pointer, Source};
 use super::reading::{CallNames, Counts, Reading};
 use super::request::Body;
-use super::words::nearest;
-use super::{ApiFileError, Description, form};
+use super::tools::Tools;
+use super::{ApiFileError, Description, ModelList, form};
 use crate::header::is_framing_header;
 use ifm_core::spec::{Api, ApiFile, FileId};
+use ifm_core::words::nearest;
 use ifm_core::{MediumKind, Role};
 use std::fmt::Display;
 
@@ -36,6 +37,10 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
                    as text = \"/choices/*/delta/content\"";
         return Err(at.error("read", "text", why));
     }
+    let tools = Tools::parse(form.request.when_tools.as_deref(), form.request.tool.as_deref());
+    let tools = tools.map_err(|(key, why)| at.error("request", key, why))?;
+    let models = form.models.as_ref().map(ModelList::of).transpose();
+    let models = models.map_err(|(key, why)| at.error("models", key, why))?;
     let length = body.length(form.request.output_tokens_default);
     let prompt_fields = body.prompt_fields();
     let output_keys: Vec<&[u8]> =
@@ -43,6 +48,7 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
     let endpoint = endpoint(&form, streams, &at)?;
     let can_ignore_eos = body.can_ignore_eos;
     let media: Vec<MediumKind> = messages.as_ref().map(Messages::media).unwrap_or_default();
+    let details = messages.as_ref().is_some_and(Messages::has_details);
     let end = end(&form.answer, &event);
     let headers = headers(&form.request, &at)?;
     let framing = match form.answer.events {
@@ -53,9 +59,11 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
     let description = Description {
         about: form.about,
         key_env: form.key_env,
+        models,
         headers,
         body,
         messages,
+        tools,
         event,
         whole,
         file,
@@ -67,7 +75,7 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
         can_ignore_eos,
         length: Some(length),
         prompts: Prompts::texts(""),
-        media: Media { addresses: true, ..Media::of(media.leak()) },
+        media: Media { addresses: true, details, ..Media::of(media.leak()) },
         prompt_fields: prompt_fields.leak(),
         write_prompt: |dialect, ask, out| match dialect.file() {
             Some(file) => file.put_prompt(ask, out).map(|()| None),
@@ -84,6 +92,16 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
     })
 }
 
+/// What to say of a path that holds a key.
+pub(super) const KEY_IN_PATH: &str =
+    "a key does not belong into the file, which every run stores: send it in a header, as {key}";
+
+/// Whether a path may hold a key.
+pub(super) fn may_hold_key(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    ["key=", "token=", "secret="].iter().any(|word| lower.contains(word))
+}
+
 fn endpoint(form: &File, streams: bool, at: &Lines<'_>) -> Result<Endpoint, ApiFileError> {
     let request = &form.request;
     let of = |key: &str, path: &str| {
@@ -92,11 +110,8 @@ fn endpoint(form: &File, streams: bool, at: &Lines<'_>) -> Result<Endpoint, ApiF
             let why = format!("\"{path}\" is no path: it begins with a slash and has no spaces");
             return Err(at.error("request", key, why));
         }
-        let lower = path.to_ascii_lowercase();
-        if ["key=", "token=", "secret="].iter().any(|word| lower.contains(word)) {
-            let why = "a key does not belong into the file, which every run stores: send it in a \
-                       header, as {key}";
-            return Err(at.error("request", key, why));
+        if may_hold_key(path) {
+            return Err(at.error("request", key, KEY_IN_PATH));
         }
         Ok(&*path.to_owned().leak())
     };

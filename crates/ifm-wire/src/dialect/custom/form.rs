@@ -7,104 +7,128 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The whole file.
+/// A file that describes an API: `--api custom:FILE.toml`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct File {
     /// What it is, in a line.
     #[serde(default)]
-    pub(super) about: String,
+    pub about: String,
     /// The environment variable that holds the key, unless the command line names one.
-    pub(super) key_env: Option<String>,
-    pub(super) request: Request,
-    pub(super) message: Option<Message>,
+    pub key_env: Option<String>,
+    /// What is sent.
+    pub request: Request,
+    /// How one message of a conversation is written; absent for an API of texts.
+    pub message: Option<Message>,
+    /// How answers come, and what their words mean.
     #[serde(default)]
-    pub(super) answer: Answer,
+    pub answer: Answer,
+    /// Where the server lists its models; absent for an API that does not.
+    pub models: Option<Models>,
     /// Where things stand in every event, and in a whole answer.
     #[serde(default)]
-    pub(super) read: Reads,
+    pub read: Reads,
     /// Instead of `read`, key by key, in the events of a stream.
     #[serde(default)]
-    pub(super) read_event: Reads,
+    pub read_event: Reads,
     /// Instead of `read`, key by key, in a whole answer.
     #[serde(default)]
-    pub(super) read_whole: Reads,
+    pub read_whole: Reads,
 }
 
 /// `[request]`: what is sent.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Request {
+pub struct Request {
     /// Path below the base URL of the server, a version at its end left out.
-    pub(super) path: String,
+    pub path: String,
     /// The path for streams, where it is another.
-    pub(super) streamed_path: Option<String>,
+    pub streamed_path: Option<String>,
     /// Names and values of headers.
     #[serde(default)]
-    pub(super) headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, String>,
     /// The body: an object of JSON with places.
-    pub(super) body: String,
+    pub body: String,
     /// Fields that the body has in addition where a stream is asked for.
-    pub(super) when_streamed: Option<String>,
+    pub when_streamed: Option<String>,
     /// Fields that the body has in addition where a whole answer is asked for.
-    pub(super) when_whole: Option<String>,
+    pub when_whole: Option<String>,
+    /// Fields that the body has in addition where the model may call tools: `{tools}` is their list.
+    /// Without it they are sent as chat completions have them.
+    pub when_tools: Option<String>,
+    /// How one tool is written in that list.
+    pub tool: Option<String>,
     /// Output length that is sent where the workload leaves it open, for an API that insists.
-    pub(super) output_tokens_default: Option<u32>,
+    pub output_tokens_default: Option<u32>,
 }
 
 /// `[message]`: how one message of a conversation is written.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Message {
+pub struct Message {
     /// The message, an object with places.
-    pub(super) form: String,
+    pub form: String,
     /// The API's words for roles, where they are others.
     #[serde(default)]
-    pub(super) roles: BTreeMap<String, String>,
+    pub roles: BTreeMap<String, String>,
     /// Whether messages of one role in a row become one, with the parts of all.
     #[serde(default)]
-    pub(super) joined: bool,
+    pub joined: bool,
     /// How a call of a tool is written.
-    pub(super) call: Option<String>,
+    pub call: Option<String>,
+    /// How a part of a message is written.
     #[serde(default)]
-    pub(super) part: Part,
+    pub part: Part,
 }
 
 /// `[message.part]`: how a part of a message is written.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Part {
-    pub(super) text: Option<String>,
-    pub(super) image: Option<String>,
-    pub(super) audio: Option<String>,
-    pub(super) video: Option<String>,
+pub struct Part {
+    /// A text.
+    pub text: Option<String>,
+    /// An image.
+    pub image: Option<String>,
+    /// Audio.
+    pub audio: Option<String>,
+    /// A video.
+    pub video: Option<String>,
     /// The result of a tool.
-    pub(super) result: Option<String>,
+    pub result: Option<String>,
 }
 
 /// `[answer]`: how answers come, and what their words mean.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
+pub struct Answer {
+    /// How the events of a stream come.
     #[serde(default)]
-    pub(super) events: Events,
+    pub events: Events,
     /// The payload that ends a stream, where it is no JSON.
-    pub(super) end_mark: Option<String>,
-    pub(super) complete_with: Option<CompleteWith>,
+    pub end_mark: Option<String>,
+    /// What a stream has to have for being complete.
+    pub complete_with: Option<CompleteWith>,
     /// The API's reasons why an answer ended, in the words `length`, `content_filter`, `stop`.
     #[serde(default)]
-    pub(super) finish_words: BTreeMap<String, String>,
+    pub finish_words: BTreeMap<String, String>,
     /// Whether an event with an empty text may stand for a token, which the counts then decide.
     #[serde(default)]
-    pub(super) empty_text_may_be_token: bool,
+    pub empty_text_may_be_token: bool,
+    /// The names of the fields of a call of a tool, where they are not those of chat completions.
     #[serde(default)]
-    pub(super) call: Call,
+    pub call: Call,
 }
 
 /// How the events of a stream come.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Events {
+pub enum Events {
     /// Server-sent events.
     #[default]
     Sse,
@@ -116,8 +140,9 @@ pub(super) enum Events {
 
 /// What a stream has to have for being complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub(super) enum CompleteWith {
+pub enum CompleteWith {
     /// The end mark, or an event that is the end.
     Mark,
     /// The same; or a finish reason, and the end of the response.
@@ -128,27 +153,52 @@ pub(super) enum CompleteWith {
 
 /// `[answer.call]`: the names of the fields of a call of a tool.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) arguments: Option<String>,
+pub struct Call {
+    /// Its id.
+    pub id: Option<String>,
+    /// The tool that is called.
+    pub name: Option<String>,
+    /// Its arguments: an object, or a text that holds one.
+    pub arguments: Option<String>,
+}
+
+/// `[models]`: where the server lists its models.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Models {
+    /// Path below the base URL of the server, a version at its end left out.
+    pub path: String,
+    /// Where the list stands in the answer: `/data`.
+    pub list: String,
+    /// Where the name stands in an entry of the list: `/id`.
+    pub name: String,
+    /// What names begin with there, and not in requests.
+    #[serde(default)]
+    pub prefix: String,
+    /// Where an entry says how many tokens a request may hold.
+    pub context_tokens: Option<String>,
 }
 
 /// One place or several: the first of them that is there counts.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     untagged,
     expecting = "expected a place, a table of \"at\", \"when\" and \"unless\", or a list of them"
 )]
-pub(super) enum Places {
+pub enum Places {
     // First, since a list could be read as the fields of a table in their order.
+    /// Several places.
     Several(Vec<At>),
+    /// One place.
     One(At),
 }
 
 impl Places {
-    pub(super) fn list(&self) -> &[At] {
+    pub fn list(&self) -> &[At] {
         match self {
             Places::One(at) => std::slice::from_ref(at),
             Places::Several(list) => list,
@@ -158,37 +208,45 @@ impl Places {
 
 /// A place.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a place, or a table of \"at\", \"when\" and \"unless\"")]
-pub(super) enum At {
+pub enum At {
+    /// A place: `/choices/*/text`.
     Place(String),
+    /// A place that counts under a condition.
     If(AtIf),
 }
 
 /// A place that counts under a condition.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct AtIf {
-    pub(super) at: String,
-    pub(super) when: Option<String>,
-    pub(super) unless: Option<String>,
+pub struct AtIf {
+    /// The place.
+    pub at: String,
+    /// What has to stand beside it, or at a place from the top.
+    pub when: Option<String>,
+    /// What must not stand there.
+    pub unless: Option<String>,
 }
 
 macro_rules! reads {
     ($($(#[$about:meta])* $name:ident,)+) => {
         /// `[read]`, `[read_event]`, `[read_whole]`: where things stand.
         #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields)]
-        pub(super) struct Reads { $($(#[$about])* pub(super) $name: Option<Places>,)+ }
+        pub struct Reads { $($(#[$about])* pub $name: Option<Places>,)+ }
 
         impl Reads {
             /// These, and where a key is absent that of the others.
-            pub(super) fn or(&self, other: &Reads) -> Reads {
+            pub fn or(&self, other: &Reads) -> Reads {
                 Reads { $($name: self.$name.clone().or_else(|| other.$name.clone()),)+ }
             }
 
             /// The names of all keys.
             #[cfg(test)]
-            pub(super) const KEYS: &[&str] = &[$(stringify!($name)),+];
+            pub const KEYS: &[&str] = &[$(stringify!($name)),+];
         }
     };
 }

@@ -2,12 +2,12 @@
 //!
 //! Not here: the rest of the body (`request`).
 
-use super::super::body::{put, put_arguments};
+use super::super::body::{put_arguments, put_text};
 use super::super::parts::{Part, data_url, parts, put_carried};
 use super::super::takers;
 use super::place::{Fill, Node, Place, put_item};
 use crate::ask::RequestError;
-use ifm_core::{Carried, Medium, MediumKind, Message, Role, ToolCall};
+use ifm_core::{Carried, ImageDetail, Medium, MediumKind, Message, Role, ToolCall};
 
 /// Places of a message.
 pub(super) const MESSAGE_PLACES: &[Place] = &[
@@ -22,12 +22,13 @@ pub(super) const MESSAGE_PLACES: &[Place] = &[
 /// Places of a part with text.
 pub(super) const TEXT_PLACES: &[Place] = &[Place::Text];
 /// Places of a part with a medium.
-pub(super) const MEDIUM_PLACES: &[Place] = &[Place::Mime, Place::Format, Place::Base64, Place::Url];
+pub(super) const MEDIUM_PLACES: &[Place] =
+    &[Place::Mime, Place::Format, Place::Base64, Place::Url, Place::Detail];
 /// Places of a call of a tool.
 pub(super) const CALL_PLACES: &[Place] =
     &[Place::CallId, Place::CallName, Place::Arguments, Place::ArgumentsText];
 /// Places of a tool's result.
-pub(super) const RESULT_PLACES: &[Place] = &[Place::CallId, Place::Text];
+pub(super) const RESULT_PLACES: &[Place] = &[Place::CallId, Place::CallName, Place::Text];
 
 /// How messages are written.
 #[derive(Debug)]
@@ -53,9 +54,15 @@ impl Messages {
         MediumKind::ALL.into_iter().filter(|kind| self.of_kind(*kind).is_some()).collect()
     }
 
+    /// Whether an image has a place for how closely the model is to look at it.
+    pub(super) fn has_details(&self) -> bool {
+        self.image.as_ref().is_some_and(|form| form.has(Place::Detail))
+    }
+
     /// Whether a message is written alike whatever stands beside it.
     pub(super) fn is_alone(&self, message: &Message) -> bool {
-        !self.is_joined && !self.is_system_apart && self.check(message).is_ok()
+        let names_calls = self.result.as_ref().is_some_and(|form| form.has(Place::CallName));
+        !self.is_joined && !self.is_system_apart && !names_calls && self.check(message).is_ok()
     }
 
     /// Whether the form has a place for all that a message carries.
@@ -115,24 +122,25 @@ impl Messages {
             self.is_joined && self.word(one.role) == self.word(next.role)
         };
         for group in here.chunk_by(is_one) {
-            put_item(out, |out| self.put_group(group, out));
+            put_item(out, |out| self.put_group(group, &here, out));
         }
         out.push(b']');
     }
 
     /// Appends one message.
     pub(super) fn put_one(&self, message: &Message, out: &mut Vec<u8>) {
-        self.put_group(&[message], out);
+        self.put_group(&[message], &[], out);
     }
 
     /// Appends messages of one role as one; several only where their parts stand in a list.
-    fn put_group(&self, group: &[&Message], out: &mut Vec<u8>) -> bool {
+    /// `all` are the messages of the request, where results of tools need the calls before them.
+    fn put_group(&self, group: &[&Message], all: &[&Message], out: &mut Vec<u8>) -> bool {
         let Some(message) = group.first() else { return false };
         let fill = |place: Place, out: &mut Vec<u8>| match place {
             Place::Role => put_value(self.word(message.role), out),
             Place::Text => put_value(&message.content, out),
             Place::Content if message.media.is_empty() => put_value(&message.content, out),
-            Place::Content | Place::Parts => self.put_parts(group, out),
+            Place::Content | Place::Parts => self.put_parts(group, all, out),
             Place::ToolCalls => self.put_calls(&message.tool_calls, out),
             Place::ToolCallId => put_some(message.tool_call_id.as_deref(), out),
             Place::Reasoning => put_some(message.reasoning.as_deref(), out),
@@ -143,12 +151,13 @@ impl Messages {
 
     /// Appends the parts of messages: their texts and media, results of tools, and, where the message
     /// has no other place for them, calls. A message without any has an empty text.
-    fn put_parts(&self, group: &[&Message], out: &mut Vec<u8>) -> bool {
+    fn put_parts(&self, group: &[&Message], all: &[&Message], out: &mut Vec<u8>) -> bool {
         out.push(b'[');
         let start = out.len();
         for message in group {
             if let (Role::Tool, Some(form)) = (message.role, &self.result) {
-                put_item(out, |out| form.put(&of_result(message), out));
+                let call = call_of(message, all);
+                put_item(out, |out| form.put(&of_result(message, call), out));
                 continue;
             }
             for part in parts(message) {
@@ -193,9 +202,27 @@ impl Messages {
     }
 }
 
-fn of_result(message: &Message) -> Box<Fill<'_>> {
+/// The call that a result answers: the one of its id in the last message with calls before it; where
+/// ids are unknown, the one at its place.
+fn call_of<'message>(result: &Message, all: &[&'message Message]) -> Option<&'message ToolCall> {
+    let at = all.iter().position(|message| std::ptr::eq(*message, result))?;
+    let before = all.get(..at)?;
+    let asked = before.iter().rposition(|message| !message.tool_calls.is_empty())?;
+    let calls = &before.get(asked)?.tool_calls;
+    let id = result.tool_call_id.as_deref().filter(|id| !id.is_empty());
+    match id {
+        Some(id) => calls.iter().find(|call| call.id == id),
+        None => calls.get(before.len() - asked - 1),
+    }
+}
+
+fn of_result<'message>(
+    message: &'message Message,
+    call: Option<&'message ToolCall>,
+) -> Box<Fill<'message>> {
     Box::new(move |place, out| match place {
-        Place::CallId => put_some(message.tool_call_id.as_deref(), out),
+        Place::CallName => put_some(call.map(|call| call.name.as_str()), out),
+        Place::CallId => put_some(message.tool_call_id.as_deref().filter(|id| !id.is_empty()), out),
         Place::Text => put_value(&message.content, out),
         _ => false,
     })
@@ -208,6 +235,7 @@ fn fill_medium(medium: &Medium, place: Place, out: &mut Vec<u8>) -> bool {
             let format = medium.mime.split_once('/').map_or(medium.mime.as_str(), |(_, it)| it);
             return put_value(format, out);
         }
+        Place::Detail => return put_some(medium.detail.map(ImageDetail::word), out),
         Place::Base64 => put_carried(medium, "", out),
         Place::Url => put_carried(medium, &data_url(medium), out),
         _ => return false,
@@ -230,7 +258,7 @@ fn fill_call(call: &ToolCall, place: Place, out: &mut Vec<u8>) -> bool {
 }
 
 pub(super) fn put_value(text: &str, out: &mut Vec<u8>) -> bool {
-    put(text, out);
+    put_text(text, out);
     true
 }
 

@@ -9,17 +9,20 @@
 mod compile;
 mod form;
 mod message;
+mod models;
 mod place;
 mod pointer;
 mod reading;
 mod request;
 mod shipped;
 mod shown;
-mod words;
+mod tools;
 
+#[cfg(feature = "schema")]
+pub use form::File as ApiFileForm;
+pub use models::ModelList;
 pub use shipped::{SHIPPED, Shipped};
 pub use shown::{Shown, plainly, text_like};
-pub use words::nearest;
 
 use super::{ChunkFacts, Dialect, Fields, Generated, Memory};
 use crate::ask::{Ask, RequestError, TemplateSpec};
@@ -28,8 +31,11 @@ use ifm_core::spec::{Api, ApiFile, FileId};
 use message::Messages;
 use reading::Reading;
 use request::Body;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
+use tools::Tools;
 
 /// What is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,9 +53,12 @@ pub struct Description {
     pub about: String,
     /// The environment variable that holds the key, unless the command line names one.
     pub key_env: Option<String>,
+    /// Where its server lists the models, if it does.
+    pub models: Option<ModelList>,
     headers: Vec<(String, String)>,
     body: Body,
     messages: Option<Messages>,
+    tools: Option<Tools>,
     /// Where things stand in the events of a stream.
     event: Reading,
     /// Where they stand in a whole answer.
@@ -110,6 +119,14 @@ impl Description {
 
     pub(super) fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Fields {
         self.body.fixed_fields(spec)
+    }
+
+    /// Fields of one request with its tools as the API has them.
+    pub(super) fn told<'fields>(
+        &self,
+        own: &'fields Map<String, Value>,
+    ) -> Cow<'fields, Map<String, Value>> {
+        self.tools.as_ref().map_or(Cow::Borrowed(own), |tools| tools.told(own))
     }
 
     /// The field of the body with the text or the messages.

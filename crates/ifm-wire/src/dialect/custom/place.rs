@@ -7,7 +7,7 @@
 //! Not here: what stands in the places (`request`, `message`).
 
 use super::super::body::{put, put_name};
-use super::words::nearest;
+use ifm_core::words::nearest;
 use serde_json::Value;
 
 ifm_core::vocabulary! {
@@ -56,10 +56,20 @@ ifm_core::vocabulary! {
         Base64 = "base64",
         /// The address of the file, or a data URL that holds it.
         Url = "url",
+        /// How closely the model is to look at an image: `low`, `high`, `auto`.
+        Detail = "detail",
         /// Id of a call of a tool.
         CallId = "call_id",
         /// The tool that is called.
         CallName = "call_name",
+        /// The list of tools that the model may call.
+        Tools = "tools",
+        /// Name of a tool.
+        ToolName = "tool_name",
+        /// What it is for.
+        ToolAbout = "tool_about",
+        /// The JSON schema of its arguments.
+        ToolParameters = "tool_parameters",
         /// The arguments of the call, an object.
         Arguments = "arguments",
         /// The same as a text.

@@ -23,7 +23,8 @@ const FIXED_PLACES: &[Place] = &[
 /// Places of the prompt.
 const PROMPT_PLACES: &[Place] = &[Place::Prompt, Place::Messages, Place::System];
 
-type Fields = Vec<(String, Node)>;
+/// Fields with what stands in them.
+pub(super) type Fields = Vec<(String, Node)>;
 
 /// The body of a request.
 #[derive(Debug)]

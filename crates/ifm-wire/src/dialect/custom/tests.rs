@@ -92,7 +92,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line() {
 fn every_key_and_place_is_explained() {
     const KEYS: &str = "about key_env path streamed_path headers body when_streamed when_whole \
         output_tokens_default form roles joined call part events end_mark complete_with finish_words \
-        empty_text_may_be_token";
+        empty_text_may_be_token when_tools tool list name prefix context_tokens";
     let page = include_str!("../../../../../docs/reference/custom-apis.md");
     for key in KEYS.split_whitespace().chain(Reads::KEYS.iter().copied()) {
         assert!(page.contains(&format!("| `{key}` |")), "{key}");

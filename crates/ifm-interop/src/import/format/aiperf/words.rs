@@ -20,6 +20,8 @@ pub(crate) fn tag(label: &str) -> String {
         // genai-perf prints the unit without a tag of its own.
         "request_throughput_per_sec" => "request_throughput".to_owned(),
         "output_token_throughput_per_sec" => "output_token_throughput".to_owned(),
+        "inverse_real_time_factor_rtfx" | "inverse_real_time_factor" => "rtfx".to_owned(),
+        "number_of_images" => "num_images".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -47,12 +49,27 @@ pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) 
         "input_sequence_length" => Quantity::InputTokens,
         "output_sequence_length" => Quantity::OutputTokens,
         "reasoning_token_count" => Quantity::ReasoningTokens,
+        "num_images" => Quantity::Images,
+        "audio_duration" => Quantity::AudioLength,
+        "rtfx" => Quantity::Rtfx,
+        "usage_prompt_audio_tokens" => Quantity::AudioTokens,
+        "total_usage_prompt_audio_tokens" => {
+            return (Quantity::AudioTokens, Some(Statistic::Sum));
+        }
         "total_isl" => return (Quantity::InputTokens, Some(Statistic::Sum)),
         "total_osl" => return (Quantity::OutputTokens, Some(Statistic::Sum)),
         other => Quantity::Other(other.to_owned()),
     };
     // Of these a number that stands alone is still a mean over the requests.
-    let per_request = [Quantity::InputTokens, Quantity::OutputTokens, Quantity::ReasoningTokens];
+    let per_request = [
+        Quantity::InputTokens,
+        Quantity::OutputTokens,
+        Quantity::ReasoningTokens,
+        Quantity::Images,
+        Quantity::AudioLength,
+        Quantity::Rtfx,
+        Quantity::AudioTokens,
+    ];
     let whole = whole && !per_request.contains(&quantity);
     (quantity, whole.then_some(Statistic::Value))
 }
@@ -70,6 +87,14 @@ pub(crate) fn definition(quantity: &Quantity) -> Definition {
         Quantity::RequestRate => different(words::WHOLE_RUN),
         Quantity::Other(tag) if tag == "inter_chunk_latency" => {
             Definition::Derivable("gaps between pieces: what is called ITL here".to_owned())
+        }
+        Quantity::Rtfx => different(words::RTFX_CONNECTS),
+        Quantity::Other(tag) if tag == meaning::IMAGES_OF_A_REQUEST => different(
+            "images of one request over its end-to-end time: no rate of the run, which is higher by \
+             the number of requests in flight",
+        ),
+        Quantity::Other(tag) if tag == meaning::TIME_OF_AN_IMAGE => {
+            different("end-to-end time of a request, its answer too, over its images")
         }
         Quantity::Other(_) => Definition::Unstated,
         _ => Definition::Same,

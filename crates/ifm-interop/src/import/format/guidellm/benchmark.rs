@@ -24,6 +24,13 @@ pub(super) fn row(
         for name in names {
             distribution(&name, metrics, pointer, &mut row);
         }
+        let text = metrics.get("text");
+        let text = text.and_then(|text| text.pointer("/tokens/input/successful/mean"));
+        let text = json::number(text);
+        for carried in words::CARRIED {
+            media(&carried, metrics, &base, &mut row);
+        }
+        words::doubled(&mut row, text);
         metrics.retain(|_, metric| !is_empty(metric));
     }
     if let Some(seconds) = json::number(benchmark.get("duration")) {
@@ -67,7 +74,35 @@ fn distribution(name: &str, metrics: &mut Map<String, Value>, pointer: &str, row
     };
     let Some(statistics) = statistics else { return };
     let successful = if split { "/successful" } else { "" };
-    let pointer = format!("{pointer}/metrics/{name}{successful}");
+    statistics_of(
+        (quantity, unit),
+        statistics,
+        &format!("{pointer}/metrics/{name}{successful}"),
+        row,
+    );
+}
+
+/// What requests that succeeded carried beside text, of each and per second.
+fn media(carried: &words::Carried, metrics: &mut Map<String, Value>, base: &str, row: &mut Row) {
+    let words::Carried { kind, name, each, rate } = carried;
+    let shown = [("input", Some(each)), ("input_per_second", rate.as_ref())];
+    for (of, meant) in shown.into_iter().filter_map(|(of, meant)| Some((of, meant?))) {
+        let path = format!("/{kind}/{name}/{of}/successful");
+        let found = metrics.get_mut(*kind).and_then(|kind| kind.get_mut(*name)?.get_mut(of));
+        let found = found.and_then(|of| of.get_mut("successful")?.as_object_mut());
+        if let Some(statistics) = found {
+            statistics_of(meant.clone(), statistics, &format!("{base}{path}"), row);
+        }
+    }
+}
+
+/// Moves statistics into figures; those of nothing are dropped.
+fn statistics_of(
+    (quantity, unit): (Quantity, Unit),
+    statistics: &mut Map<String, Value>,
+    pointer: &str,
+    row: &mut Row,
+) {
     if json::number(statistics.get("count")) == Some(0.0) {
         statistics.clear();
         return;
@@ -78,7 +113,7 @@ fn distribution(name: &str, metrics: &mut Map<String, Value>, pointer: &str, row
         unit,
         definition: &|statistic| words::definition(&defined, statistic),
         std: StdKind::Population,
-        pointer: pointer.clone(),
+        pointer: pointer.to_owned(),
     };
     measure.take(statistics, &mut row.figures);
     if let Some(Value::Object(percentiles)) = statistics.get_mut("percentiles") {

@@ -54,6 +54,59 @@ const METRICS: &[(&str, &str, &str, Quantity, Unit)] = &[
     ("", "Request Counts", "Total", Quantity::Requests, Unit::Count),
 ];
 
+/// What prompts carry beside text, as the tool counts it.
+pub(crate) struct Carried {
+    /// Its kind, in JSON the object that it stands in.
+    pub kind: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// What a request carries.
+    pub each: (Quantity, Unit),
+    /// What all requests carry per second, where that is a rate that we have a name for.
+    pub rate: Option<(Quantity, Unit)>,
+}
+
+/// Pixels are of images alone. Tokens are those that the server tells apart; of transcriptions all
+/// prompt tokens.
+pub(crate) const CARRIED: [Carried; 6] = [
+    Carried {
+        kind: "image",
+        name: "tokens",
+        each: (Quantity::ImageTokens, Unit::Count),
+        rate: None,
+    },
+    Carried {
+        kind: "image",
+        name: "images",
+        each: (Quantity::Images, Unit::Count),
+        rate: Some((Quantity::ImageRate, Unit::PerS)),
+    },
+    Carried {
+        kind: "image",
+        name: "pixels",
+        each: (Quantity::Pixels, Unit::Count),
+        rate: Some((Quantity::PixelRate, Unit::PerS)),
+    },
+    Carried {
+        kind: "video",
+        name: "tokens",
+        each: (Quantity::VideoTokens, Unit::Count),
+        rate: None,
+    },
+    Carried {
+        kind: "audio",
+        name: "tokens",
+        each: (Quantity::AudioTokens, Unit::Count),
+        rate: None,
+    },
+    Carried {
+        kind: "audio",
+        name: "seconds",
+        each: (Quantity::AudioLength, Unit::S),
+        rate: Some((Quantity::AudioRate, Unit::One)),
+    },
+];
+
 /// What a metric of the JSON file measures.
 pub(super) fn metric(name: &str) -> Option<(Quantity, Unit)> {
     measured(|(json, ..)| !name.is_empty() && *json == name)
@@ -62,6 +115,12 @@ pub(super) fn metric(name: &str) -> Option<(Quantity, Unit)> {
 /// What a column of the CSV file measures.
 pub(super) fn column(group: &str, metric: &str) -> Option<(Quantity, Unit)> {
     let metric = metric.strip_prefix("Successful ").unwrap_or(metric);
+    let words = group.to_ascii_lowercase();
+    let carried = words.split_once(' ').filter(|_| metric == "Input");
+    if let Some((kind, name)) = carried {
+        let own = CARRIED.iter().find(|carried| (carried.kind, carried.name) == (kind, name));
+        return own.map(|carried| carried.each.clone());
+    }
     measured(|(_, own, name, ..)| !group.is_empty() && (*own, *name) == (group, metric))
 }
 
@@ -71,14 +130,28 @@ fn measured(
     METRICS.iter().find(is_meant).map(|(.., quantity, unit)| (quantity.clone(), unit.clone()))
 }
 
-/// Latencies of which a zero says that there was nothing to measure.
-const ZERO_IS_MISSING: [Quantity; 4] =
-    [Quantity::Ttft, Quantity::Ttfot, Quantity::Itl, Quantity::Tpot];
+/// Figures of which a zero says that there was nothing to measure, or that the server told nothing.
+const ZERO_IS_MISSING: [(Quantity, &str); 7] = [
+    (Quantity::Ttft, UNSTREAMED),
+    (Quantity::Ttfot, UNSTREAMED),
+    (Quantity::Itl, UNSTREAMED),
+    (Quantity::Tpot, UNSTREAMED),
+    (Quantity::ImageTokens, UNTOLD),
+    (Quantity::AudioTokens, UNTOLD),
+    (Quantity::VideoTokens, UNTOLD),
+];
+const UNSTREAMED: &str = "not measured, as without streaming";
+const UNTOLD: &str = "the server did not tell them";
 
-/// Takes the value from latencies that are 0.0 throughout, as without streaming, and tells it.
-pub(crate) fn without_zeros(row: &mut Row) -> Option<Remark> {
+/// Takes the value from latencies and tokens of media that are 0.0 throughout, and tells it.
+pub(crate) fn without_zeros(row: &mut Row) -> Vec<Remark> {
+    let remarks = [UNSTREAMED, UNTOLD].map(|why| without_zeros_of(row, why));
+    remarks.into_iter().flatten().collect()
+}
+
+fn without_zeros_of(row: &mut Row, why: &str) -> Option<Remark> {
     let mut missing = Vec::new();
-    for quantity in ZERO_IS_MISSING {
+    for (quantity, _) in ZERO_IS_MISSING.into_iter().filter(|(_, of)| *of == why) {
         let of = |figure: &&mut Figure| {
             figure.quantity == quantity && figure.statistic != Statistic::Count
         };
@@ -96,7 +169,7 @@ pub(crate) fn without_zeros(row: &mut Row) -> Option<Remark> {
         Remark {
             kind: RemarkKind::Missing,
             place: row.place.clone(),
-            text: format!("0.0 for {}: not measured, as without streaming", names.join(", ")),
+            text: format!("0.0 for {}: {why}", names.join(", ")),
         }
     })
 }
@@ -127,6 +200,23 @@ pub(crate) fn whole(number: &str) -> &str {
     }
 }
 
+/// Says of prompt tokens that they hold those of media twice: what the tool calls text tokens is all
+/// that the server counted, and it adds the tokens of images, audio and videos that the server tells
+/// apart. `text` is the mean of the former.
+pub(super) fn doubled(row: &mut Row, text: Option<f64>) {
+    let mean = |quantity: Quantity| row.value(&quantity, Statistic::Mean);
+    let kinds = [Quantity::ImageTokens, Quantity::AudioTokens, Quantity::VideoTokens];
+    let media: f64 = kinds.into_iter().filter_map(mean).sum();
+    if media <= 0.0 || text.is_none_or(|text| text <= 0.0) {
+        return;
+    }
+    const OF: [Quantity; 4] =
+        [Quantity::InputTokens, Quantity::TotalTokens, Quantity::InputRate, Quantity::TotalRate];
+    for figure in row.figures.iter_mut().filter(|figure| OF.contains(&figure.quantity)) {
+        figure.definition = different(meaning::MEDIA_TWICE);
+    }
+}
+
 /// What GuideLLM means by a number.
 pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definition {
     let nearest = matches!(statistic, Statistic::Percentile(_) | Statistic::Median);
@@ -146,6 +236,15 @@ pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definitio
             if nearest =>
         {
             different("percentile of a rate over time, by how long it held")
+        }
+        Quantity::ImageRate | Quantity::PixelRate | Quantity::AudioRate if nearest => {
+            different("percentile of a rate over time, by how long it held")
+        }
+        Quantity::ImageRate | Quantity::PixelRate | Quantity::AudioRate => {
+            different("over the measured window; a request counts when it ends")
+        }
+        Quantity::AudioTokens => {
+            different("as the server tells them apart; of a transcription all prompt tokens")
         }
         Quantity::InputRate | Quantity::OutputRate | Quantity::TotalRate => different(
             "over the measured window; tokens are spread evenly between first and last of a \

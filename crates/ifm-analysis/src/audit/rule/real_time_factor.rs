@@ -1,0 +1,78 @@
+//! A real-time factor says of what it is.
+//!
+//! That of a request and that of a level differ by the number of requests in flight.
+
+use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::{Quantity, RowRole};
+
+pub(super) const RULE: Rule =
+    Rule { id: "real_time_factor", title: "real-time factors say of what they are", look };
+
+/// Names of real-time factors.
+const REAL_TIME: [&str; 3] = ["rtfx", "real time factor", "realtime factor"];
+/// Words by which such a name says of what it is.
+const OF_WHAT: [&str; 6] = ["request", "level", "total", "wall", "overall", "run"];
+
+fn look(subject: &Subject) -> Looked {
+    let roles = [RowRole::Measured, RowRole::Summary, RowRole::Stated];
+    let cells: Vec<&Cell> = roles.into_iter().flat_map(|role| subject.cells(role)).collect();
+    let (mut seen, mut found) = (0, Vec::new());
+    for cell in cells {
+        let known = [Quantity::Rtfx, Quantity::AudioRate];
+        seen += known.iter().filter(|quantity| cell.central(quantity).is_some()).count();
+        for other in cell.others().iter().filter(|other| other.value > 0.0) {
+            if REAL_TIME.iter().any(|name| other.name.contains(name)) {
+                seen += 1;
+                let finding = of_nothing(cell, &other.name, other.value);
+                found.extend(finding.map(|finding| finding.at(other.spot.clone())));
+            }
+        }
+    }
+    match seen {
+        0 => Looked::Needs("a real-time factor"),
+        _ => Looked::Found(found),
+    }
+}
+
+/// A real-time factor without a word of what it is.
+fn of_nothing(cell: &Cell, name: &str, factor: f64) -> Option<Finding> {
+    // What a known tool's factor is stands in its source.
+    if cell.measured_by().is_some() || OF_WHAT.iter().any(|word| name.contains(word)) {
+        return None;
+    }
+    let text = format!(
+        "{}: a {name} of {factor} does not say of what it is: the audio of one request over its \
+         time, or of all over the time of the run; they differ by the number of requests in flight",
+        cell.name()
+    );
+    let finding = Finding::new(RULE.id, Level::Hint, text)
+        .with("real-time factor", factor, "")
+        .remedy("say whether it is of a request or of the run, and how many were in flight");
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, row, sheet};
+    use super::*;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{PartKind, Statistic, Unit};
+
+    fn told(name: &str) -> Sheet {
+        let figures = [
+            (Quantity::RequestsOk, Statistic::Value, "100", Unit::Count),
+            (Quantity::Other(name.to_owned()), Statistic::Value, "41.5", Unit::Count),
+        ];
+        sheet(PartKind::Serving, vec![row(3, &figures)])
+    }
+
+    #[test]
+    fn a_factor_has_to_say_of_what_it_is() {
+        let spoil = |sheet: &mut Sheet| *sheet = told("RTFx");
+        check("real_time_factor", &told("RTFx of a request"), spoil, Level::Hint, "a rtfx of 41.5");
+        let mut own = told("RTFx");
+        own.source.tool = Some("vllm bench serve".to_owned());
+        let spoil = |sheet: &mut Sheet| sheet.source.tool = None;
+        check("real_time_factor", &own, spoil, Level::Hint, "does not say of what it is");
+    }
+}

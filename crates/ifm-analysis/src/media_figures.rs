@@ -1,0 +1,106 @@
+//! What a level tells of its media, as numbers of a document: sums, rates, and values of requests.
+//!
+//! Exports and reports take them from here, so that a run of ours states the same figures in both.
+//! Not here: how they are computed (`measured`), and which of them another tool has
+//! (`definitions`).
+
+use crate::level::{KindTokens, LevelSummary, TokenKind};
+use crate::stat::Distribution;
+use ifm_core::sheet::{Quantity, Unit};
+
+const NS_PER_S: f64 = 1e9;
+const NS_PER_MS: f64 = 1e6;
+const PER_MEGA: f64 = 1e6;
+
+/// Name of the share of its TTFT that a request took to upload, over all requests of a level.
+pub(crate) const UPLOAD_SHARE: &str = "upload as a share of TTFT";
+/// Name of the share of the media that an earlier request of the run had carried.
+pub(crate) const SEEN_SHARE: &str = "share of media sent before";
+/// Name of the geometric mean of the TTFT of media sent before over that of new media.
+pub(crate) const SEEN_RATIO: &str = "TTFT of media sent before over that of new";
+/// Name of the TTFT of requests that carried something new.
+pub(crate) const NEW_TTFT: &str = "TTFT of new media";
+/// Name of the TTFT of requests whose media had all been sent before.
+pub(crate) const SEEN_TTFT: &str = "TTFT of media sent before";
+
+/// One number of a level, with the unit that it is written in.
+pub(crate) type Total = (Quantity, f64, Unit);
+
+/// Values of requests; dividing by the number beside them gives the unit.
+pub(crate) type Population<'a> = (Quantity, &'a Distribution, f64, Unit);
+
+/// Prompt tokens by what they stand for.
+pub(crate) const KINDS: [(TokenKind, Quantity); 4] = [
+    (TokenKind::Text, Quantity::TextTokens),
+    (TokenKind::Image, Quantity::ImageTokens),
+    (TokenKind::Audio, Quantity::AudioTokens),
+    (TokenKind::Video, Quantity::VideoTokens),
+];
+
+/// The numbers of which a level has one each. A sum that some requests did not tell is not there.
+pub(crate) fn totals(level: &LevelSummary) -> Vec<Total> {
+    let mut found = Vec::new();
+    let mut add = |quantity, value: Option<f64>, unit| {
+        found.extend(value.map(|value| (quantity, value, unit)));
+    };
+    if let Some(media) = &level.media {
+        let images = (media.images > 0).then_some(media.images as f64);
+        add(Quantity::Images, images, Unit::Count);
+        add(Quantity::Pixels, media.pixels.map(|pixels| pixels as f64), Unit::Count);
+        add(Quantity::AudioLength, media.audio_ns.map(|ns| ns as f64 / NS_PER_S), Unit::S);
+        for (kind, quantity) in KINDS {
+            let tokens = media.tokens_of(kind).and_then(KindTokens::total);
+            add(quantity, tokens.map(|tokens| tokens as f64), Unit::Count);
+        }
+    }
+    if let Some(rates) = level.window().and_then(|window| window.media) {
+        add(Quantity::ImageRate, rates.images_per_s, Unit::PerS);
+        let pixels = rates.megapixels_per_s.map(|megapixels| megapixels * PER_MEGA);
+        add(Quantity::PixelRate, pixels, Unit::PerS);
+        add(Quantity::AudioRate, rates.audio_s_per_s, Unit::One);
+    }
+    found
+}
+
+/// The numbers of which each request has one.
+pub(crate) fn populations(level: &LevelSummary) -> Vec<Population<'_>> {
+    let (heard, spoken) = (level.heard.as_deref(), level.spoken.as_deref());
+    let rtfx = heard.and_then(|heard| heard.rtfx.as_ref());
+    let ttfa = spoken.and_then(|spoken| spoken.ttfa_ns.as_ref());
+    let rtf = spoken.and_then(|spoken| spoken.rtf.as_ref());
+    let silence = spoken.and_then(|spoken| spoken.silence_ns.as_ref());
+    let all = [
+        (Quantity::Rtfx, rtfx, 1.0, Unit::One),
+        (Quantity::Ttfa, ttfa, NS_PER_MS, Unit::Ms),
+        (Quantity::Rtf, rtf, 1.0, Unit::One),
+        (Quantity::Silence, silence, NS_PER_MS, Unit::Ms),
+    ];
+    let has =
+        |(quantity, of, scale, unit): (_, Option<_>, _, _)| Some((quantity, of?, scale, unit));
+    all.into_iter().filter_map(has).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sound_images;
+
+    #[test]
+    fn what_not_all_requests_told_is_no_sum() {
+        let value = |run: &ifm_core::RunData, of: &Quantity| {
+            let summary = crate::summarize(run);
+            let found = totals(&summary.levels[0]);
+            found.iter().find(|(quantity, ..)| quantity == of).map(|(_, value, _)| *value)
+        };
+        let mut run = sound_images();
+        assert_eq!(value(&run, &Quantity::ImageTokens), Some(120.0 * 299.0));
+        assert_eq!(value(&run, &Quantity::Images), Some(120.0));
+        assert_eq!(value(&run, &Quantity::Pixels), Some(120.0 * 640.0 * 360.0));
+        assert_eq!(value(&run, &Quantity::AudioLength), None, "there was no audio");
+        run.requests[3].image_tokens = None;
+        assert_eq!(value(&run, &Quantity::ImageTokens), None);
+        let rate = value(&run, &Quantity::ImageRate).expect("a window");
+        let pixels = value(&run, &Quantity::PixelRate).expect("a window");
+        assert!((pixels / rate - 640.0 * 360.0).abs() < 1e-6, "{pixels} {rate}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Images: walked through to their end, so that what was cut off or damaged is found. PNG has
+//! checksums, which are verified; of JPEG, GIF and WebP the marks between the coded data are looked at.
+//!
+//! Not here: decoding.
+
+use super::{Look, big, cut, cut_at, damaged, little, slice};
+
+/// Chunks to the one that ends it, each with its checksum (PNG, third edition, 5.3).
+pub(super) fn png(bytes: &[u8]) -> Result<Look, String> {
+    let size = || Some((big(bytes, 16, 4)? as u32, big(bytes, 20, 4)? as u32));
+    if slice(bytes, 12, 4).ok_or_else(cut)? != b"IHDR" {
+        return Err(damaged("it does not begin with its size"));
+    }
+    let size = size().ok_or_else(cut)?;
+    let mut place = 8;
+    let mut has_pixels = false;
+    loop {
+        let length = big(bytes, place, 4).ok_or_else(cut)? as usize;
+        let name = slice(bytes, place + 4, 4).ok_or_else(cut)?;
+        if !name.iter().all(u8::is_ascii_alphabetic) {
+            return Err(damaged(&format!("at byte {place} there is no chunk")));
+        }
+        // The length, the name, and a checksum behind.
+        let sum = place.checked_add(length).and_then(|it| it.checked_add(8)).ok_or_else(cut)?;
+        let told = big(bytes, sum, 4).ok_or_else(cut)?;
+        let data = bytes.get(place + 4..sum).unwrap_or_default();
+        if u64::from(crc32fast::hash(data)) != told {
+            let name = String::from_utf8_lossy(name);
+            return Err(damaged(&format!("the checksum of its {name} at byte {place} is wrong")));
+        }
+        has_pixels |= name == b"IDAT";
+        match name {
+            b"IEND" if has_pixels => return Ok(Look::image("image/png", size)),
+            b"IEND" => return Err(damaged("it has no pixels")),
+            _ => place = sum + 4,
+        }
+    }
+}
+
+/// Segments and coded data to the mark that ends it (ITU-T T.81, annex B). Some writers append more to
+/// an image.
+pub(super) fn jpeg(bytes: &[u8]) -> Result<Look, String> {
+    let mut place = 2;
+    let mut size = None;
+    loop {
+        let mark = slice(bytes, place, 2).ok_or_else(|| end_is_missing(bytes))?;
+        let [0xff, kind] = *mark else {
+            return Err(damaged(&format!("at byte {place} a segment has no mark")));
+        };
+        let length = || big(bytes, place + 2, 2).ok_or_else(|| end_is_missing(bytes));
+        match kind {
+            0xff => place += 1,
+            0x01 | 0xd0..=0xd7 => place += 2,
+            0xd9 => return Err(damaged("it has no pixels")),
+            0xda => {
+                let size = size.ok_or_else(|| damaged("its pixels come before its size"))?;
+                place += 2 + length()?.max(2) as usize;
+                let next = end_of_scan(bytes, place).ok_or_else(|| end_is_missing(bytes))?;
+                match bytes.get(next + 1) {
+                    Some(0xd9) => return Ok(Look::image("image/jpeg", size)),
+                    // Tables and the next scan of an image that comes in several.
+                    Some(0xc4 | 0xda..=0xdd | 0xe0..=0xef | 0xfe) => place = next,
+                    _ => return Err(damaged(&format!("at byte {next} of its pixels"))),
+                }
+            }
+            0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
+                let side = |from| big(bytes, place + from, 2).ok_or_else(|| end_is_missing(bytes));
+                size = Some((side(7)? as u32, side(5)? as u32));
+                place += 2 + length()?.max(2) as usize;
+            }
+            _ => place += 2 + length()?.max(2) as usize,
+        }
+    }
+}
+
+fn end_is_missing(bytes: &[u8]) -> String {
+    format!("{}: its end is missing after {} bytes", cut(), bytes.len())
+}
+
+/// The place of the first mark behind coded data that is none of it.
+fn end_of_scan(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut place = from;
+    loop {
+        place += bytes.get(place..)?.iter().position(|byte| *byte == 0xff)?;
+        match bytes.get(place + 1)? {
+            // Stuffing, and marks at which a decoder can begin anew.
+            0x00 | 0xd0..=0xd7 => place += 2,
+            0xff => place += 1,
+            _ => return Some(place),
+        }
+    }
+}
+
+/// Blocks to the one that ends it (GIF89a, 17 to 27).
+pub(super) fn gif(bytes: &[u8]) -> Result<Look, String> {
+    let size = || Some((little(bytes, 6, 2)? as u32, little(bytes, 8, 2)? as u32));
+    let size = size().ok_or_else(cut)?;
+    let colours = |flags: u8| if flags & 0x80 != 0 { 3 << ((flags & 7) + 1) } else { 0 };
+    let mut place = 13 + colours(*bytes.get(10).ok_or_else(cut)?);
+    let mut has_pixels = false;
+    loop {
+        match bytes.get(place).ok_or_else(cut)? {
+            0x3b if has_pixels => return Ok(Look::image("image/gif", size)),
+            0x3b => return Err(damaged("it has no pixels")),
+            0x21 => place += 2,
+            0x2c => {
+                has_pixels = true;
+                // The image's own colours, and the size of its codes.
+                place += 11 + colours(*bytes.get(place + 9).ok_or_else(cut)?);
+            }
+            _ => return Err(damaged(&format!("at byte {place} there is no block"))),
+        }
+        loop {
+            let length = usize::from(*bytes.get(place).ok_or_else(cut)?);
+            place += 1 + length;
+            if length == 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Chunks to the length that the file tells (RFC 9649).
+pub(super) fn webp(bytes: &[u8]) -> Result<Look, String> {
+    let whole = little(bytes, 4, 4).ok_or_else(cut)? + 8;
+    if (bytes.len() as u64) < whole {
+        return Err(cut_at(bytes.len() as u64, whole));
+    }
+    let mut place = 12;
+    let mut has_pixels = false;
+    let mut size = None;
+    while (place as u64) + 8 <= whole {
+        let name = slice(bytes, place, 4).ok_or_else(cut)?;
+        let length = little(bytes, place + 4, 4).ok_or_else(cut)?;
+        if place as u64 + 8 + length > whole {
+            return Err(damaged(&format!("a chunk at byte {place} is longer than the file")));
+        }
+        let body = place + 8;
+        let found = match name {
+            b"VP8X" => extended(bytes, body),
+            b"VP8L" => lossless(bytes, body),
+            b"VP8 " => lossy(bytes, body),
+            _ => None,
+        };
+        has_pixels |= matches!(name, b"VP8 " | b"VP8L" | b"ANMF");
+        if matches!(name, b"VP8 " | b"VP8L" | b"VP8X") && found.is_none() {
+            return Err(damaged("its pixels have no head"));
+        }
+        size = size.or(found);
+        place = body + (length + (length & 1)) as usize;
+    }
+    match size.filter(|_| has_pixels) {
+        Some(size) => Ok(Look::image("image/webp", size)),
+        None => Err(damaged("it has no pixels")),
+    }
+}
+
+/// The canvas of an extended file.
+fn extended(bytes: &[u8], body: usize) -> Option<(u32, u32)> {
+    let side = |from| Some((little(bytes, body + from, 3)? + 1) as u32);
+    Some((side(4)?, side(7)?))
+}
+
+fn lossless(bytes: &[u8], body: usize) -> Option<(u32, u32)> {
+    let sizes = little(bytes, body + 1, 4)? as u32;
+    let size = ((sizes & 0x3fff) + 1, (sizes >> 14 & 0x3fff) + 1);
+    (bytes.get(body) == Some(&0x2f)).then_some(size)
+}
+
+fn lossy(bytes: &[u8], body: usize) -> Option<(u32, u32)> {
+    let side = |from| Some(little(bytes, body + from, 2)? as u32 & 0x3fff);
+    (slice(bytes, body + 3, 3)? == b"\x9d\x01\x2a").then_some((side(6)?, side(8)?))
+}

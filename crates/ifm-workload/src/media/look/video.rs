@@ -1,0 +1,294 @@
+//! Videos, and recordings in the same containers: MP4 (and QuickTime), WebM (and Matroska). Their boxes
+//! are walked through to the end; sizes, lengths and frames stand in their heads.
+//!
+//! Not here: decoding, codecs.
+
+use ifm_core::MediumKind;
+
+use super::{Look, big, cut, cut_at, damaged, slice};
+
+/// Boxes of one file that are looked at, at most.
+const BOXES_MAX: usize = 1 << 20;
+
+/// What a container's heads tell.
+#[derive(Default)]
+struct Heads {
+    has_video: bool,
+    has_sound: bool,
+    size: Option<(u32, u32)>,
+    frames: Option<u32>,
+    duration_ns: Option<u64>,
+}
+
+impl Heads {
+    /// What the file is by its tracks: `names` are its media types as a video and as a recording.
+    fn look(self, names: (&'static str, &'static str)) -> Result<Look, String> {
+        let (kind, mime) = match (self.has_video, self.has_sound) {
+            (true, _) => (MediumKind::Video, names.0),
+            (false, true) => (MediumKind::Audio, names.1),
+            (false, false) => return Err(damaged("it has neither video nor sound")),
+        };
+        let is_video = kind == MediumKind::Video;
+        Ok(Look {
+            kind,
+            mime,
+            size: self.size.filter(|_| is_video),
+            frames: self.frames.filter(|_| is_video),
+            duration_ns: self.duration_ns.filter(|ns| *ns > 0),
+        })
+    }
+}
+
+/// Nanoseconds of so many units, of which a second has `scale`.
+fn units_ns(units: u64, scale: u64) -> Option<u64> {
+    (scale > 0).then(|| u128::from(units) * 1_000_000_000 / u128::from(scale))?.try_into().ok()
+}
+
+/// One box of MP4: its name, and where its content stands.
+struct Mp4Box<'file> {
+    name: &'file [u8],
+    body: usize,
+    end: usize,
+}
+
+/// The boxes between two places of a file (ISO/IEC 14496-12, 4.2); one that goes on beyond is an error.
+fn boxes(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Mp4Box<'_>>, String> {
+    let mut found = Vec::new();
+    let mut place = from;
+    while place < to && found.len() < BOXES_MAX {
+        let small = big(bytes, place, 4).ok_or_else(cut)?;
+        let name = slice(bytes, place + 4, 4).ok_or_else(cut)?;
+        let (head, length) = match small {
+            // To the end of what it stands in.
+            0 => (8, (to - place) as u64),
+            1 => (16, big(bytes, place + 8, 8).ok_or_else(cut)?),
+            _ => (8, small),
+        };
+        if length < head {
+            return Err(damaged(&format!("a box at byte {place} has no length")));
+        }
+        let end = (place as u64).checked_add(length).ok_or_else(cut)?;
+        if end > to as u64 {
+            return Err(match to == bytes.len() {
+                true => cut_at(to as u64, end),
+                false => {
+                    damaged(&format!("a box at byte {place} is longer than what it stands in"))
+                }
+            });
+        }
+        found.push(Mp4Box { name, body: place + head as usize, end: end as usize });
+        place = end as usize;
+    }
+    Ok(found)
+}
+
+/// MP4 and QuickTime. One whose index was to be written at the end, and was not, cannot be played.
+pub(super) fn mp4(bytes: &[u8]) -> Result<Look, String> {
+    let brand = slice(bytes, 8, 4).unwrap_or_default();
+    if matches!(brand, b"heic" | b"heix" | b"mif1" | b"msf1" | b"avif" | b"avis") {
+        return Err(
+            "it is an image in HEIF or AVIF, which servers do not take: save it as JPEG, PNG \
+                    or WebP"
+                .to_owned(),
+        );
+    }
+    let top = boxes(bytes, 0, bytes.len())?;
+    let has = |name: &[u8]| top.iter().any(|it| it.name == name);
+    let Some(index) = top.iter().find(|it| it.name == b"moov") else {
+        return Err(damaged("it has no index (moov): the writing of it did not end"));
+    };
+    if !has(b"mdat") && !has(b"moof") {
+        return Err(damaged("it has nothing but heads"));
+    }
+    let mut heads = Heads::default();
+    for it in boxes(bytes, index.body, index.end)? {
+        match it.name {
+            b"mvhd" => heads.duration_ns = mp4_duration_ns(bytes, it.body),
+            b"trak" => track(bytes, &it, &mut heads)?,
+            _ => {}
+        }
+    }
+    heads.look(("video/mp4", "audio/mp4"))
+}
+
+fn mp4_duration_ns(bytes: &[u8], body: usize) -> Option<u64> {
+    match bytes.get(body)? {
+        1 => units_ns(big(bytes, body + 24, 8)?, big(bytes, body + 20, 4)?),
+        _ => units_ns(big(bytes, body + 16, 4)?, big(bytes, body + 12, 4)?),
+    }
+}
+
+fn track(bytes: &[u8], track: &Mp4Box<'_>, heads: &mut Heads) -> Result<(), String> {
+    let mut size = None;
+    let mut kind: &[u8] = b"";
+    let mut frames = None;
+    for it in boxes(bytes, track.body, track.end)? {
+        match it.name {
+            // Width and height stand last, in 16 bits and 16 bits behind the point.
+            b"tkhd" => {
+                let side = |back: usize| Some(big(bytes, it.end.checked_sub(back)?, 2)? as u32);
+                size = side(8).zip(side(4));
+            }
+            b"mdia" => {
+                for it in boxes(bytes, it.body, it.end)? {
+                    match it.name {
+                        b"hdlr" => kind = slice(bytes, it.body + 8, 4).unwrap_or_default(),
+                        b"minf" => frames = samples(bytes, &it)?,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    match kind {
+        b"vide" if !heads.has_video => {
+            heads.has_video = true;
+            heads.size = size.filter(|(width, height)| *width > 0 && *height > 0);
+            heads.frames = frames;
+        }
+        b"soun" => heads.has_sound = true,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Samples of a track: frames, of a video's. None are told in the index of a file in fragments.
+fn samples(bytes: &[u8], info: &Mp4Box<'_>) -> Result<Option<u32>, String> {
+    for table in boxes(bytes, info.body, info.end)?.iter().filter(|it| it.name == b"stbl") {
+        for sizes in boxes(bytes, table.body, table.end)?.iter().filter(|it| it.name == b"stsz") {
+            let count = big(bytes, sizes.body + 8, 4).map(|count| count as u32);
+            return Ok(count.filter(|count| *count > 0));
+        }
+    }
+    Ok(None)
+}
+
+/// One element of EBML: its name, and where its content stands.
+struct Element {
+    id: u64,
+    body: usize,
+    end: usize,
+}
+
+/// A number whose first byte tells how many more there are (RFC 8794, 4); with its mark or without.
+fn vint(bytes: &[u8], place: usize, with_mark: bool) -> Option<(u64, usize)> {
+    let first = *bytes.get(place)?;
+    let length = first.leading_zeros() as usize + 1;
+    let number = big(bytes, place, length).filter(|_| length <= 8)?;
+    let mark = 1_u64 << (7 * length);
+    Some((if with_mark { number } else { number & (mark - 1) }, length))
+}
+
+/// The elements between two places of a file. One of unknown length goes on to the end.
+fn elements(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Element>, String> {
+    let mut found = Vec::new();
+    let mut place = from;
+    while place < to && found.len() < BOXES_MAX {
+        let (id, id_length) = vint(bytes, place, true).ok_or_else(cut)?;
+        let (length, bytes_of_length) = vint(bytes, place + id_length, false).ok_or_else(cut)?;
+        let body = place + id_length + bytes_of_length;
+        let is_open = length == (1 << (7 * bytes_of_length)) - 1;
+        let end = if is_open { to as u64 } else { (body as u64).saturating_add(length) };
+        if end > to as u64 {
+            return Err(match to == bytes.len() {
+                true => cut_at(to as u64, end),
+                false => {
+                    damaged(&format!("a part at byte {place} is longer than what it stands in"))
+                }
+            });
+        }
+        found.push(Element { id, body, end: end as usize });
+        place = end as usize;
+    }
+    Ok(found)
+}
+
+const SEGMENT: u64 = 0x1853_8067;
+const INFO: u64 = 0x1549_a966;
+const TIMESTAMP_SCALE: u64 = 0x2a_d7b1;
+const DURATION: u64 = 0x4489;
+const TRACKS: u64 = 0x1654_ae6b;
+const TRACK_ENTRY: u64 = 0xae;
+const TRACK_TYPE: u64 = 0x83;
+const VIDEO: u64 = 0xe0;
+const PIXEL_WIDTH: u64 = 0xb0;
+const PIXEL_HEIGHT: u64 = 0xba;
+const CLUSTER: u64 = 0x1f43_b675;
+
+/// WebM and Matroska (RFC 9559).
+pub(super) fn webm(bytes: &[u8]) -> Result<Look, String> {
+    let top = elements(bytes, 0, bytes.len())?;
+    let segment = top.iter().find(|it| it.id == SEGMENT).ok_or_else(cut)?;
+    let mut heads = Heads::default();
+    let mut has_content = false;
+    for it in elements(bytes, segment.body, segment.end)? {
+        match it.id {
+            INFO => heads.duration_ns = webm_duration_ns(bytes, &it)?,
+            TRACKS => {
+                for it in elements(bytes, it.body, it.end)? {
+                    if it.id == TRACK_ENTRY {
+                        webm_track(bytes, &it, &mut heads)?;
+                    }
+                }
+            }
+            CLUSTER => has_content = true,
+            _ => {}
+        }
+    }
+    match has_content {
+        true => heads.look(("video/webm", "audio/webm")),
+        false => Err(format!("{} before its content", cut())),
+    }
+}
+
+fn number(bytes: &[u8], it: &Element) -> Option<u64> {
+    big(bytes, it.body, (it.end - it.body).min(8))
+}
+
+fn webm_duration_ns(bytes: &[u8], info: &Element) -> Result<Option<u64>, String> {
+    // Nanoseconds of one unit, unless another number stands there.
+    let mut scale = 1_000_000;
+    let mut duration = None;
+    for it in elements(bytes, info.body, info.end)? {
+        match (it.id, it.end - it.body) {
+            (TIMESTAMP_SCALE, _) => scale = number(bytes, &it).unwrap_or(scale),
+            (DURATION, 4) => {
+                duration = number(bytes, &it).map(|bits| f64::from(f32::from_bits(bits as u32)));
+            }
+            (DURATION, 8) => duration = number(bytes, &it).map(f64::from_bits),
+            _ => {}
+        }
+    }
+    let ns = duration.map(|duration| duration * scale as f64);
+    Ok(ns.filter(|ns| ns.is_finite() && *ns > 0.0).map(|ns| ns as u64))
+}
+
+fn webm_track(bytes: &[u8], track: &Element, heads: &mut Heads) -> Result<(), String> {
+    let (mut kind, mut sides) = (None, [None, None]);
+    for it in elements(bytes, track.body, track.end)? {
+        match it.id {
+            TRACK_TYPE => kind = number(bytes, &it),
+            VIDEO => {
+                for it in elements(bytes, it.body, it.end)? {
+                    let side = number(bytes, &it).and_then(|side| u32::try_from(side).ok());
+                    match it.id {
+                        PIXEL_WIDTH => sides[0] = side,
+                        PIXEL_HEIGHT => sides[1] = side,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    match kind {
+        Some(1) if !heads.has_video => {
+            heads.has_video = true;
+            heads.size = sides[0].zip(sides[1]);
+        }
+        Some(2) => heads.has_sound = true,
+        _ => {}
+    }
+    Ok(())
+}

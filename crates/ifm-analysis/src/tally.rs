@@ -4,9 +4,10 @@
 //! for watching: percentiles come from a histogram, up to 1/16 above the true ones. Not here: the
 //! result, which is computed from the records.
 
-use crate::level::GapLabel;
+use crate::level::{GapLabel, MediaRates};
+use crate::measured::MediaTally;
 use crate::request;
-use ifm_core::{Histogram, Outcome, Phase, RequestRecord};
+use ifm_core::{Histogram, Outcome, Phase, RequestRecord, Validity};
 
 /// Percentiles, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,13 @@ pub struct Tally {
     several: (u64, u64),
     e2e_ns_sum: u64,
     e2e_n: u64,
+    media: MediaTally,
+    /// Bytes of media files, once some were sent; absent inside where one is not known.
+    media_bytes: Option<Option<u64>>,
+    /// Length of the sound that was made, nanoseconds, likewise.
+    made_ns: Option<Option<u64>>,
+    /// Structured answers that are valid, and that are not.
+    judged: (u64, u64),
 }
 
 impl Tally {
@@ -54,6 +62,7 @@ impl Tally {
         }
         self.e2e_ns_sum += record.end_ns.saturating_sub(record.start_ns);
         self.e2e_n += 1;
+        self.add_beside_text(record);
         if !record.streamed {
             return;
         }
@@ -65,6 +74,47 @@ impl Tally {
             self.several.0 += events;
             self.several.1 += several;
         }
+    }
+
+    /// What a complete answer had beside text: media before it, sound in it, a form of it.
+    fn add_beside_text(&mut self, record: &RequestRecord) {
+        let added = |sum: &mut Option<Option<u64>>, more: Option<u64>| {
+            *sum = Some(sum.unwrap_or(Some(0)).zip(more).map(|(sum, more)| sum + more));
+        };
+        if let Some(media) = &record.media {
+            self.media.add(media, 1.0);
+            added(&mut self.media_bytes, media.file_bytes);
+        }
+        if let Some(made) = &record.made_audio {
+            added(&mut self.made_ns, made.audio_ns);
+        }
+        match record.validity {
+            Some(Validity::Valid) => self.judged.0 += 1,
+            Some(Validity::Invalid) => self.judged.1 += 1,
+            Some(Validity::Cut | Validity::Unchecked) | None => {}
+        }
+    }
+
+    /// Media of complete answers for each of so many seconds; absent where none was sent.
+    pub fn media_rates(&self, seconds: f64) -> Option<MediaRates> {
+        self.media.per_s(seconds)
+    }
+
+    /// Bytes of the media files of complete answers, before base64; absent where none was sent, and
+    /// where one is not known.
+    pub fn media_bytes(&self) -> Option<u64> {
+        self.media_bytes.flatten()
+    }
+
+    /// Seconds of sound in complete answers; absent where there was none, and where the format of
+    /// one does not tell.
+    pub fn made_audio_s(&self) -> Option<f64> {
+        Some(self.made_ns.flatten()? as f64 / 1e9)
+    }
+
+    /// Structured answers that were judged valid, and that were judged invalid.
+    pub fn judged(&self) -> (u64, u64) {
+        self.judged
     }
 
     /// Warm-up requests that have ended.
@@ -179,6 +229,32 @@ mod tests {
         assert!((20 * MS..22 * MS).contains(&gap.p50));
         assert_eq!(tally.gap_label(), GapLabel::InterToken);
         assert_eq!(tally.e2e_s_mean(), Some(0.16));
+    }
+
+    #[test]
+    fn media_sound_and_forms_are_told_where_there_are_any() {
+        use ifm_core::{MadeAudio, SentMedia};
+        let mut tally = Tally::default();
+        let mut answer = request(0, 0, 0, 0.0, &[10.0]);
+        tally.add(&answer);
+        assert!(tally.media_rates(2.0).is_none() && tally.media_bytes().is_none());
+        assert_eq!((tally.made_audio_s(), tally.judged()), (None, (0, 0)));
+        answer.media =
+            Some(SentMedia { images: 3, file_bytes: Some(5000), ..SentMedia::default() });
+        answer.made_audio = Some(MadeAudio { audio_ns: Some(1500 * MS), ..MadeAudio::default() });
+        for validity in [Validity::Valid, Validity::Invalid, Validity::Valid, Validity::Cut] {
+            answer.validity = Some(validity);
+            tally.add(&answer);
+        }
+        let rates = tally.media_rates(2.0).unwrap();
+        assert_eq!((rates.images_per_s, rates.audio_s_per_s), (Some(6.0), None));
+        assert_eq!((tally.media_bytes(), tally.made_audio_s()), (Some(20_000), Some(6.0)));
+        assert_eq!(tally.judged(), (2, 1));
+        // One address hides how many bytes all were.
+        answer.media = Some(SentMedia { images: 1, ..SentMedia::default() });
+        tally.add(&answer);
+        assert_eq!(tally.media_bytes(), None);
+        assert_eq!(tally.media_rates(2.0).unwrap().images_per_s, Some(6.5));
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod terminal;
 mod ttft_parts;
 mod vllm;
 mod words;
+mod workload_words;
 
 #[cfg(test)]
 mod testing;
@@ -67,7 +68,9 @@ pub use model::{ReportModel, load_unit};
 pub use sglang::sglang;
 pub use style::TerminalStyle;
 pub use terminal::{
-    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_tables,
+    LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,
+    terminal_tables,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings, missed_sign, value_and_limit};
+pub use workload_words::workload_words;

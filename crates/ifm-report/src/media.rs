@@ -4,12 +4,12 @@
 
 use crate::ReportModel;
 use crate::format::{ABSENT, bytes, count, number, percent, span};
+use crate::kind::common::{LINES_MAX, value_axis};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section};
-use crate::style::{TerminalStyle, wrap};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{KindTokens, MediaRates, MediaSummary, TokenKind, Upload};
+use ifm_analysis::level::{KindTokens, MediaRates, MediaSummary, Scatter, TokenKind, Upload};
 use ifm_analysis::stat::Distribution;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 
@@ -40,13 +40,7 @@ fn numbers(media: &MediaSummary) -> Vec<String> {
 }
 
 fn per_second(rates: &MediaRates) -> Vec<String> {
-    let each = [
-        (rates.images_per_s, "images/s"),
-        (rates.megapixels_per_s, "megapixels/s"),
-        (rates.audio_s_per_s, "audio s/s"),
-        (rates.frames_per_s, "frames/s"),
-    ];
-    each.into_iter().filter_map(|(rate, unit)| Some(format!("{} {unit}", number(rate?)))).collect()
+    rates.told().map(|(rate, unit)| format!("{} {unit}", number(rate))).collect()
 }
 
 /// `299 image tokens`, and of how many requests where not all told.
@@ -93,28 +87,33 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     Some(parts.join(" · "))
 }
 
-/// One line for each level, ended; empty for text alone. Of a single level its block tells.
-pub(crate) fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
-    let mut out = String::new();
-    for (level, _) in rows(model) {
-        let Some(line) = line(level) else { continue };
-        let text = format!(" media at {}: {line}", load_words(level.load()));
-        for part in wrap(&style.text(&text), style.width, "     ") {
-            out.push_str(&part);
-            out.push('\n');
-        }
-    }
-    if out.is_empty() { out } else { format!("\n{out}") }
-}
-
 /// The media of every level; absent for text alone.
 pub(crate) fn section(model: &ReportModel) -> Option<Section> {
     let rows = rows(model);
     if rows.is_empty() {
         return None;
     }
-    let charts: Vec<Figure> =
-        [tokens_chart(&rows), seen_chart(&rows)].into_iter().flatten().map(Figure::alone).collect();
+    let pixels = Sizes {
+        id: "ttft_pixels",
+        title: "Do larger images wait longer?",
+        axes: ["megapixels of the request", "TTFT"],
+        unit: "",
+        of: |media| media.ttft_by_megapixels.as_ref(),
+    };
+    let audio = Sizes {
+        id: "e2e_audio",
+        title: "Do longer recordings take longer?",
+        axes: ["audio of the request", "E2E"],
+        unit: "s",
+        of: |media| media.e2e_by_audio_s.as_ref(),
+    };
+    let charts = [
+        tokens_chart(&rows),
+        seen_chart(&rows),
+        sizes_chart(&rows, &pixels),
+        sizes_chart(&rows, &audio),
+    ];
+    let charts: Vec<Figure> = charts.into_iter().flatten().map(Figure::alone).collect();
     let mut blocks = vec![sent(model, &rows), became(model, &rows)];
     blocks.extend((!charts.is_empty()).then_some(Block::Figures(charts)));
     Some(Section::new("Media", blocks))
@@ -277,9 +276,57 @@ fn seen_chart(rows: &[Row]) -> Option<Chart> {
     (!known.is_empty()).then(|| Chart::new("media_seen", title, description, plot))
 }
 
+/// A chart of single requests: a time against a size.
+struct Sizes {
+    id: &'static str,
+    title: &'static str,
+    /// What is across and what is up.
+    axes: [&'static str; 2],
+    /// Unit of the size.
+    unit: &'static str,
+    of: fn(&MediaSummary) -> Option<&Scatter>,
+}
+
+/// A dot for each request that was kept, a colour for each level; of more levels than can be told apart
+/// those between the lowest and the highest are left out evenly.
+fn sizes_chart(rows: &[Row], sizes: &Sizes) -> Option<Chart> {
+    let known: Vec<(&LevelSummary, &Scatter)> =
+        rows.iter().filter_map(|(level, media)| Some((*level, (sizes.of)(media)?))).collect();
+    let shown = known.len().min(LINES_MAX);
+    let place = |index: usize| index * (known.len() - 1) / (shown.max(2) - 1);
+    let known: Vec<_> = (0..shown).filter_map(|index| known.get(place(index)).copied()).collect();
+    let series = known.iter().enumerate().map(|(index, (level, scatter))| {
+        let spots =
+            scatter.spots.iter().map(|(size, ns)| Point::at(*size, ns / PER_MEGA).told(span(*ns)));
+        Series::new(load_words(level.load()), spots).form(Form::Dots).of(index)
+    });
+    let all: Vec<Series> = series.collect();
+    let told = known.iter().map(|(level, scatter)| {
+        let of = |spot: Option<&(f64, f64)>| {
+            let (size, ns) = spot?;
+            let unit = if sizes.unit.is_empty() { "megapixels" } else { sizes.unit };
+            Some(format!("{} {unit} {}", number(*size), span(*ns)))
+        };
+        let by_size = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
+        let ends = [scatter.spots.iter().min_by(by_size), scatter.spots.iter().max_by(by_size)];
+        let ends: Vec<String> = ends.into_iter().filter_map(of).collect();
+        let kept = match scatter.spots.len() as u64 {
+            all if all == scatter.of => format!("{} requests", count(all)),
+            some => format!("{} of {} requests, evenly chosen", count(some), count(scatter.of)),
+        };
+        format!("{}: {kept}; {}.", load_words(level.load()), ends.join(", "))
+    });
+    let description = told.collect::<Vec<String>>().join(" ");
+    let [across, up] = sizes.axes;
+    let y = value_axis(up, "ms", &all);
+    let plot = Cartesian::new(Axis::new(across, sizes.unit), y, all).switched();
+    (!plot.series.is_empty()).then(|| Chart::new(sizes.id, sizes.title, description, plot))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::TerminalStyle;
     use crate::testing::{model, single};
     use ifm_analysis::testing::{MS, images};
 
@@ -309,6 +356,7 @@ mod tests {
         assert!(!html.contains("What are prompts made of?") && tokens_chart(&[level]).is_none());
         assert!(tokens_chart(&[level, level]).is_some_and(|chart| chart.title.contains("made of")));
         assert!(html.contains("Does the server know what it saw?"));
+        assert!(!html.contains("Do larger images wait longer?"), "all are of one size");
         let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
         let media = &json["levels"][0]["media"];
         assert_eq!((&media["images"], &media["seen_share"]), (&120.into(), &0.5.into()));
@@ -321,10 +369,26 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_several_sizes_are_dots_of_a_chart() {
+        let model = model(&images(|number, record| {
+            let media = record.media.as_mut().expect("images");
+            media.pixels = media.pixels.map(|pixels| pixels * (1 + number as u64 % 3));
+            media.audio_ns = Some((1 + number as u64 % 5) * 1000 * MS);
+        }));
+        let page = crate::markdown(&model);
+        assert!(page.contains("Do larger images wait longer?"), "{page}");
+        assert!(
+            page.contains("118 requests; 0.23"),
+            "the sentence for those who see no chart: {page}"
+        );
+        assert!(page.contains("Do longer recordings take longer?"), "{page}");
+        assert!(page.contains("118 requests; 1.00 s "), "{page}");
+    }
+
+    #[test]
     fn text_alone_has_no_media() {
         let model = model(&single());
-        let style = TerminalStyle { width: 100, color: false, ascii: false };
-        assert!(terminal(&model, &style).is_empty() && section(&model).is_none());
+        assert!(line(&model.summary.levels[0]).is_none() && section(&model).is_none());
         let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
         assert!(json["levels"][0].get("media").is_none());
         assert!(json["levels"][0]["whole"].get("media").is_none());

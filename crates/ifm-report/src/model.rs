@@ -75,6 +75,7 @@ impl ReportModel {
             plain(&workload.kind),
             self.lengths().map(|lengths| format!(" {lengths}")).unwrap_or_default()
         )];
+        parts.extend(crate::workload_words::workload_words(&self.manifest));
         if workload.shared_prefix_tokens > 0 {
             parts.push(format!("{} of them shared", count(workload.shared_prefix_tokens.into())));
         }

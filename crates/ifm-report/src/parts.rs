@@ -71,6 +71,11 @@ pub(crate) fn probe_line(level: &LevelSummary) -> Option<String> {
     })
 }
 
+/// `3.2x`: how many times something else.
+pub(crate) fn times(times: f64) -> String {
+    format!("{}x", number(times))
+}
+
 /// One row for each form of answers with the share that was asked for, and one for free answers.
 pub(crate) fn forms(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     let Some(forms) = level.forms.as_deref() else { return Vec::new() };

@@ -4,9 +4,8 @@
 
 use crate::ReportModel;
 use crate::format::{count, number, percent, span};
-use crate::model::{load, load_words};
+use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::style::{TerminalStyle, wrap};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{HeardAudio, SpokenAudio};
@@ -35,20 +34,6 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
         parts.extend(silent.map(|share| format!("pauses in {} of the answers", percent(share))));
     }
     (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-/// One line for each level, ended; empty where there was no sound. Of a single level its block tells.
-pub(crate) fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
-    let mut out = String::new();
-    for level in &model.summary.levels {
-        let Some(line) = line(level) else { continue };
-        let text = format!(" sound at {}: {line}", load_words(level.load()));
-        for part in wrap(&style.text(&text), style.width, "     ") {
-            out.push_str(&part);
-            out.push('\n');
-        }
-    }
-    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// The sound of every level; absent where there was none.

@@ -2,9 +2,8 @@
 
 use crate::ReportModel;
 use crate::format::{ABSENT, count};
-use crate::model::{load, load_words};
+use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::style::{TerminalStyle, wrap};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::TtftParts;
@@ -59,20 +58,6 @@ fn left_out(found: &TtftParts) -> String {
     }
 }
 
-/// One line for each level, ended; empty where no server told. Of a single level its block tells.
-pub(crate) fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
-    let mut out = String::new();
-    for level in &model.summary.levels {
-        let Some(line) = line(level) else { continue };
-        let text = format!(" TTFT at {}: {line}", load_words(level.load()));
-        for part in wrap(&style.text(&text), style.width, "     ") {
-            out.push_str(&part);
-            out.push('\n');
-        }
-    }
-    if out.is_empty() { out } else { format!("\n{out}") }
-}
-
 /// The parts of every level in a table; absent where no server told.
 pub(crate) fn section(model: &ReportModel) -> Option<Section> {
     type Row<'l> = (&'l LevelSummary, Part<'l>, f64);
@@ -118,6 +103,7 @@ pub(crate) fn section(model: &ReportModel) -> Option<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TerminalStyle;
     use crate::testing::model;
     use ifm_analysis::testing::{MS, closed_loop, run};
 
@@ -155,8 +141,7 @@ mod tests {
     #[test]
     fn nothing_is_said_where_no_server_told() {
         let silent = model(&run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16))));
-        let style = TerminalStyle { width: 100, color: false, ascii: false };
-        assert!(terminal(&silent, &style).is_empty() && section(&silent).is_none());
+        assert!(line(&silent.summary.levels[0]).is_none() && section(&silent).is_none());
         let json: serde_json::Value = serde_json::from_str(&crate::json(&silent)).expect("JSON");
         assert!(json["levels"][0].get("ttft_parts").is_none());
     }

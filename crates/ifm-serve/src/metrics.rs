@@ -75,6 +75,16 @@ impl Histogram {
     }
 }
 
+/// Requests of sound, which no backend counts.
+#[derive(Debug, Default)]
+pub(crate) struct Sound {
+    pub(crate) running: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    pub(crate) broken_off: AtomicU64,
+    pub(crate) prompt_tokens: AtomicU64,
+    pub(crate) generation_tokens: AtomicU64,
+}
+
 /// What the server itself counts.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -85,6 +95,7 @@ pub(crate) struct Metrics {
     pub(crate) request: Histogram,
     /// How late simulated tokens went out.
     pub(crate) lag: Histogram,
+    pub(crate) sound: Sound,
 }
 
 impl Metrics {
@@ -95,6 +106,7 @@ impl Metrics {
             per_output_token: Histogram::new(&TOKEN_BOUNDS),
             request: Histogram::new(&REQUEST_BOUNDS),
             lag: Histogram::new(&LAG_BOUNDS),
+            sound: Sound::default(),
         }
     }
 
@@ -109,13 +121,14 @@ impl Metrics {
         let stats = &counters.engine;
         let model = escape(model);
         let mut page = Page { text: String::with_capacity(16 << 10), model: &model };
-        page.gauge("vllm:num_requests_running", "Requests in the batch.", stats.running as f64);
+        let running = stats.running as u64 + self.sound.running.load(Ordering::Relaxed);
+        page.gauge("vllm:num_requests_running", "Requests in the batch.", running as f64);
         page.gauge("vllm:num_requests_waiting", "Requests that wait.", stats.waiting as f64);
         let usage = stats.kv_tokens_reserved as f64 / stats.kv_tokens.max(1) as f64;
         let help = "Share of the memory for keys and values that is reserved, 1 is all.";
         page.gauge("vllm:kv_cache_usage_perc", help, usage);
         page.gauge("vllm:gpu_cache_usage_perc", help, usage);
-        write_counters(&mut page, stats);
+        write_counters(&mut page, stats, &self.sound);
         write_caches(&mut page, counters);
         write_media(&mut page, media);
         if let Some(drafts) = &counters.drafts {
@@ -134,10 +147,14 @@ impl Metrics {
     }
 }
 
-fn write_counters(page: &mut Page<'_>, stats: &EngineStats) {
+fn write_counters(page: &mut Page<'_>, stats: &EngineStats, sound: &Sound) {
+    let with =
+        |of_backend: u64, of_sound: &AtomicU64| of_backend + of_sound.load(Ordering::Relaxed);
+    let prompt = with(stats.prompt_tokens_total, &sound.prompt_tokens);
+    let generated = with(stats.generation_tokens_total, &sound.generation_tokens);
     let totals = [
-        ("vllm:prompt_tokens_total", "Tokens of prompts computed.", stats.prompt_tokens_total),
-        ("vllm:generation_tokens_total", "Tokens generated.", stats.generation_tokens_total),
+        ("vllm:prompt_tokens_total", "Tokens of prompts computed.", prompt),
+        ("vllm:generation_tokens_total", "Tokens generated.", generated),
         ("inferometer:requests_refused_total", "Requests refused: overload.", stats.refused_total),
         ("inferometer:steps_total", "Passes through the model.", stats.steps_total),
     ];
@@ -147,9 +164,9 @@ fn write_counters(page: &mut Page<'_>, stats: &EngineStats) {
     let name = "vllm:request_success_total";
     page.head(name, "counter", "Requests that ended, by how.");
     for (reason, value) in [
-        ("stop", stats.finished_stop_total),
+        ("stop", with(stats.finished_stop_total, &sound.ended)),
         ("length", stats.finished_length_total),
-        ("abort", stats.cancelled_total),
+        ("abort", with(stats.cancelled_total, &sound.broken_off)),
         ("error", stats.failed_total),
     ] {
         page.sample(name, &format!("finished_reason=\"{reason}\""), &value.to_string());

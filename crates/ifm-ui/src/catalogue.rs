@@ -54,6 +54,8 @@ pub(crate) struct Item {
     pub(crate) server: String,
     pub(crate) when: String,
     pub(crate) loads: String,
+    /// What its workload has beside text: media, structured answers, the probe.
+    pub(crate) beside_text: Vec<String>,
     pub(crate) tags: Vec<String>,
     /// What the user said was set when it was measured: `gpu=L40S`.
     pub(crate) factors: Vec<String>,
@@ -78,7 +80,8 @@ impl Item {
 
     fn holds(&self, words: &[String]) -> bool {
         let name = self.name.as_deref().unwrap_or_default();
-        let tags = [self.tags.join(" "), self.factors.join(" ")].join(" ");
+        let tags =
+            [&self.tags, &self.factors, &self.beside_text].map(|all| all.join(" ")).join(" ");
         let text = [name, &self.id, &self.model, &self.server, &tags, self.state.word()].join("\n");
         let text = text.to_lowercase();
         words.iter().all(|word| text.contains(word))
@@ -247,6 +250,7 @@ pub(crate) fn run_item(entry: RunEntry) -> Item {
         server: head.map(server).unwrap_or_default(),
         when: head.map_or_else(|| time::minute(&entry.id), |head| time::minute(&head.created_utc)),
         loads: head.map(|head| loads(&head.spec.levels)).unwrap_or_default(),
+        beside_text: head.map(ifm_report::workload_words).unwrap_or_default(),
         // Tags that cannot be read are told on the run's own page.
         tags: entry.tags().unwrap_or_default(),
         factors: head.map(factors).unwrap_or_default(),
@@ -296,6 +300,7 @@ pub(crate) fn import_item(store: &Store, id: &str) -> Item {
         server: found.map(tools).unwrap_or_default(),
         when: time::minute(id),
         loads: found.map_or_else(|| "cannot be read".to_owned(), rows),
+        beside_text: Vec::new(),
         tags: store.import_tags(id).unwrap_or_default(),
         factors: Vec::new(),
         bytes: store.import_bytes(id),
@@ -361,6 +366,7 @@ mod tests {
             server: "vllm".to_owned(),
             when: String::new(),
             loads: String::new(),
+            beside_text: Vec::new(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             factors: Vec::new(),
             bytes: Some(id.len() as u64),

@@ -32,7 +32,7 @@ use ifm_core::{
     ClientHealth, LevelEnd, LevelInfo, Manifest, Outcome, Phase, RequestRecord, RunData, RunState,
 };
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
-use ifm_report::{ReportModel, TerminalStyle};
+use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
@@ -88,7 +88,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
             (job.secrets.clone(), ids_of),
             watched,
         )
-        .with_checker((!job.forms.is_empty()).then(|| Checker::new(&job.forms)))
+        .with_checker(has_answers_to_check(&job).then(|| Checker::new(&job.forms)))
         .with_beside(beside.as_ref().map(Beside::finished)),
         beside,
         live,
@@ -343,21 +343,32 @@ impl Session {
     /// Summarises a level that has just ended, and shows its row if there are several.
     fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
         let mut manifest = manifest.clone();
+        let load_ns = manifest.levels.iter().map(|level| level.start_ns).min();
         manifest.levels.retain(|level| usize::from(level.level) == index);
-        let of_level = |record: &&RequestRecord| usize::from(record.level) == index;
+        // What the probe took without a load is known to every level.
+        let is_alone = |record: &RequestRecord| {
+            record.phase == Phase::Probe && load_ns.is_some_and(|load_ns| record.start_ns < load_ns)
+        };
+        let of_level =
+            |record: &&RequestRecord| usize::from(record.level) == index || is_alone(record);
         let requests = self.sink.records.iter().filter(of_level).cloned().collect();
         let run = RunData { manifest, requests, series: Vec::new() };
-        let summary = ifm_analysis::summarize(&run).levels.into_iter().next()?;
+        let mut levels = ifm_analysis::summarize(&run).levels.into_iter();
+        let summary = levels.find(|level| usize::from(level.level) == index)?;
         let has_rows =
             self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));
         if self.job.format == Format::Text && has_rows && !self.job.quiet && !self.job.is_a_part {
+            let table = LevelTable {
+                gap: summary.latencies.gap_label,
+                unit: ifm_report::load_unit(&summary),
+                has_probe: self.job.spec.workload.probe.is_some(),
+            };
             if self.shown.is_empty() {
-                let unit = ifm_report::load_unit(&summary);
-                let gap = summary.latencies.gap_label;
-                let header = ifm_report::level_header(&self.style, gap, unit);
+                let header = ifm_report::level_header(&table, &self.style);
                 terminal::print(&format!("\n{header}\n"));
             }
-            terminal::print(&format!("{}\n", ifm_report::level_line(&summary, &self.style, false)));
+            let line = ifm_report::level_line(&summary, &table, &self.style, false);
+            terminal::print(&format!("{line}\n"));
         }
         Some(summary)
     }
@@ -465,6 +476,11 @@ impl Session {
     }
 }
 
+/// Whether answers are to have a form: those of a simulation are as long as asked, and no text.
+fn has_answers_to_check(job: &Job) -> bool {
+    !job.forms.is_empty() && job.deployed.is_none()
+}
+
 /// What the live views say of a run from its begin to its end.
 fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
     let target = &job.spec.target;
@@ -486,7 +502,8 @@ fn sent(records: &[RequestRecord]) -> u32 {
 /// Shows the result; rows of levels that are already on the screen are not repeated.
 fn show(job: &Job, model: &ReportModel, style: &TerminalStyle, shown: &[LevelSummary]) {
     if job.format == Format::Text && job.spec.levels.len() > 1 && !shown.is_empty() && !job.quiet {
-        if let Some(note) = ifm_report::level_footnote(&model.summary.levels, style) {
+        let table = ifm_report::level_table(model);
+        if let Some(note) = ifm_report::level_footnote(&model.summary.levels, &table, style) {
             terminal::print(&format!("{note}\n"));
         }
         terminal::print(&ifm_report::terminal_tables(model, style));
@@ -527,24 +544,54 @@ fn verdict(
     let why = first.unwrap_or_else(|| {
         run.requests.first().map_or("nothing was sent".to_owned(), |r| r.outcome.word().to_owned())
     });
-    Err(Failure::new(
-        Code::Invalid,
-        format!("none of {} got a complete answer: {why}", counted(failed, "request")),
+    let text = format!("none of {} got a complete answer: {why}", counted(failed, "request"));
+    Err(Failure::new(Code::Invalid, text).hint(way_out(run, &why)))
+}
+
+/// What to try after a run without an answer.
+fn way_out(run: &RunData, why: &str) -> String {
+    let status = run.requests.iter().find_map(|record| record.http_status);
+    let refused = refused_field(why).filter(|_| matches!(status, Some(400 | 422)));
+    if came_whole(run) {
+        return "the server does not stream: --no-stream measures its whole answers".to_owned();
+    }
+    if let Some(way) = refused {
+        return way.to_owned();
+    }
+    if let Some(401 | 403) = status {
+        return "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
+            .to_owned();
+    }
+    format!(
+        "check the URL, --model and --api; inferometer report {} --format requests tells what \
+         became of each request",
+        run.manifest.run_id
     )
-    .hint(match run.requests.iter().find_map(|record| record.http_status) {
-        _ if came_whole(run) => {
-            "the server does not stream: --no-stream measures its whole answers".to_owned()
-        }
-        Some(401 | 403) => {
-            "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
-                .to_owned()
-        }
-        _ => format!(
-            "check the URL, --model and --api; inferometer report {} --format requests tells what \
-             became of each request",
-            run.manifest.run_id
-        ),
-    }))
+}
+
+/// Fields of a body that strict servers refuse and that a user can leave out, and how.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("ignore_eos", "--ignore-eos=false leaves ignore_eos out; answers may then end early"),
+    ("stream_options", "--extra-body '{\"stream_options\": null}' leaves it out"),
+    (
+        "max_tokens",
+        "--extra-body '{\"max_completion_tokens\": 64}' sends the newer name in its place",
+    ),
+    ("temperature", "--extra-body '{\"temperature\": null}' leaves it out"),
+];
+
+/// How to leave out the field that a server's words refuse.
+fn refused_field(why: &str) -> Option<&'static str> {
+    let lower = why.to_ascii_lowercase();
+    let refusals =
+        ["unexpected", "unrecognized", "unsupported", "unknown", "not support", "not permitted"];
+    if !refusals.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut words = lower.split(|c| !is_part(c));
+    let (_, way) = words.find_map(|word| LEFT_OUT.iter().find(|(name, _)| *name == word))?;
+    Some(way)
 }
 
 /// Whether streams were asked for, and answers came whole.

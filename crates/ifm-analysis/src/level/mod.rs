@@ -12,9 +12,9 @@ mod wave;
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, FirstOfForm, FormSummary,
     FormsSummary, GapLabel, HeardAudio, Judgements, KindTokens, KnownPart, Latencies, MediaRates,
-    MediaSummary, PartSummary, ProbeSummary, Provenance, SeenMedia, Session, SessionsSummary,
-    SpokenAudio, TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload, Warming, Window,
-    WindowKind, WindowSummary,
+    MediaSummary, PartSummary, ProbeSummary, Provenance, Scatter, SeenMedia, Session,
+    SessionsSummary, SpokenAudio, TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload,
+    Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;

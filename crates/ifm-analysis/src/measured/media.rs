@@ -5,6 +5,7 @@
 //! counted, is absent, and a number of requests stands beside what only some of them told. Not here:
 //! whether such numbers can be right (`warning`).
 
+use super::scatter::Scatter;
 use super::sessions::KnownPart;
 use super::tokens::CountSources;
 use super::upload::Upload;
@@ -105,6 +106,10 @@ pub struct MediaSummary {
     /// TTFT of what was new and of what was seen before, without the first wave; absent where one
     /// of them has fewer than 10 requests.
     pub seen_or_new: Option<SeenMedia>,
+    /// TTFT against millions of pixels, without the first wave.
+    pub ttft_by_megapixels: Option<Scatter>,
+    /// E2E against the seconds of recordings, likewise.
+    pub e2e_by_audio_s: Option<Scatter>,
 }
 
 impl MediaSummary {
@@ -146,6 +151,8 @@ impl MediaSummary {
             cached,
             upload: Upload::of(&judged, percentiles),
             seen_or_new: seen_or_new(&judged, percentiles),
+            ttft_by_megapixels: Scatter::ttft_by_megapixels(&judged),
+            e2e_by_audio_s: Scatter::e2e_by_audio_s(&judged),
         })
     }
 
@@ -260,6 +267,17 @@ pub struct MediaRates {
 }
 
 impl MediaRates {
+    /// Those that are known, with their units.
+    pub fn told(&self) -> impl Iterator<Item = (f64, &'static str)> {
+        let each = [
+            (self.images_per_s, "images/s"),
+            (self.megapixels_per_s, "megapixels/s"),
+            (self.audio_s_per_s, "audio s/s"),
+            (self.frames_per_s, "frames/s"),
+        ];
+        each.into_iter().filter_map(|(rate, unit)| Some((rate?, unit)))
+    }
+
     /// The rate that is a metric.
     pub(crate) fn of(&self, metric: Metric) -> Option<f64> {
         match metric {

@@ -13,9 +13,13 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     let Some(prediction) = context.run.manifest.predicted.as_ref() else {
         return simulated_server(context).map(|text| vec![(Severity::Caution, text)]);
     };
+    let is_free = context.run.manifest.spec.workload.forms.is_empty();
+    let forms = "; what structured answers cost is not among them: neither compiling their grammars, \
+                 nor holding answers to them, nor ending when they are complete";
     let text = format!(
-        "{}; no server was asked, and the numbers are as right as these constants",
-        prediction.words()
+        "{}; no server was asked, and the numbers are as right as these constants{}",
+        prediction.words(),
+        if is_free { "" } else { forms }
     );
     Some(vec![(Severity::Caution, text)])
 }
@@ -50,6 +54,12 @@ mod tests {
         let found = summary.warnings.iter().find(|warning| warning.check == CHECK.id);
         let text = &found.expect("it fires").text;
         assert!(text.starts_with("predicted, not measured: H100 SXM, "), "{text}");
+        assert!(!text.contains("structured"), "{text}");
+        let mut run = run;
+        run.manifest.spec.workload.forms = vec![crate::testing::form_spec("json", 0.5)];
+        let said = crate::summarize(&run).warnings;
+        let found = said.iter().find(|warning| warning.check == CHECK.id);
+        assert!(found.expect("it fires").text.contains("neither compiling their grammars"));
     }
 
     #[test]

@@ -28,6 +28,8 @@ static STYLE: LazyLock<String> = LazyLock::new(|| {
 const READ_DIGITS: i32 = 5;
 /// Width of a bar inside a cell, pixels.
 const BAR_WIDTH: f64 = 56.0;
+/// Columns from which on a table is set narrower, so that its last one is seen on a small window.
+const WIDE_COLUMNS: usize = 11;
 
 /// The whole page.
 pub fn html(page: &Page) -> String {
@@ -315,7 +317,7 @@ fn digits(cell: &str) -> Markup {
 
 fn tabled(table: &Table) -> Markup {
     html! {
-        table {
+        table class=[(table.heads.len() >= WIDE_COLUMNS).then_some("wide")] {
             caption { span { (table.caption) } }
             @if table.heads.iter().any(|head| !head.name.is_empty()) {
                 thead {

@@ -4,18 +4,18 @@
 //! gives all of it at once. What is not here: whether the terminal is wide, coloured or ASCII
 //! only; the caller says so.
 
+mod facts;
 mod repeats;
 mod sessions;
 mod single;
 mod table;
 
-pub use table::{level_footnote, level_header, level_line};
+pub use table::{LevelTable, level_footnote, level_header, level_line};
 
 use crate::ReportModel;
-use crate::model::level_load_words;
 pub(crate) use crate::style::{Color, TerminalStyle, wrap};
 use crate::words::{self, Answer};
-use ifm_analysis::{CheckResult, LevelSummary, Severity};
+use ifm_analysis::{CheckResult, Severity};
 use ifm_core::RunState;
 
 /// Lines of one check that are only worth knowing, at most.
@@ -29,19 +29,17 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
         [] => out.push_str("no request was measured\n"),
         [only] => out.push_str(&single::level(only, style)),
         levels => {
-            out.push_str(&level_header(style, model.gap_label(), model.load_unit()));
+            let table = level_table(model);
+            out.push_str(&level_header(&table, style));
             out.push('\n');
             for level in levels {
-                out.push_str(&level_line(level, style, model.is_fitting(level)));
+                out.push_str(&level_line(level, &table, style, model.is_fitting(level)));
                 out.push('\n');
             }
-            if let Some(footnote) = level_footnote(levels, style) {
+            if let Some(footnote) = level_footnote(levels, &table, style) {
                 out.push_str(&footnote);
                 out.push('\n');
             }
-            out.push_str(&crate::media::terminal(model, style));
-            out.push_str(&crate::sound::terminal(model, style));
-            out.push_str(&crate::ttft_parts::terminal(model, style));
         }
     }
     out.push_str(&terminal_tables(model, style));
@@ -50,25 +48,27 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
     out
 }
 
-/// What is known of the drafts of several levels, a line each; empty without any.
-fn drafts(levels: &[LevelSummary], style: &TerminalStyle) -> String {
-    let line = |level: &LevelSummary| {
-        let words = words::drafts(level.speculation.as_ref()?);
-        Some(format!("   drafts at {}: {words}", level_load_words(level)))
-    };
-    let lines = levels.iter().filter_map(line);
-    let wrapped = lines.flat_map(|line| wrap(&style.text(&line), style.width, "     "));
-    wrapped.map(|part| part + "\n").collect()
-}
-
-/// The tables below that of several levels: repeats and sessions, each line ended; empty where there
-/// are neither.
+/// What stands below the table of several levels: a line for each fact of each level, then the tables
+/// of repeats and sessions. Each line is ended; empty where there are none.
 pub fn terminal_tables(model: &ReportModel, style: &TerminalStyle) -> String {
-    let mut out = repeats::table(model, style);
+    let mut out = String::new();
+    if let levels @ [_, _, ..] = model.summary.levels.as_slice() {
+        out.push_str(&facts::several(levels, style));
+    }
+    out.push_str(&repeats::table(model, style));
     if model.summary.levels.len() > 1 {
         out.push_str(&sessions::table(model, style));
     }
     out
+}
+
+/// The table of a run's levels.
+pub fn level_table(model: &ReportModel) -> LevelTable {
+    LevelTable {
+        gap: model.gap_label(),
+        unit: model.load_unit(),
+        has_probe: model.manifest.spec.workload.probe.is_some(),
+    }
 }
 
 fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
@@ -109,9 +109,6 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
     for answer in words::answers(answers, &model.summary.checks) {
         out.push_str(&answer_line(&answer, style));
         out.push('\n');
-    }
-    if let levels @ [_, _, ..] = model.summary.levels.as_slice() {
-        out.push_str(&drafts(levels, style));
     }
     for (severity, told) in shortened(&model.summary.checks) {
         let text = format!("     {} {told}", words::sign(severity));
@@ -186,10 +183,11 @@ mod tests {
         let model = model(&run);
         for width in [60, 79, 80, 100, 200] {
             let style = TerminalStyle { width, ..PLAIN };
-            let header = level_header(&style, model.gap_label(), model.load_unit());
+            let table = level_table(&model);
+            let header = level_header(&table, &style);
             assert!(header.chars().count() <= width, "{width}: {header}");
             for level in &model.summary.levels {
-                let line = level_line(level, &style, true);
+                let line = level_line(level, &table, &style, true);
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
             for line in terminal_answers(&model, &style).lines() {

@@ -4,7 +4,7 @@ use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
 use crate::model::level_load_words;
 use crate::parts;
-use crate::words::{accounting, beside, drafts, first_wave, marked_span, note};
+use crate::words::{accounting, beside, first_wave, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
 use ifm_analysis::stat::{Distribution, Percentile};
@@ -30,13 +30,8 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
         fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
     }));
     lines.push(fact("tokens", &tokens(&level.tokens, level.media.is_some())));
-    lines.extend(crate::media::line(level).map(|line| fact("media", &line)));
-    lines.extend(crate::sound::line(level).map(|line| fact("sound", &line)));
-    lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
-    lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
-    lines.extend(crate::forms::lines(level).iter().map(|line| fact("form", line)));
+    lines.extend(super::facts::of(level).map(|(name, line)| fact(name, &line)));
     lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
-    lines.extend(parts::probe_line(level).map(|line| fact("probe", &line)));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);

@@ -5,6 +5,7 @@
 use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, number, percent};
 use crate::model::load;
+use crate::parts;
 use crate::words::{first_wave, marked_span, note};
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::stat::Distribution;
@@ -30,15 +31,20 @@ impl Cell {
     }
 }
 
-/// What heads of columns depend on.
-struct Heads {
-    gap: GapLabel,
-    unit: &'static str,
+/// What a table has in all of its rows.
+#[derive(Debug, Clone, Copy)]
+pub struct LevelTable {
+    /// What the gaps are called; while it is not known, take [`GapLabel::InterToken`].
+    pub gap: GapLabel,
+    /// What loads are counted in: see [`load_unit`](crate::load_unit).
+    pub unit: &'static str,
+    /// Whether a probe is sent beside the levels.
+    pub has_probe: bool,
 }
 
 /// One column.
 struct Column {
-    head: fn(&Heads) -> String,
+    head: fn(&LevelTable) -> String,
     width: usize,
     /// Columns with the highest value go first when the terminal is narrow; 0 stays.
     drop_order: u8,
@@ -100,6 +106,17 @@ const COLUMNS: [Column; 9] = [
     },
 ];
 
+/// How many times as long a bystander waits for the first token as without the load.
+const PROBE: Column = Column {
+    head: |_| "probe".to_owned(),
+    width: 8,
+    drop_order: 1,
+    cell: |level| {
+        let times = level.probe.as_ref().and_then(|probe| probe.ttft_times);
+        times.map_or_else(Cell::absent, |times| Cell::plain(parts::times(times.value)))
+    },
+};
+
 fn rate(value: Option<f64>) -> Cell {
     value.map_or_else(Cell::absent, |value| Cell::plain(number(value)))
 }
@@ -121,9 +138,12 @@ fn percentile(distribution: Option<&Distribution>, p: f64) -> Cell {
 }
 
 /// The columns that fit, in order.
-fn columns(style: &TerminalStyle) -> Vec<&'static Column> {
+fn columns(table: &LevelTable, style: &TerminalStyle) -> Vec<&'static Column> {
     const ALL: &[Column] = &COLUMNS;
     let mut columns: Vec<&Column> = ALL.iter().collect();
+    if table.has_probe {
+        columns.insert(ALL.len() - 1, &PROBE);
+    }
     let width =
         |columns: &[&Column]| columns.iter().map(|column| column.width).sum::<usize>() + NOTE_WIDTH;
     while width(&columns) > style.width {
@@ -136,14 +156,11 @@ fn columns(style: &TerminalStyle) -> Vec<&'static Column> {
     columns
 }
 
-/// The head of the table, without a line break. `gap` says what the gaps are called; while it is
-/// not known, take [`GapLabel::InterToken`]. `unit` is what loads are counted in: see
-/// [`load_unit`](crate::load_unit).
-pub fn level_header(style: &TerminalStyle, gap: GapLabel, unit: &'static str) -> String {
-    let heads = Heads { gap, unit };
+/// The head of the table, without a line break.
+pub fn level_header(table: &LevelTable, style: &TerminalStyle) -> String {
     let mut line = String::new();
-    for column in columns(style) {
-        line.push_str(&format!("{:>width$}", (column.head)(&heads), width = column.width));
+    for column in columns(table, style) {
+        line.push_str(&format!("{:>width$}", (column.head)(table), width = column.width));
     }
     line.push_str("  note");
     style.paint(Color::Bold, &line)
@@ -151,10 +168,15 @@ pub fn level_header(style: &TerminalStyle, gap: GapLabel, unit: &'static str) ->
 
 /// One row, without a line break. `is_fitting` marks the largest level inside the latency target,
 /// which is known only when the next level has run.
-pub fn level_line(level: &LevelSummary, style: &TerminalStyle, is_fitting: bool) -> String {
+pub fn level_line(
+    level: &LevelSummary,
+    table: &LevelTable,
+    style: &TerminalStyle,
+    is_fitting: bool,
+) -> String {
     let mut line = String::new();
     let mut width = 0;
-    for column in columns(style) {
+    for column in columns(table, style) {
         let cell = (column.cell)(level);
         let text = format!("{:>width$}", style.text(&cell.text), width = column.width);
         width += text.chars().count();
@@ -185,8 +207,15 @@ fn shorten(note: &str, room: usize) -> String {
 
 /// What the rows do not show: which requests latencies leave out, and what `~` means if any row has
 /// one. Without a line break at the end.
-pub fn level_footnote(levels: &[LevelSummary], style: &TerminalStyle) -> Option<String> {
-    let notes = [rough(levels, style), first_wave(levels)];
+pub fn level_footnote(
+    levels: &[LevelSummary],
+    table: &LevelTable,
+    style: &TerminalStyle,
+) -> Option<String> {
+    let probe = table.has_probe.then(|| {
+        "probe: its median TTFT beside the level, in times of that without a load".to_owned()
+    });
+    let notes = [rough(levels, table, style), first_wave(levels), probe];
     let lines: Vec<String> = notes
         .into_iter()
         .flatten()
@@ -196,9 +225,10 @@ pub fn level_footnote(levels: &[LevelSummary], style: &TerminalStyle) -> Option<
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn rough(levels: &[LevelSummary], style: &TerminalStyle) -> Option<String> {
-    let is_rough =
-        |level: &LevelSummary| columns(style).iter().any(|column| (column.cell)(level).is_rough);
+fn rough(levels: &[LevelSummary], table: &LevelTable, style: &TerminalStyle) -> Option<String> {
+    let is_rough = |level: &LevelSummary| {
+        columns(table, style).iter().any(|column| (column.cell)(level).is_rough)
+    };
     let rough: Vec<&LevelSummary> = levels.iter().filter(|level| is_rough(level)).collect();
     if rough.is_empty() {
         return None;

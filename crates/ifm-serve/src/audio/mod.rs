@@ -7,6 +7,7 @@ mod form;
 mod paced;
 pub(crate) mod speech;
 pub(crate) mod transcription;
+mod under_way;
 mod wave;
 
 use std::sync::Arc;
@@ -25,16 +26,18 @@ use crate::{
     frames::{Api, Identity},
 };
 use paced::PacedBody;
+use under_way::UnderWay;
 
-/// What the server calls an answer, and what its faults do to it.
-async fn begin(app: &Arc<App>) -> Result<(Identity, Fate), ApiError> {
+/// What the server calls an answer, what its faults do to it, and what counts it.
+async fn begin(app: &Arc<App>) -> Result<(Identity, Fate, UnderWay), ApiError> {
     let identity = app.identify(Api::Completions);
     let fate = app.faults.fate(identity.number);
     if let Some(status) = fate.refusal {
         return Err(ApiError::on_demand(status, identity.number));
     }
+    let under_way = UnderWay::new(app);
     sleep(fate.delay).await;
-    Ok((identity, fate))
+    Ok((identity, fate, under_way))
 }
 
 /// An answer that comes piece by piece.

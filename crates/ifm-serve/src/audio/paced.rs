@@ -14,6 +14,8 @@ use axum::body::{Bytes, HttpBody};
 use http_body::Frame;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::under_way::UnderWay;
+
 /// The body.
 #[derive(Debug)]
 pub(super) struct PacedBody {
@@ -21,14 +23,17 @@ pub(super) struct PacedBody {
     /// When each piece is due after the start, and what it is.
     pieces: VecDeque<(Duration, Bytes)>,
     sleep: Pin<Box<Sleep>>,
+    under_way: UnderWay,
+    has_begun: bool,
 }
 
 impl PacedBody {
     /// Begins now.
-    pub(super) fn new(pieces: VecDeque<(Duration, Bytes)>) -> Self {
+    pub(super) fn new(pieces: VecDeque<(Duration, Bytes)>, under_way: UnderWay) -> Self {
         let start = Instant::now();
         let first = pieces.front().map_or(Duration::ZERO, |(due, _)| *due);
-        Self { start, pieces, sleep: Box::pin(sleep_until(start + first)) }
+        let sleep = Box::pin(sleep_until(start + first));
+        Self { start, pieces, sleep, under_way, has_begun: false }
     }
 }
 
@@ -45,6 +50,12 @@ impl HttpBody for PacedBody {
         }
         ready!(self.sleep.as_mut().poll(context));
         let piece = self.pieces.pop_front();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.under_way.first();
+        }
+        if self.pieces.is_empty() {
+            self.under_way.end();
+        }
         if let Some((due, _)) = self.pieces.front() {
             let next = self.start + *due;
             self.sleep.as_mut().reset(next);

@@ -69,7 +69,7 @@ pub(crate) async fn handle(
         _ => return Err(ApiError::field("stream_format", "`stream_format` is audio or sse.")),
     };
     let input_tokens = app.encode(text.to_owned(), false).await?.len();
-    let (_, fate) = begin(&app).await?;
+    let (_, fate, under_way) = begin(&app).await?;
     let mut pieces = pieces(characters);
     let output_tokens = pieces.len();
     if let Some((_, first)) = pieces.front_mut().filter(|_| is_wav) {
@@ -78,7 +78,7 @@ pub(crate) async fn handle(
     if !in_events {
         let kind = if is_wav { "audio/wav" } else { "audio/pcm" };
         let bytes = pieces.into_iter().map(|(due, sound)| (due, sound.into())).collect();
-        return Ok(streamed(kind, PacedBody::new(bytes)));
+        return Ok(streamed(kind, PacedBody::new(bytes, under_way)));
     }
     let last = pieces.back().map_or(FIRST, |(due, _)| *due);
     let event = |data: serde_json::Value| Bytes::from(format!("data: {data}\n\n"));
@@ -98,7 +98,7 @@ pub(crate) async fn handle(
         });
     }
     events.push_back((last, event(done)));
-    Ok(streamed("text/event-stream; charset=utf-8", PacedBody::new(events)))
+    Ok(streamed("text/event-stream; charset=utf-8", PacedBody::new(events, under_way)))
 }
 
 #[cfg(test)]

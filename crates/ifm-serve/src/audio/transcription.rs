@@ -70,8 +70,12 @@ impl Heard {
         Duration::from_secs_f64(hearing_s) + TOKEN * u32::try_from(number).unwrap_or(u32::MAX)
     }
 
+    fn prompt_tokens(&self) -> usize {
+        (self.audio.as_secs_f64() * PROMPT_TOKENS_PER_S + PROMPT_TOKENS) as usize
+    }
+
     fn usage(&self) -> Value {
-        let prompt = (self.audio.as_secs_f64() * PROMPT_TOKENS_PER_S + PROMPT_TOKENS) as usize;
+        let prompt = self.prompt_tokens();
         json!({
             "prompt_tokens": prompt,
             "total_tokens": prompt + self.tokens,
@@ -128,7 +132,8 @@ pub(crate) async fn handle(
         return Err(ApiError::unknown_model(&name));
     }
     let heard = Heard::of(&form)?;
-    let (identity, fate) = begin(&app).await?;
+    let (identity, fate, under_way) = begin(&app).await?;
+    let mut under_way = under_way.with_tokens(heard.prompt_tokens(), heard.tokens);
     if form.flag("stream") {
         let head = json!({
             "id": format!("trsc-{:x}-{}", identity.created_s, identity.number),
@@ -138,9 +143,10 @@ pub(crate) async fn handle(
         });
         let tells_usage = form.flag("stream_include_usage") && fate.tells_usage;
         let events = heard.events(&head, tells_usage);
-        return Ok(streamed("text/event-stream; charset=utf-8", PacedBody::new(events)));
+        return Ok(streamed("text/event-stream; charset=utf-8", PacedBody::new(events, under_way)));
     }
     sleep(heard.due(heard.tokens)).await;
+    under_way.end();
     let seconds = heard.audio.as_secs_f64();
     let mut answer = json!({"text": heard.text()});
     if fate.tells_usage {

@@ -12,6 +12,10 @@ fn wav(seconds: u32) -> Vec<u8> {
 }
 
 fn ask(file: &[u8], fields: &[(&str, &str)]) -> Answer {
+    ask_at(shared(), file, fields)
+}
+
+fn ask_at(address: SocketAddr, file: &[u8], fields: &[(&str, &str)]) -> Answer {
     let mut body = Vec::new();
     for (name, value) in fields {
         let part = "--x\r\nContent-Disposition: form-data; name=";
@@ -22,7 +26,7 @@ fn ask(file: &[u8], fields: &[(&str, &str)]) -> Answer {
     body.extend(b"\r\n--x--\r\n");
     let head = "POST /v1/audio/transcriptions HTTP/1.1\r\n\
                 Content-Type: multipart/form-data; boundary=x";
-    receive(send(shared(), head, &body))
+    receive(send(address, head, &body))
 }
 
 #[test]
@@ -79,4 +83,23 @@ fn a_text_becomes_events_or_an_error() {
         assert_eq!(answer.status, 400);
         assert!(answer.text().contains(word), "{}", answer.text());
     }
+}
+
+#[test]
+fn the_servers_own_counters_know_recordings_and_speech() {
+    let server = Server::start(serve_options(start_engine(options()))).expect("starts");
+    let address = server.address();
+    ask_at(address, &wav(4), &[]);
+    ask_at(address, &wav(4), &[("stream", "true")]).events();
+    post(address, "/v1/audio/speech", &json!({"input": "abc", "voice": "v"}));
+    let refused = ask_at(address, b"none", &[]);
+    assert_eq!(refused.status, 400);
+    let page = get(address, "/metrics").text();
+    let value = |name: &str| sample(&page, &format!("vllm:{name}{{model_name=\"nano\""));
+    let ended = "vllm:request_success_total{model_name=\"nano\",finished_reason=\"stop\"}";
+    assert_eq!(sample(&page, ended), 3.0);
+    assert_eq!(value("e2e_request_latency_seconds_count"), 3.0);
+    assert_eq!((value("num_requests_running"), value("generation_tokens_total")), (0.0, 24.0));
+    assert_eq!(value("prompt_tokens_total"), 808.0);
+    assert_eq!(value("time_to_first_token_seconds_count"), 1.0, "sound has no first token");
 }

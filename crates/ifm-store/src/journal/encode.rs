@@ -304,7 +304,12 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
 }
 
 fn flags(record: &RequestRecord) -> u64 {
-    let told = [
+    told(record).into_iter().filter(|(_, is_so)| *is_so).fold(0, |flags, (bit, _)| flags | bit)
+}
+
+/// Each flag, and whether it is so of the request.
+fn told(record: &RequestRecord) -> [(u64, bool); flag::ALL.count_ones() as usize] {
+    [
         (flag::SENT, record.sent_ns.is_some()),
         (flag::HEAD, record.head_ns.is_some()),
         (flag::FIRST_EVENT, record.first_event_ns.is_some()),
@@ -352,8 +357,7 @@ fn flags(record: &RequestRecord) -> u64 {
         (flag::MADE_AUDIO, record.made_audio.is_some()),
         (flag::FORM, record.form.is_some()),
         (flag::VALIDITY, record.validity.is_some()),
-    ];
-    told.into_iter().filter(|(_, is_so)| *is_so).fold(0, |flags, (bit, _)| flags | bit)
+    ]
 }
 
 /// Codes are part of the journal's format: a number is never given to another meaning.
@@ -392,5 +396,18 @@ pub(super) fn validity_code(validity: Validity) -> u8 {
         Validity::Invalid => 1,
         Validity::Cut => 2,
         Validity::Unchecked => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_is_a_bit_of_its_own_that_readers_know() {
+        let bits = told(&RequestRecord::blank()).map(|(bit, _)| bit);
+        assert!(bits.iter().all(|bit| bit.is_power_of_two()));
+        // As many bits as flags, so no two of them are one.
+        assert_eq!(bits.iter().fold(0, |all, bit| all | bit), flag::ALL);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fixtures::{any_records, full_record, manifest, records, series, sorted};
 use ifm_core::manifest::RunState;
-use ifm_core::{RequestRecord, Series};
+use ifm_core::{Phase, RequestRecord, Series, Validity};
 use ifm_store::{JOURNAL_FILE, REQUESTS_FILE, SERIES_FILE, Store, StoreError};
 use proptest::prelude::*;
 
@@ -76,6 +76,19 @@ proptest! {
         prop_assert_eq!(&open, &expect);
         prop_assert_eq!(&sealed, &expect);
     }
+}
+
+#[test]
+fn every_phase_and_validity_reads_back() {
+    let phases = [Phase::Warmup, Phase::Measure, Phase::Probe];
+    let validities = Validity::ALL.iter().copied().map(Some).chain([None]);
+    let both = phases.iter().flat_map(|phase| validities.clone().map(move |it| (*phase, it)));
+    let records: Vec<RequestRecord> = both
+        .zip(0..)
+        .map(|((phase, validity), seq)| RequestRecord { phase, validity, ..full_record(seq) })
+        .collect();
+    assert_eq!(records.len(), 3 * 5);
+    assert_eq!(through(&records), (records.clone(), records));
 }
 
 #[test]

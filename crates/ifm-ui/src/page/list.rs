@@ -153,7 +153,10 @@ fn row(app: &App, item: &Item) -> Markup {
             }
             td { (state(item.state)) }
             td class="what" { span { (item.model) } span class="soft" { (item.server) } }
-            td class="nowrap" data-label="Load" { (item.loads) }
+            td class="load" data-label="Load" {
+                span { (item.loads) }
+                @if !item.beside_text.is_empty() { span class="soft" { (item.beside_text.join(", ")) } }
+            }
             (answers(app, item))
             td class="number soft" data-label="Size" { (item.bytes.map_or_else(|| ABSENT.to_owned(), bytes)) }
             td class="nowrap soft" data-label="When" { (item.when) }

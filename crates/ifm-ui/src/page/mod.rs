@@ -124,7 +124,8 @@ pub(crate) fn factors(factors: &[String]) -> Markup {
 /// The head of the page of a run or import: what it is called, where it stands, and what can be
 /// changed.
 pub(crate) fn head(app: &App, item: &Item) -> Markup {
-    let facts = [&item.model, &item.server, &item.loads, &item.when];
+    let beside_text = item.beside_text.join(", ");
+    let facts = [&item.model, &item.server, &beside_text, &item.loads, &item.when];
     html! {
         nav class="trail" aria-label="Trail" { a href="/" { "Runs" } " / " span { (item.title()) } }
         div class="title" {

@@ -82,11 +82,6 @@ pub struct LoadArgs {
     #[arg(long, default_missing_value = "true", num_args = 0..=1, require_equals = true, value_name = "BOOL")]
     pub ignore_eos: Option<bool>,
 
-    /// Structured answers, KIND:WHAT or SHARE*KIND:WHAT: json, json:FILE, json-unique:FILE, preset:NAME,
-    /// regex:PATTERN, choice:A,B or grammar:FILE; may be repeated, and answers without one are free
-    #[arg(help_heading = "Workload", long = "form", hide_short_help = true, value_name = "FORM")]
-    pub forms: Vec<String>,
-
     /// Whose words ask for structured answers [default: by what the server is]
     #[arg(
         help_heading = "Workload",

@@ -71,7 +71,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     check_readers(args.readers)?;
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
-    let forms = Asked::read(&args.forms)?;
+    let forms = Asked::read(&args.workload.forms)?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
     // Several models with their shares are a mix; the first stands for all where one is asked for.
     let models = args.model.as_deref().and_then(mix::models);
@@ -349,7 +349,8 @@ pub fn resolve_simulated(
     check_cadence(workload, &opened)?;
     let mut levels = load_specs(levels, seed, &opened)?;
     end_at_broken_target(&mut levels, results);
-    let api = match opened.dataset.has_conversations() {
+    let forms = Asked::read(&workload.forms)?;
+    let api = match opened.dataset.has_conversations() || !forms.is_empty() {
         true => Api::Chat,
         false => Api::Completions,
     };
@@ -373,6 +374,7 @@ pub fn resolve_simulated(
         workload: WorkloadSpec {
             max_context_tokens: workload.max_context,
             cadence_s: workload.cadence,
+            forms: form::specs(&forms, false),
             ..workload_spec(&asked, &opened.facts, &tokenizer)
         },
         levels,
@@ -398,8 +400,9 @@ pub fn resolve_simulated(
         headers,
         session_headers: Vec::new(),
         extra_body,
-        forms: Asked::forms(&[], seed),
-        form_speech: FormSpeech::OpenAi,
+        forms: Asked::forms(&forms, seed),
+        // Nobody reads it: vLLM's words take every kind.
+        form_speech: FormSpeech::Vllm,
         dataset: opened.dataset.into(),
         probe: None,
         facts: opened.facts,

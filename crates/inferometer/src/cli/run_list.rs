@@ -34,6 +34,9 @@ struct Row {
     /// Model that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    /// What its workload has beside text, in few words: media, structured answers, the probe.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside_text: Vec<String>,
     /// Loads that were asked for: `8` users, `2.5/s` of an open loop, `trace`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loads: Vec<String>,
@@ -118,6 +121,7 @@ impl Row {
             name: manifest.name.clone(),
             created_utc: Some(manifest.created_utc.clone()),
             model: Some(manifest.spec.target.model.clone()),
+            beside_text: ifm_report::workload_words(manifest),
             loads: manifest.spec.levels.iter().map(load_asked).collect(),
             predicted: manifest.predicted.as_ref().map(Prediction::words),
             tags: entry.tags().unwrap_or_default(),
@@ -152,7 +156,11 @@ impl Row {
         }
         let model = cut(self.model.as_deref().unwrap_or("-"), 28);
         let mark = if self.predicted.is_some() { "  (predicted)" } else { "" };
-        format!("{head} {model:<28} {}{mark}{tags}\n", self.loads.join(","))
+        let beside: String = match self.beside_text.as_slice() {
+            [] => String::new(),
+            some => format!("  {}", some.join(", ")),
+        };
+        format!("{head} {model:<28} {}{mark}{beside}{tags}\n", self.loads.join(","))
     }
 }
 
@@ -186,6 +194,10 @@ mod tests {
         };
         assert!(row(Some("from H100")).line().ends_with(" 1,2  (predicted)\n"));
         assert!(row(None).line().ends_with(" 1,2\n"));
+        let beside_text = vec!["image 720p".to_owned(), "30% json".to_owned()];
+        let tags = vec!["base".to_owned()];
+        let told = Row { beside_text, tags, ..row(None) }.line();
+        assert!(told.ends_with(" 1,2  image 720p, 30% json  #base\n"), "{told}");
     }
 
     #[test]

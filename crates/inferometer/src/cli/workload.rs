@@ -2,9 +2,11 @@
 
 use super::workload_args::{WorkloadArgs, open};
 use crate::exit::{Code, Failure};
+use crate::form;
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::words::counted;
+use ifm_core::{FormKind, FormSpec, form_key};
 use ifm_workload::{
     DATASETS, LengthCounts, MediaFacts, MediaPreview, Preview, Sessions, WorkloadFacts,
 };
@@ -62,6 +64,25 @@ pub struct PreviewDocument<'a> {
     tokenizer: TokenizerName<'a>,
     /// What would be sent.
     preview: &'a Preview,
+    /// Structured answers that would be asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forms: Vec<PreviewedForm>,
+}
+
+/// A form that answers are to have.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PreviewedForm {
+    /// As it was typed, without its share.
+    form: String,
+    /// What it is: `json`, `regex`.
+    kind: &'static str,
+    /// The share that was asked for, 0 to 1.
+    share: f64,
+    /// First requests of the items that were looked at which would have it.
+    items: u32,
+    /// Length of its schema, expression, choices or grammar, bytes.
+    bytes: u64,
 }
 
 /// A tokenizer.
@@ -174,17 +195,20 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
     let opened = open(&request, &tokenizer)?;
     let preview = ifm_workload::preview(&*opened.dataset, args.items)
         .map_err(|error| Failure::usage(error.to_string()))?;
+    let forms = previewed_forms(args, preview.items)?;
     if args.json {
         terminal::print_document(&PreviewDocument {
             kind: "inferometer_workload_preview",
             facts: &opened.facts,
             tokenizer: TokenizerName { name: tokenizer.name(), sha256: tokenizer.sha256() },
             preview: &preview,
+            forms,
         });
         return Ok(Code::Done);
     }
     let mut out = facts(&opened.facts, tokenizer.name());
     out.push_str(&numbers(&preview));
+    out.push_str(&forms_told(&forms, preview.items));
     out.push_str(&histogram("prompt tokens", &preview.prompt_lengths, args.ascii));
     out.push_str(&histogram("output tokens", &preview.output_lengths, args.ascii));
     for sample in &preview.samples {
@@ -201,6 +225,52 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
     }
     terminal::print(&out);
     Ok(Code::Done)
+}
+
+/// The forms, and how many of the items' first requests draw each.
+fn previewed_forms(args: &PreviewArgs, items: u32) -> Result<Vec<PreviewedForm>, Failure> {
+    let asked = form::Asked::read(&args.workload.forms)?;
+    let drawn = form::Asked::forms(&asked, args.workload.seed.unwrap_or(0));
+    let draws: Vec<u16> =
+        (0..items).filter_map(|item| drawn.draw(form_key(item, None, None))).collect();
+    let told = |(index, spec): (usize, FormSpec)| PreviewedForm {
+        form: spec.word,
+        kind: spec.kind.word(),
+        share: spec.share,
+        items: draws.iter().filter(|drawn| usize::from(**drawn) == index).count() as u32,
+        bytes: spec.bytes,
+    };
+    Ok(form::specs(&asked, false).into_iter().enumerate().map(told).collect())
+}
+
+/// The forms in lines; empty where all answers are free.
+fn forms_told(forms: &[PreviewedForm], items: u32) -> String {
+    if forms.is_empty() {
+        return String::new();
+    }
+    let mut out = "\nstructured answers\n".to_owned();
+    for form in forms {
+        let share = (form.share * 1000.0).round() / 10.0;
+        let length = match form.bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes of {}", form.kind),
+        };
+        let unique = if form.kind == FormKind::JsonUnique.word() {
+            ", another schema for each request"
+        } else {
+            ""
+        };
+        out.push_str(&format!(
+            "  {}: {share} % of the requests, {} of the first {items}{length}{unique}\n",
+            printable(&form.form),
+            form.items
+        ));
+    }
+    let free = items - forms.iter().map(|form| form.items).sum::<u32>();
+    if free > 0 {
+        out.push_str(&format!("  free: {free} of the first {items}\n"));
+    }
+    out
 }
 
 fn facts(facts: &WorkloadFacts, tokenizer: &str) -> String {

@@ -90,6 +90,11 @@ pub struct WorkloadArgs {
     #[arg(long, value_parser = ifm_core::duration::seconds, value_name = "SPAN")]
     pub cadence: Option<f64>,
 
+    /// Structured answers, KIND:WHAT or SHARE*KIND:WHAT: json, json:FILE, json-unique:FILE, preset:NAME,
+    /// regex:PATTERN, choice:A,B or grammar:FILE; may be repeated, and answers without one are free
+    #[arg(long = "form", hide_short_help = true, value_name = "FORM")]
+    pub forms: Vec<String>,
+
     /// Begin again after the last row of a data set; a server with a prefix cache then knows the
     /// prompts
     #[arg(long)]

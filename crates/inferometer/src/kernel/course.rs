@@ -218,6 +218,7 @@ impl<'a> Slot<'a> {
         let ask = self.ask;
         let file = ask.folder.path().join("checked");
         let running = self.running().map_err(Trouble::Cannot)?;
+        done.case.on(&running.about);
         done.about = Some(running.about.clone());
         let prepared = running.prepare(&done.case, &file)?;
         for (pass, why) in &prepared.cannot {

@@ -76,6 +76,23 @@ pub struct Case {
     /// What.
     #[serde(flatten)]
     pub operation: Operation,
+    /// How many times as long the sides of a product are on a GPU, where nobody said a size: what fills a
+    /// processor is too small to keep a GPU busy. 0 and 1: no longer.
+    #[serde(skip)]
+    pub grows: u64,
+}
+
+impl Case {
+    /// The case as it is run on this device.
+    pub fn on(&mut self, about: &About) {
+        let times = if about.gpu.is_some() { self.grows.max(1) } else { 1 };
+        self.grows = 0;
+        if let Operation::Gemm { m, n, k } = &mut self.operation {
+            for side in [m, n, k] {
+                *side = side.saturating_mul(times);
+            }
+        }
+    }
 }
 
 /// An operation and its sizes.

@@ -56,6 +56,10 @@ pub fn size_of(operation: &Operation) -> String {
     }
 }
 
+/// A kernel that is faster than its roofline by more than this proves that the roofline is none; up to it,
+/// both were measured, and scatter.
+const ABOVE: f64 = 1.1;
+
 /// An implementation of attention with its provider in front, but for our own.
 pub fn kernel_name(ask: &Ask, done: &Done) -> String {
     let own = &done.case.implementation;
@@ -266,10 +270,8 @@ impl Of<'_> {
         add(kernel::own_operations(), value, own, Unit::One, "as the tool's own benchmark counts");
         let error = done.check.as_ref().map(|check| check.of_pass(pass));
         add(kernel::error(), Statistic::Max, error, Unit::One, ERROR);
-        let device = done.about.as_ref().map_or("", |about| about.device.as_str());
-        let limit =
-            pairs.and_then(|pairs| Ceilings::of(self.all, device).least_s(done, pass, pairs));
-        add(kernel::roofline(), value, limit.map(|limit| limit / seconds), Unit::One, ROOFLINE);
+        let share = self.roofline(pass, seconds).filter(|share| *share <= ABOVE);
+        add(kernel::roofline(), value, share, Unit::One, ROOFLINE);
         let full = self.time_of(pass, |other| {
             mask(other).is_some_and(|name| name == "full")
                 && kernel_name(self.ask, other) == kernel_name(self.ask, done)
@@ -284,6 +286,13 @@ impl Of<'_> {
             format!("median time of {} under the same mask over this one", self.ask.reference);
         add(kernel::over_reference(), value, over(reference), Unit::One, &meant);
         row
+    }
+
+    /// The least time of a pass by the measured ceilings, over a time in seconds.
+    fn roofline(&self, pass: Pass, seconds: f64) -> Option<f64> {
+        let device = self.done.about.as_ref().map_or("", |about| about.device.as_str());
+        let least_s = Ceilings::of(self.all, device).least_s(self.done, pass, self.pairs()?)?;
+        Some(least_s / seconds)
     }
 
     /// Pairs that are computed: those of the mask, or of what the implementation computes in its place.
@@ -363,12 +372,21 @@ impl Of<'_> {
             let why = passed.trouble.as_ref()?;
             Some((RemarkKind::Missing, format!("{}: {why}", pass_name(*pass))))
         });
+        let above = self.done.passes.iter().filter_map(|(pass, passed)| {
+            let share = self.roofline(*pass, median_ns(&passed.runs)? / 1e9)?;
+            let text = format!(
+                "{}: {share:.1} times as fast as the product and the triad in front allow, which are no ceiling \
+                 then: it has no share of the roofline",
+                pass_name(*pass)
+            );
+            (share > ABOVE).then_some((RemarkKind::Missing, text))
+        });
         let remark = |(kind, text)| Remark {
             kind,
             place: self.place.clone(),
             text: format!("{name}, {text}"),
         };
-        told.map(remark).collect()
+        told.chain(above).map(remark).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Providers that do what none should, as a few lines of shell: each is a row with one clear sentence,
 //! and the rest is measured.
 
-use super::course::{Ask, Done, measure};
-use super::masks::Masks;
-use super::protocol::{Case, Load, Operation, Pass, VERSION};
+use super::course::{Ask, Done, Run, measure};
+use super::masks::{Masks, wire};
+use super::protocol::{About, Attention, Case, Load, Operation, Pass, VERSION};
 use super::provider::Provider;
 use super::sheet::{line, sheet};
 use crate::interrupt::Interrupts;
@@ -28,6 +28,7 @@ fn ask(script: &str, cases: usize, repeats: u32) -> Ask {
         implementation: "copy".to_owned(),
         kind: "f32".to_owned(),
         operation: Operation::Bandwidth { bytes: 1 << 20 },
+        grows: 0,
     };
     // Longer than any host takes.
     let limit = Duration::from_secs(60);
@@ -154,4 +155,89 @@ fn what_is_wrong_is_not_timed() {
     let why = all[0].why().unwrap_or_default();
     assert!(why.starts_with("wrong: the relative error of copy is 1.0e0"), "{why}");
     assert!(!all[0].is_timed() && all[0].check.is_some());
+}
+
+fn about(gpu: Option<&str>) -> About {
+    About {
+        provider: "torch".to_owned(),
+        version: None,
+        device: "here".to_owned(),
+        gpu: gpu.map(str::to_owned),
+        threads: None,
+        instructions: None,
+        versions: Default::default(),
+    }
+}
+
+#[test]
+fn a_product_that_nobody_gave_a_size_is_larger_on_a_gpu() {
+    let size = |grows: u64, gpu: Option<&str>| {
+        let mut case = Case {
+            implementation: "gemm".to_owned(),
+            kind: "f16".to_owned(),
+            operation: Operation::Gemm { m: 1024, n: 512, k: 8 },
+            grows,
+        };
+        case.on(&about(gpu));
+        // Once is enough: a provider that is started anew gets the same size.
+        case.on(&about(gpu));
+        super::sheet::size_of(&case.operation)
+    };
+    assert_eq!(size(8, Some("NVIDIA H200")), "8192x4096x64");
+    assert_eq!(size(8, None), "1024x512x8");
+    assert_eq!(size(0, Some("NVIDIA H200")), "1024x512x8");
+}
+
+/// One run of a case on the same processor.
+fn ran(operation: Operation, kind: &str, wall_ns: u64) -> Done {
+    let name = if let Operation::Bandwidth { .. } = operation { "triad" } else { "tiled" };
+    let (implementation, kind) = (name.to_owned(), kind.to_owned());
+    let mut done = Done::new(0, Case { implementation, kind, operation, grows: 0 });
+    done.about = Some(about(None));
+    let run = Run { wall_ns, cpu_ns: None, device_ns: None, disturbance: None };
+    for passed in done.passes.values_mut() {
+        passed.runs.push(run.clone());
+    }
+    done
+}
+
+#[test]
+fn a_kernel_that_is_faster_than_its_ceiling_has_no_share_of_it() {
+    let mut ask = ask("", 0, 1);
+    let mask = ask.masks.add("full", 128).expect("a mask");
+    let attention = Attention {
+        batch: 1,
+        query_heads: 1,
+        kv_heads: 1,
+        queries: 1000,
+        keys: 1000,
+        width: 64,
+        passes: vec![Pass::Forward],
+        mask: wire(&mask, 1000, 1000).expect("a mask to send"),
+        block: 128,
+        check_batch: 0,
+        check_kv_head: 0,
+    };
+    // 256e6 operations; the product says 1e12 a second, the triad has bytes enough: 256 us at least.
+    let share = |attention_ns: u64| {
+        let all = [
+            ran(Operation::Gemm { m: 1000, n: 1000, k: 500 }, "f32", 1_000_000),
+            ran(Operation::Bandwidth { bytes: 1 << 30 }, "f32", 1_000_000),
+            ran(Operation::Attention(attention.clone()), "f32", attention_ns),
+        ];
+        let sheet = sheet(&ask, "a", &Factors::default(), &all);
+        let rows = sheet.parts.iter().flat_map(|part| &part.rows);
+        let mut figures = rows.flat_map(|row| &row.figures);
+        let quantity = ifm_core::sheet::kernel::roofline();
+        let share =
+            figures.find(|figure| figure.quantity == quantity).and_then(|figure| figure.value);
+        let remarks: Vec<String> = sheet.remarks.into_iter().map(|remark| remark.text).collect();
+        (share, remarks.join("; "))
+    };
+    let (half, said) = share(512_000);
+    assert!((half.expect("a share") - 0.5).abs() < 1e-9 && said.is_empty(), "{half:?} {said}");
+    // Both are measured, and scatter.
+    assert!(share(250_000).0.is_some());
+    let (none, said) = share(128_000);
+    assert!(none.is_none() && said.contains("2.0 times as fast"), "{none:?} {said}");
 }

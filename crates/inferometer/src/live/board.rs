@@ -199,6 +199,13 @@ impl Board {
             ttft: tally.ttft(),
             gap: tally.gap(),
             gap_label: tally.gap().map(|_| tally.gap_label()),
+            media: measuring_s.and_then(|measuring_s| tally.media_rates(measuring_s)),
+            media_bytes: tally.media_bytes(),
+            made_audio_s_per_s: tally
+                .made_audio_s()
+                .zip(measuring_s.filter(|measuring_s| *measuring_s > 0.0))
+                .map(|(made_s, measuring_s)| made_s / measuring_s),
+            judged: tally.judged(),
         })
     }
 

@@ -69,6 +69,8 @@ fn progress(view: &View, level: &LevelView) -> Vec<Part> {
     }
     parts.push(Part(9, format!("{} in flight", words::count(level.in_flight))));
     parts.extend(level.speed.map(|speed| Part(5, speed_words(speed))));
+    parts.extend(level.media_words().into_iter().next().map(|text| Part(5, text)));
+    parts.extend(level.valid_words().map(|text| Part(6, text)));
     parts.extend(percentile(level).map(|text| Part(6, text)));
     if let (Some(left), false) = (view.left, level.of == LevelCount::Exactly(1)) {
         parts.push(Part(8, format!("run: {}", left.words())));

@@ -5,7 +5,7 @@
 
 use super::words;
 use crate::course::LevelCount;
-use ifm_analysis::level::GapLabel;
+use ifm_analysis::level::{GapLabel, MediaRates};
 use ifm_analysis::slo::VerdictState;
 pub use ifm_analysis::tally::Percentiles;
 use std::sync::Arc;
@@ -113,12 +113,34 @@ pub struct LevelView {
     pub gap: Option<Percentiles>,
     /// What the gaps may be called.
     pub gap_label: Option<GapLabel>,
+    /// Media of complete answers, for each second since the measurement began.
+    pub media: Option<MediaRates>,
+    /// Bytes of their files, before base64.
+    pub media_bytes: Option<u64>,
+    /// Seconds of sound that were made for each second since then.
+    pub made_audio_s_per_s: Option<f64>,
+    /// Structured answers so far: valid, and invalid.
+    pub judged: (u64, u64),
 }
 
 impl LevelView {
     /// Measured requests that failed.
     pub fn failed(&self) -> u64 {
         self.failures.iter().map(|(_, count)| count).sum()
+    }
+
+    /// `12.4 images/s`, `21 audio s/s`: what media there are, the most telling first.
+    pub fn media_words(&self) -> Vec<String> {
+        let told = self.media.iter().flat_map(MediaRates::told);
+        let made = self.made_audio_s_per_s.map(|rate| (rate, "audio s/s made"));
+        told.chain(made).map(|(rate, unit)| format!("{} {unit}", words::number(rate))).collect()
+    }
+
+    /// `98.5% valid`; absent while no structured answer was judged.
+    pub fn valid_words(&self) -> Option<String> {
+        let (valid, invalid) = self.judged;
+        let of = valid + invalid;
+        (of > 0).then(|| format!("{} valid", words::percent(valid as f64 / of as f64)))
     }
 
     /// `39 s left`, `at most 39 s left`.

@@ -34,6 +34,11 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
+/// Bytes in millions: `0.42 MB`.
+pub fn megabytes(bytes: u64) -> String {
+    format!("{} MB", number(bytes as f64 / 1e6))
+}
+
 /// A number of seconds that is an estimate or a clock: `39 s`, `5 min 20 s`, `2 h 05 min`.
 pub fn seconds(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;

@@ -272,6 +272,9 @@ fn choose(
     has_list: bool,
 ) -> Result<String, Failure> {
     let list = || {
+        if offered.is_empty() {
+            return "its list is empty".to_owned();
+        }
         let shown: Vec<&str> = offered.iter().take(10).map(String::as_str).collect();
         let more = offered.len().saturating_sub(shown.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

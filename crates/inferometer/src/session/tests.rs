@@ -35,3 +35,26 @@ fn a_run_without_an_answer_is_no_result() {
     assert_eq!(code, Some(Code::Invalid));
     assert!(said.contains("the server answered 503"), "{said}");
 }
+
+#[test]
+fn a_field_that_a_strict_server_refuses_can_be_left_out() {
+    let hint = |status: u16, why: &str| {
+        let mut request = failed(0, 0, 0, 0.0, 10.0);
+        (request.http_status, request.error) = (Some(status), Some(why.to_owned()));
+        let run = run(&[1], vec![request]);
+        let summary = ifm_analysis::summarize(&run);
+        let failure = verdict(&run, &summary, &Ended::Planned, &Signals::default()).unwrap_err();
+        failure.to_string().split_once("hint: ").unwrap().1.to_owned()
+    };
+    // As transformers' server, OpenAI and pydantic say it.
+    let eos = hint(422, "HTTP 422: Unexpected fields in the request: {'ignore_eos'}");
+    assert!(eos.starts_with("--ignore-eos=false"), "{eos}");
+    let most = "HTTP 400: Unsupported parameter: 'max_tokens' is not supported with this model. Use \
+                'max_completion_tokens' instead.";
+    assert!(hint(400, most).contains("max_completion_tokens"));
+    let options = hint(422, "HTTP 422: body.stream_options: Extra inputs are not permitted");
+    assert!(options.contains("\"stream_options\": null"), "{options}");
+    // The same word in another sentence, and another status.
+    assert!(hint(400, "HTTP 400: max_tokens is too large").starts_with("check the URL"));
+    assert!(hint(500, "HTTP 500: unexpected ignore_eos").starts_with("check the URL"));
+}

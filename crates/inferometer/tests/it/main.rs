@@ -18,6 +18,7 @@ mod engine_tools;
 mod engine_url;
 mod exec;
 mod facts;
+mod faults;
 mod foreign;
 mod guard;
 mod lengths;

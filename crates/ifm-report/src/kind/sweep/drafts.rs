@@ -110,7 +110,7 @@ mod tests {
         let text = terminal(&model, &style);
         assert!(text.contains("acceptance length 2.30 · 65% of "), "{text}");
         assert!(text.contains("counters of vLLM /metrics"), "{text}");
-        assert_eq!(terminal(&both, &style).matches("   drafts at ").count(), 2);
+        assert_eq!(terminal(&both, &style).matches(" drafts at ").count(), 2);
         let page = markdown(&model);
         assert!(page.contains("Speculative decoding") && page.contains("| 2.30 |"), "{page}");
         assert!(html(&model).contains("How far are drafts right?"));

@@ -22,6 +22,7 @@ use crate::model::{ReportModel, load, load_words};
 use crate::page::{
     Block, Cell, Check, Column, Columns, Figure, Head, Page, Section, Table, Tile, Trust,
 };
+use crate::parts;
 use crate::words::{self, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
@@ -417,6 +418,9 @@ fn levels(model: &ReportModel) -> Table {
         .explained("time per output token: 1 / tok/s/user")
         .push(gap(50.0))
         .push(gap(99.0))
+        .number("probe TTFT", |level| Some(level.probe.as_ref()?.ttft_times?.value), parts::times)
+        .explained("the probe's median beside the level, in times of that without a load")
+        .when(model.manifest.spec.workload.probe.is_some())
         .number("ok", |level| level.counts.ok_share(), percent)
         .text("window", |level| {
             level.window().map_or(ABSENT, |window| window.window.kind.word()).to_owned()

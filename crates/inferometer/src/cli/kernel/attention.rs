@@ -145,6 +145,7 @@ impl AttentionArgs {
                             implementation: own.to_owned(),
                             kind: kind.clone(),
                             operation: Operation::Attention(attention.clone()),
+                            grows: 0,
                         };
                         self.add_ceiling(&mut ceilings, &provider, kind);
                         cases.push((provider, case));

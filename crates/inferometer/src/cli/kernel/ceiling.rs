@@ -11,10 +11,16 @@ use ifm_core::sheet::kernel::{GEMM, TRANSFERS};
 /// Side of the product, and bytes of the array, that stand in front of attention.
 const SIDE: u64 = 1024;
 const BYTES: u64 = 256 << 20;
+/// Sides of products where nothing is said.
+const SIDES: [u64; 3] = [512, 1024, 2048];
+/// How many times as long both are on a GPU. An H200 multiplies 16-bit matrices at 119 TFLOP/s where the
+/// side is 1,024, and at 646 where it is 8,192.
+const SIDE_GROWS: u64 = 8;
+const SIDES_GROW: u64 = 4;
 
 /// The product that the kernels of a type are held against.
 pub fn product_of(kind: &str) -> Case {
-    gemm((SIDE, SIDE, SIDE), kind)
+    Case { grows: SIDE_GROWS, ..gemm((SIDE, SIDE, SIDE), kind) }
 }
 
 /// The transfer that kernels are held against.
@@ -27,6 +33,7 @@ fn gemm((m, n, k): (u64, u64, u64), kind: &str) -> Case {
         implementation: GEMM.to_owned(),
         kind: kind.to_owned(),
         operation: Operation::Gemm { m, n, k },
+        grows: 0,
     }
 }
 
@@ -35,6 +42,7 @@ fn transfer(kernel: &str, bytes: u64) -> Case {
         implementation: kernel.to_owned(),
         kind: "f32".to_owned(),
         operation: Operation::Bandwidth { bytes },
+        grows: 0,
     }
 }
 
@@ -51,8 +59,8 @@ pub struct GemmArgs {
     )]
     provider: Vec<String>,
 
-    /// Sizes: a side, or ROWSxCOLUMNSxDEPTH
-    #[arg(help_heading = "Kernels", long = "size", default_value = "512,1024,2048", value_name = "SIZE,…", value_delimiter = ',', value_parser = product)]
+    /// Sizes: a side, or ROWSxCOLUMNSxDEPTH [default: 512,1024,2048; on a GPU 2048,4096,8192]
+    #[arg(help_heading = "Kernels", long = "size", value_name = "SIZE,…", value_delimiter = ',', value_parser = product)]
     sizes: Vec<(u64, u64, u64)>,
 
     /// Types: f32, f16, bf16, int8; of PyTorch on a GPU also tf32 and fp8
@@ -101,8 +109,13 @@ impl GemmArgs {
     /// # Errors
     /// There is no such provider.
     pub fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
-        let cases =
-            self.types.iter().flat_map(|kind| self.sizes.iter().map(move |size| gemm(*size, kind)));
+        let usual = SIDES.map(|side| (side, side, side));
+        let (sizes, grows) = match self.sizes.as_slice() {
+            [] => (usual.as_slice(), SIDES_GROW),
+            given => (given, 0),
+        };
+        let of = |kind| move |size: &(u64, u64, u64)| Case { grows, ..gemm(*size, kind) };
+        let cases = self.types.iter().flat_map(|kind| sizes.iter().map(of(kind)));
         self.course.of_each(&self.provider, cases.collect(), interrupts)
     }
 }

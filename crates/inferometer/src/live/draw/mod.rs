@@ -81,7 +81,9 @@ fn draw_parts(frame: &mut Frame, view: &View, look: &Look, area: Rect) {
     // The blank row under the head gives way first.
     let head_rows = if area.height < ROOMY { HEAD_ROWS - 1 } else { HEAD_ROWS };
     let room = area.height.saturating_sub(head_rows + FOOT_ROWS);
-    let numbers = room.min(if area.width >= WIDE { NUMBER_ROWS } else { STACKED_ROWS });
+    let beside = view.level.as_ref().map_or(0, |level| beside_lines(level).len() as u16);
+    let numbers = if area.width >= WIDE { NUMBER_ROWS } else { STACKED_ROWS } + beside;
+    let numbers = room.min(numbers);
     let room = room - numbers;
     // The charts come before the table, and both get what is left over in turn.
     let charts =
@@ -269,6 +271,7 @@ fn draw_numbers(frame: &mut Frame, level: Option<&LevelView>, look: &Look, area:
         first.push(Span::raw(format!("  {} in flight", words::count(level.in_flight))));
         lines.push(Line::from(first));
         lines.push(Line::raw(level.speed.map(speed_words).unwrap_or_default()));
+        lines.extend(beside_lines(level).into_iter().map(Line::raw));
         lines.extend(failure_lines(level, look));
     }
     let mut requests = Paragraph::new(lines).wrap(Wrap { trim: true });
@@ -276,6 +279,19 @@ fn draw_numbers(frame: &mut Frame, level: Option<&LevelView>, look: &Look, area:
         requests = requests.block(titled(" requests ".to_owned()));
     }
     frame.render_widget(requests, right);
+}
+
+/// Media and structured answers so far; empty for text alone.
+fn beside_lines(level: &LevelView) -> Vec<String> {
+    let mut media = level.media_words();
+    media.extend(level.media_bytes.map(|bytes| format!("{} sent", words::megabytes(bytes))));
+    let (valid, invalid) = level.judged;
+    let judged = level.valid_words().map(|words| {
+        let of = words::count(valid + invalid);
+        format!("{words}: {} of {of} structured answers", words::count(valid))
+    });
+    let media = (!media.is_empty()).then(|| media.join("  "));
+    media.into_iter().chain(judged).collect()
 }
 
 fn percentile_cells(name: &str, found: Option<Percentiles>) -> Vec<Cell<'static>> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::live::view::{Point, RunFacts, RunLeft};
-use ifm_analysis::level::GapLabel;
+use ifm_analysis::level::{GapLabel, MediaRates};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
@@ -56,6 +56,7 @@ fn sweep() -> View {
         ttft: Some(Percentiles { n: 1175, p50: 104_000_000, p90: 121_000_000, p99: 131_000_000 }),
         gap: Some(Percentiles { n: 300_800, p50: 7_800_000, p90: 8_600_000, p99: 9_900_000 }),
         gap_label: Some(GapLabel::InterToken),
+        ..LevelView::default()
     };
     View {
         facts: Arc::new(RunFacts {
@@ -82,6 +83,30 @@ fn a_sweep_on_the_usual_screens() {
             text(&sweep(), &PLAIN, width, height)
         );
     }
+}
+
+#[test]
+fn media_and_structured_answers_have_lines_of_their_own() {
+    let mut view = sweep();
+    let level = view.level.as_mut().unwrap();
+    level.media = Some(MediaRates {
+        images_per_s: Some(12.4),
+        megapixels_per_s: Some(11.4),
+        audio_s_per_s: None,
+        frames_per_s: None,
+    });
+    level.media_bytes = Some(42_000_000);
+    level.judged = (197, 3);
+    let wide = text(&view, &PLAIN, 120, 40);
+    assert!(wide.contains("12.4 images/s  11.4 megapixels/s  42.0 MB sent"), "{wide}");
+    assert!(wide.contains("98% valid: 197 of 200 structured answers"), "{wide}");
+    assert!(wide.contains("15 failed: 12 http error"), "nothing gives way: {wide}");
+    let narrow = text(&view, &PLAIN, 60, 30);
+    assert!(narrow.contains("12.4 images/s") && narrow.contains("98% valid"), "{narrow}");
+    let line = line::in_log(&view);
+    assert!(line.contains(", 12.4 images/s, 98% valid, ITL p99"), "{line}");
+    view.level = Some(LevelView { made_audio_s_per_s: Some(30.0), ..LevelView::default() });
+    assert!(text(&view, &PLAIN, 120, 40).contains("30.0 audio s/s made"));
 }
 
 #[test]

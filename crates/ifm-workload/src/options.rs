@@ -137,7 +137,8 @@ mod tests {
     #[test]
     fn what_was_meant_is_said() {
         let (_, mut options) = Options::split("x?imge=720p").unwrap();
-        (options.text("image"), options.text("seed"));
+        options.text("image");
+        options.text("seed");
         let error = options.finish().unwrap_err().to_string();
         assert!(error.contains("no option 'imge'; did you mean 'image'?"), "{error}");
         let (_, mut options) = Options::split("x?images=2").unwrap();

@@ -40,11 +40,13 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
 
 /// A number of one request.
 type OfRequest = fn(&RequestRecord) -> Option<f64>;
+/// What prompts carry, its unit, the rate of it with its unit, and the number of one request.
+type Kind = (Quantity, Unit, Option<(Quantity, Unit)>, OfRequest);
 
 /// What prompts carry, of each request that carries it; and by the time of all, where that is a rate of
 /// ours.
 fn media(ok: &[&RequestRecord], seconds: Option<f64>, row: &mut Row) {
-    let kinds: [(Quantity, Unit, Option<(Quantity, Unit)>, OfRequest); 6] = [
+    let kinds: [Kind; 6] = [
         (Quantity::Images, Unit::Count, Some((Quantity::ImageRate, Unit::PerS)), |record| {
             carried(record, |media| Some(f64::from(media.images)))
         }),

@@ -327,7 +327,7 @@ text = "/say"
 "#;
 
 fn read_file(text: &str) -> Api {
-    dialect::custom::read("test.toml", text).unwrap_or_else(|error| panic!("{error}"))
+    custom::read("test.toml", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// As google-genai 3.6.1 sends them, but for its `parameters_json_schema`, which the API takes alike; and
@@ -374,12 +374,12 @@ fn lists_of_models_are_read_as_the_file_says() {
         ("path = '/m?api_key=x'\nlist = '/data'\nname = '/id'", "a key does not belong"),
         ("path = '/m'\nlist = '/data'\nid = '/id'", "unknown field `id`"),
     ] {
-        let error = dialect::custom::read("x.toml", &format!("{PLAIN}[models]\n{models}\n"));
+        let error = custom::read("x.toml", &format!("{PLAIN}[models]\n{models}\n"));
         let error = error.unwrap_err().to_string();
         assert!(error.contains(part), "{error}, not {part}");
     }
     let alone = PLAIN.replace("[message]", "when_tools = '{\"t\": \"{tools}\"}'\n[message]");
-    let error = dialect::custom::read("x.toml", &alone).unwrap_err().to_string();
+    let error = custom::read("x.toml", &alone).unwrap_err().to_string();
     assert!(error.contains("when_tools: it needs tool"), "{error}");
 }
 

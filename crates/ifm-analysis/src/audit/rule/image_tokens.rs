@@ -108,36 +108,35 @@ fn alone(subject: &Subject, row: &Counted, all: &[Counted]) -> Option<Finding> {
 
 /// Rows of one model and one size whose counts do not go together.
 fn unlike(subject: &Subject, all: &[Counted]) -> Option<Finding> {
-    let known =
-        |row: &Counted| Some((model(subject, row.cell)?.to_owned(), row.pixels?, row.each?));
-    let rows: Vec<(&Counted, (String, f64, f64))> =
-        all.iter().filter_map(|row| Some((row, known(row)?))).collect();
+    /// The row, its model, the pixels of an image and its tokens.
+    type Known<'a, 's, 'c> = (&'a Counted<'s, 'c>, String, f64, f64);
+    let known = |row| {
+        let row: &Counted = row;
+        Some((row, model(subject, row.cell)?.to_owned(), row.pixels?, row.each?))
+    };
+    let rows: Vec<Known> = all.iter().filter_map(known).collect();
     let pairs = rows.iter().flat_map(|low| rows.iter().map(move |high| (low, high)));
-    let is_unlike =
-        |((_, low), (_, high)): &(&(_, (String, f64, f64)), &(_, (String, f64, f64)))| {
-            let is_same_size = (low.1 / high.1 - 1.0).abs() < BEYOND;
-            low.0 == high.0 && is_same_size && high.2 > low.2 * RATIO_MAX && low.2 >= EACH_MIN
-        };
-    let ratio =
-        |(low, high): &(&(&Counted, (String, f64, f64)), &(&Counted, (String, f64, f64)))| {
-            high.1.2 / low.1.2
-        };
-    let ((low, of), (high, more)) =
+    let is_unlike = |(low, high): &(&Known, &Known)| {
+        let is_same_size = (low.2 / high.2 - 1.0).abs() < BEYOND;
+        low.1 == high.1 && is_same_size && high.3 > low.3 * RATIO_MAX && low.3 >= EACH_MIN
+    };
+    let ratio = |(low, high): &(&Known, &Known)| high.3 / low.3;
+    let ((low, model, pixels, fewest), (high, _, _, most)) =
         pairs.filter(is_unlike).max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     let text = format!(
         "images of {:.0} pixels are {:.0} tokens in {} and {:.0} in {}, for the same model ({}): one of \
          the counts is wrong",
-        of.1,
-        of.2,
+        pixels,
+        fewest,
         low.cell.name(),
-        more.2,
+        most,
         high.cell.name(),
-        of.0
+        model
     );
     let finding = Finding::new(RULE.id, Level::Strong, text)
         .at_all([low.cell.spot(), high.cell.spot()])
-        .with("fewest tokens of an image", of.2, "tokens")
-        .with("most tokens of an image", more.2, "tokens")
+        .with("fewest tokens of an image", *fewest, "tokens")
+        .with("most tokens of an image", *most, "tokens")
         .remedy("count by the server, or by a prompt with and without its image");
     Some(finding)
 }

@@ -128,7 +128,7 @@ fn upload(question: &Question) -> Vec<Insight> {
 enum Shown {
     /// TTFT of what had been sent before over that of new, with both medians, ms, and the share of the
     /// media that had been sent before.
-    Times(Reading, [f64; 2], f64),
+    Times(Box<Reading>, [f64; 2], f64),
     /// At least so much of the image tokens came from it, as a share.
     Tokens(f64),
 }
@@ -149,7 +149,7 @@ fn shown(cell: &Pooled) -> Option<Shown> {
     let ratio = ratio.filter(|ratio| ratio.high.is_some_and(|high| high < 1.0));
     let times = || {
         let share = cell.reading(&other(SEEN_SHARE), Statistic::Value)?.value;
-        Some(Shown::Times(ratio?, [median(SEEN_TTFT)?, median(NEW_TTFT)?], share))
+        Some(Shown::Times(Box::new(ratio?), [median(SEEN_TTFT)?, median(NEW_TTFT)?], share))
     };
     let tokens = || {
         let (image, whole) = part_of(cell, &Quantity::ImageTokens, &Quantity::InputTokens)?;

@@ -70,7 +70,7 @@ fn columns(matrix: &Matrix) -> Vec<&'static Column> {
     let has = |column: &&Column| {
         let central =
             |point: &&ifm_analysis::survey::Point| point.central(&column.quantity).is_some();
-        matrix.cells.iter().any(|cell| cell.points.iter().any(|point| central(&point)))
+        matrix.cells.iter().any(|cell| cell.points.iter().any(&central))
     };
     COLUMNS.iter().chain(OF_MEDIA.iter().filter(has)).collect()
 }

@@ -191,8 +191,11 @@ mod tests {
         std::fs::read(format!("{folder}{name}")).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    /// Name, type, width and height, frames, seconds.
+    type Real = (&'static str, &'static str, Option<(u32, u32)>, Option<u32>, Option<f64>);
+
     /// Files that ffmpeg and Pillow wrote; sizes and lengths are what they were asked for.
-    const REAL: [(&str, &str, Option<(u32, u32)>, Option<u32>, Option<f64>); 15] = [
+    const REAL: [Real; 15] = [
         ("test.png", "image/png", Some((64, 48)), None, None),
         ("scans.jpg", "image/jpeg", Some((64, 48)), None, None),
         ("test.gif", "image/gif", Some((64, 48)), None, None),

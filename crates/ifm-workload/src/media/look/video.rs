@@ -156,7 +156,9 @@ fn track(bytes: &[u8], track: &Mp4Box<'_>, heads: &mut Heads) -> Result<(), Stri
 /// Samples of a track: frames, of a video's. None are told in the index of a file in fragments.
 fn samples(bytes: &[u8], info: &Mp4Box<'_>) -> Result<Option<u32>, String> {
     for table in boxes(bytes, info.body, info.end)?.iter().filter(|it| it.name == b"stbl") {
-        for sizes in boxes(bytes, table.body, table.end)?.iter().filter(|it| it.name == b"stsz") {
+        if let Some(sizes) =
+            boxes(bytes, table.body, table.end)?.iter().find(|it| it.name == b"stsz")
+        {
             let count = big(bytes, sizes.body + 8, 4).map(|count| count as u32);
             return Ok(count.filter(|count| *count > 0));
         }

@@ -15,6 +15,7 @@ pub mod forecast;
 pub mod gate;
 pub mod goodput;
 pub mod health;
+pub mod history;
 mod image_tokens;
 pub mod insight;
 pub mod level;

@@ -63,9 +63,12 @@ const fn told(part: Part, what: &'static str, of: fn(&Facts) -> Option<String>) 
     MachineFact { part, what, is_shared: false, of }
 }
 
+/// The names of the GPUs.
+pub(crate) const GPUS: &str = "GPUs";
+
 /// Every fact, in the order of lists.
 pub const MACHINE: &[MachineFact] = &[
-    shared(Part::Gpus, "GPUs", names),
+    shared(Part::Gpus, GPUS, names),
     told(Part::Gpus, "GPU identities", |f| gpus(f, |gpu| gpu.uuid.clone())),
     shared(Part::Gpus, "GPU memory", |f| gpus(f, |gpu| gpu.memory_bytes.map(gib))),
     shared(Part::Gpus, "GPU driver", |f| gpus(f, |gpu| gpu.driver.clone())),

@@ -11,6 +11,7 @@ mod fitting;
 mod format;
 mod forms;
 mod gate;
+mod history;
 mod imported;
 mod json;
 pub mod kind;
@@ -60,6 +61,7 @@ pub use comparison::{
 pub use fitting::{fitting_json, fitting_markdown, fitting_terminal};
 pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
+pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
 pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,

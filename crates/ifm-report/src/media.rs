@@ -4,7 +4,6 @@
 
 use crate::ReportModel;
 use crate::format::{ABSENT, bytes, count, number, percent, span};
-use crate::kind::common::{LINES_MAX, value_axis};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section};
 use crate::words::marked_span;
@@ -15,6 +14,8 @@ use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 
 const NS_PER_S: f64 = 1e9;
 const PER_MEGA: f64 = 1e6;
+/// Levels whose requests are drawn in one chart, at most: more colours cannot be told apart.
+const LEVELS_MAX: usize = 6;
 
 type Row<'a> = (&'a LevelSummary, &'a MediaSummary);
 
@@ -292,7 +293,7 @@ struct Sizes {
 fn sizes_chart(rows: &[Row], sizes: &Sizes) -> Option<Chart> {
     let known: Vec<(&LevelSummary, &Scatter)> =
         rows.iter().filter_map(|(level, media)| Some((*level, (sizes.of)(media)?))).collect();
-    let shown = known.len().min(LINES_MAX);
+    let shown = known.len().min(LEVELS_MAX);
     let place = |index: usize| index * (known.len() - 1) / (shown.max(2) - 1);
     let known: Vec<_> = (0..shown).filter_map(|index| known.get(place(index)).copied()).collect();
     let series = known.iter().enumerate().map(|(index, (level, scatter))| {
@@ -318,7 +319,7 @@ fn sizes_chart(rows: &[Row], sizes: &Sizes) -> Option<Chart> {
     });
     let description = told.collect::<Vec<String>>().join(" ");
     let [across, up] = sizes.axes;
-    let y = value_axis(up, "ms", &all);
+    let y = Axis::new(up, "ms");
     let plot = Cartesian::new(Axis::new(across, sizes.unit), y, all).switched();
     (!plot.series.is_empty()).then(|| Chart::new(sizes.id, sizes.title, description, plot))
 }

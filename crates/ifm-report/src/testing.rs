@@ -4,7 +4,9 @@ use crate::ReportModel;
 use ifm_analysis::comparison::{
     Comparison, Measure, Member, Metric, Ranking, Settings, Side, compare, rank,
 };
-use ifm_analysis::gate::{Bound, GateResult, Suggestion, Threshold, judge, measures, suggest};
+use ifm_analysis::gate::{
+    Against, Bound, GateResult, Suggestion, Threshold, judge, measures, suggest,
+};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
 use ifm_analysis::testing::{NoisyLoop, closed_loop, failed, noisy_run, run};
@@ -112,7 +114,7 @@ pub(crate) fn gated() -> GateResult {
     };
     let run = side("new", &noisy_run(&[few]), &measures);
     let base = side("main", &noisy(1, &[(4, 10.0)]), &measures);
-    judge(&run, Some(&base), &thresholds, &settings()).expect("a gate")
+    judge(&run, Against::Side(&base), &thresholds, &settings()).expect("a gate")
 }
 
 /// A thresholds file to begin with.

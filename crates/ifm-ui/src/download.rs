@@ -65,7 +65,8 @@ pub(crate) async fn import_page(
     Ok(framed(page))
 }
 
-fn framed(page: String) -> Response {
+/// A report for a frame, with its policy.
+pub(crate) fn framed(page: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),

@@ -8,7 +8,7 @@ use crate::download;
 use crate::failure::Failure;
 use crate::guard::{admit, seal};
 use crate::importing;
-use crate::page::{self, change, compare, document, list, removed, run};
+use crate::page::{self, change, compare, document, history, list, removed, run};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
@@ -35,6 +35,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/imports/{id}/page", get(download::import_page))
         .route("/imports/{id}/download/{format}", get(download::import))
         .route("/compare", get(compare::show))
+        .route("/history", get(history::show))
+        .route("/history/page", get(history::report))
         .route("/removed", get(removed::show))
         .route("/import", import.get(document::choose))
         .route("/label", post(change::label))

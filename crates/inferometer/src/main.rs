@@ -12,6 +12,7 @@ mod child;
 mod cli;
 mod conformance;
 mod course;
+mod dated;
 mod documents;
 mod engine;
 mod exec;

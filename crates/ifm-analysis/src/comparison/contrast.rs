@@ -14,7 +14,7 @@ use ifm_core::metric::Direction;
 use std::fmt;
 
 /// Chance with which a comparison is to find the difference that it tells as detectable.
-const POWER: f64 = 0.8;
+pub(crate) const POWER: f64 = 0.8;
 /// A change of a share by less than this is not relevant, 0 to 1.
 pub const SHARE_POINTS_MIN: f64 = 0.005;
 

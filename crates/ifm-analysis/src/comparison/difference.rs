@@ -56,6 +56,14 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found
 }
 
+/// What was asked for on both sides, and by what it was measured: what makes two runs answers to one
+/// question. Lengths as they turned out are not among it.
+pub(crate) fn asked(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
+    let (mut found, _) = of_facts(a, b, keys);
+    found.extend(asked_lengths(a, b));
+    found
+}
+
 /// What a side says, over all its runs.
 fn joined(side: &Side, of: &dyn Fn(&Member) -> Option<String>) -> Option<String> {
     let mut words: Vec<String> = side.members.iter().filter_map(of).collect();

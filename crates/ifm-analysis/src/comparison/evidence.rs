@@ -14,10 +14,11 @@ use crate::stat::quantile::{is_enough, needed_for, percentile_of_sorted};
 use crate::stat::random::RandomStream;
 use crate::stat::special::{normal_below, student_upper_quantile};
 use crate::stat::welch::tail;
+use ifm_core::words::counted;
 use std::fmt;
 
 /// Fewest requests that a verdict may rest on.
-const REQUESTS_MIN: u64 = 20;
+pub(crate) const REQUESTS_MIN: u64 = 20;
 /// Fewest independent blocks of requests that a verdict may rest on; so few need a large difference,
 /// by the t of their few degrees of freedom.
 const BLOCKS_MIN: f64 = 5.0;
@@ -44,12 +45,22 @@ pub enum Shortage {
         /// How many are needed.
         needed: u64,
     },
+    /// Too few runs before this one.
+    Runs {
+        /// How many there are.
+        n: u64,
+        /// How many are needed.
+        needed: u64,
+    },
 }
 
 impl fmt::Display for Shortage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Shortage::Values { n, needed } => write!(formatter, "n = {n}, {needed} are needed"),
+            Shortage::Runs { n, needed } => {
+                write!(formatter, "{}, {needed} are needed", counted(*n, "run"))
+            }
             Shortage::Dependent { n, needed } => write!(
                 formatter,
                 "values depend on those before: n = {n} in effect, {needed} are needed"

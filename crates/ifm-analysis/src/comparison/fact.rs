@@ -172,7 +172,7 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
 }
 
 /// Whether numbers were measured or computed.
-pub(super) const NUMBERS: &str = "where the numbers come from";
+pub(crate) const NUMBERS: &str = "where the numbers come from";
 const GAPS: &str = "what gaps are between";
 const TOKENS: &str = "tokens";
 /// Whether the server drafts.
@@ -180,7 +180,7 @@ pub(super) const DRAFTS: &str = "speculative decoding";
 pub(super) const DRAFTS_ON: &str = "on";
 pub(super) const DRAFTS_OFF: &str = "off";
 /// The seed, by which prompts may differ.
-pub(super) const SEED: &str = "seed of the prompts";
+pub(crate) const SEED: &str = "seed of the prompts";
 
 /// Servers whose metrics page counts drafts wherever there are any, by how the source of their
 /// counters begins: one without the counters drafts nothing.

@@ -13,14 +13,14 @@ pub mod contrast;
 pub mod difference;
 mod document;
 pub(crate) mod evidence;
-mod fact;
+pub(crate) mod fact;
 pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;
 pub mod rank;
 pub mod repeated_prompt;
 mod requests;
-mod sample;
+pub(crate) mod sample;
 pub mod side;
 pub mod speed_up;
 

@@ -54,7 +54,7 @@ pub struct Member {
     /// The largest load inside the run's own latency target while all lower ones are.
     pub(crate) fitting: Option<Load>,
     /// Places of the levels that count.
-    pub(super) places: Vec<String>,
+    pub(crate) places: Vec<String>,
     /// Settings by which levels of a document are told apart.
     pub(crate) varying: BTreeSet<String>,
 }
@@ -154,6 +154,32 @@ impl Member {
             fitting: fitting(&summary.levels),
             places: counting().map(|level| format!("/levels/{}", level.level)).collect(),
             varying: BTreeSet::new(),
+        }
+    }
+
+    /// The same without what its requests were, which of a run of ours tells nothing of what it is.
+    pub(crate) fn head(&self) -> Member {
+        let samples = if self.is_own { Vec::new() } else { self.samples.clone() };
+        Member {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            command: Vec::new(),
+            models: self.models.clone(),
+            tool: self.tool.clone(),
+            is_own: self.is_own,
+            facts: self.facts.clone(),
+            samples,
+            lengths: self.lengths.clone(),
+            asked: self.asked,
+            levels: self.levels.clone(),
+            prompts: self.prompts.clone(),
+            sent: self.sent,
+            doubts: self.doubts.clone(),
+            warnings: self.warnings.clone(),
+            is_inter_event: self.is_inter_event,
+            fitting: self.fitting,
+            places: Vec::new(),
+            varying: self.varying.clone(),
         }
     }
 

@@ -8,11 +8,11 @@ mod suggestion;
 pub mod threshold;
 
 pub use suggestion::{Suggestion, Suggestions, suggest};
-pub use threshold::{Bound, Limit, Threshold, ThresholdError, parse_load};
+pub use threshold::{BAND, Bound, Limit, Threshold, ThresholdError, parse_load};
 
 use crate::Warning;
 use crate::comparison::condition::{is_same, list_words};
-use crate::comparison::contrast::cell;
+use crate::comparison::contrast::{Contrast, SHARE_POINTS_MIN, cell, contrast};
 use crate::comparison::difference::differences;
 use crate::comparison::evidence::{Evidence, Spread};
 use crate::comparison::pair::{Asked, draft_at};
@@ -21,11 +21,14 @@ use crate::comparison::{
     Cell, Condition, Difference, Doubt, Measure, Settings, Shortage, Side, SideHead, head,
     of_definitions,
 };
+use crate::history::{BAND_CONFIDENCE, is_told, newest};
 use crate::level::Load;
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::Estimate;
 use crate::stat::interval::{self, TAIL};
+use crate::stat::multiple::holm;
 use ifm_core::Metric;
+use ifm_core::metric::Direction;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -92,6 +95,19 @@ pub struct GateRow {
     pub state: GateState,
     /// Why it did not pass; absent where the numbers say it.
     pub reason: Option<GateReason>,
+    /// Which runs of a history were held against each other; absent for another baseline.
+    pub stretch: Option<GateStretch>,
+}
+
+/// Runs of a history that were held against each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateStretch {
+    /// Runs before.
+    pub before: usize,
+    /// Runs since, the checked one among them.
+    pub after: usize,
+    /// Id of the first run since, where a lasting change came before the checked one.
+    pub since: Option<String>,
 }
 
 /// All thresholds.
@@ -143,6 +159,12 @@ pub enum GateError {
         /// The document.
         name: String,
     },
+    /// A threshold is a band, and the baseline is no history.
+    #[error("{threshold} is held against a band, which only a history has: --baseline history:20")]
+    NoHistory {
+        /// The threshold.
+        threshold: String,
+    },
     /// A threshold is a change, and there is no baseline.
     #[error("{threshold} is a change against a baseline, and none was given")]
     NoBaseline {
@@ -162,6 +184,52 @@ pub fn measures(thresholds: &[Threshold]) -> Vec<Measure> {
     measures
 }
 
+/// What a run is held against.
+#[derive(Debug, Clone, Copy)]
+pub enum Against<'a> {
+    /// Values alone.
+    Nothing,
+    /// A side: all of its runs are repeats of one thing.
+    Side(&'a Side),
+    /// The runs before, the first one first: how they differ among themselves is the noise, and a run
+    /// together with those since a change for the worse is held against those before it.
+    History(&'a Side),
+}
+
+impl<'a> Against<'a> {
+    fn side(self) -> Option<&'a Side> {
+        match self {
+            Against::Nothing => None,
+            Against::Side(side) | Against::History(side) => Some(side),
+        }
+    }
+}
+
+/// The thresholds of a run that is held against its history and for which nobody wrote any: no measure
+/// that it has may be worse than the band. Percentiles that its requests cannot tell are left out.
+pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
+    let found = run.evidence(
+        Settings { resamples: 2, ..settings.clone() }.drawing(),
+        0,
+        &keys(std::iter::once(run)),
+    );
+    let has = |measure: &Measure| {
+        let mut all = found.iter().filter_map(|at| at.evidence(*measure));
+        // A percentile that the run's requests cannot tell would leave every gate open.
+        all.any(|of| measure.percentile().is_none_or(|p| p == 50.0 || is_told(of, *measure)))
+    };
+    let threshold = |measure: Measure| Threshold {
+        measure,
+        load: None,
+        bound: match measure.direction() {
+            Direction::Lower => Bound::Max,
+            Direction::Higher => Bound::Min,
+        },
+        limit: Limit::Band,
+    };
+    settings.measures.iter().copied().filter(has).map(threshold).collect()
+}
+
 /// Holds a run against thresholds. At each load that a threshold names, and for which nobody wrote
 /// a limit on failed requests, at most 1 % may fail: latencies of what is left would say little.
 ///
@@ -169,28 +237,37 @@ pub fn measures(thresholds: &[Threshold]) -> Vec<Measure> {
 /// [`GateError`] where a threshold cannot be compared with this run.
 pub fn judge(
     run: &Side,
-    baseline: Option<&Side>,
+    against: Against,
     thresholds: &[Threshold],
     settings: &Settings,
 ) -> Result<GateResult, GateError> {
     if thresholds.is_empty() {
         return Err(GateError::Empty);
     }
+    let baseline = against.side();
+    let is_history = matches!(against, Against::History(_));
     let keys = keys(std::iter::once(run).chain(baseline));
     let of_run = run.evidence(settings.drawing(), 0, &keys);
     let of_baseline = baseline.map(|side| side.evidence(settings.drawing(), 1, &keys));
     let mut rows = Vec::new();
-    let mut definitions = Vec::new();
+    let (mut definitions, mut chances) = (Vec::new(), Vec::new());
     for (threshold, at, is_implied) in with_implied(thresholds, run, &of_run)? {
         if matches!(threshold.limit, Limit::Change(_)) && baseline.is_none() {
             return Err(GateError::NoBaseline { threshold: threshold.to_string() });
         }
+        if threshold.limit == Limit::Band && !is_history {
+            return Err(GateError::NoHistory { threshold: threshold.to_string() });
+        }
         let find = |side: &[AtLoad]| side.iter().find(|known| known.at.is_same(&at)).cloned();
         let base = of_baseline.as_deref().and_then(find);
-        let (row, differences) = row(threshold, is_implied, (&find(&of_run), &base), at, settings);
-        definitions.extend(differences);
-        rows.push(row);
+        let history = baseline.filter(|_| is_history);
+        let (run, base) = (&find(&of_run), &base);
+        let found = row(threshold, is_implied, (run, base, history), at, settings);
+        definitions.extend(found.definitions);
+        chances.push(found.p);
+        rows.push(found.row);
     }
+    judge_bands(&mut rows, &chances, settings);
     let has = |state| rows.iter().any(|row| row.state == state);
     let state = if has(GateState::Fail) {
         GateState::Fail
@@ -207,10 +284,20 @@ pub fn judge(
         rows,
         state,
         differences: baseline
-            .map(|side| all_differences(side, run, &keys, definitions))
+            .map(|side| all_differences(&compared(side, is_history), run, &keys, definitions))
             .unwrap_or_default(),
         confidence: settings.confidence,
     })
+}
+
+/// What a run is compared with besides its numbers: of a history its last run, since versions may
+/// change over it.
+fn compared(side: &Side, is_history: bool) -> Side {
+    let members = match side.members.last() {
+        Some(last) if is_history => vec![last.clone()],
+        _ => side.members.clone(),
+    };
+    Side { label: side.label.clone(), members }
 }
 
 /// What run and baseline differ in, definitions among it.
@@ -293,78 +380,165 @@ fn with_implied(
     Ok(all)
 }
 
-/// One threshold, and the definitions that may differ.
+/// One threshold with what is needed to judge all of them.
+struct Found {
+    row: GateRow,
+    /// Definitions that may differ.
+    definitions: Vec<Difference>,
+    /// Of a band the chance of such a change if there were none.
+    p: Option<f64>,
+}
+
+/// One threshold at one load. `history` is the baseline's side where that is a history.
 fn row(
     threshold: Threshold,
     is_implied: bool,
-    (run, baseline): (&Option<AtLoad>, &Option<AtLoad>),
+    (run, baseline, history): (&Option<AtLoad>, &Option<AtLoad>, Option<&Side>),
     at: Condition,
     settings: &Settings,
-) -> (GateRow, Vec<Difference>) {
+) -> Found {
     let evidence = |at: &Option<AtLoad>| at.as_ref()?.evidence(threshold.measure).cloned();
     let of = |evidence: &Option<Evidence>| {
         evidence.as_ref().and_then(|evidence| cell(evidence, settings.confidence))
     };
     let (of_run, of_base) = (evidence(run), evidence(baseline));
-    let (mut value, mut base) = (of(&of_run), of(&of_base));
-    let (mut change, mut definitions) = (None, Vec::new());
     let due = at.load.map_or(threshold.measure, |load| threshold.measure.at_load(load));
     let has_due = run.as_ref().is_some_and(|at| at.known.iter().any(|known| known.measure == due));
-    let mut measure = if has_due { due } else { threshold.measure };
-    let (state, reason) = match (&of_run, threshold.limit) {
-        (None, _) => (GateState::Fail, Some(GateReason::NoValue)),
-        (Some(of_run), Limit::Value(limit)) => judge_value(of_run, value, &threshold, limit),
-        (Some(_), Limit::Change(limit)) => {
-            let how = (&Asked { measures: &[], ..settings.asked() }, &settings.rules());
-            let draft = match (baseline, run) {
-                (Some(base), Some(run)) if of_base.is_some() => {
-                    draft_at(base, run, threshold.measure, how)
-                }
-                _ => None,
-            };
-            match draft {
-                None => (GateState::Inconclusive, Some(GateReason::NoBaseline)),
-                Some(draft) => {
-                    definitions = of_definitions(std::slice::from_ref(&draft));
-                    measure = draft.measure;
-                    (base, value) = (draft.a.or(base), draft.b.or(value));
-                    let none = if threshold.measure.is_share() { 0.0 } else { 1.0 };
-                    match draft.contrast {
-                        Err(doubt) => (GateState::Inconclusive, Some(GateReason::Doubt(doubt))),
-                        Ok(contrast) => {
-                            let found = contrast.change.map(|value| value - none);
-                            change = Some(found);
-                            match contrast.shortage {
-                                Some(shortage) => {
-                                    let doubt = Doubt::Short(shortage);
-                                    (GateState::Inconclusive, Some(GateReason::Doubt(doubt)))
-                                }
-                                None => by_interval(threshold.bound, limit, found.low, found.high),
-                            }
-                        }
-                    }
+    let mut row = GateRow {
+        threshold,
+        measure: if has_due { due } else { threshold.measure },
+        at,
+        is_implied,
+        value: of(&of_run),
+        baseline: of(&of_base),
+        change: None,
+        difference: None,
+        state: GateState::Fail,
+        reason: Some(GateReason::NoValue),
+        stretch: None,
+    };
+    let (mut definitions, mut p) = (Vec::new(), None);
+    match (&of_run, threshold.limit) {
+        (None, _) => {}
+        (Some(of_run), Limit::Value(limit)) => {
+            (row.state, row.reason) = judge_value(of_run, row.value, &threshold, limit);
+        }
+        (Some(_), Limit::Change(_) | Limit::Band) => {
+            (row.state, row.reason) = (GateState::Inconclusive, Some(GateReason::NoBaseline));
+            if let (Some(base), Some(run), Some(_)) = (baseline, run, &of_base) {
+                match history {
+                    None => definitions = against_side(&mut row, (base, run), settings),
+                    Some(side) => p = against_history(&mut row, (base, run), side, settings),
                 }
             }
         }
-    };
-    let difference = change.map(|change| change.value).or_else(|| {
-        let (a, b) = (base?.value, value?.value);
+    }
+    row.difference = row.change.map(|change| change.value).or_else(|| {
+        let (a, b) = (row.baseline?.value, row.value?.value);
         let alone = if threshold.measure.is_share() { b - a } else { b / a - 1.0 };
         alone.is_finite().then_some(alone)
     });
-    let row = GateRow {
-        threshold,
-        at,
-        measure,
-        is_implied,
-        value,
-        baseline: base,
-        change,
-        difference,
-        state,
-        reason,
+    Found { row, definitions, p }
+}
+
+/// A change against repeats of one thing; the definitions that may differ.
+fn against_side(
+    row: &mut GateRow,
+    (base, run): (&AtLoad, &AtLoad),
+    settings: &Settings,
+) -> Vec<Difference> {
+    let how = (&Asked { measures: &[], ..settings.asked() }, &settings.rules());
+    let Some(draft) = draft_at(base, run, row.threshold.measure, how) else { return Vec::new() };
+    let definitions = of_definitions(std::slice::from_ref(&draft));
+    row.measure = draft.measure;
+    (row.baseline, row.value) = (draft.a.or(row.baseline), draft.b.or(row.value));
+    match draft.contrast {
+        Err(doubt) => row.reason = Some(GateReason::Doubt(doubt)),
+        Ok(contrast) => held(row, &contrast),
+    }
+    definitions
+}
+
+/// What a contrast says of a threshold that is a change.
+fn held(row: &mut GateRow, contrast: &Contrast) {
+    let none = if row.threshold.measure.is_share() { 0.0 } else { 1.0 };
+    let found = contrast.change.map(|value| value - none);
+    row.change = Some(found);
+    (row.state, row.reason) = match (contrast.shortage, row.threshold.limit) {
+        (Some(shortage), _) => {
+            (GateState::Inconclusive, Some(GateReason::Doubt(Doubt::Short(shortage))))
+        }
+        (None, Limit::Change(limit)) => {
+            by_interval(row.threshold.bound, limit, found.low, found.high)
+        }
+        // Judged with all others of its kind.
+        (None, _) => (GateState::Pass, None),
     };
-    (row, definitions)
+}
+
+/// A change against the runs before; of a band its chance.
+fn against_history(
+    row: &mut GateRow,
+    (base, run): (&AtLoad, &AtLoad),
+    side: &Side,
+    settings: &Settings,
+) -> Option<f64> {
+    let measure = row.measure;
+    let of = |at: &AtLoad| at.evidence(measure).cloned();
+    let (Some(base), Some(run)) = (of(base), of(run)) else {
+        row.reason = Some(GateReason::NoBaseline);
+        return None;
+    };
+    let found = match newest((&base, side.members.len()), &run, measure) {
+        Ok(found) => found,
+        Err(doubt) => {
+            row.reason = Some(GateReason::Doubt(doubt));
+            return None;
+        }
+    };
+    let is_band = row.threshold.limit == Limit::Band;
+    row.baseline = cell(&found.before, settings.confidence);
+    row.stretch = (found.runs.0 > 0).then(|| GateStretch {
+        before: found.runs.0,
+        after: found.runs.1,
+        since: found.since.and_then(|run| Some(side.members.get(run)?.id.clone())),
+    });
+    match contrast(&found.before, &found.after, &settings.rules()) {
+        Err(doubt) => {
+            row.reason = Some(GateReason::Doubt(doubt));
+            None
+        }
+        Ok(contrast) => {
+            held(row, &contrast);
+            let p = contrast.p.max(found.p.unwrap_or(0.0));
+            (is_band && contrast.shortage.is_none()).then_some(p)
+        }
+    }
+}
+
+/// Bands are judged together, since one of many is left by chance: a row fails where it is worse by a
+/// relevant amount and surely so after the correction, and is left open where it is so without it.
+fn judge_bands(rows: &mut [GateRow], chances: &[Option<f64>], settings: &Settings) {
+    let known: Vec<f64> = chances.iter().flatten().copied().collect();
+    let mut corrected = holm(&known).unwrap_or_default().into_iter();
+    let alpha = 1.0 - BAND_CONFIDENCE;
+    for (row, p) in rows.iter_mut().zip(chances) {
+        let (Some(p), Some(change)) = (p, row.change) else { continue };
+        let corrected = corrected.next().unwrap_or(1.0);
+        let relevant =
+            if row.threshold.measure.is_share() { SHARE_POINTS_MIN } else { settings.threshold };
+        let is_worse = match row.threshold.bound {
+            Bound::Max => change.value >= relevant,
+            Bound::Min => change.value <= -relevant,
+        };
+        (row.state, row.reason) = match (is_worse, corrected < alpha, *p < alpha) {
+            (true, true, _) => (GateState::Fail, None),
+            (true, false, true) => {
+                (GateState::Inconclusive, Some(GateReason::Doubt(Doubt::Correction)))
+            }
+            _ => (GateState::Pass, None),
+        };
+    }
 }
 
 /// A value against a limit in its own unit.

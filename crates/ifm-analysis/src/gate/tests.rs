@@ -35,7 +35,8 @@ fn side(run: &RunData, thresholds: &[Threshold]) -> Side {
 fn gate(run: &RunData, baseline: Option<&RunData>, words: &[(&str, Bound)]) -> GateResult {
     let thresholds = thresholds(words);
     let baseline = baseline.map(|run| side(run, &thresholds));
-    judge(&side(run, &thresholds), baseline.as_ref(), &thresholds, &settings()).expect("a gate")
+    let against = baseline.as_ref().map_or(Against::Nothing, Against::Side);
+    judge(&side(run, &thresholds), against, &thresholds, &settings()).expect("a gate")
 }
 
 #[test]
@@ -111,7 +112,8 @@ fn what_a_run_cannot_be_held_against_is_an_error() {
     let run = noisy_run(&[NOISY]);
     let error = |words: &[(&str, Bound)]| {
         let thresholds = thresholds(words);
-        judge(&side(&run, &thresholds), None, &thresholds, &settings()).expect_err("an error")
+        judge(&side(&run, &thresholds), Against::Nothing, &thresholds, &settings())
+            .expect_err("an error")
     };
     assert_eq!(error(&[]), GateError::Empty);
     let missing = error(&[("itl.p50@64=5ms", Bound::Max)]).to_string();
@@ -138,6 +140,7 @@ fn what_is_suggested_passes() {
     let enough: Vec<Threshold> =
         found.iter().filter(|one| one.shortage.is_none()).map(|one| one.threshold).collect();
     assert!(enough.len() >= 4 && enough.len() < 6, "400 requests are few for P99: {found:?}");
-    let result = judge(&side(&run, &enough), None, &enough, &settings()).expect("a gate");
+    let result =
+        judge(&side(&run, &enough), Against::Nothing, &enough, &settings()).expect("a gate");
     assert_eq!(result.state, GateState::Pass, "{result:?}");
 }

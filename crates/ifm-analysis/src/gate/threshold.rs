@@ -28,7 +28,13 @@ pub enum Limit {
     Value(f64),
     /// A change against the baseline: a share of its value, or points for a share.
     Change(f64),
+    /// No worse than the runs before, by more than they differ among themselves and by more than is
+    /// relevant. Needs a history as the baseline.
+    Band,
 }
+
+/// The limit that is the band of the runs before, as it is written.
+pub const BAND: &str = "band";
 
 /// One threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -129,6 +135,9 @@ pub fn parse_load(text: &str) -> Option<Load> {
 
 fn parse_limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
     let lower = text.trim().to_ascii_lowercase();
+    if lower == BAND {
+        return Ok(Limit::Band);
+    }
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
     if lower.starts_with(['+', '-']) {
         let hint = "a change against the baseline is a percentage, such as +5% or -3%";

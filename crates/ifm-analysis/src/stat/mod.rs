@@ -1,11 +1,12 @@
 //! Statistics: percentiles, mean, spread, intervals of one population; tests of two;
-//! repeats, drift and fit.
+//! repeats, drift, steps and fit.
 //!
 //! Pure functions of values, and of a seed where values are drawn again. What is not here: what
 //! the populations are. Every function takes values and gives values back.
 
 pub mod blocks;
 pub mod bootstrap;
+pub mod course;
 pub mod cumulative;
 pub mod distribution;
 pub mod early_stopping;

@@ -19,14 +19,19 @@ use crate::markdown::escape;
 use crate::terminal::{Color, wrap};
 use ifm_analysis::Severity;
 use ifm_analysis::comparison::{Measure, Unit};
-use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, Limit, Threshold};
+use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, GateStretch, Limit, Threshold};
+use ifm_core::words::counted;
 use serde_json::{Value, json};
 
 /// A threshold and its load, `ITL p99 at 64 users`.
 fn name(row: &GateRow, is_inter_event: bool) -> String {
     let threshold = &row.threshold;
     let measure = words::measure(row.measure, is_inter_event);
-    let against = if matches!(threshold.limit, Limit::Change(_)) { " vs baseline" } else { "" };
+    let against = match threshold.limit {
+        Limit::Value(_) => "",
+        Limit::Change(_) => " vs baseline",
+        Limit::Band => " vs history",
+    };
     format!("{measure} at {}{against}", words::condition(&row.at))
 }
 
@@ -37,7 +42,7 @@ fn found(row: &GateRow) -> String {
         Limit::Value(_) => {
             row.value.map_or_else(|| ABSENT.to_owned(), |cell| words::bounds(unit, &cell))
         }
-        Limit::Change(_) => {
+        Limit::Change(_) | Limit::Band => {
             words::gate_change(row.threshold.measure.is_share(), row.change, row.difference)
         }
     }
@@ -54,6 +59,7 @@ fn limit(threshold: &Threshold) -> String {
 
 fn limit_value(measure: Measure, limit: Limit) -> String {
     match (limit, measure.unit()) {
+        (Limit::Band, _) => "band".to_owned(),
         (Limit::Value(ns), Unit::Ns) => crate::format::limit(ns / 1e6),
         (
             Limit::Value(value),
@@ -163,6 +169,12 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
             out.push('\n');
         }
     }
+    for line in stretches(result) {
+        for line in wrap(&style.text(&format!(" {line}")), style.width, "   ") {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
     out.push_str(&differences_terminal(&loud(result), style));
     for (severity, text) in words::cautions(&result.cautions) {
         let color = if severity == Severity::Invalid { Color::Red } else { Color::Yellow };
@@ -211,6 +223,9 @@ pub fn gate_markdown(result: &GateResult, undecided: Undecided) -> String {
         out.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
     out.push('\n');
+    for line in stretches(result) {
+        out.push_str(&format!("- {}\n", escape(&line)));
+    }
     out.push_str(&differences_markdown(&loud(result)));
     for (severity, text) in words::cautions(&result.cautions) {
         out.push_str(&format!("- {} {}\n", crate::words::sign(severity), escape(&text)));
@@ -258,6 +273,7 @@ fn row_json(row: &GateRow) -> Value {
     let limit = match threshold.limit {
         Limit::Value(value) => json!({"value": value / per}),
         Limit::Change(change) => json!({"change": change}),
+        Limit::Band => json!({"band": true}),
     };
     let mut object = Object::default();
     object
@@ -274,9 +290,47 @@ fn row_json(row: &GateRow) -> Value {
                 .map(|found| json!({"value": found.value, "low": found.low, "high": found.high}))
                 .or(row.difference.map(alone_json)),
         )
+        .set_known("history", row.stretch.as_ref().map(stretch_json))
         .set("state", row.state.word())
         .set_known("reason", row.reason.as_ref().map(ToString::to_string))
         .take()
+}
+
+/// Which runs of a history were held against each other.
+fn stretch_json(stretch: &GateStretch) -> Value {
+    let mut object = Object::default();
+    object
+        .set("before", stretch.before)
+        .set("after", stretch.after)
+        .set_known("since", stretch.since.clone())
+        .take()
+}
+
+/// Where a lasting change came before the checked run: which runs were held against which, each line
+/// once.
+fn stretches(result: &GateResult) -> Vec<String> {
+    let mut found: Vec<(&GateStretch, Vec<String>)> = Vec::new();
+    for row in &result.rows {
+        let Some(stretch) = row.stretch.as_ref().filter(|stretch| stretch.since.is_some()) else {
+            continue;
+        };
+        let name = words::measure(row.measure, result.run.is_inter_event);
+        let name = format!("{name} at {}", words::condition(&row.at));
+        match found.iter_mut().find(|(known, _)| *known == stretch) {
+            Some((_, names)) => names.push(name),
+            None => found.push((stretch, vec![name])),
+        }
+    }
+    let line = |(stretch, names): (&GateStretch, Vec<String>)| {
+        format!(
+            "{}: changed with run {}; {} since are held against the {} before",
+            names.join(", "),
+            crate::format::plain(stretch.since.as_deref().unwrap_or_default()),
+            counted(stretch.after as u64, "run"),
+            stretch.before
+        )
+    };
+    found.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ fn line(suggestion: &Suggestion) -> String {
         (Limit::Value(ns), Unit::Ns) => format!("{}ms", short(ns / 1e6)),
         (Limit::Value(share), Unit::Share) => format!("{}%", short(share * 100.0)),
         (Limit::Value(value), _) => short(value),
+        (Limit::Band, _) => ifm_analysis::gate::BAND.to_owned(),
         (Limit::Change(change), _) => format!("{:+}%", change * 100.0),
     };
     let found = words::bounds(unit, &suggestion.cell);

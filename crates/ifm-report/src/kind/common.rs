@@ -13,7 +13,7 @@ use ifm_core::words::counted;
 /// Sentences of a summary, at most.
 pub(super) const REMARKS_MAX: usize = 5;
 /// Lines in one chart, at most.
-pub(crate) const LINES_MAX: usize = 6;
+pub(super) const LINES_MAX: usize = 6;
 /// Values that span more than this factor stand on a logarithmic axis.
 pub(super) const SPAN_LINEAR_MAX: f64 = 20.0;
 
@@ -185,7 +185,7 @@ pub(super) fn axis_of(is_open: bool) -> Axis {
 }
 
 /// An axis for these series: logarithmic where the values span much, else from zero.
-pub(crate) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
+pub(super) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
     let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
     let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
     let is_wide = largest(series) > SPAN_LINEAR_MAX * smallest && values().all(|value| value > 0.0);

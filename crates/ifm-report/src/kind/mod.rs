@@ -4,7 +4,7 @@
 //! numbers come from the survey, sentences from the insights. Not here: how a page is drawn.
 
 mod answers;
-pub(crate) mod common;
+mod common;
 mod cumulative;
 mod grid;
 mod limit;

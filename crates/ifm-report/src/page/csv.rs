@@ -64,7 +64,7 @@ fn lines(table: &Table, section: &Section, number: usize, out: &mut String) {
 }
 
 /// A field; one that a spreadsheet would take for a formula is kept from being one.
-fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     let is_number = field.parse::<f64>().is_ok();
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;
     let field = if is_formula { format!("'{field}") } else { field.to_owned() };

@@ -13,6 +13,7 @@ mod table;
 mod terminal;
 
 pub use csv::csv;
+pub(crate) use csv::quoted;
 pub use html::html;
 pub use json::{PageDocument, json};
 pub use markdown::{Pictures, markdown};

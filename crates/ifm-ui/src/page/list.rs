@@ -209,6 +209,7 @@ fn actions(app: &App) -> Markup {
         div class="actions" role="group" aria-label="With the chosen" {
             span class="chosen" data-chosen="" { "With the chosen:" }
             button type="submit" data-least="2" { "Compare" }
+            button type="submit" class="plain" formaction="/history" data-least="2" { "History" }
             span class="group" {
                 label class="quiet" for="tag" { "Tag to put on" }
                 input id="tag" name="tag" placeholder="tag" maxlength=(ifm_store::TAG_LENGTH_MAX) autocomplete="off";

@@ -7,6 +7,7 @@ pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod document;
 pub(crate) mod finding;
+pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod removed;
@@ -27,6 +28,7 @@ const HTMX: &str = r#"{"allowEval":false,"includeIndicatorStyles":false,"selfReq
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Runs,
+    History,
     Import,
     Removed,
     Elsewhere,
@@ -36,6 +38,7 @@ pub(crate) enum Place {
 pub(crate) fn page(app: &App, title: &str, place: Place, body: Markup) -> Markup {
     let entries = [
         ("/", "Runs", Place::Runs),
+        ("/history", "History", Place::History),
         ("/import", "Import", Place::Import),
         ("/removed", "Removed", Place::Removed),
     ];

@@ -6,6 +6,7 @@ mod interleave;
 
 use super::compare::no_target;
 use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_sides, settings};
+use crate::dated::Baseline;
 use crate::exit::{Code, Failure};
 use crate::output::check_folder;
 use crate::secrets::mask_command;
@@ -13,9 +14,10 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use file::ThresholdsFile;
-use ifm_analysis::comparison::{DifferenceKind, Settings};
+use ifm_analysis::comparison::{DifferenceKind, Measure, Settings};
 use ifm_analysis::gate::{
-    Bound, GateResult, GateState, Suggestion, Threshold, judge, measures, suggest,
+    Against, Bound, GateResult, GateState, Suggestion, Threshold, band_thresholds, judge, measures,
+    suggest,
 };
 use ifm_report::Undecided;
 use ifm_store::Store;
@@ -45,7 +47,8 @@ pub struct GateArgs {
     #[arg(default_value = "last", conflicts_with = "interleave")]
     run: String,
 
-    /// The run or file that changes are taken against
+    /// The run or file that changes are taken against; history:20 for the last 20 runs of the same,
+    /// history:20:TAG for those with a tag: without a threshold no metric may leave their band
     #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
 
@@ -67,7 +70,7 @@ pub struct GateArgs {
     #[arg(short, long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
 
-    /// At most: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%; may be repeated
+    /// At most: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%, itl.p50=band; may be repeated
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     max: Vec<String>,
 
@@ -119,10 +122,13 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
     }
     let summary = args.github_summary.then(summary_file).transpose()?;
     let file = args.thresholds.as_deref().map(file::read).transpose()?.unwrap_or_default();
-    let thresholds = thresholds(args, &file)?;
+    let word =
+        args.baseline.as_ref().or(file.baseline.as_ref()).filter(|_| args.interleave.is_empty());
+    let past = word.map(|word| Baseline::parse(word)).transpose()?.flatten();
+    let thresholds = thresholds(args, &file, past.is_some())?;
     let named = if args.interleave.is_empty() {
         let mut words = vec![args.run.clone()];
-        words.extend(args.baseline.as_ref().or(file.baseline.as_ref()).cloned());
+        words.extend(word.filter(|_| past.is_none()).cloned());
         name_sides(&store, &words)?
     } else {
         let folder = store_root(args.sides.store.as_ref());
@@ -139,7 +145,7 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
     };
     let allowed: Vec<&String> =
         args.allow_difference.iter().chain(&file.allow_differences).collect();
-    let mut result = check(args, &store, &named, &thresholds, &allowed)?;
+    let mut result = check(args, (&store, &named, past.as_ref()), &thresholds, &allowed)?;
     if !args.interleave.is_empty() {
         // What repeats it measures both sides again.
         result.run.command = mask_command(words);
@@ -172,8 +178,12 @@ fn code(state: GateState, inconclusive: Inconclusive) -> Code {
     }
 }
 
-/// The thresholds of the file, then those of the flags.
-fn thresholds(args: &GateArgs, file: &ThresholdsFile) -> Result<Vec<Threshold>, Failure> {
+/// The thresholds of the file, then those of the flags. Against a history none are needed.
+fn thresholds(
+    args: &GateArgs,
+    file: &ThresholdsFile,
+    is_history: bool,
+) -> Result<Vec<Threshold>, Failure> {
     let flags = [(Bound::Max, &args.max), (Bound::Min, &args.min)];
     let of_flags = flags.into_iter().flat_map(|(bound, words)| {
         words.iter().map(move |word| {
@@ -182,7 +192,7 @@ fn thresholds(args: &GateArgs, file: &ThresholdsFile) -> Result<Vec<Threshold>, 
     });
     let mut all = file.thresholds()?;
     all.extend(of_flags.collect::<Result<Vec<_>, _>>()?);
-    if all.is_empty() {
+    if all.is_empty() && !is_history {
         return Err(Failure::usage("there is no threshold to check").hint(
             "--max itl.p99@64=50ms, or --thresholds FILE; inferometer gate RUN --init prints such \
              a file",
@@ -193,18 +203,30 @@ fn thresholds(args: &GateArgs, file: &ThresholdsFile) -> Result<Vec<Threshold>, 
 
 fn check(
     args: &GateArgs,
-    store: &Store,
-    named: &[Named],
+    (store, named, past): (&Store, &[Named], Option<&Baseline>),
     thresholds: &[Threshold],
     allowed: &[&String],
 ) -> Result<GateResult, Failure> {
-    let settings =
-        settings(&args.sides, measures(thresholds), no_target(), Settings::default().threshold);
+    let looked_at = match thresholds {
+        [] => Measure::DEFAULT.to_vec(),
+        some => measures(some),
+    };
+    let settings = settings(&args.sides, looked_at, no_target(), Settings::default().threshold);
     let mut sides = read_sides(store, named, &settings)?.into_iter();
-    let (Some(run), baseline) = (sides.next(), sides.next()) else {
+    let (Some(run), mut baseline) = (sides.next(), sides.next()) else {
         return Err(Failure::usage("there is no run to check"));
     };
-    let result = judge(&run, baseline.as_ref(), thresholds, &settings)
+    if let Some(past) = past {
+        baseline = Some(past.before(store, &run, &settings)?);
+    }
+    let against = match &baseline {
+        None => Against::Nothing,
+        Some(side) if past.is_some() => Against::History(side),
+        Some(side) => Against::Side(side),
+    };
+    let bands = if thresholds.is_empty() { band_thresholds(&run, &settings) } else { Vec::new() };
+    let thresholds = if thresholds.is_empty() { &bands } else { thresholds };
+    let result = judge(&run, against, thresholds, &settings)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let is_allowed = |what: &str| allowed.iter().any(|name| plain_name(name) == plain_name(what));
     let refused = result.differences.iter().filter(|found| {

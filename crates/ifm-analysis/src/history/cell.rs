@@ -1,0 +1,120 @@
+//! Which runs answer one question, so that their numbers are a series, and what such a cell is called.
+//!
+//! The facts are those of comparisons: what makes two sides unlike makes two cells. Besides, models,
+//! kinds of servers and GPUs are kept apart, and what the user names. Versions are not: a new one is
+//! what a history is for. What is not here: loads and measures.
+
+use super::Dated;
+use crate::comparison::difference::asked;
+use crate::comparison::fact::NUMBERS;
+use crate::comparison::{DifferenceKind, Member, Side};
+use crate::machine::GPUS;
+use std::collections::BTreeSet;
+
+/// The fact that is a server with its version.
+pub(super) const SERVER: &str = "server";
+/// Facts that are asked for where they are known on both sides.
+const APART: [&str; 2] = [NUMBERS, GPUS];
+
+/// A side of what one run is.
+pub(super) fn alone(member: &Member) -> Side {
+    Side { label: member.title().to_owned(), members: vec![member.head()] }
+}
+
+/// What a run tells of a fact, or by a tag `name=value`.
+pub(super) fn told(of: &Dated, name: &str) -> Option<String> {
+    let fact = of.member.facts.iter().find(|fact| plain(&fact.what) == plain(name));
+    fact.map_or_else(|| value_of_tag(of, name), |fact| fact.value.clone())
+}
+
+/// The value of a tag `name=value`.
+pub(super) fn value_of_tag(of: &Dated, name: &str) -> Option<String> {
+    let value = |tag: &String| {
+        let (known, value) = tag.split_once('=')?;
+        (plain(known) == plain(name)).then(|| value.to_owned())
+    };
+    of.tags.iter().find_map(value)
+}
+
+/// Every name that [`told`] may know of these runs: facts, then tags.
+pub fn names(all: &[Dated]) -> Vec<String> {
+    let facts = all.iter().flat_map(|of| &of.member.facts).map(|fact| fact.what.clone());
+    let tags = all.iter().flat_map(|of| &of.tags);
+    let tags = tags.filter_map(|tag| Some(tag.split_once('=')?.0.to_owned()));
+    let mut seen = BTreeSet::new();
+    facts.chain(tags).filter(|name| seen.insert(plain(name))).collect()
+}
+
+/// A name as it is compared: `power-limit` is `power limit`.
+pub(super) fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['-', '_'], " ")
+}
+
+/// The kind of the server, without its version.
+fn engine(member: &Member) -> Option<&str> {
+    let fact = member.facts.iter().find(|fact| fact.what == SERVER)?;
+    fact.value.as_deref()?.split_whitespace().next()
+}
+
+fn fact<'m>(member: &'m Member, what: &str) -> Option<&'m str> {
+    member.facts.iter().find(|fact| fact.what == what)?.value.as_deref()
+}
+
+/// Whether two runs are of one cell. What is not known keeps nothing apart.
+pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<String>) -> bool {
+    let differ = |a: Option<&str>, b: Option<&str>| matches!((a, b), (Some(a), Some(b)) if a != b);
+    let (first, second) = (&a.member, &b.member);
+    let is_apart = first.models != second.models
+        || differ(engine(first), engine(second))
+        || APART.iter().any(|what| differ(fact(first, what), fact(second, what)))
+        || by.iter().any(|name| told(a, name) != told(b, name));
+    if is_apart {
+        return false;
+    }
+    let found = asked(&alone(first), &alone(second), keys);
+    !found.iter().any(|difference| difference.kind == DifferenceKind::Unlike)
+}
+
+/// What a cell is called, by its first run: model, workload with its lengths, server, GPUs, and what
+/// the user keeps apart.
+fn words(of: &Dated, by: &[String]) -> Vec<String> {
+    let member = &of.member;
+    let lengths = member.asked.map(|mean| mean.map(|mean| format!("{mean:.0}")));
+    let lengths = match lengths {
+        [Some(prompt), Some(output)] => format!(" {prompt}/{output}"),
+        _ => String::new(),
+    };
+    let workload = fact(member, "workload").map(|kind| format!("{kind}{lengths}"));
+    let mut words = vec![member.models.join(", ")];
+    words.extend(workload.or_else(|| member.tool.clone()));
+    words.extend(engine(member).map(str::to_owned));
+    words.extend(fact(member, GPUS).map(str::to_owned));
+    words.extend(by.iter().map(|name| {
+        format!("{name} {}", told(of, name).unwrap_or_else(|| "not known".to_owned()))
+    }));
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Names of cells, by their first runs: those that would be the same are told apart by what makes
+/// them unlike.
+pub(super) fn labels(heads: &[&Dated], by: &[String], keys: &BTreeSet<String>) -> Vec<String> {
+    let plain: Vec<String> = heads.iter().map(|head| words(head, by).join(" · ")).collect();
+    let label = |(index, name): (usize, &String)| {
+        let same = heads
+            .iter()
+            .zip(&plain)
+            .enumerate()
+            .find(|(other, (_, known))| *other != index && *known == name);
+        let (Some((_, (other, _))), Some(head)) = (same, heads.get(index)) else {
+            return name.clone();
+        };
+        let unlike = asked(&alone(&other.member), &alone(&head.member), keys);
+        let unlike = unlike.into_iter().filter(|found| found.kind == DifferenceKind::Unlike);
+        let words = unlike.map(|found| {
+            format!("{} {}", found.what, found.b.unwrap_or_else(|| "not known".to_owned()))
+        });
+        std::iter::once(name.clone()).chain(words).collect::<Vec<_>>().join(" · ")
+    };
+    plain.iter().enumerate().map(label).collect()
+}

@@ -1,0 +1,122 @@
+//! Runs one after the other: what changed, in the report that `inferometer history` writes.
+//!
+//! Which runs: those that were chosen in the list, those with a tag, or all. What is not here: what is
+//! found in them.
+
+use super::{Place, page};
+use crate::app::{App, aside};
+use crate::catalogue::{Item, State as Standing};
+use crate::download::framed;
+use crate::failure::Failure;
+use crate::form::Fields;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use ifm_analysis::comparison::{Member, Settings};
+use ifm_analysis::history::{Dated, HistorySettings, Per, history};
+use ifm_report::{Charts, history_page, page as formats};
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Runs that are looked at: the latest of them.
+const RUNS_MAX: usize = 100;
+/// Draws behind the interval of each value, as of the command.
+const RESAMPLES: u32 = 400;
+
+/// The page: which runs, and the report in its frame.
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Failure> {
+    let markup = aside(&app, move |app| {
+        let fields = Fields::of_query(query.as_deref());
+        let all = runs(app)?;
+        let chosen = chosen(&all, &fields);
+        let names: BTreeSet<&str> = all
+            .iter()
+            .flat_map(|item| item.tags.iter().chain(&item.factors))
+            .map(String::as_str)
+            .collect();
+        let query = query.as_deref().unwrap_or_default();
+        let body = html! {
+            h1 { "History" }
+            form class="toolbar" method="get" action="/history" {
+                label for="tag" { "Runs with the tag" }
+                select id="tag" name="tag" {
+                    option value="" { "any" }
+                    @for name in &names {
+                        option value=(name) selected[fields.get("tag") == Some(name)] { (name) }
+                    }
+                }
+                button type="submit" { "Show" }
+            }
+            (frame(chosen.len(), query))
+        };
+        Ok(page(app, "History", Place::History, body))
+    })
+    .await?;
+    Ok(markup.into_response())
+}
+
+fn frame(runs: usize, query: &str) -> Markup {
+    html! {
+        @if runs == 0 {
+            p class="lead" { "No run that ended is among these. Put a tag on the runs of every night, such as nightly, and they have a history." }
+        } @else {
+            p class="lead" { (runs) @if runs == 1 { " run" } @else { " runs" } ", the oldest first" }
+            iframe class="report" title="History of these runs" src={ "/history/page?" (query) } sandbox="allow-scripts allow-popups allow-modals" referrerpolicy="no-referrer" {}
+        }
+    }
+}
+
+/// The report, for the frame.
+pub(crate) async fn report(
+    State(app): State<Arc<App>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Failure> {
+    let text = aside(&app, move |app| {
+        let fields = Fields::of_query(query.as_deref());
+        let all = runs(app)?;
+        let comparison = Settings { resamples: RESAMPLES, ..Settings::default() };
+        let read = |item: &&Item| -> Result<Dated, Failure> {
+            let mut run = app.store.open(&app.run(&item.id)?)?.data;
+            run.manifest.spec.slo = comparison.slo.clone();
+            Ok(Dated {
+                at_utc: Some(run.manifest.created_utc.clone()),
+                member: Member::of(&run, &comparison.measures, &comparison.slo),
+                tags: item.factors.iter().chain(&item.tags).cloned().collect(),
+            })
+        };
+        let dated = chosen(&all, &fields).iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let settings = HistorySettings { comparison, by: Vec::new(), per: Per::Run };
+        let found = history(&dated, &settings);
+        Ok(formats::html(&history_page(&found, Charts::All)))
+    })
+    .await?;
+    Ok(framed(text))
+}
+
+/// Runs that ended and were measured, the oldest first.
+fn runs(app: &App) -> Result<Vec<Item>, Failure> {
+    let mut all = app.catalogue().items(&app.store)?;
+    all.retain(|item| {
+        matches!(item.state, Standing::Complete | Standing::Partial)
+            && !item.server.starts_with("predicted")
+    });
+    all.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(all)
+}
+
+/// Those that the address asks for; of many the latest.
+fn chosen<'i>(all: &'i [Item], fields: &Fields) -> Vec<&'i Item> {
+    let ids: BTreeSet<&str> = fields.all("run").collect();
+    let tag = fields.get("tag");
+    let is_asked = |item: &&Item| {
+        let has = |tag: &str| item.tags.iter().chain(&item.factors).any(|known| known == tag);
+        (ids.is_empty() || ids.contains(item.id.as_str())) && tag.is_none_or(has)
+    };
+    let mut found: Vec<&Item> = all.iter().filter(is_asked).collect();
+    let first = found.len().saturating_sub(RUNS_MAX);
+    found.drain(..first);
+    found
+}

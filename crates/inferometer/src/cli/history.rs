@@ -1,0 +1,178 @@
+//! `inferometer history [TAG|RUN…]`: stored runs one after the other, and what changed in them.
+
+use super::compare::{metric, no_target};
+use super::sides::share;
+use crate::dated;
+use crate::exit::{Code, Failure};
+use crate::output;
+use crate::session::store_root;
+use crate::terminal;
+use clap::{Args, ValueEnum};
+use ifm_analysis::comparison::{Measure, Settings};
+use ifm_analysis::history::{History, HistorySettings, Per, RUNS_MAX, SeriesState, history, names};
+use ifm_report::page::{self, Pictures};
+use ifm_report::{Charts, history_csv, history_json, history_page};
+use ifm_store::Store;
+use std::path::{Path, PathBuf};
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// What changed, and a table
+    Text,
+    /// One JSON document
+    Json,
+    /// Markdown
+    Md,
+    /// Every value, a line each
+    Csv,
+}
+
+/// When a history fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// The latest change of a series is for the worse
+    Worse,
+}
+
+/// Flags of `history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// A tag, for all runs that have it; runs by id or name; files and folders of other tools
+    /// [default: every stored run]
+    #[arg(value_name = "TAG|RUN")]
+    runs: Vec<String>,
+
+    /// Metrics to look at: ttft.p50,itl.p99,out_tok_s,… [default: those of compare]
+    #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
+    metric: Vec<Measure>,
+
+    /// Facts or tags that keep series apart, besides those that always do: server, kernel, branch, …;
+    /// may be repeated
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    by: Vec<String>,
+
+    /// What becomes one value: run, day, or the name of a tag such as commit
+    #[arg(long, default_value = "run", value_name = "WHAT")]
+    per: String,
+
+    /// The latest runs, so many at most
+    #[arg(long, default_value_t = 100, value_name = "N",
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=RUNS_MAX as u64))]
+    last: usize,
+
+    /// Smallest relevant change
+    #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
+    threshold: f64,
+
+    /// Exit code 1 if the latest change of a series is for the worse
+    #[arg(long, value_enum, value_name = "WHAT")]
+    fail_on: Option<FailOn>,
+
+    /// Seed of the draws behind the intervals
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+
+    /// Folder of stored runs [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// File to write: .html, .md, .json, .csv, .svg or .png; may be repeated [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    out: Vec<PathBuf>,
+
+    /// What goes to standard output when no file is named
+    #[arg(short, long, value_enum, default_value = "text")]
+    format: Format,
+
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// Draws behind the interval of each value: what is found rests on how runs differ.
+const RESAMPLES: u32 = 400;
+
+/// Runs the command.
+pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
+    for path in &args.out {
+        output::check_path(path)?;
+    }
+    let store = Store::at(store_root(args.store.as_ref()));
+    let measures =
+        if args.metric.is_empty() { Measure::DEFAULT.to_vec() } else { args.metric.clone() };
+    let comparison = Settings {
+        threshold: args.threshold,
+        seed: args.seed,
+        resamples: RESAMPLES,
+        measures,
+        slo: no_target(),
+        ..Settings::default()
+    };
+    let all = dated::read(&store, &args.runs, args.last, &comparison)?;
+    if all.is_empty() {
+        return Err(Failure::usage(format!("there is no run in {} yet", store.root().display()))
+            .hint("measure one: inferometer run http://127.0.0.1:8000 --tag nightly"));
+    }
+    let known = names(&all);
+    if let Some(name) = args.by.iter().find(|name| !is_known(name, &known)) {
+        return Err(Failure::usage(format!("no run tells of \"{name}\""))
+            .hint(format!("known are: {}", known.join(", "))));
+    }
+    let per = match args.per.as_str() {
+        "run" => Per::Run,
+        "day" => Per::Day,
+        name if is_known(name, &known) => Per::Tag(name.to_owned()),
+        name => {
+            return Err(Failure::usage(format!("no run has a tag {name}=…"))
+                .hint("--per takes run, day, or the name of a tag: runs tag last commit=1a2b3c"));
+        }
+    };
+    let found = history(&all, &HistorySettings { comparison, by: args.by.clone(), per });
+    if found.series.is_empty() {
+        return Err(Failure::usage("no run has a value of these metrics")
+            .hint("inferometer runs show last tells what a run has"));
+    }
+    for path in &args.out {
+        for written in write(&found, path)? {
+            terminal::say(&format!("wrote {}", written.display()));
+        }
+    }
+    if args.out.is_empty() || args.json {
+        let style = terminal::style(args.no_color, args.ascii);
+        let format = if args.json { Format::Json } else { args.format };
+        terminal::print(&match format {
+            Format::Text => page::terminal(&history_page(&found, Charts::Changed), &style),
+            Format::Json => history_json(&found),
+            Format::Md => page::markdown(&history_page(&found, Charts::Changed), Pictures::None),
+            Format::Csv => history_csv(&found),
+        });
+    }
+    let is_worse = found.count(SeriesState::Worse) > 0;
+    Ok(if args.fail_on.is_some() && is_worse { Code::Failed } else { Code::Done })
+}
+
+fn is_known(name: &str, known: &[String]) -> bool {
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_'], " ");
+    known.iter().any(|one| plain(one) == plain(name))
+}
+
+/// Writes the history; the ending of the name says in which format.
+fn write(found: &History, path: &Path) -> Result<output::Written, Failure> {
+    let text = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => history_json(found),
+        Some("csv") => history_csv(found),
+        _ => return output::write_page(&history_page(found, Charts::All), path),
+    };
+    std::fs::write(path, text)
+        .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+    Ok(vec![path.to_owned()])
+}

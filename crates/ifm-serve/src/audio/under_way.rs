@@ -45,6 +45,7 @@ impl UnderWay {
             return;
         }
         let sound = &self.metrics.sound;
+        sound.running.fetch_sub(1, Relaxed);
         sound.ended.fetch_add(1, Relaxed);
         if let Some([prompt, output]) = self.tokens {
             sound.prompt_tokens.fetch_add(prompt, Relaxed);
@@ -56,8 +57,8 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.metrics.sound.running.fetch_sub(1, Relaxed);
         if !self.has_ended {
+            self.metrics.sound.running.fetch_sub(1, Relaxed);
             self.metrics.sound.broken_off.fetch_add(1, Relaxed);
         }
     }

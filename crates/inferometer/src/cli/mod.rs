@@ -110,15 +110,12 @@ enum Verb {
     Rank(rank::RankArgs),
     /// Check a result against thresholds; the exit code says whether it passes
     Gate(gate::GateArgs),
-<<<<<<< HEAD
     /// Run a command line of another tool as it stands: vllm bench serve, guidellm, llama-bench, …
     As(pasted::AsArgs),
     /// Show what `as` would run, and what differs in definition; sends nothing
     Translate(pasted::TranslateArgs),
-=======
     /// Show stored runs one after the other: what changed, when, and what it came with
     History(history::HistoryArgs),
->>>>>>> main
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
     /// Write results in the files of other tools, by their definitions
@@ -193,12 +190,9 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Rank(args) => rank::run(&args),
         Verb::Gate(args) => gate::run(&args, words),
-<<<<<<< HEAD
         Verb::As(args) => return pasted::run(&args),
         Verb::Translate(args) => pasted::translate(&args),
-=======
         Verb::History(args) => history::run(&args),
->>>>>>> main
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),

@@ -67,8 +67,8 @@ pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
 pub use model::{ReportModel, load_unit};
-pub use sglang::sglang;
 pub use parts::probe_line as bystander;
+pub use sglang::sglang;
 pub use style::TerminalStyle;
 pub use terminal::{
     LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,

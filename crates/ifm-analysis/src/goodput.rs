@@ -3,15 +3,15 @@
 //! A term is asked of one request: its TTFT, its E2E, its TPOT (the largest, with several
 //! choices), and for `itl` the term's percentile over the request's own gaps. A request with one
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
-//! complete is not good. What is not here: percentiles over requests.
+//! complete is not good. One that completed without what a term is about (its answer is no sound,
+//! or the kernel did not tell when its last byte arrived) is neither good nor not, unless another term is
+//! broken. What is not here: percentiles over requests.
 
 use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::stat::quantile::percentile_is_at_most;
 use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_core::{Metric, RequestRecord};
-
-const NS_PER_MS: f64 = 1e6;
 
 /// Requests that met the whole target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,31 +20,39 @@ pub struct Goodput {
     pub good: u64,
     /// Requests that were sent.
     pub sent: u64,
+    /// Complete ones among them that break no term and have no value for one.
+    pub unknown: u64,
 }
 
 impl Goodput {
-    /// Good requests over all that were sent, 0 to 1; absent if none was sent.
+    /// Requests that met the target or did not.
+    pub fn judged(&self) -> u64 {
+        self.sent.saturating_sub(self.unknown)
+    }
+
+    /// Good requests over all that could be judged, 0 to 1; absent if there was none.
     pub fn attainment(&self) -> Option<f64> {
-        (self.sent > 0).then(|| self.good as f64 / self.sent as f64)
+        (self.judged() > 0).then(|| self.good as f64 / self.judged() as f64)
     }
 }
 
 /// For each request, whether it is good.
 pub(crate) struct Evaluation {
     pub good: Vec<bool>,
+    unknown: u64,
 }
 
 impl Evaluation {
     pub fn goodput(&self, counts: &Counts) -> Goodput {
         let good = self.good.iter().filter(|good| **good).count() as u64;
-        Goodput { good, sent: counts.sent }
+        Goodput { good, sent: counts.sent, unknown: self.unknown }
     }
 }
 
 /// Asks every request; absent without terms, where a term needs tokens in time and an answer was not
 /// streamed, and where no complete answer has what a term bounds: sound has no first token.
 pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluation> {
-    let needs_stream = slo.terms.iter().any(|term| term.metric != Metric::E2e);
+    let needs_stream = slo.terms.iter().any(|term| is_of_tokens(term.metric));
     let unstreamed = sent.iter().any(|record| record.outcome.is_ok() && !record.streamed);
     if slo.terms.is_empty() || (needs_stream && unstreamed) {
         return None;
@@ -54,7 +62,23 @@ pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluat
     if complete().next().is_some() && !slo.terms.iter().all(is_told) {
         return None;
     }
-    Some(Evaluation { good: sent.iter().map(|record| is_good(slo, record)).collect() })
+    let met: Vec<Option<bool>> = sent.iter().map(|record| meets(slo, record)).collect();
+    Some(Evaluation {
+        good: met.iter().map(|met| *met == Some(true)).collect(),
+        unknown: met.iter().filter(|met| met.is_none()).count() as u64,
+    })
+}
+
+/// Whether a metric is about tokens in time, which only a stream has.
+fn is_of_tokens(metric: Metric) -> bool {
+    use Metric::{Itl, Tpot, Ttfat, Ttft, TtftAcked};
+    matches!(metric, Ttft | TtftAcked | Ttfat | Itl | Tpot)
+}
+
+/// Whether a complete answer may be without a metric and yet be all that was asked for.
+fn may_be_untold(metric: Metric) -> bool {
+    use Metric::{HeardRtf, Rtf, Silence, Ttfa, TtftAcked};
+    matches!(metric, TtftAcked | Ttfa | Rtf | HeardRtf | Silence)
 }
 
 /// Whether an answer has what a term bounds. One with a single token has no gap, and its gaps are
@@ -69,29 +93,43 @@ fn tells(term: &SloTerm, record: &RequestRecord) -> bool {
     any
 }
 
-fn is_good(slo: &SloSpec, record: &RequestRecord) -> bool {
+/// Whether a request meets the target; absent where that is not known.
+fn meets(slo: &SloSpec, record: &RequestRecord) -> Option<bool> {
     if !record.outcome.is_ok() {
-        return false;
+        return Some(false);
     }
     let metrics = RequestMetrics::derive(record);
-    slo.terms.iter().all(|term| holds(term, record, &metrics))
+    let mut is_known = true;
+    for term in &slo.terms {
+        match holds(term, record, &metrics) {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => is_known = false,
+        }
+    }
+    is_known.then_some(true)
 }
 
-fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> bool {
-    let limit_ns = term.limit_ms * NS_PER_MS;
+fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> Option<bool> {
+    let limit = term.limit();
     if term.metric == Metric::Itl {
-        return match term.percentile {
-            Some(percentile) => gaps_hold(record, percentile, limit_ns),
-            None => mean_gap_holds(record, limit_ns),
-        };
+        return Some(match term.percentile {
+            Some(percentile) => gaps_hold(record, percentile, limit),
+            None => mean_gap_holds(record, limit),
+        });
     }
-    // A request with one token has no time per token that could be too long.
-    let (mut any, mut all) = (term.metric == Metric::Tpot, true);
+    let (mut any, mut all) = (false, true);
     each_value(record, metrics, term.metric.from_due(), |value, _| {
         any = true;
-        all &= value <= limit_ns;
+        all &= value <= limit;
     });
-    any && all
+    match (any, term.metric) {
+        (true, _) => Some(all),
+        // A request with one token has no time per token that could be too long.
+        (false, Metric::Tpot) => Some(true),
+        (false, metric) if may_be_untold(metric) => None,
+        (false, _) => Some(false),
+    }
 }
 
 /// Whether the mean gap of an answer is within a limit; of one without a gap nothing breaks it.

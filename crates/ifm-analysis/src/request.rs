@@ -39,8 +39,12 @@ pub struct RequestMetrics {
     /// Seconds of audio in the prompt over seconds of E2E: how much faster than it is spoken it is
     /// heard. Absent where the prompt carries no recording, or one that does not tell its length.
     pub rtfx: Option<f64>,
+    /// The inverse: seconds of E2E over seconds of audio in the prompt. Absent likewise.
+    pub heard_rtf: Option<f64>,
     /// Start to the first byte of sound, nanoseconds; absent where none came.
     pub ttfa_ns: Option<u64>,
+    /// The same from the due time.
+    pub ttfa_ns_from_due: Option<u64>,
     /// Seconds of E2E over seconds of sound: below 1 it is made faster than it is spoken. Absent where
     /// its length is not known.
     pub rtf: Option<f64>,
@@ -85,8 +89,10 @@ impl RequestMetrics {
         let heard_ns = record.media.and_then(|media| media.audio_ns.filter(|_| media.audios > 0));
         let both = heard_ns.zip(self.e2e_ns);
         self.rtfx = both.and_then(|(audio_ns, e2e_ns)| over(audio_ns, e2e_ns));
+        self.heard_rtf = both.and_then(|(audio_ns, e2e_ns)| over(e2e_ns, audio_ns));
         let Some(made) = record.made_audio else { return };
         self.ttfa_ns = Some(made.first_ns.saturating_sub(record.start_ns));
+        self.ttfa_ns_from_due = Some(made.first_ns.saturating_sub(record.due_ns));
         let both = made.audio_ns.zip(self.e2e_ns);
         self.rtf = both.and_then(|(audio_ns, e2e_ns)| over(e2e_ns, audio_ns));
         self.silence_ns = made.silence_ns;
@@ -137,8 +143,12 @@ pub(crate) fn each_value(
         Metric::E2eDue => metrics.e2e_ns_from_due,
         Metric::Queue => record.server_queue_ns,
         Metric::Ttfa => metrics.ttfa_ns,
+        Metric::TtfaDue => metrics.ttfa_ns_from_due,
         Metric::Silence => metrics.silence_ns,
         Metric::Rtfx => return metrics.rtfx.into_iter().for_each(|value| each(value, true)),
+        Metric::HeardRtf => {
+            return metrics.heard_rtf.into_iter().for_each(|value| each(value, true));
+        }
         Metric::Rtf => return metrics.rtf.into_iter().for_each(|value| each(value, true)),
         Metric::E2ePerToken => {
             // What was asked for is never taken for a count.

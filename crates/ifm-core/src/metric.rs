@@ -70,10 +70,14 @@ pub enum Metric {
     SessionOk,
     /// Seconds of audio that a request carries over its E2E, in seconds.
     Rtfx,
-    /// Seconds of audio of all complete answers over those from the first start to the last end.
+    /// Seconds of audio in the prompts of complete answers for each second of the headline window.
     LevelRtfx,
+    /// E2E over the seconds of audio that a request carries: 1 / RTFx.
+    HeardRtf,
     /// Time to the first byte of sound.
     Ttfa,
+    /// The same from the due time.
+    TtfaDue,
     /// E2E over the length of the sound that was made.
     Rtf,
     /// Time in which somebody who listens from the first byte on hears nothing.
@@ -82,8 +86,6 @@ pub enum Metric {
     ImageRate,
     /// Millions of pixels per second, of images and frames, likewise.
     PixelRate,
-    /// Seconds of sound that was sent for each second, likewise.
-    AudioRate,
     /// Steps per second of a command.
     StepRate,
     /// Time of a command from its start to its end.
@@ -166,7 +168,7 @@ const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One)
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
 const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One);
 const HEARD: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::Many);
-const SPOKEN: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Many);
+const RATIO: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Bounded);
 const SESSIONS: Kind = Kind::new(MetricUnit::SessionPerHour, Direction::Higher, Values::One);
 const IMAGES: Kind = Kind::new(MetricUnit::ImagePerS, Direction::Higher, Values::One);
 const PIXELS: Kind = Kind::new(MetricUnit::MegapixelPerS, Direction::Higher, Values::One);
@@ -187,10 +189,10 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 41] = [
+static METRICS: [Facts; 42] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
-    row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TIME),
+    row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TARGET),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
     row(Metric::Itl, "itl", "ITL", Some(Quantity::Itl), TARGET),
     row(Metric::Tpot, "tpot", "TPOT", Some(Quantity::Tpot), TARGET),
@@ -224,12 +226,13 @@ static METRICS: [Facts; 41] = [
     row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
     row(Metric::Rtfx, "rtfx", "RTFx", Some(Quantity::Rtfx), HEARD),
     row(Metric::LevelRtfx, "level_rtfx", "level RTFx", Some(Quantity::AudioRate), PLAIN),
-    row(Metric::Ttfa, "ttfa", "TTFA", Some(Quantity::Ttfa), TIME),
-    row(Metric::Rtf, "rtf", "RTF", Some(Quantity::Rtf), SPOKEN),
-    row(Metric::Silence, "silence", "silence", Some(Quantity::Silence), TIME),
+    row(Metric::HeardRtf, "rtf_heard", "RTF heard", None, RATIO),
+    row(Metric::Ttfa, "ttfa", "TTFA", Some(Quantity::Ttfa), TARGET),
+    row(Metric::TtfaDue, "ttfa_due", "TTFA due", None, TIME),
+    row(Metric::Rtf, "rtf", "RTF", Some(Quantity::Rtf), RATIO),
+    row(Metric::Silence, "silence", "silence", Some(Quantity::Silence), TARGET),
     row(Metric::ImageRate, "images_s", "images/s", Some(Quantity::ImageRate), IMAGES),
     row(Metric::PixelRate, "mpixels_s", "megapixels/s", Some(Quantity::PixelRate), PIXELS),
-    row(Metric::AudioRate, "audio_s_s", "audio s/s", None, PLAIN),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
     row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
@@ -290,7 +293,7 @@ impl Metric {
 
     /// Whether only requests with images, recordings or videos have it.
     pub fn is_of_media(self) -> bool {
-        matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::AudioRate)
+        matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::LevelRtfx)
     }
 
     /// Whether it is of whole sessions, and not of single requests.
@@ -313,7 +316,8 @@ impl Metric {
         self.facts().kind.values != Values::One
     }
 
-    /// Whether a latency target can bound it.
+    /// Whether a latency target can bound it as it is: a time, or a ratio of times. A speed is bounded by
+    /// the time that it leaves.
     pub fn is_bounded_by_targets(self) -> bool {
         self.facts().kind.values == Values::Bounded
     }
@@ -324,6 +328,7 @@ impl Metric {
         match self {
             Metric::Ttft => Metric::TtftDue,
             Metric::E2e => Metric::E2eDue,
+            Metric::Ttfa => Metric::TtfaDue,
             other => other,
         }
     }

@@ -5,7 +5,7 @@
 //! sends load.
 
 use crate::TerminalStyle;
-use crate::format::{meant, plain};
+use crate::format::{meant, number, plain};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::model::load_words;
@@ -16,8 +16,9 @@ use ifm_analysis::answer::UsersState;
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
-use ifm_analysis::survey::{Fitting, Miss, name_of};
-use ifm_core::spec::SloSpec;
+use ifm_analysis::survey::{Fitting, Miss, Pooled, name_of};
+use ifm_core::Metric;
+use ifm_core::spec::{SloSpec, SloTerm};
 use serde_json::{Map, Value, json};
 
 const MS_PER_S: f64 = 1e3;
@@ -52,6 +53,10 @@ fn told(fitting: &Fitting) -> Told {
             None => "not known: no level with a load".to_owned(),
         },
     };
+    let rates = media(fitting);
+    if !rates.is_empty() {
+        text.push_str(&format!("; {inside}: {}", rates.join(", ")));
+    }
     if !fitting.inside_above.is_empty() {
         let loads: Vec<String> =
             fitting.inside_above.iter().map(|load| load_words(Some(*load))).collect();
@@ -61,6 +66,20 @@ fn told(fitting: &Fitting) -> Told {
         text.push_str(" (not sure: too few requests, or single numbers close to the limit)");
     }
     Told { is_known: fitting.state != UsersState::Unknown, text: format!("{head}{text}") }
+}
+
+/// Media per second at the load that fits: `12.5 images/s`.
+fn media(fitting: &Fitting) -> Vec<String> {
+    let rates = fitting.fits.as_ref().map(Pooled::media_rates).unwrap_or_default();
+    rates.into_iter().map(|(metric, value)| media_rate(metric, value)).collect()
+}
+
+/// A rate of media in words: `12.5 images/s`, `RTFx 40.2`.
+pub fn media_rate(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::LevelRtfx => format!("RTFx {}", number(value)),
+        _ => format!("{} {}", number(value), metric.name()),
+    }
 }
 
 fn next_load(fitting: &Fitting) -> Option<Load> {
@@ -75,9 +94,9 @@ fn reasons(misses: &[Miss]) -> String {
             let name = format!("{metric} {over}");
             match value {
                 Some(ms) => {
-                    let is_speed = term.speed_min.is_some();
                     let (value, limit) = value_and_limit(term, *ms);
-                    format!("{name} {value} {} {limit}", if is_speed { "below" } else { "above" })
+                    let side = if term.is_least() { "below" } else { "above" };
+                    format!("{name} {value} {side} {limit}")
                 }
                 None => format!("{name} is not given"),
             }
@@ -131,6 +150,19 @@ pub fn fitting_json(
     format!("{document:#}\n")
 }
 
+/// Media per second at the load that fits, by the words of their metrics.
+fn media_object(fitting: &Fitting) -> Option<Value> {
+    let rates = fitting.fits.as_ref()?.media_rates();
+    let object: Map<String, Value> =
+        rates.into_iter().map(|(metric, value)| (metric.word().to_owned(), value.into())).collect();
+    (!object.is_empty()).then_some(Value::Object(object))
+}
+
+/// What the least value of a term is called, where it has one.
+fn least_name(term: &SloTerm) -> &'static str {
+    if term.is_ratio() { "rtfx_min" } else { "speed_min_tok_per_s" }
+}
+
 fn curve(fitting: &Fitting) -> Value {
     let load = |load: Load| match load {
         Load::Users(users) => json!({"users": users}),
@@ -142,7 +174,7 @@ fn curve(fitting: &Fitting) -> Value {
             Miss::Term(term, value) => object
                 .set("metric", format!("{}.{}", term.metric, term.over()))
                 .set("limit_s", term.limit_ms / MS_PER_S)
-                .set_known("speed_min_tok_per_s", term.speed_min)
+                .set_known(least_name(term), term.speed_min)
                 .set_known("value_s", value.map(|ms| ms / MS_PER_S)),
             Miss::Errors(share) => object.set("metric", "error_rate").set("value", *share),
         };
@@ -164,6 +196,7 @@ fn curve(fitting: &Fitting) -> Value {
         .set("is_sure", fitting.is_sure)
         .set_known("inside", fitting.load().map(load))
         .set_known("outside", next_load(fitting).map(load))
+        .set_known("media_per_s", media_object(fitting))
         .set("misses", misses.collect::<Vec<_>>())
         .set("inside_above", fitting.inside_above.iter().map(|at| load(*at)).collect::<Vec<_>>())
         .set("text", told(fitting).text)
@@ -175,7 +208,32 @@ mod tests {
     use super::*;
     use crate::testing::sweep;
     use ifm_analysis::survey::Survey;
+    use ifm_analysis::testing::{MS, images};
+    use ifm_core::SentMedia;
     use ifm_core::sheet::PartKind;
+
+    /// 4 s of audio in each prompt, against an RTFx that every answer has, and one that none has.
+    #[test]
+    fn recordings_are_told_as_they_were_asked_for() {
+        let heard = SentMedia { audios: 1, audio_ns: Some(4_000 * MS), ..SentMedia::default() };
+        let run = images(|_, record| record.media = Some(heard));
+        let survey = Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run));
+        let told = |limit: &str| {
+            let slo = slo::parse(limit).expect("a target");
+            let fittings = survey.pool(PartKind::Serving).fittings(&[], &slo);
+            let text = fitting_json((&slo, &fittings), &[]);
+            let document: Value = serde_json::from_str(&text).expect("JSON");
+            (document["curves"][0].clone(), fitting_markdown(&slo, &fittings))
+        };
+        let (inside, words) = told("rtfx:p10>0.5");
+        assert_eq!(inside["state"], "at_least", "{inside}");
+        let rtfx = inside["media_per_s"]["level_rtfx"].as_f64().expect("audio was sent");
+        assert!(words.contains(&format!("RTFx {}", number(rtfx))), "{words}");
+        let (outside, words) = told("rtfx:p10>4000");
+        assert_eq!((&outside["state"], &outside["media_per_s"]), (&json!("below"), &Value::Null));
+        assert_eq!(outside["misses"][0]["rtfx_min"], 4000.0, "{outside}");
+        assert!(words.contains("RTFx p10 ") && words.contains(" below "), "{words}");
+    }
 
     /// A sweep against limits that some, all and none of its loads meet.
     #[test]

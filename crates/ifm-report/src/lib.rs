@@ -57,7 +57,7 @@ pub use comparison::{
     CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
-pub use fitting::{fitting_json, fitting_markdown, fitting_terminal};
+pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
 pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
@@ -66,6 +66,7 @@ pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
 pub use model::{ReportModel, load_unit};
+pub use parts::probe_line as bystander;
 pub use style::TerminalStyle;
 pub use terminal::{
     LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,

@@ -41,7 +41,12 @@ fn numbers(media: &MediaSummary) -> Vec<String> {
 }
 
 fn per_second(rates: &MediaRates) -> Vec<String> {
-    rates.told().map(|(rate, unit)| format!("{} {unit}", number(rate))).collect()
+    let each = [
+        (rates.images_per_s, "images/s"),
+        (rates.megapixels_per_s, "megapixels/s"),
+        (rates.frames_per_s, "frames/s"),
+    ];
+    each.into_iter().filter_map(|(rate, unit)| Some(format!("{} {unit}", number(rate?)))).collect()
 }
 
 /// `299 image tokens`, and of how many requests where not all told.
@@ -137,8 +142,6 @@ fn sent(model: &ReportModel, rows: &[Row]) -> Block {
         .number("recordings", |(_, media)| Some(media.audios as f64), whole)
         .when(any(|(_, media)| media.audios > 0))
         .number("audio s", |(_, media)| Some(media.audio_ns? as f64 / NS_PER_S), number)
-        .when(any(|(_, media)| media.audios > 0))
-        .number("audio s/s", |(level, _)| rates(level)?.audio_s_per_s, number)
         .when(any(|(_, media)| media.audios > 0))
         .number("videos", |(_, media)| Some(media.videos as f64), whole)
         .when(any(|(_, media)| media.videos > 0))

@@ -53,7 +53,7 @@ pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
 }
 
 /// How many times as long the probe took beside the level as alone; absent where that is not known.
-pub(crate) fn probe_line(level: &LevelSummary) -> Option<String> {
+pub fn probe_line(level: &LevelSummary) -> Option<String> {
     let probe = level.probe.as_ref()?;
     let times = |what: &str, times: &Option<Estimate>| {
         let Estimate { value, low, high } = (*times)?;

@@ -20,7 +20,7 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     if let Some(heard) = level.heard.as_deref() {
         parts.extend(heard.audio_ns.map(|ns| format!("{} heard", span(ns as f64))));
         parts.extend(heard.level_rtfx.map(|rtfx| {
-            format!("RTFx {} (seconds of all recordings over those of the level)", number(rtfx))
+            format!("RTFx {} (seconds of audio for each second of the level)", number(rtfx))
         }));
         parts
             .extend(median(&heard.rtfx).map(|rtfx| format!("{} of a request (p50)", number(rtfx))));
@@ -63,8 +63,8 @@ fn heard_table(model: &ReportModel, rows: &[Heard]) -> Block {
         .number("RTFx p50", |(_, heard)| heard.rtfx.as_ref()?.median(), number)
         .number("RTFx mean", |(_, heard)| Some(heard.rtfx.as_ref()?.mean), number);
     let caption = "Over complete answers to recordings. RTFx of a request: seconds of its audio over \
-                   its E2E. RTFx of the level: seconds of all audio over those from the first start \
-                   to the last end, in which many are heard at once.";
+                   its E2E. RTFx of the level: seconds of audio for each second of the window of \
+                   its other rates, in which many are heard at once.";
     Block::Table(columns.table(caption, rows.iter().copied()))
 }
 

@@ -18,7 +18,7 @@ use ifm_analysis::warning::{CheckState, Severity};
 use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, Repeated, ServerCounters, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::Metric;
-use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::{counted, plural};
 
 /// A first wave that changes the P99 of the TTFT by a smaller factor is not told in figures.
@@ -44,24 +44,30 @@ fn metric_name(metric: Metric, label: GapLabel) -> &'static str {
 
 fn term_words(term: &SloTerm) -> String {
     let (name, over) = term.asked();
-    match term.speed_min {
-        Some(speed) => format!("{name} {over} ≥ {}", meant(speed, Meant::Load)),
-        None => format!("{name} {over} ≤ {}", limit(term.limit_ms)),
+    let sign = if term.is_least() { "≥" } else { "≤" };
+    format!("{name} {over} {sign} {}", limit_words(term))
+}
+
+fn limit_words(term: &SloTerm) -> String {
+    match term.limit_shown() {
+        Asked::Ms(ms) => limit(ms),
+        Asked::TokPerS(least) | Asked::Ratio(least) => meant(least, Meant::Load),
     }
 }
 
 /// A value of a term beside its limit, as both were asked for: `712 ms`, `500 ms`; of a speed `17.1`,
 /// `20`.
 pub fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String) {
-    match (term.speed_min, term.as_speed(value_ms)) {
-        (Some(least), Some(speed)) => (number(speed), meant(least, Meant::Load)),
-        _ => (span(value_ms * 1e6), limit(term.limit_ms)),
-    }
+    let value = match term.shown(value_ms) {
+        Asked::Ms(ms) => span(ms * 1e6),
+        Asked::TokPerS(value) | Asked::Ratio(value) => number(value),
+    };
+    (value, limit_words(term))
 }
 
 /// The sign of a limit that is missed.
 pub fn missed_sign(term: &SloTerm) -> &'static str {
-    if term.speed_min.is_some() { "<" } else { ">" }
+    if term.is_least() { "<" } else { ">" }
 }
 
 /// The latency target: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.

@@ -2,6 +2,7 @@
 //!
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
+mod media;
 mod tiers;
 
 use crate::course::{CapacityCourse, Judged};
@@ -269,7 +270,8 @@ fn words(
     if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
         lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
     }
-    lines.extend(answer.rates.map(output_line));
+    lines.extend(answer.rates.map(|rates| output_line(rates, media::has_tokens(answer.inside))));
+    lines.extend(media::lines(answer.inside, model));
     lines.extend(tiers::sessions_line(course, answer.inside, model));
     lines.extend(answer.people.map(|people| {
         format!(
@@ -303,19 +305,23 @@ fn words(
 }
 
 /// What comes out at the load that is inside.
-fn output_line(rates: Rates) -> String {
+fn output_line(rates: Rates, has_tokens: bool) -> String {
     let looks = rates.looks;
+    let of_several =
+        if looks > 1 { format!(" (mean of {looks} measurements)") } else { String::new() };
+    if !has_tokens {
+        return format!(" ● Output        {:.2} req/s{of_several}", rates.req_per_s);
+    }
     if let Some((least, most)) = rates.output_between {
         return format!(
             " ● Output        {least:.1} to {most:.1} tok/s: {looks} measurements that differ too much for a mean"
         );
     }
     format!(
-        " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour{}",
+        " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour{of_several}",
         rates.output_tok_per_s,
         rates.req_per_s,
         rates.output_tok_per_s * 3600.0 / 1e6,
-        if looks > 1 { format!(" (mean of {looks} measurements)") } else { String::new() }
     )
 }
 
@@ -529,7 +535,8 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
     ];
     names.into_iter().zip(loads).for_each(|(name, load)| set(name, load.map(load_value)));
     set("limited_by", answer.outside.and_then(failing).map(Value::from));
-    set("output_tok_per_s", answer.rates.map(|rates| rates.output_tok_per_s.into()));
+    let of_tokens = answer.rates.filter(|_| media::has_tokens(answer.inside));
+    set("output_tok_per_s", of_tokens.map(|rates| rates.output_tok_per_s.into()));
     set("req_per_s", answer.rates.map(|rates| rates.req_per_s.into()));
     set(
         "people",
@@ -537,6 +544,8 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
             json!({"people": people.people, "busy_s": people.busy_s, "think_s": people.think_s})
         }),
     );
+    set("media_per_s", media::document(answer.inside, model));
+    set("bystander", media::bystander_document(answer.inside, model));
     set("sessions", tiers::sessions_document(course, answer.inside, model));
     set("tiers", tiers::document(course, model));
     set("servers", answer.servers.map(Value::from));

@@ -39,7 +39,7 @@ pub enum MeasureError {
          e2e_due and tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of \
          conversations session with .p50, sessions_h and session_ok; with speculative decoding \
          acceptance_length and acceptance_rate; of media images_s, mpixels_s and \
-         audio_s_s; of files of other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
+         level_rtfx; of files of other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
          memory, host_memory, energy"
     )]
     Unknown {
@@ -115,7 +115,7 @@ impl Measure {
         Measure::value_of(Metric::Valid),
         Measure::value_of(Metric::ImageRate),
         Measure::value_of(Metric::PixelRate),
-        Measure::value_of(Metric::AudioRate),
+        Measure::value_of(Metric::LevelRtfx),
         Measure::value_of(Metric::AcceptanceLength),
         Measure::value_of(Metric::AcceptanceRate),
         Measure::percentile_of(Metric::Session, 50.0),

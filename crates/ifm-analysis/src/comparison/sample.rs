@@ -281,15 +281,6 @@ fn column(
             let is_ok = |record: &RequestRecord| f64::from(u8::from(record.outcome.is_ok()));
             Some(rate((value, edge(level, load, 1.0)), load, sent, is_ok))
         }
-        (Metric::LevelRtfx, _) => {
-            let value = level.heard.as_ref()?.level_rtfx?;
-            let seconds = |record: &RequestRecord| {
-                let audio_ns = record.media.filter(|_| record.outcome.is_ok())?.audio_ns;
-                audio_ns.map(|ns| ns as f64 / 1e9)
-            };
-            let amount = |record: &RequestRecord| seconds(record).unwrap_or(0.0);
-            Some(rate((value, edge(level, load, 1.0)), load, sent, amount))
-        }
         (metric, _) if metric.is_of_media() => {
             let value = level.window()?.media.as_ref()?.of(metric)?;
             let amount = |record: &RequestRecord| {

@@ -215,9 +215,9 @@ fn fitting(levels: &[LevelSummary]) -> Option<Load> {
     inside.last().map(|(load, _)| *load)
 }
 
-/// The terms of a latency target as measures, with their limits in nanoseconds.
+/// The terms of a latency target as measures, with their limits in the unit of their values.
 pub(crate) fn terms(slo: &SloSpec) -> impl Iterator<Item = (Measure, f64)> {
-    slo.terms.iter().map(|term| (Measure::of_term(term), term.limit_ms * 1e6))
+    slo.terms.iter().map(|term| (Measure::of_term(term), term.limit()))
 }
 
 /// One side of a comparison.

@@ -1,10 +1,12 @@
-//! One level as MLPerf's LoadGen (5.1) defines it, from our events, in its server scenario.
+//! One level as MLPerf's LoadGen (5.1) defines it, from our events, in its server scenario; and in its
+//! offline scenario, where all requests were sent before the first one was answered.
 //!
 //! Taken over (`loadgen/results.cc`, `loadgen.cc` and `logging.cc` of mlcommons/inference): times run
 //! from when a request was due, to its first and to its last token; time per output token is what lies
 //! between the two over the tokens after the first; a percentile is the value at place `floor(n p)` of
 //! the sorted ones, counted from 0; completed samples per second are one fewer than the samples, and
 //! completed tokens per second all tokens, over the time from the first due request to the last token.
+//! Offline it is all samples over the latency of the slowest one, which is that same time.
 //! Beside each percentile stands the early-stopping estimate, or how many values are missing to it.
 //!
 //! Different on purpose: only complete answers count, for LoadGen knows no failed ones; tokens are
@@ -18,6 +20,8 @@ use ifm_core::sheet::{Quantity, Row, Statistic, Unit};
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
+/// What LoadGen's offline scenario calls "Samples per second".
+const OFFLINE: &str = "offline samples per second";
 /// The percentiles that LoadGen prints.
 const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 97.0, 99.0, 99.9];
 
@@ -38,6 +42,10 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
         push(row, &Quantity::Duration, value, seconds, Unit::S);
         push(row, &Quantity::RequestRate, value, samples / seconds, Unit::PerS);
         push(row, &Quantity::OutputRate, value, tokens as f64 / seconds, Unit::PerS);
+        if is_offline(sent) {
+            let offline = Quantity::Other(OFFLINE.to_owned());
+            push(row, &offline, value, ok.len() as f64 / seconds, Unit::PerS);
+        }
     }
     let mut add = |quantity: Quantity, of: fn(&RequestRecord) -> Option<f64>| {
         times(row, &quantity, ok.iter().filter_map(|record| of(record)).collect());
@@ -45,6 +53,14 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(Quantity::Ttft, ttft_ns);
     add(Quantity::Tpot, tpot_ns);
     add(Quantity::E2e, e2e_ns);
+}
+
+/// Whether there was one query with all samples in it, as far as a server can tell: each of several
+/// requests was sent before the first one ended.
+fn is_offline(sent: &[&RequestRecord]) -> bool {
+    let last_start_ns = sent.iter().map(|record| record.start_ns).max();
+    let first_end_ns = sent.iter().map(|record| record.end_ns).min();
+    sent.len() > 1 && last_start_ns < first_end_ns
 }
 
 fn since_due(record: &RequestRecord, at_ns: u64) -> f64 {
@@ -136,6 +152,18 @@ mod tests {
         near(value(&Quantity::Duration, Statistic::Value), 10_199.0);
         near(value(&Quantity::OutputRate, Statistic::Value), 1100.0 / 10.199);
         near(value(&Quantity::RequestRate, Statistic::Value), 99.0 / 10.199);
+    }
+
+    #[test]
+    fn offline_all_samples_are_divided_by_the_slowest() {
+        // Each answer takes 200 ms; of four users at once, or one after the other.
+        let samples = |users: u32, rounds: u32| {
+            let run = run(&[4], closed_loop((0, 0), (users, rounds), 0.0, (100.0, 10.0, 11)));
+            let row = sheet(&run, Definitions::Mlperf).parts[0].rows[0].clone();
+            row.value(&Quantity::Other(super::OFFLINE.to_owned()), Statistic::Value)
+        };
+        assert_eq!(samples(4, 1), Some(20.0));
+        assert_eq!((samples(1, 4), samples(4, 2), samples(1, 1)), (None, None, None));
     }
 
     #[test]

@@ -227,14 +227,19 @@ pub(crate) fn summarize_measured(
     let warm_ns = warming.map(|warming| warming.end_ns);
     let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.begin_ns()) };
     let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);
-    let verdict = slo::judge(&spec.slo, &latencies, &counts);
+    let judge = |latencies: &Latencies, requests: &[&RequestRecord]| {
+        let (percentiles, counts) = (percentiles.as_slice(), &counts);
+        slo::judge(&spec.slo, &slo::Evidence { latencies, requests, percentiles, counts })
+    };
+    let verdict = judge(&latencies, &judged.requests);
     let first_wave = (judged.first_wave > 0).then(|| {
         let latencies_with = Latencies::of(measured, &percentiles);
-        let verdict_with = slo::judge(&spec.slo, &latencies_with, &counts);
+        let verdict_with = judge(&latencies_with, measured);
         let requests = judged.first_wave as u64;
         Box::new(FirstWave { requests, latencies_with, verdict_with })
     });
     let both = (measured, judged.requests.as_slice());
+    let headline = windows.steady.as_ref().or(windows.whole.as_ref());
     LevelSummary {
         level,
         complete: info.map(|info| info.complete),
@@ -251,7 +256,7 @@ pub(crate) fn summarize_measured(
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),
-        heard: HeardAudio::of(both, windows.whole.as_ref(), &percentiles).map(Box::new),
+        heard: HeardAudio::of(both, headline, &percentiles).map(Box::new),
         spoken: SpokenAudio::of(both, &percentiles).map(Box::new),
         first_wave,
         warming,

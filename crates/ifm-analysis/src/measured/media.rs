@@ -247,7 +247,7 @@ pub(crate) fn amount(media: &SentMedia, metric: Metric) -> Option<f64> {
     match metric {
         Metric::ImageRate => Some(f64::from(media.images)),
         Metric::PixelRate => media.pixels.map(|pixels| pixels as f64 / PER_MEGA),
-        Metric::AudioRate => media.audio_ns.map(|ns| ns as f64 / NS_PER_S),
+        Metric::LevelRtfx => media.audio_ns.map(|ns| ns as f64 / NS_PER_S),
         _ => None,
     }
 }
@@ -260,7 +260,7 @@ pub struct MediaRates {
     pub images_per_s: Option<f64>,
     /// Millions of pixels per second, of images and frames.
     pub megapixels_per_s: Option<f64>,
-    /// Seconds of sound for each second.
+    /// Seconds of audio for each second: the RTFx of the level.
     pub audio_s_per_s: Option<f64>,
     /// Frames of videos per second.
     pub frames_per_s: Option<f64>,
@@ -278,12 +278,12 @@ impl MediaRates {
         each.into_iter().filter_map(|(rate, unit)| Some((rate?, unit)))
     }
 
-    /// The rate that is a metric.
-    pub(crate) fn of(&self, metric: Metric) -> Option<f64> {
+    /// The rate that is a metric; absent for every other metric, and where it is not known.
+    pub fn of(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::ImageRate => self.images_per_s,
             Metric::PixelRate => self.megapixels_per_s,
-            Metric::AudioRate => self.audio_s_per_s,
+            Metric::LevelRtfx => self.audio_s_per_s,
             _ => None,
         }
     }
@@ -299,7 +299,7 @@ impl MediaTally {
     /// Adds what an answer carried by the share that the answer counts by.
     pub(crate) fn add(&mut self, media: &SentMedia, share: f64) {
         let frames = media.frames.map(f64::from);
-        let rates = [Metric::ImageRate, Metric::PixelRate, Metric::AudioRate];
+        let rates = [Metric::ImageRate, Metric::PixelRate, Metric::LevelRtfx];
         let of = rates.iter().map(|metric| amount(media, *metric)).chain([frames]);
         let sums = self.sums.get_or_insert([Some(0.0); 4]);
         for (sum, more) in sums.iter_mut().zip(of) {

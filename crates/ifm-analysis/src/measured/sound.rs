@@ -1,7 +1,7 @@
 //! Recordings that were heard and sound that was made, at one level.
 //!
 //! RTFx is seconds of audio over seconds taken, for a server that hears: of one request over its E2E,
-//! and of a level over the time from its first start to its last end, in which many are heard at once.
+//! and of a level over its headline window, in which many are heard at once, as its other rates.
 //! RTF is seconds taken over seconds of audio, for a server that speaks. The values of one request are
 //! [`RequestMetrics`]'; what is here is over complete answers.
 
@@ -9,9 +9,6 @@ use super::WindowSummary;
 use crate::request::RequestMetrics;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
-
-/// Seconds in a nanosecond.
-const S: f64 = 1e-9;
 
 /// Recordings in prompts.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +19,10 @@ pub struct HeardAudio {
     pub audio_ns: Option<u64>,
     /// Seconds of audio over E2E, of each request behind the first wave.
     pub rtfx: Option<Distribution>,
-    /// Seconds of all their audio over those from the first start to the last end.
+    /// E2E over seconds of audio, likewise.
+    pub rtf: Option<Distribution>,
+    /// Seconds of their audio for each second of the headline window, where an answer counts by the
+    /// same share as for requests per second; absent likewise.
     pub level_rtfx: Option<f64>,
 }
 
@@ -35,6 +35,8 @@ pub struct SpokenAudio {
     pub audio_ns: Option<u64>,
     /// Start to the first byte of sound, nanoseconds, of each request behind the first wave.
     pub ttfa_ns: Option<Distribution>,
+    /// The same from the due time.
+    pub ttfa_ns_from_due: Option<Distribution>,
     /// Seconds of E2E over seconds of sound, likewise.
     pub rtf: Option<Distribution>,
     /// Time in which a listener heard nothing, nanoseconds, likewise; 0 for those who heard no pause.
@@ -48,7 +50,7 @@ impl HeardAudio {
     /// a recording.
     pub(crate) fn of(
         (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
-        whole: Option<&WindowSummary>,
+        headline: Option<&WindowSummary>,
         percentiles: &[f64],
     ) -> Option<HeardAudio> {
         let lengths: Vec<Option<u64>> = ok(measured)
@@ -56,13 +58,12 @@ impl HeardAudio {
             .map(|media| media.audio_ns)
             .collect();
         let audio_ns = lengths.iter().copied().sum::<Option<u64>>();
-        let seconds = whole.map(|whole| whole.window.seconds()).filter(|seconds| *seconds > 0.0);
-        let level_rtfx = audio_ns.zip(seconds).map(|(ns, seconds)| ns as f64 * S / seconds);
         (!lengths.is_empty()).then(|| HeardAudio {
             requests: lengths.len() as u64,
             audio_ns,
             rtfx: each(judged, percentiles, |metrics| metrics.rtfx),
-            level_rtfx,
+            rtf: each(judged, percentiles, |metrics| metrics.heard_rtf),
+            level_rtfx: headline.and_then(|window| window.media?.audio_s_per_s),
         })
     }
 }
@@ -82,6 +83,9 @@ impl SpokenAudio {
             requests: made.len() as u64,
             audio_ns: made.iter().copied().sum(),
             ttfa_ns: each(judged, percentiles, |metrics| metrics.ttfa_ns.map(|ns| ns as f64)),
+            ttfa_ns_from_due: each(judged, percentiles, |metrics| {
+                metrics.ttfa_ns_from_due.map(|ns| ns as f64)
+            }),
             rtf: each(judged, percentiles, |metrics| metrics.rtf),
             silence_ns: each(judged, percentiles, |metrics| metrics.silence_ns.map(|ns| ns as f64)),
             silent_share: (!pauses.is_empty()).then(|| silent as f64 / pauses.len() as f64),

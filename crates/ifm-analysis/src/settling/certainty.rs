@@ -8,7 +8,7 @@
 //! target is missed ([`Settling`](super::Settling)), and failures.
 
 use super::interval::{Part, mean_bounds, share_at_most};
-use super::{NS_PER_MS, TAIL, is_missed, metric_of, score};
+use super::{TAIL, is_missed, metric_of, score};
 use crate::request::RequestMetrics;
 use crate::request::each_value;
 use crate::stat::special::normal_upper_quantile;
@@ -55,10 +55,10 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
             record,
             &RequestMetrics::derive(record),
             metric_of(term, is_open),
-            |value_ns, _| {
+            |value, _| {
                 part.count += 1.0;
-                part.sum += score(term, value_ns);
-                sum += value_ns;
+                part.sum += score(term, value);
+                sum += value;
             },
         );
         if part.count > 0.0 {
@@ -69,7 +69,7 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
     let z = normal_upper_quantile(TAIL);
     let is_kept = match term.percentile {
         Some(p) => share_at_most(&over, &means).is_some_and(|high| high <= 1.0 - p / 100.0),
-        None => mean_bounds(&over, z).is_some_and(|(_, high)| high <= term.limit_ms * NS_PER_MS),
+        None => mean_bounds(&over, z).is_some_and(|(_, high)| high <= term.limit()),
     };
     // The dependence of the waits themselves is asked for the good news alone: waits that grow
     // without end all depend on each other, and are bad news however few they are worth.
@@ -88,6 +88,8 @@ mod tests {
     use crate::slo;
     use crate::stat::random::RandomStream;
     use crate::testing::request;
+
+    const NS_PER_MS: f64 = 1e6;
 
     /// A queue in front of two stations, 10 ms each, that begins empty: answers of one token to
     /// requests that come at random.

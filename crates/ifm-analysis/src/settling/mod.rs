@@ -21,7 +21,6 @@ use ifm_core::spec::{EarlyEnd, LoadSpec, SloSpec, SloTerm};
 use ifm_core::{LevelEnd, Metric, Phase, RequestRecord};
 use interval::{Part, half_width_of_median, half_width_of_ratio, mean_bounds, share_at_least};
 
-const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
 /// A request as the judge keeps it.
@@ -118,9 +117,9 @@ impl Settling {
         for term in &self.terms {
             let mut over = Part { sum: 0.0, count: 0.0 };
             if is_ok {
-                each_value(record, &metrics, metric_of(term, self.is_open), |value_ns, _| {
+                each_value(record, &metrics, metric_of(term, self.is_open), |value, _| {
                     over.count += 1.0;
-                    over.sum += score(term, value_ns);
+                    over.sum += score(term, value);
                 });
             }
             self.over.push(over);
@@ -167,9 +166,9 @@ fn metric_of(term: &SloTerm, is_open: bool) -> Metric {
 }
 
 /// What a value counts for a term: the value itself for a mean, else whether it is above the limit.
-fn score(term: &SloTerm, value_ns: f64) -> f64 {
-    let is_over = value_ns > term.limit_ms * NS_PER_MS;
-    term.percentile.map_or(value_ns, |_| f64::from(u8::from(is_over)))
+fn score(term: &SloTerm, value: f64) -> f64 {
+    let is_over = value > term.limit();
+    term.percentile.map_or(value, |_| f64::from(u8::from(is_over)))
 }
 
 /// Whether a term is missed, `z` standard errors from doubt: more values are above its limit than
@@ -177,7 +176,7 @@ fn score(term: &SloTerm, value_ns: f64) -> f64 {
 fn is_missed(term: &SloTerm, parts: &[Part], z: f64) -> bool {
     match term.percentile {
         Some(p) => share_at_least(parts, z).is_some_and(|share| share > 1.0 - p / 100.0),
-        None => mean_bounds(parts, z).is_some_and(|(low, _)| low > term.limit_ms * NS_PER_MS),
+        None => mean_bounds(parts, z).is_some_and(|(low, _)| low > term.limit()),
     }
 }
 

@@ -18,6 +18,10 @@ pub(super) const TTFT_FROM_DUE: &str = "TTFT from due";
 /// Name of the end-to-end times that count from when a request was due.
 pub(super) const E2E_FROM_DUE: &str = "E2E from due";
 
+const PER_MEGA: f64 = 1e6;
+/// Rates of media, as they are read of a level.
+pub const MEDIA_RATES: [Metric; 3] = [Metric::ImageRate, Metric::PixelRate, Metric::LevelRtfx];
+
 /// Why a load does not fit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Miss {
@@ -92,6 +96,20 @@ impl Fitting<'_> {
             }
         };
         people(in_flight, busy_s, think_s).map(|found| found.people)
+    }
+}
+
+impl Pooled<'_> {
+    /// Rates of media at this load: images, megapixels and seconds of audio for each second, as far as
+    /// they are known.
+    pub fn media_rates(&self) -> Vec<(Metric, f64)> {
+        let rate = |metric: Metric| {
+            let value = self.reading(metric.quantity()?, Statistic::Value)?.value;
+            // Documents count single pixels.
+            let scale = if metric == Metric::PixelRate { PER_MEGA } else { 1.0 };
+            Some((metric, value / scale))
+        };
+        MEDIA_RATES.into_iter().filter_map(rate).collect()
     }
 }
 
@@ -181,24 +199,29 @@ fn error_share(cell: &Pooled) -> Option<f64> {
 fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
     let quantities = quantities(term.metric);
     let find = |statistic| quantities.iter().find_map(|quantity| cell.reading(quantity, statistic));
+    // Ratios are read as they are, times in milliseconds.
+    let limit = if term.is_ratio() { term.limit() } else { term.limit_ms };
+    let found = |reading: &Reading| {
+        Some(if term.is_ratio() { term.in_ms(reading.value) } else { reading.value })
+    };
     if let Some(reading) = find(term.statistic()) {
-        let holds = reading.value <= term.limit_ms;
+        let holds = reading.value <= limit;
         let state = if holds { VerdictState::Pass } else { VerdictState::Fail };
-        return (state, is_sure(&reading, term.limit_ms), Some(reading.value));
+        return (state, is_sure(&reading, limit), found(&reading));
     }
     // Nothing but the mean says how large a mean is, if not the largest of all values.
     let asked = term.percentile.unwrap_or(100.0);
     let is_mean = term.percentile.is_none();
     let below = [50.0, 75.0, 90.0, 95.0, 99.0].into_iter().filter(|p| *p < asked && !is_mean);
     for p in below {
-        if let Some(low) = find(Statistic::percentile(p)).filter(|low| low.value > term.limit_ms) {
-            return (VerdictState::Fail, is_sure(&low, term.limit_ms), Some(low.value));
+        if let Some(low) = find(Statistic::percentile(p)).filter(|low| low.value > limit) {
+            return (VerdictState::Fail, is_sure(&low, limit), found(&low));
         }
     }
     let above = [95.0, 99.0, 99.9].into_iter().filter(|p| *p > asked);
     let above = above.map(Statistic::percentile).chain([Statistic::Max]);
-    match above.filter_map(find).find(|high| high.value <= term.limit_ms) {
-        Some(high) => (VerdictState::Pass, is_sure(&high, term.limit_ms), Some(high.value)),
+    match above.filter_map(find).find(|high| high.value <= limit) {
+        Some(high) => (VerdictState::Pass, is_sure(&high, limit), found(&high)),
         None => (VerdictState::Unknown, false, None),
     }
 }
@@ -226,11 +249,16 @@ fn quantities(metric: Metric) -> Vec<Quantity> {
     let own = match metric {
         Metric::Ttft => Some(TTFT_FROM_DUE),
         Metric::E2e => Some(E2E_FROM_DUE),
+        Metric::Ttfa => Some(Metric::TtfaDue.name()),
         _ => None,
     };
     let instead = (metric == Metric::Itl).then(|| GapLabel::InterEvent.long());
     let other = |name: &str| Quantity::Other(name.to_owned());
-    own.map(other).into_iter().chain(metric.quantity().cloned()).chain(instead.map(other)).collect()
+    let named = match metric.quantity() {
+        Some(quantity) => vec![quantity.clone()],
+        None => vec![other(metric.name())],
+    };
+    own.map(other).into_iter().chain(named).chain(instead.map(other)).collect()
 }
 
 impl<'a> Pool<'a> {

@@ -7,8 +7,9 @@ use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
 use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
+use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
-use ifm_core::{Manifest, Prediction};
+use ifm_core::{Manifest, Metric, Prediction};
 
 const NS_PER_MS: f64 = 1e6;
 /// Speed for one user where nobody counted the tokens.
@@ -129,13 +130,20 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
             population(&mut readings, &quantity, distribution, scale);
         }
     }
-    for (name, distribution) in
-        [(TTFT_FROM_DUE, &latencies.ttft_ns_from_due), (E2E_FROM_DUE, &latencies.e2e_ns_from_due)]
-    {
+    for (name, distribution) in [
+        (TTFT_FROM_DUE, &latencies.ttft_ns_from_due),
+        (E2E_FROM_DUE, &latencies.e2e_ns_from_due),
+        (Metric::TtftAcked.name(), &latencies.ttft_ns_from_acked),
+    ] {
         if let Some(distribution) = distribution {
             let quantity = Quantity::Other(name.to_owned());
             population(&mut readings, &quantity, distribution, NS_PER_MS);
         }
+    }
+    for (metric, distribution) in sound(level) {
+        let quantity = Quantity::Other(metric.name().to_owned());
+        let scale = if metric.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
+        population(&mut readings, &quantity, distribution, scale);
     }
     media(&mut readings, level);
     let counts = &level.counts;
@@ -158,6 +166,14 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         readings.extend(rates(window));
     }
     readings
+}
+
+/// What a target may ask of recordings and sound, beside what documents have.
+fn sound(level: &LevelSummary) -> impl Iterator<Item = (Metric, &Distribution)> {
+    let heard = level.heard.as_deref().and_then(|heard| heard.rtf.as_ref());
+    let spoken = level.spoken.as_deref().and_then(|spoken| spoken.ttfa_ns_from_due.as_ref());
+    let all = [(Metric::HeardRtf, heard), (Metric::TtfaDue, spoken)];
+    all.into_iter().filter_map(|(metric, found)| Some((metric, found?)))
 }
 
 /// What the prompts and answers carried beside text, and what a cache and the upload did to TTFT.

@@ -21,7 +21,7 @@ mod stated;
 
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, name_of};
-pub use fitting::{Fitting, Miss, Resumed};
+pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
 pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use ifm_core::series::Quantity;
 use ifm_core::{RunData, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Shorter windows are not judged: devices tell their power as a mean over some time.
+/// Power that was measured is not judged over shorter windows: devices tell it as a mean over some time.
 const WINDOW_S_MIN: f64 = 1.0;
 const J_PER_KWH: f64 = 3.6e6;
 
@@ -93,12 +93,14 @@ pub struct Drawn {
 
 impl Drawn {
     /// What was drawn between two moments, nanoseconds since the origin of the series; absent
-    /// where it is not known of every device, and for less than a second.
+    /// where it is not known of every device, and for less than a second of measured power.
     pub fn within(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
-        if span.1.saturating_sub(span.0) as f64 / 1e9 < WINDOW_S_MIN {
+        let of = known_devices(series)?;
+        let is_short = span.1.saturating_sub(span.0) as f64 / 1e9 < WINDOW_S_MIN;
+        if is_short && of != PoweredBy::Stated {
             return None;
         }
-        let drawn = match known_devices(series)? {
+        let drawn = match of {
             PoweredBy::Stated => stated(series, span),
             PoweredBy::Gpus => gpus(series, span),
             PoweredBy::Processors => processors(series, span),
@@ -338,6 +340,18 @@ mod tests {
         let found = with(&[cpu, gpu, said]).expect("energy");
         assert_eq!((found.of, found.watts_peak), (PoweredBy::Stated, None));
         assert!((found.watts_mean - 350.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn stated_power_holds_for_spans_too_short_to_measure() {
+        let drawn = |quantity, end_s: f64| {
+            let series = [telemetry(quantity, "a", (0.0, 20.0), &|_| 350.0)];
+            Drawn::within(&series, (0, (end_s * 1e9) as u64)).map(|drawn| drawn.joules)
+        };
+        assert_eq!(drawn(Quantity::StatedPower, 0.2), Some(70.0));
+        assert_eq!(drawn(Quantity::StatedPower, 0.0), None);
+        assert_eq!(drawn(Quantity::GpuPower, 0.2), None);
+        assert_eq!(drawn(Quantity::GpuPower, 2.0), Some(700.0));
     }
 
     #[test]

@@ -137,6 +137,9 @@ objects! {
         good: u64 = goodput.good,
         /// Sent.
         sent: u64 = goodput.sent,
+        /// Complete ones among them of which a term of the target is not known and none is broken:
+        /// they count on neither side.
+        unknown: Option<u64> = Some(goodput.unknown).filter(|unknown| *unknown > 0),
         /// Share inside.
         attainment: Option<f64> = goodput.attainment(),
     }
@@ -233,7 +236,7 @@ objects! {
         audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
         /// Seconds of audio over E2E, of each request.
         rtfx: Option<Distribution> = plain(&heard.rtfx),
-        /// Seconds of all audio over those from the first start to the last end.
+        /// Seconds of audio for each second, over the window of the headline rates.
         level_rtfx: Option<f64> = heard.level_rtfx,
     }
 

@@ -5,6 +5,7 @@ use ifm_analysis::level::{CountSources, Load};
 use ifm_analysis::repeats;
 use ifm_analysis::slo::{self, VerdictState};
 use ifm_analysis::stat;
+use ifm_core::spec::Asked;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -75,6 +76,16 @@ pub(super) fn seconds(found: &Option<stat::Distribution>) -> Option<Distribution
 /// A distribution in its own unit.
 pub(super) fn plain(found: &Option<stat::Distribution>) -> Option<Distribution> {
     found.as_ref().map(|found| Distribution::from((found, 1.0)))
+}
+
+/// The speed of a user, where a term is about one, tokens per second.
+fn speed(asked: Asked) -> Option<f64> {
+    if let Asked::TokPerS(speed) = asked { Some(speed) } else { None }
+}
+
+/// A ratio, where a term is about one.
+fn ratio(asked: Asked) -> Option<f64> {
+    if let Asked::Ratio(ratio) = asked { Some(ratio) } else { None }
 }
 
 /// A figure over repeats, times `scale`.
@@ -160,21 +171,25 @@ objects! {
 
     /// One term of a latency target, compared with what was measured.
     Term of term: &slo::TermVerdict {
-        /// Metric: `ttft`, `itl`, `tpot`, `e2e`.
+        /// Metric: `ttft`, `itl`, `tpot`, `e2e`, `ttfa`, `rtf`.
         metric: &'static str = term.term.metric.word(),
         /// What of the metric is bounded: `p99`, or `mean`.
         over: String = term.term.over(),
         /// Percentile, above 0 and at most 100; absent for the mean.
         percentile: Option<f64> = term.term.percentile,
-        /// Upper bound, seconds.
+        /// Upper bound, seconds; of `rtf` and `rtf_heard` seconds for each second of audio.
         limit_s: f64 = term.term.limit_ms / 1e3,
-        /// Measured percentile or mean, seconds; absent where nothing was measured.
+        /// Measured percentile or mean, likewise; absent where nothing was measured.
         value_s: Option<f64> = term.value_ms.map(|value| value / 1e3),
         /// Least speed of a user, tokens per second, where the term was asked for as a speed: P10 of
         /// it is P90 of `tpot`.
-        speed_min_tok_per_s: Option<f64> = term.term.speed_min,
+        speed_min_tok_per_s: Option<f64> = speed(term.term.limit_shown()),
         /// The measured speed, tokens per second, where it was asked for as a speed.
-        speed_tok_per_s: Option<f64> = term.value_ms.and_then(|ms| term.term.as_speed(ms)),
+        speed_tok_per_s: Option<f64> = term.value_ms.and_then(|ms| speed(term.term.shown(ms))),
+        /// Least RTFx of a request, where the term was asked for so: P10 of it is P90 of `rtf_heard`.
+        rtfx_min: Option<f64> = term.term.speed_min.and(ratio(term.term.limit_shown())),
+        /// The measured RTFx, where it was asked for.
+        rtfx: Option<f64> = term.term.speed_min.and(term.value_ms).and_then(|ms| ratio(term.term.shown(ms))),
         /// Values.
         n: u64 = term.n,
         /// Whether the term is kept.

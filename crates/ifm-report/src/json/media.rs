@@ -99,8 +99,6 @@ objects! {
         images_per_s: Option<f64> = rates.images_per_s,
         /// Millions of pixels per second, of images and frames.
         megapixels_per_s: Option<f64> = rates.megapixels_per_s,
-        /// Seconds of sound for each second.
-        audio_s_per_s: Option<f64> = rates.audio_s_per_s,
         /// Frames of videos per second.
         frames_per_s: Option<f64> = rates.frames_per_s,
     }

@@ -6,11 +6,25 @@ use crate::model::level_load_words;
 use crate::parts;
 use crate::words::{accounting, beside, first_wave, marked_span, note};
 use ifm_analysis::LevelSummary;
+use ifm_analysis::goodput::Goodput;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
 use ifm_analysis::stat::{Distribution, Percentile};
 
 /// Percentiles of the block.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+/// How many met the target, and of how many nobody knows; absent where none was judged.
+fn goodput(goodput: &Goodput) -> Option<String> {
+    let share = percent(goodput.attainment()?);
+    if goodput.unknown == 0 {
+        return Some(format!("{share} of the requests met the whole target"));
+    }
+    Some(format!(
+        "{share} of {} requests met the whole target; {} complete ones have no value for it",
+        count(goodput.judged()),
+        count(goodput.unknown)
+    ))
+}
 
 /// The block of one level; ends with a line break.
 pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
@@ -26,9 +40,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     if let Some(reason) = &level.steady_absent_because {
         lines.push(fact("", &format!("no steady window: {reason}")));
     }
-    lines.extend(level.goodput.and_then(|goodput| goodput.attainment()).map(|share| {
-        fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
-    }));
+    lines.extend(level.goodput.as_ref().and_then(goodput).map(|words| fact("goodput", &words)));
     lines.push(fact("tokens", &tokens(&level.tokens, level.media.is_some())));
     lines.extend(super::facts::of(level).map(|(name, line)| fact(name, &line)));
     lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
@@ -202,4 +214,20 @@ fn row(
     let values = count(distribution.n);
     line.push_str(&format!("{:>10}{values:>9}\n", value(distribution.max)));
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_which_nobody_knows_are_no_share_of_the_goodput() {
+        let words = |good, unknown| goodput(&Goodput { good, sent: 120, unknown });
+        let all = words(30, 0).expect("some were judged");
+        assert_eq!(all, "25% of the requests met the whole target");
+        let some = words(30, 80).expect("some were judged");
+        assert!(some.starts_with("75% of 40 requests met"), "{some}");
+        assert!(some.contains("; 80 complete ones have no value"), "{some}");
+        assert_eq!(words(0, 120), None);
+    }
 }

@@ -98,19 +98,29 @@ pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String>
     let shown: Vec<&(&str, Read)> =
         columns.iter().filter(|(_, read)| answers.iter().any(|of| read(of).is_some())).collect();
     let unit = if course.by_sessions() { "sessions" } else { course.axis.unit() };
-    let mut head = format!(" {:<12} {unit:>14}", "tier");
+    let name = "tier";
+    let widest = |text: &dyn Fn(&Answer) -> String, least: &str| {
+        answers.iter().map(|answer| text(answer).chars().count()).fold(least.len(), usize::max)
+    };
+    let wide = widest(&|answer: &Answer| answer.tier.name.clone(), name);
+    let fits = widest(&|answer: &Answer| answer.fits(), unit);
+    let mut head = format!(" {name:<wide$} {unit:>fits$}");
     shown.iter().for_each(|(name, _)| head.push_str(&format!(" {name:>9}")));
     let mut lines = vec![String::new(), head];
     for answer in &answers {
-        let mut line = format!(" {:<12} {:>14}", answer.tier.name, answer.fits());
+        let mut line = format!(" {:<wide$} {:>fits$}", answer.tier.name, answer.fits());
         for (_, read) in &shown {
             let cell = read(answer).map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
             line.push_str(&format!(" {cell:>9}"));
         }
-        line.push_str(&format!("  {}", slo::words(&answer.tier.slo)));
+        // A tier without a name is called by its terms.
+        let terms = slo::words(&answer.tier.slo);
+        if terms != answer.tier.name {
+            line.push_str(&format!("  {terms}"));
+        }
         lines.push(line);
         lines.extend(
-            answer.limited_by().map(|why| format!(" {:<12} {:>14}  outside: {why}", "", "")),
+            answer.limited_by().map(|why| format!(" {:<wide$} {:>fits$}  outside: {why}", "", "")),
         );
     }
     lines

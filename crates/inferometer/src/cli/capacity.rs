@@ -6,11 +6,13 @@ use super::levels::level;
 use super::load_args::LoadArgs;
 use super::measured;
 use super::pacing_args::PacingArgs;
+use super::probe_args::ProbeArgs;
 use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Tier, Worth};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
+use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};
 use ifm_analysis::slo;
@@ -69,7 +71,8 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, default_value_t = 0.05, value_name = "SHARE")]
     precision: f64,
 
-    /// Other targets that the same measurements answer: [NAME=]TERMS; may be repeated
+    /// Other targets that the same measurements answer: terms, NAME=TERMS, or a name of --list such as
+    /// mlperf-llama3.1-8b; may be repeated
     #[arg(help_heading = "Search", long = "tiers", visible_alias = "tier", value_name = "TARGET", value_parser = tier)]
     tiers: Vec<Tier>,
 
@@ -101,8 +104,32 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, value_name = "N")]
     gpus: Option<f64>,
 
+    /// Show all targets that have a name, and send nothing
+    #[arg(help_heading = "Search", long)]
+    list: bool,
+
+    #[command(flatten)]
+    probe: ProbeArgs,
+
     #[command(flatten)]
     pacing: PacingArgs,
+}
+
+/// All targets that have a name, a line each.
+fn list() -> String {
+    let rows =
+        || slo::PRESETS.iter().flat_map(|preset| preset.names().map(move |name| (name, preset)));
+    let width = |of: fn((&'static str, &'static slo::Preset)) -> &'static str| {
+        rows().map(|row| of(row).len()).max().unwrap_or(0)
+    };
+    let (name, terms) = (width(|(name, _)| name), width(|(_, preset)| preset.terms));
+    let mut text = String::from(
+        "For --slo and --tiers. Those of MLPerf are the limits of its server scenario, round 6.1.\n\n",
+    );
+    for (word, preset) in rows() {
+        text.push_str(&format!("{word:<name$}  {:<terms$}  {}\n", preset.terms, preset.about));
+    }
+    text
 }
 
 /// Reads a target with or without its name: `fast=speed:p10>50,ttft:p95<3s`.
@@ -134,6 +161,10 @@ pub(super) fn money(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
+    if args.list {
+        terminal::print(&list());
+        return Ok(Code::Done);
+    }
     if let Some(results) = measured::named(&args.load, &args.more)? {
         return measured::run(&args.load, &args.tiers, &results);
     }
@@ -168,12 +199,17 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let (first_tier, tiers) = match args.tiers.split_first() {
         // Without a target the first tier is it.
         Some((tier, others)) if load.results.slo.is_none() && load.results.goodput.is_empty() => {
-            load.results.slo = Some(slo::words(&tier.slo));
+            load.results.slo = Some(match slo::preset(&tier.slo.name) {
+                Some(_) => tier.slo.name.clone(),
+                None => slo::words(&tier.slo),
+            });
             (Some(tier.clone()), others.to_vec())
         }
         _ => (None, args.tiers.clone()),
     };
+    let probe = args.probe.open(&load.workload)?;
     let mut job = resolve(&load, &[first], words)?;
+    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
     if args.by == By::Sessions && !job.dataset.has_conversations() {
         return Err(Failure::usage("--by sessions needs a workload of conversations")
             .hint("for example -W 'random:256/64?turns=4', or --by users"));
@@ -245,10 +281,9 @@ fn step(most: f64) -> f64 {
 /// grows by the precision of each second is longer than that after as many seconds over the
 /// precision.
 fn longest_wait_s(slo: &SloSpec) -> f64 {
-    let waits = slo
-        .terms
-        .iter()
-        .filter(|term| matches!(term.metric, Metric::Ttft | Metric::Ttfat | Metric::E2e));
+    let waits = slo.terms.iter().filter(|term| {
+        matches!(term.metric, Metric::Ttft | Metric::Ttfat | Metric::E2e | Metric::Ttfa)
+    });
     waits.map(|term| term.limit_ms / 1e3).fold(0.0, f64::max)
 }
 

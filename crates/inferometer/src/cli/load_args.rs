@@ -187,8 +187,8 @@ pub struct LoadArgs {
 /// What results are called and held against, and where they go.
 #[derive(Debug, Clone, Args)]
 pub struct ResultArgs {
-    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or one of chat, rag, code,
-    /// agent, luminal, mlperf-server, mlperf-interactive; a bare number is in ms [default: chat]
+    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or a name such as chat, rag, code,
+    /// agent, mlperf-llama3.1-8b (all: capacity --list); a bare number is in ms [default: chat]
     #[arg(help_heading = "Results", long, value_name = "TERMS")]
     pub slo: Option<String>,
 

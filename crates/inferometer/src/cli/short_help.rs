@@ -172,6 +172,10 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("compare", &["compare before after", "compare a1,a2,a3 b1,b2,b3 --json"]),
     ("rank", &["rank base int8 fp8 --metric ttft.p99"]),
     ("gate", &["gate last --baseline main --max ttft.p99=+5% --min out_tok_s=-3%"]),
+    (
+        "history",
+        &["history nightly -o nights.html", "history nightly --metric itl.p50 --per commit"],
+    ),
     ("import", &["import results.json", "import results/ --name monday", "import - < console.txt"]),
     ("export", &["export last --as vllm -o result.json"]),
     ("audit", &["audit results.json", "audit results/ --gpu l40s --json", "audit last"]),

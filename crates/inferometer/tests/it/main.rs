@@ -7,6 +7,7 @@ mod agents;
 mod audit;
 mod bad_input;
 mod beside;
+mod ci;
 mod client;
 mod comparison;
 mod conform;

@@ -116,6 +116,7 @@ fn results_and_what_is_made_of_them_follow_their_schemas() {
     let limits = ["--max", "ttft.p99=+10%", "--min", "out_tok_s=1", "--json"];
     let words = [&["gate", "b", "--baseline", "c"][..], &limits].concat();
     check(folder, "gate", &document(folder, &words));
+    check(folder, "history", &document(folder, &["history", "--json"]));
     check(folder, "audit", &document(folder, &["audit", "b", "--json"]));
     check(folder, "runs", &document(folder, &["runs", "--json"]));
     let list = document(folder, &["runs", "list", "--json"]);

@@ -64,10 +64,7 @@ fn fails(cell: &Pooled, misses: &[Miss]) -> Sentence {
     let words = |miss: &Miss| match miss {
         Miss::Term(term, Some(ms)) => {
             let (is_sure, over) = (!cell.is_thin(term), term.asked().1);
-            match term.as_speed(*ms) {
-                Some(speed) => say!("{} {} {}"; metric(term), over, speed => TokPerS if is_sure),
-                None => say!("{} {} {}"; metric(term), over, *ms => Ms if is_sure),
-            }
+            say!("{} {} {}"; metric(term), over, super::shown(term.shown(*ms), is_sure))
         }
         Miss::Term(term, None) => say!("{} is not known"; metric(term)),
         Miss::Errors(share) => say!("{} of the requests failed"; *share => Share),

@@ -53,7 +53,7 @@ fn told(cold: &Cold) -> Option<Insight> {
 fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
     let target = match question.slo.terms.is_empty() {
         false => question.slo.clone(),
-        true => match slo::parse(slo::PRESETS[0].0) {
+        true => match slo::parse(slo::PRESETS[0].name) {
             Ok(target) => target,
             Err(_) => return Vec::new(),
         },
@@ -63,10 +63,7 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let (next, misses) = fitting.next.as_ref()?;
         let Some(Miss::Term(term, Some(ms))) = misses.first() else { return None };
         let (name, over) = term.asked();
-        let found = match term.as_speed(*ms) {
-            Some(speed) => say!("{}"; speed => TokPerS),
-            None => say!("{}"; *ms => Ms),
-        };
+        let found = super::shown(term.shown(*ms), true);
         let sentence = say!(
             "Without the level that stands out, {} would fit inside {}, and {} would fail: {} {} {}.";
             fits => Load, super::target(&target), next.load()?.value() => Load,

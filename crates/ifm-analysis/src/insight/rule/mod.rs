@@ -47,7 +47,7 @@ use crate::matrix::Matrix;
 use crate::say;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
-use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::counted;
 use std::collections::BTreeMap;
 
@@ -238,12 +238,25 @@ fn measured(measure: &Quantity) -> Meant {
 fn target(slo: &SloSpec) -> Sentence {
     let words = |term: &SloTerm| {
         let (metric, over) = term.asked();
-        match term.speed_min {
-            Some(speed) => say!("{} {} ≥ {}"; metric, over, speed => TokPerS),
-            None => say!("{} {} ≤ {}"; metric, over, term.limit_ms => LimitMs),
+        let limit = match term.limit_shown() {
+            Asked::Ms(ms) => say!("{}"; ms => LimitMs),
+            other => shown(other, true),
+        };
+        match term.is_least() {
+            true => say!("{} {} ≥ {}"; metric, over, limit),
+            false => say!("{} {} ≤ {}"; metric, over, limit),
         }
     };
     Sentence::list(slo.terms.iter().map(words), " and ", " and ")
+}
+
+/// A value of a term of a target, as it was asked for.
+fn shown(value: Asked, is_measured: bool) -> Sentence {
+    match value {
+        Asked::Ms(ms) => say!("{}"; ms => Ms if is_measured),
+        Asked::TokPerS(speed) => say!("{}"; speed => TokPerS if is_measured),
+        Asked::Ratio(ratio) => say!("{}"; ratio => Plain if is_measured),
+    }
 }
 
 /// A load in a sentence: `128 users`, `2.5 req/s`.

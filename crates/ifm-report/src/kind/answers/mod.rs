@@ -34,9 +34,10 @@ pub(super) struct Answers<'q> {
 impl<'q> Answers<'q> {
     /// About the measurements of `pool`, curves told apart by `by`.
     pub fn new(question: &'q Question<'q>, pool: &'q Pool<'q>, by: &'q [String]) -> Answers<'q> {
+        let general = PRESETS.iter().filter(|preset| preset.is_general);
         let mut targets: Vec<SloSpec> =
-            PRESETS.iter().filter_map(|(name, _)| parse(name).ok()).collect();
-        // What the user asks for stands first, by the name of the preset that it is.
+            general.filter_map(|preset| parse(preset.name).ok()).collect();
+        // What the user asks for stands first, by its own name or that of the preset that it is.
         let own = &question.slo;
         if !own.terms.is_empty() {
             let is_same = |target: &SloSpec| {
@@ -45,7 +46,11 @@ impl<'q> Answers<'q> {
             };
             let same = targets.iter().position(is_same);
             let first = match same {
-                Some(place) => targets.remove(place),
+                Some(place) if own.name == "custom" => targets.remove(place),
+                Some(place) => {
+                    targets.remove(place);
+                    own.clone()
+                }
                 None => own.clone(),
             };
             targets.insert(0, first);
@@ -197,12 +202,7 @@ fn reasons(cell: &Pooled, misses: &[Miss]) -> String {
             metric(term),
             if cell.is_thin(term) { "~" } else { "" },
             value_and_limit(term, *ms).0,
-            change(
-                term.as_speed(*ms)
-                    .zip(term.speed_min)
-                    .map_or(ms / term.limit_ms, |(speed, least)| speed / least)
-                    - 1.0
-            )
+            change(term.over_limit(*ms) - 1.0)
         ),
         Miss::Term(term, None) => format!("{} is not known", metric(term)),
         Miss::Errors(share) => format!("{} of the requests failed", percent(*share)),

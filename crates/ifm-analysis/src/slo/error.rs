@@ -1,0 +1,139 @@
+//! What can be wrong with a latency target as written.
+
+use super::preset::nearest;
+use ifm_core::Metric;
+
+/// Longest target that is read, bytes.
+pub(super) const TEXT_MAX: usize = 1_000;
+
+/// What is wrong with a target as written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SloError {
+    /// Nothing was written.
+    #[error("the latency target is empty, write for example: ttft:p99<500ms,itl:p99<50ms")]
+    Empty,
+    /// Longer than any sensible target.
+    #[error("the latency target is longer than {TEXT_MAX} bytes")]
+    TooLong,
+    /// A word that is no name of a preset.
+    #[error("no latency target is called {name}{}; inferometer capacity --list shows all names", offer(.near))]
+    Name {
+        /// The word as written.
+        name: String,
+        /// Names like it, the nearest first.
+        near: Vec<&'static str>,
+    },
+    /// A term that does not follow the grammar.
+    #[error("cannot read the latency term: {term}, write for example: itl:p99<50ms")]
+    Grammar {
+        /// The term as written.
+        term: String,
+    },
+    /// A metric that has no such percentile.
+    #[error("unknown metric in the latency term: {term}, known are: {}", known())]
+    Metric {
+        /// The term as written.
+        term: String,
+    },
+    /// A percentile that is not above 0 and at most 100.
+    #[error("the percentile must be above 0 and at most 100: {term}")]
+    Percentile {
+        /// The term as written.
+        term: String,
+    },
+    /// A limit that is not a positive time.
+    #[error("the limit must be a positive time such as 50ms or 0.5s: {term}")]
+    Limit {
+        /// The term as written.
+        term: String,
+    },
+    /// A ratio that is not a positive number.
+    #[error("the limit must be a positive number without a unit such as 0.5: {term}")]
+    Ratio {
+        /// The term as written.
+        term: String,
+    },
+    /// A speed that is not a positive number.
+    #[error("{word} must be a positive number such as 20: {term}")]
+    Speed {
+        /// The term as written.
+        term: String,
+        /// What is bounded.
+        word: &'static str,
+    },
+    /// A time that is bounded from below.
+    #[error("a time is bounded from above, write < in place of >: {term}")]
+    TimeAbove {
+        /// The term as written.
+        term: String,
+    },
+    /// A speed that is not bounded from below.
+    #[error("a speed is bounded from below, write for example {word}:p10>20: {term}")]
+    SpeedBelow {
+        /// The term as written.
+        term: String,
+        /// What is bounded.
+        word: &'static str,
+    },
+    /// A percentile of a speed from the fast tail.
+    #[error(
+        "{term} speaks of the fastest users: a percentile of a speed counts from the slow end, so that \
+         P{p} is what only {others} % of them exceed; {meant} asks that {p} % of them have so much"
+    )]
+    FastTail {
+        /// The term as written.
+        term: String,
+        /// Its percentile.
+        p: String,
+        /// What is left to 100.
+        others: String,
+        /// The term that was probably meant.
+        meant: String,
+    },
+    /// A mean of a speed.
+    #[error("a mean of speeds hides the slow ones, write {word}:p10>20{}: {term}", mean_time(.word))]
+    SpeedMean {
+        /// The term as written.
+        term: String,
+        /// What is bounded.
+        word: &'static str,
+    },
+    /// A limit on errors, which is not a term.
+    #[error("the limit on failed requests is always 1 %, write err<1% or leave it out: {term}")]
+    ErrorRate {
+        /// The term as written.
+        term: String,
+    },
+}
+
+impl SloError {
+    /// Of a word that is no name.
+    pub(super) fn unknown(name: &str) -> SloError {
+        SloError::Name { name: name.to_owned(), near: nearest(name) }
+    }
+}
+
+/// The names that were perhaps meant, as a clause.
+fn offer(near: &[&str]) -> String {
+    match near {
+        [] => String::new(),
+        [only] => format!(", perhaps {only}"),
+        [others @ .., last] => format!(", perhaps {} or {last}", others.join(", ")),
+    }
+}
+
+/// The metrics that a target bounds.
+fn known() -> String {
+    let bounded = Metric::all().filter(|metric| metric.is_bounded_by_targets());
+    let words: Vec<&str> = bounded.map(Metric::word).chain(["speed", "rtfx"]).collect();
+    words.join(", ")
+}
+
+/// How the mean of the times is bounded, which is no mean of speeds.
+fn mean_time(word: &str) -> &'static str {
+    match word {
+        "rtfx" => ", or rtf_heard:mean<0.05 for the mean time of a second of audio",
+        _ => ", or tpot:mean<50ms for the mean time of a token",
+    }
+}

@@ -1,0 +1,104 @@
+//! Latency targets by name: ours, and those that others published.
+//!
+//! The rows `mlperf-…` are the limits of the server scenario in `loadgen/mlperf.conf` of MLPerf Inference
+//! (github.com/mlcommons/inference, commit b0662794362bc2c22c33c3e4a0c66ef83411ecf0, the seed of round 6.1,
+//! read in August 2026): the 99th percentile of the TTFT, counted from when a request is due, and of the
+//! TPOT; or of the whole answer. Not here: how terms are read (`parse`).
+
+/// How alike a word and a name are at least, 0 to 1, for the name to be offered.
+const ALIKE_MIN: f64 = 0.7;
+/// Names that are offered for a word that is none.
+const OFFERED_MAX: usize = 5;
+
+/// A target with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name.
+    pub name: &'static str,
+    /// Another name of the same target.
+    pub also: Option<&'static str>,
+    /// The terms, as they are written.
+    pub terms: &'static str,
+    /// Whom or what it is for, and whose it is.
+    pub about: &'static str,
+    /// Whether reports compare every result with it. One that belongs to a single model is compared
+    /// only where it was asked for.
+    pub is_general: bool,
+}
+
+impl Preset {
+    /// Its names: one, or two.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.also)
+    }
+}
+
+/// All presets; the first is the default.
+pub const PRESETS: [Preset; 17] = [
+    general("chat", "ttft:p99<500ms,itl:p99<50ms", "somebody reads along"),
+    general("rag", "ttft:p99<2s,itl:p99<50ms", "long prompts with documents in them"),
+    general("code", "ttft:p99<300ms,itl:p99<30ms", "completion of code"),
+    Preset {
+        also: Some("mlperf-llama2-70b"),
+        ..general("mlperf-server", "ttft:p99<2s,tpot:p99<200ms", "MLPerf, Llama 2 70B")
+    },
+    Preset {
+        also: Some("mlperf-llama2-70b-interactive"),
+        ..general(
+            "mlperf-interactive",
+            "ttft:p99<450ms,tpot:p99<40ms",
+            "MLPerf, Llama 2 70B, interactive",
+        )
+    },
+    general("agent", "ttft:p99<1s,e2e:p99<30s", "a step of a chain of calls, read by nobody"),
+    general("luminal", "itl:mean<70ms", "above it the reports of that name call output sluggish"),
+    of_model("mlperf-deepseek-r1", "ttft:p99<2s,tpot:p99<80ms", "MLPerf, DeepSeek R1"),
+    of_model(
+        "mlperf-deepseek-r1-interactive",
+        "ttft:p99<1.5s,tpot:p99<15ms",
+        "MLPerf, DeepSeek R1, interactive",
+    ),
+    of_model("mlperf-gpt-oss-120b", "ttft:p99<3s,tpot:p99<80ms", "MLPerf, gpt-oss 120B"),
+    of_model(
+        "mlperf-gpt-oss-120b-interactive",
+        "ttft:p99<2s,tpot:p99<15ms",
+        "MLPerf, gpt-oss 120B, interactive",
+    ),
+    of_model("mlperf-llama3.1-8b", "ttft:p99<2s,tpot:p99<100ms", "MLPerf, Llama 3.1 8B"),
+    of_model(
+        "mlperf-llama3.1-8b-interactive",
+        "ttft:p99<500ms,tpot:p99<30ms",
+        "MLPerf, Llama 3.1 8B, interactive",
+    ),
+    of_model("mlperf-llama3.1-405b", "ttft:p99<6s,tpot:p99<175ms", "MLPerf, Llama 3.1 405B"),
+    of_model(
+        "mlperf-llama3.1-405b-interactive",
+        "ttft:p99<4.5s,tpot:p99<80ms",
+        "MLPerf, Llama 3.1 405B, interactive",
+    ),
+    of_model("mlperf-mixtral-8x7b", "ttft:p99<2s,tpot:p99<200ms", "MLPerf, Mixtral 8x7B"),
+    of_model("mlperf-qwen3-vl-235b-a22b", "e2e:p99<12s", "MLPerf, Qwen3-VL 235B: images and text"),
+];
+
+const fn general(name: &'static str, terms: &'static str, about: &'static str) -> Preset {
+    Preset { name, also: None, terms, about, is_general: true }
+}
+
+const fn of_model(name: &'static str, terms: &'static str, about: &'static str) -> Preset {
+    Preset { is_general: false, ..general(name, terms, about) }
+}
+
+/// The preset of a name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.names().any(|known| known == name))
+}
+
+/// The names that are most like a word, the nearest first.
+pub(super) fn nearest(word: &str) -> Vec<&'static str> {
+    let word = word.to_ascii_lowercase();
+    let alike = |name: &'static str| (strsim::jaro_winkler(&word, name), name);
+    let mut names: Vec<_> = PRESETS.iter().flat_map(Preset::names).map(alike).collect();
+    names.retain(|(alike, _)| *alike >= ALIKE_MIN);
+    names.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    names.into_iter().take(OFFERED_MAX).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,192 @@
+//! Whether a level is inside a latency target.
+//!
+//! Not here: goodput, which asks the terms of single requests, and answers over several levels.
+
+use crate::measured::{Counts, Latencies};
+use crate::request::{RequestMetrics, each_value};
+use crate::stat::quantile::is_enough;
+use crate::stat::special::student_upper_quantile;
+use crate::stat::{Distribution, Interval, Percentile};
+use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::{Metric, RequestRecord};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A level with a larger share of failed requests is outside every target, whatever its latencies.
+pub const ERROR_RATE_MAX: f64 = 0.01;
+/// Chance left out on each side of the interval of a mean.
+const MEAN_TAIL: f64 = 0.025;
+/// A mean of values without an interval needs as many as this percentile.
+const MEAN_WORTH: f64 = 99.0;
+
+/// Whether a level is inside the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerdictState {
+    /// Every term holds.
+    Pass,
+    /// A term does not hold, or too many requests failed.
+    Fail,
+    /// No target was given, or the level has no value for one of its terms.
+    Unknown,
+}
+
+impl fmt::Display for VerdictState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            VerdictState::Pass => "pass",
+            VerdictState::Fail => "fail",
+            VerdictState::Unknown => "unknown",
+        })
+    }
+}
+
+/// One term at one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermVerdict {
+    /// The term.
+    pub term: SloTerm,
+    /// The percentile, or the mean, in the unit of the term's `limit_ms`; absent if the level has no
+    /// value.
+    pub value_ms: Option<f64>,
+    /// Values in the population.
+    pub n: u64,
+    /// Pass if the percentile is at most the limit.
+    pub state: VerdictState,
+    /// Whether the 95 % interval of the percentile or mean is on the same side of the limit; for
+    /// pooled gaps, which have no interval, whether there are enough of them.
+    pub is_sure: bool,
+}
+
+/// The target at one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Over all terms and the errors.
+    pub state: VerdictState,
+    /// Whether the state would stand if each percentile were anywhere within its interval. A level
+    /// can fail surely by one term alone.
+    pub is_sure: bool,
+    /// Each term.
+    pub terms: Vec<TermVerdict>,
+    /// Whether more than [`ERROR_RATE_MAX`] of the requests failed.
+    pub too_many_errors: bool,
+}
+
+impl Verdict {
+    /// The terms that fail.
+    pub fn failing(&self) -> impl Iterator<Item = &TermVerdict> {
+        self.terms.iter().filter(|term| term.state == VerdictState::Fail)
+    }
+}
+
+/// What a level is judged by.
+pub(crate) struct Evidence<'a> {
+    /// Latencies of the judged requests.
+    pub latencies: &'a Latencies,
+    /// The judged requests.
+    pub requests: &'a [&'a RequestRecord],
+    /// The percentiles to compute, those of the target among them.
+    pub percentiles: &'a [f64],
+    /// All requests of the level.
+    pub counts: &'a Counts,
+}
+
+impl Evidence<'_> {
+    /// The population that a metric of a target refers to. Where requests had due times, the waits
+    /// (TTFT, TTFA and E2E) count from them: what a limit is for is how long somebody waits, not how
+    /// long the client let the server work.
+    fn population(&self, metric: Metric) -> Option<Cow<'_, Distribution>> {
+        let latencies = self.latencies;
+        let known = match metric {
+            Metric::Ttft => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
+            Metric::TtftAcked => latencies.ttft_ns_from_acked.as_ref(),
+            Metric::Ttfat => latencies.ttfat_ns.as_ref(),
+            Metric::Itl => latencies.gap_ns.as_ref(),
+            Metric::Tpot => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
+            Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
+            _ => return self.derived(metric).map(Cow::Owned),
+        };
+        known.map(Cow::Borrowed)
+    }
+
+    /// The values of one request each, of what is no latency of tokens.
+    fn derived(&self, metric: Metric) -> Option<Distribution> {
+        let mut values = Vec::new();
+        for record in self.requests.iter().filter(|record| record.outcome.is_ok()) {
+            let metrics = RequestMetrics::derive(record);
+            each_value(record, &metrics, metric.from_due(), |value, _| values.push(value));
+        }
+        Distribution::from_values(values, self.percentiles)
+    }
+}
+
+/// Judges one level.
+pub(crate) fn judge(slo: &SloSpec, evidence: &Evidence) -> Verdict {
+    let counts = evidence.counts;
+    let terms: Vec<TermVerdict> = slo.terms.iter().map(|term| judge_term(term, evidence)).collect();
+    let too_many_errors = counts.error_rate().is_some_and(|rate| rate > ERROR_RATE_MAX);
+    let any = |state| terms.iter().any(|term| term.state == state);
+    let state = if too_many_errors || any(VerdictState::Fail) {
+        VerdictState::Fail
+    } else if terms.is_empty() || any(VerdictState::Unknown) {
+        VerdictState::Unknown
+    } else {
+        VerdictState::Pass
+    };
+    let is_sure = match state {
+        VerdictState::Unknown => false,
+        VerdictState::Pass => terms.iter().all(|term| term.is_sure),
+        VerdictState::Fail => {
+            too_many_errors
+                || terms.iter().any(|term| term.state == VerdictState::Fail && term.is_sure)
+        }
+    };
+    Verdict { state, is_sure, terms, too_many_errors }
+}
+
+fn judge_term(term: &SloTerm, evidence: &Evidence) -> TermVerdict {
+    let found = evidence.population(term.metric).and_then(|population| {
+        let bounded = match term.percentile {
+            Some(p) => *population.percentile(p)?,
+            None => mean(&population),
+        };
+        Some((population.n, bounded))
+    });
+    let Some((n, percentile)) = found else {
+        let (term, state) = (term.clone(), VerdictState::Unknown);
+        return TermVerdict { term, value_ms: None, n: 0, state, is_sure: false };
+    };
+    let limit = term.limit();
+    let holds = percentile.value <= limit;
+    let is_sure = match percentile.interval {
+        None => percentile.enough,
+        Some(interval) if holds => interval.high.is_some_and(|high| high <= limit),
+        Some(interval) => interval.low.is_some_and(|low| low > limit),
+    };
+    TermVerdict {
+        term: term.clone(),
+        value_ms: Some(term.in_ms(percentile.value)),
+        n,
+        state: if holds { VerdictState::Pass } else { VerdictState::Fail },
+        is_sure,
+    }
+}
+
+/// The mean of a population in the form of a percentile. Values that depend on each other, such as
+/// gaps, have no interval, and then it takes a thousand of them.
+fn mean(population: &Distribution) -> Percentile {
+    let is_independent =
+        population.percentiles.first().is_some_and(|percentile| percentile.interval.is_some());
+    let error = population.std.map(|std| std / (population.n as f64).sqrt());
+    let reach = error.map(|error| {
+        student_upper_quantile(MEAN_TAIL, population.n.saturating_sub(1).max(1) as f64) * error
+    });
+    Percentile {
+        p: MEAN_WORTH,
+        value: population.mean,
+        enough: is_enough(population.n, MEAN_WORTH),
+        interval: is_independent.then(|| Interval {
+            low: reach.map(|reach| population.mean - reach),
+            high: reach.map(|reach| population.mean + reach),
+        }),
+    }
+}

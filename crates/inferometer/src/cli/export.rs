@@ -5,6 +5,7 @@ use super::push_args::PushArgs;
 use super::report::ReportArgs;
 use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
+use crate::exported::{self, file_name};
 use crate::push::{self, Results};
 use crate::session::store_root;
 use crate::subjects::{Subject, Subjects, find};
@@ -163,10 +164,7 @@ fn results(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Resu
 
 /// Writes one file, or several into a folder.
 fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
-    let write = |path: &Path, text: &str| {
-        std::fs::write(path, text)
-            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
-    };
+    let write = |path: &Path, text: &str| exported::put(path, text, false);
     match (&args.out, files) {
         (None, [one]) => {
             terminal::print(&one.text);
@@ -191,18 +189,6 @@ fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
         }
     }
     Ok(Code::Done)
-}
-
-/// `aiperf-concurrency4.json`; numbered where several would be called the same.
-fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> String {
-    let safe: String = file
-        .stem
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
-        .collect();
-    let number = if files > 1 { format!("-{:02}", index + 1) } else { String::new() };
-    let stem = if safe.is_empty() { String::new() } else { format!("-{safe}") };
-    format!("{format}{number}{stem}.{}", file.ending)
 }
 
 /// A sealed run as one file, or the rows of each document.

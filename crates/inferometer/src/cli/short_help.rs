@@ -181,6 +181,8 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "translate",
         &["translate vllm bench serve --base-url http://127.0.0.1:8000 --model m --request-rate 5"],
+    ),
+    (
         "history",
         &["history nightly -o nights.html", "history nightly --metric itl.p50 --per commit"],
     ),

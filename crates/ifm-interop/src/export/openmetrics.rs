@@ -124,7 +124,8 @@ fn common(sheet: &Sheet, run: Option<&RunData>) -> BTreeMap<String, String> {
 fn of_factors(factors: &Factors) -> impl Iterator<Item = (String, String)> {
     let is_closed = factors.get(key::CONCURRENCY).is_some();
     let says = move |name: &str, value: &str| {
-        !NOT_LABELS.contains(&name) && !(name == key::RATE && value == "inf" && is_closed)
+        let is_unlimited = name == key::RATE && value == "inf" && is_closed;
+        !NOT_LABELS.contains(&name) && !is_unlimited
     };
     let said = factors.iter().filter(move |(name, value)| says(name, value));
     said.map(|(name, value)| (label_name(name), value.to_owned()))

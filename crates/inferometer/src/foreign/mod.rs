@@ -184,8 +184,11 @@ fn apart(mut words: &[String]) -> (Vec<(String, String)>, &[String]) {
     }
 }
 
+/// A tool and the words behind its name.
+type Found<'a> = (Table, Rules, &'a [String]);
+
 /// The tool of a line, with the words behind its name.
-fn found(words: &[String]) -> Result<Option<(Table, Rules, &[String])>, Failure> {
+fn found(words: &[String]) -> Result<Option<Found<'_>>, Failure> {
     for (table, (_, rules)) in tools()?.into_iter().zip(TOOLS) {
         let all = table.programs.iter().filter_map(|program| behind(words, program));
         // The longest name that fits.

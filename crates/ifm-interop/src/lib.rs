@@ -13,5 +13,5 @@ pub mod import;
 pub use export::{EXPORTS, Export, ExportError, Exported};
 pub use import::{
     ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, leave_out_repeats,
-    llama_bench_rows, read, read_mapped, recognise,
+    llama_bench_rows, read, read_mapped, recognise, yaml_value,
 };

@@ -23,6 +23,7 @@ mod parts;
 #[cfg(feature = "schema")]
 mod schema;
 mod sessions;
+mod sglang;
 mod sound;
 mod steps;
 mod style;
@@ -67,6 +68,7 @@ pub use json::{
 };
 pub use model::{ReportModel, load_unit};
 pub use parts::probe_line as bystander;
+pub use sglang::sglang;
 pub use style::TerminalStyle;
 pub use terminal::{
     LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,

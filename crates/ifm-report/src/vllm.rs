@@ -8,6 +8,7 @@
 use crate::ReportModel;
 use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};
 use ifm_core::sheet::key;
+use ifm_core::spec::LoadSpec;
 use std::fmt::Write;
 
 const WIDTH: usize = 50;
@@ -20,11 +21,24 @@ const GOODPUT_TARGET: &str = "goodput";
 pub fn vllm(model: &ReportModel) -> String {
     let goodput = model.manifest.spec.slo.name == GOODPUT_TARGET;
     let is_predicted = model.manifest.predicted.is_some();
-    let block = |summary| block(summary, goodput, is_predicted);
-    model.vllm.iter().map(block).collect::<Vec<String>>().join("\n")
+    // The rate of each level, where every level that was asked for sent something.
+    let levels = &model.manifest.spec.levels;
+    let has_all = levels.len() == model.vllm.len();
+    let rate = |index: usize| levels.get(index).filter(|_| has_all).and_then(rate_of);
+    let blocks = model.vllm.iter().enumerate();
+    let block = |(index, summary)| block(summary, rate(index), goodput, is_predicted);
+    blocks.map(block).collect::<Vec<String>>().join("\n")
 }
 
-fn block(summary: &VllmSummary, goodput: bool, is_predicted: bool) -> String {
+/// Requests per second that were asked for, where that is one rate.
+fn rate_of(level: &LoadSpec) -> Option<f64> {
+    match level.arrivals.as_ref()?.stretches.as_slice() {
+        [one] if one.from_req_per_s == one.to_req_per_s => Some(one.from_req_per_s),
+        _ => None,
+    }
+}
+
+fn block(summary: &VllmSummary, rate: Option<f64>, goodput: bool, is_predicted: bool) -> String {
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
     // A line of its own that no reader knows: what is not a measurement must not look like one.
@@ -35,6 +49,9 @@ fn block(summary: &VllmSummary, goodput: bool, is_predicted: bool) -> String {
     line(&mut out, "Failed requests:", &summary.failed.to_string());
     if let Some(concurrency) = summary.max_concurrency {
         line(&mut out, "Maximum request concurrency:", &concurrency.to_string());
+    }
+    if let Some(rate) = rate {
+        float(&mut out, "Request rate configured (RPS):", rate);
     }
     float(&mut out, "Benchmark duration (s):", summary.duration_s);
     let input = summary.total_input_tokens.map_or_else(|| NAN.to_owned(), |n| n.to_string());
@@ -82,7 +99,7 @@ pub(crate) fn rule(out: &mut String, title: &str, sign: char) {
     out.push_str(&format!("{left}{title}{right}\n"));
 }
 
-fn float(out: &mut String, label: &str, value: f64) {
+pub(crate) fn float(out: &mut String, label: &str, value: f64) {
     let text = if value.is_nan() { NAN.to_owned() } else { format!("{value:.2}") };
     line(out, label, &text);
 }

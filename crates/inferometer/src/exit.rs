@@ -100,6 +100,13 @@ impl Failure {
         &self.sentence
     }
 
+    /// Adds to the sentence what had happened before.
+    pub fn also(mut self, sentence: &str) -> Failure {
+        self.sentence.push_str("; ");
+        self.sentence.push_str(sentence);
+        self
+    }
+
     /// Adds what to do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());

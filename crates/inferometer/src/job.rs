@@ -3,6 +3,7 @@
 //! Not here: how it comes from what was typed (`cli::resolve`), and doing it (`session`).
 
 use crate::course::Course;
+use crate::exported::ExportAsk;
 use crate::output::Format;
 use crate::predict::Deployed;
 use crate::secrets::Secrets;
@@ -78,6 +79,8 @@ pub struct Job {
     pub format: Format,
     /// Report files to write.
     pub out: Vec<PathBuf>,
+    /// Files of other tools to write.
+    pub exports: Vec<ExportAsk>,
     /// Folder of stored runs.
     pub store: Option<PathBuf>,
     /// What is recorded beside the answers.

@@ -10,6 +10,7 @@ mod caller;
 mod capacity;
 mod child;
 mod cli;
+mod client;
 mod conformance;
 mod course;
 mod dated;
@@ -17,7 +18,9 @@ mod documents;
 mod engine;
 mod exec;
 mod exit;
+mod exported;
 mod facts;
+mod foreign;
 mod form;
 mod guard;
 mod host;
@@ -41,6 +44,7 @@ mod plan;
 mod predict;
 mod probe;
 mod program;
+mod push;
 mod secrets;
 mod server;
 mod session;
@@ -66,15 +70,8 @@ fn main() -> ExitCode {
     // A reader that goes away (`| head`) ends the printing, not the program with a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(help) = cli::aliases::help(&words) {
-        terminal::print(&help);
-        return Code::Done.into();
-    }
-    let rewritten = cli::aliases::rewrite(words.clone());
-    for warning in &rewritten.warnings {
-        terminal::warn(warning);
-    }
-    let words_to_parse = cli::serve::told_apart(cli::engine::spelled_out(rewritten.words));
+    let words_to_parse =
+        cli::serve::told_apart(cli::engine::spelled_out(cli::pasted::spelled_out(words.clone())));
     let parsed = match cli::parse(&words_to_parse) {
         Ok(parsed) => parsed,
         Err(error) => {

@@ -19,6 +19,8 @@ pub enum Format {
     Sessions,
     /// The block that `vllm bench serve` prints, from our numbers
     Vllm,
+    /// The block that SGLang's bench_serving prints, from our numbers
+    Sglang,
     /// Markdown
     Md,
 }
@@ -140,7 +142,8 @@ pub fn text(model: &ReportModel, format: Format, style: &TerminalStyle) -> Strin
         Format::Json => ifm_report::json(model),
         Format::Vllm => ifm_report::vllm(model),
         Format::Md => ifm_report::markdown(model),
-        Format::Requests => String::new(),
+        // It needs the events of the run: `session`.
+        Format::Requests | Format::Sglang => String::new(),
         Format::Sessions => sessions(model),
     }
 }

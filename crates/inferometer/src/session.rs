@@ -23,6 +23,7 @@ use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{output, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
+use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
@@ -440,8 +441,19 @@ impl Session {
         for path in &job.out {
             output::write_file(&model, path)?;
         }
-        if matches!(job.format, Format::Json | Format::Requests | Format::Sessions | Format::Vllm)
-            && !job.quiet
+        if job.format == Format::Sglang && !job.is_a_part {
+            let sheet = definitions::sheet(&run, Definitions::Sglang);
+            terminal::print(&ifm_report::sglang(&model, &sheet));
+        }
+        for ask in &job.exports {
+            for path in ask.write(&run)?.iter().filter(|_| !job.quiet) {
+                terminal::say(&format!("wrote {}", path.display()));
+            }
+        }
+        if matches!(
+            job.format,
+            Format::Json | Format::Requests | Format::Sessions | Format::Vllm | Format::Sglang
+        ) && !job.quiet
             && !job.is_a_part
         {
             ifm_report::findings(&model).iter().for_each(|finding| terminal::warn(finding));

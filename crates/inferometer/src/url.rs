@@ -24,27 +24,10 @@ impl BaseUrl {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(typed: &str) -> Result<(BaseUrl, Option<Api>), Failure> {
-        let typed = typed.trim();
-        let bad = |why: &str| {
-            Failure::usage(format!("\"{typed}\" is not a URL of a server: {why}"))
-                .hint("for example http://localhost:8000")
-        };
-        let with_scheme = match typed.contains("://") {
-            true => typed.to_owned(),
-            false => format!("http://{typed}"),
-        };
-        let uri: Uri = with_scheme.parse().map_err(|_| bad("it cannot be read"))?;
-        let is_tls = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(bad("only http and https are spoken")),
-        };
+        let uri = checked(typed, "http://localhost:8000")?;
+        let bad = |why: &str| refused(typed, why, "http://localhost:8000");
+        let is_tls = uri.scheme_str() == Some("https");
         let authority = uri.authority().ok_or_else(|| bad("the host is missing"))?;
-        if authority.as_str().contains('@') {
-            // What stands before the @ is a secret: it is not repeated.
-            return Err(Failure::usage("the URL holds a user name or a password")
-                .hint("give keys in an environment variable (--api-key-env)"));
-        }
         if uri.query().is_some() {
             return Err(bad("a base URL has no query"));
         }
@@ -116,6 +99,41 @@ impl fmt::Display for BaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}{}", self.root(), self.path)
     }
+}
+
+/// What was typed, as a URL: the scheme may be missing. `example` is shown where it is none.
+///
+/// # Errors
+/// It cannot be read, is neither http nor https, has no host, or holds a user name or a password.
+pub fn checked(typed: &str, example: &str) -> Result<Uri, Failure> {
+    let typed = typed.trim();
+    let with_scheme = match typed.contains("://") {
+        true => typed.to_owned(),
+        false => format!("http://{typed}"),
+    };
+    // What stands before the @ is a secret: it is not repeated.
+    let host = with_scheme.split_once("://").map_or("", |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Err(Failure::usage("the URL holds a user name or a password")
+            .hint("give keys in an environment variable (--api-key-env, --push-key-env)"));
+    }
+    let bad = |why: &str| refused(typed, why, example);
+    let uri: Uri = with_scheme.parse().map_err(|_| bad("it cannot be read"))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err(bad("only http and https are spoken"));
+    }
+    match uri.authority() {
+        Some(_) => Ok(uri),
+        None => Err(bad("the host is missing")),
+    }
+}
+
+fn refused(typed: &str, why: &str, example: &str) -> Failure {
+    // A query may hold a key.
+    let shown = typed.trim().split('?').next().unwrap_or_default();
+    Failure::usage(format!("\"{shown}\" is not a URL of a server: {why}"))
+        .hint(format!("for example {example}"))
 }
 
 /// The API prefix of a path, and the API if the path names an endpoint.

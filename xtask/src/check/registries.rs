@@ -62,6 +62,12 @@ const REGISTRIES: &[Registry] = &[
         shared: &["fields"],
     },
     Registry {
+        folder: "crates/inferometer/src/push",
+        file: "crates/inferometer/src/push/mod.rs",
+        item: "pub const PUSHES",
+        shared: &["target"],
+    },
+    Registry {
         folder: "crates/ifm-telemetry/src/engine",
         file: "crates/ifm-telemetry/src/engine/mod.rs",
         item: "const ENGINES",

@@ -1,7 +1,7 @@
 //! `profile_export_aiperf.json` of AIPerf, a file for each level.
 
 use super::fields::{factor, labels, number, percentile_name, times, value};
-use super::{Export, Exported, serving, stem};
+use super::{Export, Exported, Writer, serving, stem};
 use crate::import::AIPERF_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::meaning::{IMAGES_OF_A_REQUEST, TIME_OF_AN_IMAGE};
@@ -12,7 +12,7 @@ pub(super) const EXPORT: Export = Export {
     id: "aiperf",
     title: "AIPerf, JSON",
     definitions: Some("aiperf"),
-    write,
+    write: Writer::Sheet(write),
     holds: "loads of a server",
     lacks: "time per output token, which the tool calls ITL; deviations of a sample; input rate, numbers of tokens, requests in flight, goodput; figures of media but images, seconds of audio and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };

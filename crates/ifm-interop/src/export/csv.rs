@@ -3,7 +3,7 @@
 //! The head tells figures from factors (`heads`), so that the table comes back by `import` without a
 //! map.
 
-use super::{Export, Exported};
+use super::{Export, Exported, Writer};
 use crate::heads::{FIRST, head_of_factor, head_of_figure, word};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, PartKind, Row, RowRole};
@@ -13,7 +13,7 @@ pub(super) const EXPORT: Export = Export {
     id: "csv",
     title: "table, CSV",
     definitions: None,
-    write,
+    write: Writer::Sheet(write),
     holds: "measured rows",
     lacks: "definitions, places and printed digits; single requests; fields that no figure holds; texts without a character",
 };

@@ -1,7 +1,7 @@
 //! The JSON of GuideLLM 0.8: one benchmark for each level.
 
 use super::fields::{factor, labels, number, percentile_name, times, value};
-use super::{Export, Exported, serving};
+use super::{Export, Exported, Writer, serving};
 use crate::import::{Carried, GUIDELLM_CARRIED, GUIDELLM_PER_TOKEN};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key};
@@ -11,7 +11,7 @@ pub(super) const EXPORT: Export = Export {
     id: "guidellm",
     title: "GuideLLM, JSON",
     definitions: Some("guidellm"),
-    write,
+    write: Writer::Sheet(write),
     holds: "loads of a server",
     lacks: "statistics of rates but their mean; deviations of a sample; goodput; numbers of tokens but those of media in a request; TTFA, RTF, silence and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };

@@ -1,7 +1,7 @@
 //! Aggregates of InferenceX, a file for each level: latencies in seconds, throughputs per GPU.
 
 use super::fields::{factor, metadata, number, set, statistic_name, times, value};
-use super::{Export, Exported, serving, stem};
+use super::{Export, Exported, Writer, serving, stem};
 use crate::import::{INFERENCE_X_FIELDS as FIELDS, VLLM_PER_TOKEN};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, key};
@@ -11,7 +11,7 @@ pub(super) const EXPORT: Export = Export {
     id: "inferencex",
     title: "InferenceX aggregate, JSON",
     definitions: Some("vllm"),
-    write,
+    write: Writer::Sheet(write),
     holds: "loads of a server",
     lacks: "rates where the number of GPUs is not known, and else all but those of one GPU; numbers of requests and tokens, duration; smallest, largest and lower percentiles of times; deviations of a sample; labels of rows; single requests; figures of media; definitions, places and printed digits",
 };

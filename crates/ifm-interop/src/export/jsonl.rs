@@ -1,6 +1,6 @@
 //! Rows as they are in a sheet, a line each, with everything that is known of them.
 
-use super::{Export, Exported};
+use super::{Export, Exported, Writer};
 use ifm_core::Sheet;
 use ifm_core::sheet::RowRole;
 use serde_json::json;
@@ -9,7 +9,7 @@ pub(super) const EXPORT: Export = Export {
     id: "jsonl",
     title: "rows with factors and figures, JSON Lines",
     definitions: None,
-    write,
+    write: Writer::Sheet(write),
     holds: "measured rows",
     lacks: "headings and places of the document; rows that were not measured",
 };

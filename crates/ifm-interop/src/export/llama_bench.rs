@@ -3,7 +3,7 @@
 //! Factors that the name of the test does not say stand in columns of their own, as the tool's
 //! settings do.
 
-use super::{Export, Exported, rows};
+use super::{Export, Exported, Writer, rows};
 use crate::import::column_of_factor;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, Statistic, StdKind, key};
@@ -13,7 +13,7 @@ pub(super) const EXPORT: Export = Export {
     id: "llama-bench",
     title: "llama-bench, Markdown",
     definitions: None,
-    write,
+    write: Writer::Sheet(write),
     holds: "prompt and generation speeds of an engine without a server",
     lacks: "all but the mean of one speed, with two decimals, and its deviation of a sample; labels of rows; factors with a bar or a line break in them; definitions and places",
 };

@@ -3,7 +3,7 @@
 //! A row for each mean, with the samples behind it where the format has room for them. Fields that
 //! the sheet does not tell are empty, or `null`.
 
-use super::{Export, Exported};
+use super::{Export, Exported, Writer};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ const fn export(
     lacks: &'static str,
     write: fn(&Sheet) -> Vec<Exported>,
 ) -> Export {
-    Export { id, title, definitions: None, write, holds: HOLDS, lacks }
+    Export { id, title, definitions: None, write: Writer::Sheet(write), holds: HOLDS, lacks }
 }
 
 /// What a field holds.

@@ -5,7 +5,7 @@
 //! that the schema wants: there is no number to write.
 
 use super::fields::{factor, labels, number, percentile_name, times, value};
-use super::{Export, Exported, serving, stem};
+use super::{Export, Exported, Writer, serving, stem};
 use crate::import::{SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
@@ -15,7 +15,7 @@ pub(super) const EXPORT: Export = Export {
     id: "llm-d",
     title: "llm-d benchmark report 0.2.1, YAML",
     definitions: None,
-    write,
+    write: Writer::Sheet(write),
     holds: "loads of a server",
     lacks: "which deviation it is; successful requests but as the difference of all and failed ones; input rate, duration, numbers of tokens, requests in flight; times to the first answer token; labels of rows; single requests; figures of media; definitions, places and printed digits",
 };

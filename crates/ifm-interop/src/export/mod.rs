@@ -4,7 +4,7 @@
 //! field means; fields that nothing fills are left out, or null where readers expect them. Numbers
 //! are written as they are in the sheet: by whose definitions it was computed is the caller's
 //! choice. To be honest about it, every file says that inferometer wrote it, where its format has
-//! room for that.
+//! room for that. Not here: sending anything anywhere (`inferometer`).
 
 mod aiperf;
 mod csv;
@@ -15,14 +15,17 @@ mod jsonl;
 mod llama_bench;
 mod llama_fields;
 mod llm_d;
+pub mod mlflow;
+pub mod openmetrics;
+pub mod otlp;
 mod sglang;
 mod vllm;
 
 pub use crate::heads::column;
 pub use csv::{Column, columns};
 
-use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, Row, RowRole};
+use ifm_core::{RunData, Sheet};
 use thiserror::Error;
 
 /// One file of an export.
@@ -49,6 +52,14 @@ pub enum ExportError {
     },
 }
 
+/// From what a format is written. No file comes of what does not belong into it.
+enum Writer {
+    /// From the rows alone.
+    Sheet(fn(&Sheet) -> Vec<Exported>),
+    /// From the rows, and the run that they were computed from where it is one of ours.
+    Results(fn(&Sheet, Option<&RunData>) -> Vec<Exported>),
+}
+
 /// A format that can be written.
 pub struct Export {
     /// Id on the command line.
@@ -58,7 +69,7 @@ pub struct Export {
     /// Whose definitions a reader of the format expects, by the word of the tool; absent where
     /// the format has none of its own.
     pub definitions: Option<&'static str>,
-    write: fn(&Sheet) -> Vec<Exported>,
+    write: Writer,
     /// What a sheet must hold.
     holds: &'static str,
     /// What does not come back by `import`, in the words of `docs/reference/interchange.md`.
@@ -71,7 +82,22 @@ impl Export {
     /// # Errors
     /// [`ExportError::Unfit`] if nothing in the sheet belongs into the format.
     pub fn write(&self, sheet: &Sheet) -> Result<Vec<Exported>, ExportError> {
-        let files = (self.write)(sheet);
+        self.write_results(sheet, None)
+    }
+
+    /// Writes a sheet, with the run that it was computed from where there is one.
+    ///
+    /// # Errors
+    /// [`ExportError::Unfit`] if nothing in them belongs into the format.
+    pub fn write_results(
+        &self,
+        sheet: &Sheet,
+        run: Option<&RunData>,
+    ) -> Result<Vec<Exported>, ExportError> {
+        let files = match self.write {
+            Writer::Sheet(write) => write(sheet),
+            Writer::Results(write) => write(sheet, run),
+        };
         match files.is_empty() {
             true => Err(ExportError::Unfit { title: self.title, holds: self.holds }),
             false => Ok(files),
@@ -94,6 +120,10 @@ pub const EXPORTS: &[&Export] = &[
     &llm_d::EXPORT,
     &csv::EXPORT,
     &jsonl::EXPORT,
+    &otlp::EXPORT,
+    &openmetrics::EXPORT,
+    &openmetrics::TIMED,
+    &mlflow::EXPORT,
 ];
 
 /// Measured rows of a kind of part, with all that was set for them.
@@ -118,4 +148,10 @@ fn stem(factors: &Factors) -> String {
     let rate = part(key::RATE, "rate").filter(|rate| rate != "rateinf" || concurrency.is_none());
     let words: Vec<String> = [concurrency, rate].into_iter().flatten().collect();
     words.join("-")
+}
+
+/// The level of a run that a row is of; of a row that does not say it, its place.
+fn level(row: &Row, number: usize) -> Option<u16> {
+    let pointed = row.place.pointer.as_deref().and_then(|at| at.rsplit('/').next()?.parse().ok());
+    pointed.or_else(|| u16::try_from(number).ok())
 }

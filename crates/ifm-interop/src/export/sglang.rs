@@ -2,7 +2,7 @@
 
 use super::fields::{factor, metadata, set_each};
 use super::vllm::latencies;
-use super::{Export, Exported, serving};
+use super::{Export, Exported, Writer, serving};
 use crate::import::SGLANG_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, key};
@@ -12,7 +12,7 @@ pub(super) const EXPORT: Export = Export {
     id: "sglang",
     title: "SGLang bench_serving, JSON Lines",
     definitions: Some("sglang"),
-    write,
+    write: Writer::Sheet(write),
     holds: "loads of a server",
     lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; failed requests, goodput and peaks; single requests; figures of media but tokens of text and images; definitions, places and printed digits",
 };

@@ -3,7 +3,7 @@
 use super::fields::{
     factor, mean_tpot_ms, metadata, number, set, set_each, statistic_name, times, value,
 };
-use super::{Export, Exported, serving};
+use super::{Export, Exported, Writer, serving};
 use crate::import::VLLM_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, key};
@@ -13,7 +13,7 @@ pub(super) const EXPORT: Export = Export {
     id: "vllm",
     title: "vllm bench serve, JSON",
     definitions: Some("vllm"),
-    write,
+    write: Writer::Sheet(write),
     holds: "loads of a server",
     lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; requests in flight, input rate, time in the client's queue; the gaps of single requests; figures of media but RTFx of the level; definitions, places and printed digits",
 };

@@ -54,6 +54,18 @@ use ifm_core::Sheet;
 use ifm_core::sheet::{Place, Row};
 use serde_json::{Map, Value};
 
+/// A YAML document as JSON, for whoever reads a file of settings.
+///
+/// # Errors
+/// Where it is broken, in words.
+pub fn yaml_value(text: &str) -> Result<Value, String> {
+    let (json, damage) = yaml::to_json(text);
+    match damage {
+        Some((line, reason)) => Err(format!("line {line}: {reason}")),
+        None => serde_json::from_str(&json).map_err(|error| error.to_string()),
+    }
+}
+
 /// How sure a reader is that a file is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {

@@ -1,10 +1,14 @@
-//! `inferometer export RUN --as FORMAT`: results in the files of other tools.
+//! `inferometer export RUN --as FORMAT`: results in the files of other tools, or sent to their servers.
 
 use super::export_sessions::{self, SESSIONS_PARQUET};
+use super::push_args::PushArgs;
+use super::report::ReportArgs;
 use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
+use crate::exported::{self, file_name};
+use crate::push::{self, Results};
 use crate::session::store_root;
-use crate::subjects::{Subject, find};
+use crate::subjects::{Subject, Subjects, find};
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -12,6 +16,7 @@ use ifm_analysis::definitions::{Definitions, sheet};
 use ifm_core::Sheet;
 use ifm_interop::export::{Column, columns};
 use ifm_interop::{EXPORTS, Export, Exported};
+use ifm_report::ReportModel;
 use ifm_store::{
     REQUESTS_FILE, RunEntry, Store, TableCells, TableColumn, write_sheet_file, write_single_file,
 };
@@ -40,6 +45,9 @@ pub struct ExportArgs {
     /// Folder of stored runs and imports [default: .inferometer/runs]
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
+
+    #[command(flatten)]
+    sending: PushArgs,
 }
 
 fn formats() -> PossibleValuesParser {
@@ -55,42 +63,95 @@ fn tools() -> PossibleValuesParser {
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
+    if args.sending.push.is_some() {
+        return send(args, &store);
+    }
     if args.format == PARQUET.id {
         return as_parquet(args, &store);
     }
     if args.format == SESSIONS_PARQUET {
         return as_sessions(args, &store);
     }
-    let Some(export) = EXPORTS.iter().find(|export| export.id == args.format) else {
-        return Err(Failure::usage(format!("no format {}", args.format)));
-    };
+    let export = args.export()?;
+    let results = results(args, export, &store)?;
+    put(args, &files(args, export, &results)?)
+}
+
+/// Sends results to a server, and writes them where a file is named too.
+fn send(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
+    let push = push::of_format(&args.format)?;
+    let Some(target) = args.sending.target(push.example)? else { return Ok(Code::Done) };
+    let export = args.export()?;
+    let mut results = results(args, export, store)?;
+    if args.out.is_some() {
+        put(args, &files(args, export, &results)?)?;
+    }
+    for one in &mut results {
+        if push.has_report {
+            one.report = report(one)?;
+        }
+        let sent = push.send(&target, one)?;
+        terminal::say(&format!(
+            "sent {sent} to {}",
+            target.at(target.path()).split('?').next().unwrap_or_default()
+        ));
+    }
+    Ok(Code::Done)
+}
+
+/// The report of a run or of a document; absent where it holds nothing that a report can show.
+fn report(results: &Results) -> Result<Option<String>, Failure> {
+    if let Some(run) = &results.run {
+        let model = ReportModel::new(run, ifm_analysis::summarize(run));
+        return Ok(Some(ifm_report::html(&model)));
+    }
+    let plain = ReportArgs::of_words(&["report".to_owned()])?;
+    let subjects = Subjects { runs: Vec::new(), sheets: vec![results.sheet.clone()] };
+    Ok(plain.page(&subjects).ok().map(|page| ifm_report::page::html(&page)))
+}
+
+/// The files of results. What holds nothing for the format is told.
+fn files(
+    args: &ExportArgs,
+    export: &Export,
+    results: &[Results],
+) -> Result<Vec<Exported>, Failure> {
     let mut files = Vec::new();
-    for sheet in sheets(args, export, &store)? {
-        match export.write(&sheet) {
+    for one in results {
+        match export.write_results(&one.sheet, one.run.as_ref()) {
             Ok(written) => files.extend(written),
-            Err(error) => terminal::warn(&format!("{}: {error}", sheet.source.name)),
+            Err(error) => terminal::warn(&format!("{}: {error}", one.sheet.source.name)),
         }
     }
-    if files.is_empty() {
-        let subject = args.subject.display();
-        return Err(Failure::usage(format!(
-            "{subject} holds nothing to write as {}",
-            export.title
-        )));
+    match files.is_empty() {
+        false => Ok(files),
+        true => {
+            let subject = args.subject.display();
+            Err(Failure::usage(format!("{subject} holds nothing to write as {}", export.title)))
+        }
     }
-    put(args, &files)
+}
+
+impl ExportArgs {
+    fn export(&self) -> Result<&'static Export, Failure> {
+        let export = EXPORTS.iter().find(|export| export.id == self.format);
+        export.copied().ok_or_else(|| Failure::usage(format!("no format {}", self.format)))
+    }
 }
 
 /// What to write. A run is computed anew from its events.
-fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet>, Failure> {
+fn results(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Results>, Failure> {
     let key = args.subject.to_string_lossy();
     let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
     let by = Definitions::ALL.into_iter().find(|by| by.word() == word).unwrap_or(Definitions::Ours);
+    let of_run = |sheet, run| vec![Results { sheet, run: Some(run), report: None }];
     let sheets = match find(store, &args.subject)? {
-        Subject::RunFile(run) => return Ok(vec![documents::as_sheet(&args.subject, &run, by)]),
+        Subject::RunFile(run) => {
+            return Ok(of_run(documents::as_sheet(&args.subject, &run, by), *run));
+        }
         Subject::Run(entry) => {
             let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
-            return Ok(vec![sheet(&loaded.data, by)]);
+            return Ok(of_run(sheet(&loaded.data, by), loaded.data));
         }
         Subject::Documents(_, sheets) => sheets,
     };
@@ -98,15 +159,12 @@ fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet
         return Err(Failure::usage(format!("{key} holds no events to compute from"))
             .hint("--definitions is for runs that inferometer measured"));
     }
-    Ok(sheets)
+    Ok(sheets.into_iter().map(|sheet| Results { sheet, run: None, report: None }).collect())
 }
 
 /// Writes one file, or several into a folder.
 fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
-    let write = |path: &Path, text: &str| {
-        std::fs::write(path, text)
-            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
-    };
+    let write = |path: &Path, text: &str| exported::put(path, text, false);
     match (&args.out, files) {
         (None, [one]) => {
             terminal::print(&one.text);
@@ -131,18 +189,6 @@ fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
         }
     }
     Ok(Code::Done)
-}
-
-/// `aiperf-concurrency4.json`; numbered where several would be called the same.
-fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> String {
-    let safe: String = file
-        .stem
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
-        .collect();
-    let number = if files > 1 { format!("-{:02}", index + 1) } else { String::new() };
-    let stem = if safe.is_empty() { String::new() } else { format!("-{safe}") };
-    format!("{format}{number}{stem}.{}", file.ending)
 }
 
 /// A sealed run as one file, or the rows of each document.

@@ -3,6 +3,7 @@
 use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
+use crate::exported::ExportAsk;
 use crate::lengths::LengthsWord;
 use crate::output::Format;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -212,6 +213,15 @@ pub struct ResultArgs {
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 
+    /// Also write another tool's file at the end, as `export --as` has them, such as vllm:result.json; may be
+    /// repeated. {model} and {date} in its name are filled in
+    #[arg(help_heading = "Results", long = "export", hide_short_help = true, value_parser = ExportAsk::parse, value_name = "FORMAT:FILE")]
+    pub exports: Vec<ExportAsk>,
+
+    /// The same at the end of a file that may be there, for formats of a line for each result
+    #[arg(help_heading = "Results", long = "export-append", hide_short_help = true, value_parser = ExportAsk::parse, value_name = "FORMAT:FILE")]
+    pub appended: Vec<ExportAsk>,
+
     /// What goes to standard output
     #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
     pub format: Format,
@@ -246,6 +256,12 @@ pub struct ResultArgs {
 }
 
 impl ResultArgs {
+    /// The files of other tools that the run is to leave.
+    pub fn exports(&self) -> Vec<ExportAsk> {
+        let appended = self.appended.iter().map(|ask| ask.clone().appends(true));
+        self.exports.iter().cloned().chain(appended).collect()
+    }
+
     /// The output format, `--json` folded in.
     pub fn output(&self) -> Format {
         JsonKind::or(self.json, self.format)

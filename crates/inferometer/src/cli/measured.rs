@@ -107,7 +107,7 @@ pub fn run(load: &LoadArgs, tiers: &[Tier], results: &[PathBuf]) -> Result<Code,
         Format::Json => ifm_report::fitting_json((&target, &fittings), &tiers),
         Format::Md => all(&ifm_report::fitting_markdown),
         Format::Text => all(&|slo, found| ifm_report::fitting_terminal(slo, found, &style)),
-        Format::Requests | Format::Sessions | Format::Vllm => {
+        Format::Requests | Format::Sessions | Format::Vllm | Format::Sglang => {
             return Err(Failure::usage("the capacity of results has no such format")
                 .hint("--json, or --format md"));
         }

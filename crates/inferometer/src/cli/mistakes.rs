@@ -1,9 +1,9 @@
 //! A command line that cannot be understood: what was meant, and what a command takes.
 //!
-//! Not here: flags of other tools that work as they are, which are aliases of ours (`aliases` for
-//! whole commands).
+//! Not here: flags of other tools that work as they are, which are aliases of ours; whole lines of other
+//! tools (`pasted`).
 
-use super::{aliases, short_help};
+use super::short_help;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
@@ -76,12 +76,7 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
                 let usage = ContextValue::StyledStr(command.clone().render_usage());
                 error.insert(ContextKind::Usage, usage);
             }
-            if !aliases::is_bench_serve(words) {
-                return error.render().to_string();
-            }
-            error.remove(ContextKind::Suggested);
-            error.remove(ContextKind::Usage);
-            format!("{}\n{}", error.render(), aliases::flags())
+            error.render().to_string()
         }
         ErrorKind::MissingRequiredArgument => needs(&error, command),
         _ => error.render().to_string(),
@@ -90,8 +85,6 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
 
 /// The command that the words name.
 fn meant<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
-    let words =
-        if aliases::is_bench_serve(words) { &["".to_owned(), "run".to_owned()] } else { words };
     for word in words.iter().skip(1) {
         match command.find_subcommand(word) {
             Some(sub) => command = sub,
@@ -198,17 +191,5 @@ mod tests {
             assert!(told.contains(&format!("  inferometer {command} ")), "{told}");
             assert!(told.lines().count() <= 12, "{told}");
         }
-    }
-
-    #[test]
-    fn an_unknown_flag_of_bench_serve_gets_those_that_are_taken() {
-        let told = told("inferometer run --hf-split train");
-        assert!(!told.contains("--num-prompts"), "{told}");
-        let words: Vec<String> =
-            ["inferometer", "bench", "serve", "--hf-split", "x"].map(str::to_owned).to_vec();
-        let error =
-            super::super::parse(&aliases::rewrite(words.clone()).words).expect_err("unknown");
-        let told = explained(error, &words);
-        assert!(told.contains("--hf-split") && told.contains("--num-prompts"), "{told}");
     }
 }

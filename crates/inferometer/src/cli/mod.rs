@@ -1,6 +1,5 @@
 //! The command line: one file per command, each from its flags to one call of a library.
 
-pub mod aliases;
 mod api_word;
 mod arrival_args;
 pub mod audit;
@@ -29,11 +28,13 @@ pub mod load_args;
 mod measured;
 mod mistakes;
 pub mod pacing_args;
+pub mod pasted;
 pub mod plan;
 mod plan_report;
 pub mod predict;
 pub mod probe;
 mod probe_args;
+mod push_args;
 pub mod rank;
 mod repeats;
 pub mod report;
@@ -110,11 +111,15 @@ enum Verb {
     Rank(rank::RankArgs),
     /// Check a result against thresholds; the exit code says whether it passes
     Gate(gate::GateArgs),
+    /// Run a command line of another tool as it stands: vllm bench serve, guidellm, llama-bench, …
+    As(pasted::AsArgs),
+    /// Show what `as` would run, and what differs in definition; sends nothing
+    Translate(pasted::TranslateArgs),
     /// Show stored runs one after the other: what changed, when, and what it came with
     History(history::HistoryArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
-    /// Write results in the files of other tools, by their definitions
+    /// Write results in the files of other tools, by their definitions, or send them (--push)
     Export(export::ExportArgs),
     /// Check results for errors, noise and unsupported claims
     Audit(audit::AuditArgs),
@@ -186,6 +191,8 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Rank(args) => rank::run(&args),
         Verb::Gate(args) => gate::run(&args, words),
+        Verb::As(args) => return pasted::run(&args),
+        Verb::Translate(args) => pasted::translate(&args),
         Verb::History(args) => history::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
@@ -221,7 +228,8 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 11] = [
+    const WITHOUT_DOCUMENT: [&str; 12] = [
+        "as",
         "export",
         "guard",
         "plan init",

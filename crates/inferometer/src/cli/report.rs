@@ -11,6 +11,7 @@ use crate::{notes, output, terminal};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser as _};
 use ifm_analysis::audit::{Audit, Subject as Audited, audit};
+use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::insight::{Question, Ranks, insights};
 use ifm_analysis::matrix::RankBy;
 use ifm_analysis::slo;
@@ -128,6 +129,9 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     if format == Format::Requests && is_printed {
         return requests(&store, &args.subjects);
     }
+    if format == Format::Sglang && is_printed {
+        return sglang(&store, &args.subjects);
+    }
     args.check_names()?;
     let notes = args.notes.as_deref().map(notes::read).transpose()?;
     let mut subjects = subjects::open(&store, &args.subjects)?;
@@ -155,7 +159,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
             Format::Text => page::terminal(&page, &style),
             Format::Json => page::json(&page),
             Format::Md => page::markdown(&page, Pictures::None),
-            Format::Vllm | Format::Requests | Format::Sessions => {
+            Format::Vllm | Format::Sglang | Format::Requests | Format::Sessions => {
                 return Err(Failure::usage("this format holds one run")
                     .hint("name one run, or use --format md, json or text"));
             }
@@ -200,6 +204,18 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
             let id = loaded.data.manifest.request_id(record.seq);
             terminal::print(&format!("{}\n", ifm_report::request_line(record, id.as_deref())));
         }
+    }
+    Ok(Code::Done)
+}
+
+/// SGLang's block of every level of every run.
+fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
+    for name in names {
+        let entry = find(store, &name.to_string_lossy())?;
+        let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
+        let model = ReportModel::new(&loaded.data, ifm_analysis::summarize(&loaded.data));
+        let sheet = definitions::sheet(&loaded.data, Definitions::Sglang);
+        terminal::print(&ifm_report::sglang(&model, &sheet));
     }
     Ok(Code::Done)
 }

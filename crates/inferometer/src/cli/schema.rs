@@ -111,6 +111,7 @@ const SCHEMAS: &[Published] = &[
         ],
         List
     ),
+    published!("translation", "translate", ["translate"], super::pasted::TranslationDocument),
     published!("imported", "import", ["import"], super::import::Imported),
     published!("engine", "engine", ["engine"], super::engine::EngineDocument),
     published!(
@@ -218,6 +219,7 @@ mod tests {
             "runs" => "Runs and imports of a store",
             "list" => "List of what a command knows",
             "executed" => "Measured command",
+            "translation" => "Command line of another tool as ours",
             "imported" => "Import as `import --json` has it",
             "import" => "Import kept by inferometer",
             "api-file" => "File that describes an API",

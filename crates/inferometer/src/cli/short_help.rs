@@ -173,6 +173,16 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("rank", &["rank base int8 fp8 --metric ttft.p99"]),
     ("gate", &["gate last --baseline main --max ttft.p99=+5% --min out_tok_s=-3%"]),
     (
+        "as",
+        &[
+            "as vllm bench serve --base-url http://127.0.0.1:8000 --model m --num-prompts 100 --save-result",
+        ],
+    ),
+    (
+        "translate",
+        &["translate vllm bench serve --base-url http://127.0.0.1:8000 --model m --request-rate 5"],
+    ),
+    (
         "history",
         &["history nightly -o nights.html", "history nightly --metric itl.p50 --per commit"],
     ),

@@ -5,6 +5,7 @@ mod page;
 
 pub use page::PageReader;
 
+use crate::client::{self, agent};
 use crate::exit::Failure;
 use crate::secrets::Secrets;
 use crate::url::BaseUrl;
@@ -15,7 +16,6 @@ use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
 
 /// Ports of usual servers on loopback: vLLM, llama.cpp, Ollama, SGLang, LM Studio.
 const USUAL_PORTS: [u16; 5] = [8000, 8080, 11434, 30000, 1234];
@@ -65,7 +65,7 @@ pub fn inspect(
     wanted: Option<&str>,
     patience: Duration,
 ) -> Result<Inspection, Failure> {
-    let client = Client { agent: agent(insecure, patience), authorization, headers };
+    let client = Client { agent: agent(insecure, patience, None), authorization, headers };
     client.inspect(url, None, wanted, patience)
 }
 
@@ -83,7 +83,7 @@ pub fn inspect_by_file(
 ) -> Result<Inspection, Failure> {
     match (&file.models, wanted) {
         (Some(list), _) => {
-            let client = Client { agent: agent(insecure, PATIENCE), authorization, headers };
+            let client = Client { agent: agent(insecure, PATIENCE, None), authorization, headers };
             client.inspect(url, Some(list), wanted, PATIENCE)
         }
         // The first request tells.
@@ -223,26 +223,6 @@ impl Client<'_> {
     }
 }
 
-fn agent(insecure: bool, patience: Duration) -> Agent {
-    let mut tls = TlsConfig::builder().disable_verification(insecure);
-    if !insecure {
-        let roots = rustls_native_certs::load_native_certs().certs;
-        let roots: Vec<_> =
-            roots.iter().map(|root| ureq::tls::Certificate::from_der(root).to_owned()).collect();
-        tls = tls.root_certs(RootCerts::new_with_certs(&roots));
-    }
-    Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(patience))
-        .proxy(None)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .user_agent("inferometer")
-        .tls_config(tls.build())
-        .build()
-        .into()
-}
-
 /// Names and context lengths in a list of models.
 fn models(json: &Value) -> Option<Vec<(String, Option<u32>)>> {
     let list = json.get("data").or_else(|| json.get("models"))?.as_array()?;
@@ -303,61 +283,8 @@ fn choose(
 }
 
 fn unreachable(url: &BaseUrl, error: &ureq::Error, patience: Duration) -> Failure {
-    let text = error.to_string();
-    if url.is_tls() && text.contains("InvalidContentType") {
-        return Failure::server(format!("{url}: what listens there does not speak TLS"))
-            .hint("write http:// instead of https://");
-    }
-    if let Some((_, reason)) = text.split_once("invalid peer certificate: ") {
-        return untrusted(url, reason);
-    }
-    if url.is_tls()
-        && (text.contains("certificate") || text.contains("tls") || text.contains("Tls"))
-    {
-        return Failure::server(format!("{url}: {text}")).hint(
-            "check the name in the URL and the server's certificate (SSL_CERT_FILE adds an \
-             authority), use --insecure for a server that you trust, or http:// for one without TLS",
-        );
-    }
-    if text.contains("refused") {
-        return Failure::server(format!("nothing listens at {url} (connection refused)"))
-            .hint("start the server, or check host and port");
-    }
-    if matches!(error, ureq::Error::Timeout(_)) {
-        let limit = patience.as_secs_f64().ceil();
-        return Failure::server(format!("{url} did not answer within {limit} s")).hint(
-            match url.is_tls() {
-                true => "check host and port; a server without TLS wants http:// instead",
-                false => "check host and port, and whether a firewall drops packets",
-            },
-        );
-    }
-    Failure::server(format!("{url} cannot be asked: {text}"))
-        .hint("check that the URL is that of an OpenAI-compatible server, http or https")
-}
-
-/// Why a certificate is not accepted, from rustls' words for it.
-fn untrusted(url: &BaseUrl, reason: &str) -> Failure {
-    let (sentence, hint) = match reason {
-        _ if reason.contains("CaUsedAsEndEntity") => (
-            "that of an authority (CA:TRUE), which cannot stand for a server".to_owned(),
-            "give the server a certificate of its own, or use --insecure if you trust it",
-        ),
-        "UnknownIssuer" | "BadSignature" => (
-            format!("certificate is not trusted by this machine ({reason})"),
-            "name the authority's file in SSL_CERT_FILE (the certificate itself if it is \
-             self-signed), or use --insecure if you trust the server",
-        ),
-        _ if reason.contains("not valid for name") => (
-            format!("for another name: {reason}"),
-            "write the certificate's name into the URL, or use --insecure if you trust the server",
-        ),
-        _ => (
-            format!("not valid: {reason}"),
-            "renew it (and check this machine's clock), or use --insecure if you trust the server",
-        ),
-    };
-    Failure::server(format!("{url}: the server's certificate is {sentence}")).hint(hint)
+    const WANTED: &str = "check that the URL is that of an OpenAI-compatible server, http or https";
+    client::unreachable(&url.to_string(), error, patience, WANTED)
 }
 
 fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
@@ -473,22 +400,6 @@ mod tests {
         let error = inspect(&url, true, None, &[], None, PATIENCE).unwrap_err().to_string();
         server.join().unwrap();
         assert!(error.contains("does not speak TLS") && error.contains("http://"), "{error}");
-    }
-
-    #[test]
-    fn certificates_that_are_not_accepted_are_told_with_a_way_out() {
-        let (url, _) = BaseUrl::parse("https://h").unwrap();
-        for (reason, sentence, hint) in [
-            ("UnknownIssuer", "not trusted by this machine", "SSL_CERT_FILE"),
-            ("Other(OtherError(CaUsedAsEndEntity))", "CA:TRUE", "of its own"),
-            ("certificate not valid for name \"h\"", "another name", "into the URL"),
-            ("certificate expired: verification time 1", "not valid: certificate exp", "renew"),
-        ] {
-            let io = std::io::Error::other(format!("invalid peer certificate: {reason}"));
-            let told = unreachable(&url, &ureq::Error::Io(io), PATIENCE).to_string();
-            assert!(told.contains(sentence) && told.contains(hint), "{told}");
-            assert!(told.contains("--insecure") && !told.contains("io:"), "{told}");
-        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Pages that are read again and again while a run goes on: metrics of servers and devices.
 
-use super::{ANSWER_BYTES_MAX, Client, agent};
+use super::{ANSWER_BYTES_MAX, Client};
+use crate::client::agent;
 use std::time::Duration;
 use ureq::Agent;
 
@@ -24,7 +25,7 @@ impl PageReader {
         authorization: Option<String>,
         headers: Vec<(String, String)>,
     ) -> PageReader {
-        PageReader { agent: agent(insecure, PATIENCE), url, authorization, headers }
+        PageReader { agent: agent(insecure, PATIENCE, None), url, authorization, headers }
     }
 
     /// Where it is.

@@ -55,7 +55,7 @@ macro_rules! scripts {
 }
 
 scripts! {
-    audits, comparisons, customs, engine, foreign, forms, gates, histories, imports, kernels, limits, loads, machines, matrix, mistakes, predictions, sessions, workloads,
+    audits, comparisons, customs, engine, foreign, forms, gates, histories, imports, kernels, limits, loads, machines, matrix, mistakes, pasted, predictions, sessions, workloads,
     published_reports: cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS"),
 }
 

@@ -70,7 +70,8 @@ pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) 
         Quantity::Rtfx,
         Quantity::AudioTokens,
     ];
-    let whole = whole && !per_request.contains(&quantity);
+    let of_images = [meaning::IMAGES_OF_A_REQUEST, meaning::TIME_OF_AN_IMAGE];
+    let whole = whole && !per_request.contains(&quantity) && !of_images.contains(&tag);
     (quantity, whole.then_some(Statistic::Value))
 }
 

@@ -1,0 +1,112 @@
+//! The block that SGLang's `bench_serving` prints, so that eyes and scripts which know it can read ours.
+//!
+//! Layout as in version 0.5.23: 50 wide, labels left in 40, values left in 10. The numbers are those
+//! of a sheet by SGLang's definitions; what is not known is `nan`. What is not here: counts of a
+//! second tokenizer, which nobody made.
+
+use crate::ReportModel;
+use crate::vllm::{float, line, rule};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Quantity, Row, RowRole, Statistic, key};
+
+/// Latencies in their order: the title, the name in the lines, the quantity.
+const LATENCIES: [(&str, &str, Quantity); 4] = [
+    ("End-to-End Latency", "E2E Latency", Quantity::E2e),
+    ("Time to First Token", "TTFT", Quantity::Ttft),
+    ("Time per Output Token (excl. 1st token)", "TPOT", Quantity::Tpot),
+    ("Inter-Token Latency", "ITL", Quantity::Itl),
+];
+
+/// One block for each level of a run, an empty line between them. `sheet` is the run by SGLang's
+/// definitions.
+pub fn sglang(model: &ReportModel, sheet: &Sheet) -> String {
+    let rows = sheet.parts.iter().flat_map(|part| &part.rows);
+    let measured = rows.filter(|row| row.role == RowRole::Measured);
+    let blocks = measured.enumerate().map(|(index, row)| block(model, row, index));
+    blocks.collect::<Vec<String>>().join("")
+}
+
+fn block(model: &ReportModel, row: &Row, index: usize) -> String {
+    let mut out = String::from("\n");
+    let value = |quantity: &Quantity| row.value(quantity, Statistic::Value);
+    rule(&mut out, " Serving Benchmark Result ", '=');
+    if model.manifest.predicted.is_some() {
+        line(&mut out, "Numbers:", key::PREDICTED);
+    }
+    line(&mut out, "Backend:", model.manifest.spec.target.api.word());
+    line(&mut out, "Traffic request rate:", row.factors.get(key::RATE).unwrap_or("trace"));
+    let users = row.factors.get(key::CONCURRENCY).unwrap_or("not set");
+    line(&mut out, "Max request concurrency:", users);
+    let whole = |out: &mut String, label: &str, quantity: &Quantity| {
+        let text = value(quantity).map_or_else(|| "nan".to_owned(), |count| format!("{count:.0}"));
+        line(out, label, &text);
+    };
+    let rate = |out: &mut String, label: &str, quantity: &Quantity| {
+        float(out, label, value(quantity).unwrap_or(f64::NAN));
+    };
+    whole(&mut out, "Successful requests:", &Quantity::RequestsOk);
+    rate(&mut out, "Benchmark duration (s):", &Quantity::Duration);
+    whole(&mut out, "Total input tokens:", &Quantity::InputTokens);
+    whole(&mut out, "Total generated tokens:", &Quantity::OutputTokens);
+    rate(&mut out, "Request throughput (req/s):", &Quantity::RequestRate);
+    rate(&mut out, "Input token throughput (tok/s):", &Quantity::InputRate);
+    rate(&mut out, "Output token throughput (tok/s):", &Quantity::OutputRate);
+    if let Some(summary) = model.vllm.get(index) {
+        // Both clients count pieces of answers in buckets of a second.
+        float(&mut out, "Peak output token throughput (tok/s):", summary.peak_output_throughput);
+        let peak = format!("{:.0}", summary.peak_concurrent_requests);
+        line(&mut out, "Peak concurrent requests:", &peak);
+    }
+    rate(&mut out, "Total token throughput (tok/s):", &Quantity::TotalRate);
+    let in_flight = row.value(&Quantity::InFlight, Statistic::Mean);
+    float(&mut out, "Concurrency:", in_flight.unwrap_or(f64::NAN));
+    for (title, name, quantity) in &LATENCIES {
+        rule(&mut out, title, '-');
+        let mut add = |word: &str, statistic: Statistic| {
+            let value = row.value(quantity, statistic).unwrap_or(f64::NAN);
+            float(&mut out, &format!("{word} {name} (ms):"), value);
+        };
+        add("Mean", Statistic::Mean);
+        add("Median", Statistic::Median);
+        for (word, percent) in [("P90", 90.0), ("P95", 95.0), ("P99", 99.0)] {
+            add(word, Statistic::percentile(percent));
+        }
+        if *quantity == Quantity::Itl {
+            add("Max", Statistic::Max);
+        }
+    }
+    rule(&mut out, "", '=');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{model, sweep};
+    use ifm_analysis::definitions::{self, Definitions};
+
+    #[test]
+    fn the_layout_is_that_of_sglang() {
+        let run = sweep();
+        let text = sglang(&model(&run), &definitions::sheet(&run, Definitions::Sglang));
+        let titles = [
+            "= Serving Benchmark Result =",
+            "-End-to-End Latency-",
+            "-Time to First Token-",
+            "-Inter-Token Latency-",
+        ];
+        for title in titles {
+            assert_eq!(
+                text.matches(title).count(),
+                run.manifest.spec.levels.len(),
+                "{title}: {text}"
+            );
+        }
+        assert!(text.lines().all(|line| line.is_empty() || line.chars().count() >= 50), "{text}");
+        // What scripts look for, at the place where they look.
+        for label in ["Output token throughput (tok/s):", "Median ITL (ms):", "Concurrency:"] {
+            let line = text.lines().find(|line| line.starts_with(label)).unwrap();
+            assert!(line[41..].trim().parse::<f64>().is_ok_and(|value| value > 0.0), "{line}");
+        }
+    }
+}

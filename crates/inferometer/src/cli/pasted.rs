@@ -1,0 +1,289 @@
+//! `inferometer as LINE` and `inferometer translate LINE`: command lines of other tools.
+//!
+//! Not here: what becomes of their flags (`foreign`).
+
+use crate::exit::{Code, Failure};
+use crate::foreign::{self, Becomes, Draft, Table, Translation, shell};
+use crate::terminal;
+use clap::{Args, Command};
+use serde::Serialize;
+use std::io::Read;
+use std::os::unix::process::CommandExt as _;
+use std::sync::OnceLock;
+
+/// Flags of `as`.
+#[derive(Debug, Args)]
+pub struct AsArgs {
+    /// The line as it was pasted: as it is, in quotes, or "-" for standard input; our own flags may stand in
+    /// it too
+    #[arg(
+        value_name = "LINE",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    line: Vec<String>,
+}
+
+/// Flags of `translate`.
+#[derive(Debug, Args)]
+pub struct TranslateArgs {
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
+
+    /// The line as it was pasted: as it is, in quotes, or "-" for standard input
+    #[arg(
+        value_name = "LINE",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    line: Vec<String>,
+}
+
+/// What `translate --json` writes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TranslationDocument {
+    /// What kind of document this is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_translation")))]
+    kind: &'static str,
+    /// Whose line it is.
+    tool: String,
+    /// The version of the tool whose flags are known.
+    version: String,
+    /// The words of our command, program name first.
+    command: Vec<String>,
+    /// Names of the variables that stood before the line; their values may be secrets.
+    variables: Vec<String>,
+    /// Flags that have no effect here.
+    left_out: Vec<LeftOut>,
+    /// What differs in definition, in sentences.
+    differences: Vec<String>,
+    /// What stands behind the command and is not run, such as a pipe.
+    not_run: Option<String>,
+}
+
+/// A flag that has no effect here.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// The flag.
+    flag: String,
+    /// What leaving it out means.
+    effect: String,
+}
+
+/// The words with `bench serve` as the line of vLLM's client that it is.
+pub fn spelled_out(mut words: Vec<String>) -> Vec<String> {
+    if matches!(words.as_slice(), [_, bench, serve, ..] if bench == "bench" && serve == "serve") {
+        words.insert(1, "as".to_owned());
+    }
+    words
+}
+
+/// Runs the line.
+///
+/// # Errors
+/// A line that cannot be understood, and whatever our own command ends with.
+pub fn run(args: &AsArgs) -> Result<u8, Failure> {
+    let line = line_of(&args.line)?;
+    if let Some(table) = asks_for_help(&line.words)? {
+        terminal::print(&help(&table));
+        return Ok(Code::Done as u8);
+    }
+    let translation = foreign::translate(line, &ours)?;
+    if let Some(missing) = translation.missing() {
+        return Err(Failure::usage(format!("{}: {missing}", translation.tool)));
+    }
+    if !translation.environment.is_empty() {
+        return Err(with_variables(&translation, &args.line));
+    }
+    translation.left_out().iter().for_each(|text| terminal::warn(text));
+    if let Some(rest) = &translation.rest {
+        terminal::warn(&format!("not run: {rest}"));
+    }
+    write_files(&translation)?;
+    let words = translation.draft.words();
+    terminal::say(&format!("runs as: {}", shown(&translation.draft)));
+    let parsed = super::serve::told_apart(super::engine::spelled_out(words.clone()));
+    let cli = super::parse(&parsed).map_err(|error| {
+        // The first line says what is wrong; the rest is the usage of a command that nobody typed.
+        let said = error.render().to_string();
+        let first = said.lines().next().unwrap_or_default();
+        Failure::usage(first.strip_prefix("error: ").unwrap_or(first).to_owned())
+            .hint("inferometer translate LINE shows what the line becomes")
+    })?;
+    super::dispatch(cli, &words)
+}
+
+/// Shows what the line becomes.
+///
+/// # Errors
+/// A line that cannot be understood.
+pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
+    let line = line_of(&args.line)?;
+    if let Some(table) = asks_for_help(&line.words)? {
+        terminal::print(&help(&table));
+        return Ok(Code::Done);
+    }
+    let translation = foreign::translate(line, &ours)?;
+    write_files(&translation)?;
+    if args.json {
+        terminal::print_document(&document(translation));
+        return Ok(Code::Done);
+    }
+    terminal::print(&told(&translation));
+    if let Some(missing) = translation.missing() {
+        terminal::warn(&missing);
+    }
+    Ok(Code::Done)
+}
+
+/// Writes the files that the command reads, such as a body that stood in the line.
+fn write_files(translation: &Translation) -> Result<(), Failure> {
+    for (path, text) in &translation.draft.writes {
+        crate::exported::put(std::path::Path::new(path), text, false)?;
+    }
+    Ok(())
+}
+
+/// What was pasted.
+fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
+    if given != ["-"] {
+        return foreign::words_of(given);
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::usage(format!("standard input: {error}")))?;
+    // With a space it is a line whatever it holds.
+    foreign::words_of(&[format!("{text} ")])
+}
+
+/// Our program again, with the variables that stood before the line. Comes back only if that fails.
+fn with_variables(translation: &Translation, line: &[String]) -> Failure {
+    let variables = translation.environment.iter();
+    let variables: Vec<_> = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return Failure::new(Code::Internal, error.to_string()),
+    };
+    let words = match foreign::words_of(line) {
+        Ok(line) => line.words,
+        Err(failure) => return failure,
+    };
+    let behind = words.iter().skip_while(|word| shell::assignment(word).is_some());
+    let error = std::process::Command::new(program).arg("as").args(behind).envs(variables).exec();
+    Failure::new(Code::Internal, error.to_string())
+}
+
+/// Whether a command of ours has a flag, and whether a value follows it.
+fn ours(verb: &str, flag: &str) -> Option<bool> {
+    static COMMAND: OnceLock<Command> = OnceLock::new();
+    let command = COMMAND.get_or_init(super::command).find_subcommand(verb)?;
+    let arg = command.get_arguments().find(|arg| {
+        let mut longs = arg.get_all_aliases().unwrap_or_default();
+        longs.extend(arg.get_long());
+        let mut shorts = arg.get_all_short_aliases().unwrap_or_default();
+        shorts.extend(arg.get_short());
+        match flag.strip_prefix("--") {
+            Some(name) => longs.contains(&name),
+            None => flag.len() == 2 && shorts.iter().any(|short| flag.ends_with(*short)),
+        }
+    })?;
+    Some(arg.get_action().takes_values() && !arg.is_require_equals_set())
+}
+
+/// The table of a tool whose line asks for help.
+fn asks_for_help(words: &[String]) -> Result<Option<Table>, Failure> {
+    match words.iter().any(|word| word == "--help" || word == "-h") {
+        true => foreign::table_of(words),
+        false => Ok(None),
+    }
+}
+
+/// What becomes of every flag of a tool.
+fn help(table: &Table) -> String {
+    let Table { tool, version, source, verb, flags, .. } = table;
+    let width = flags.keys().map(String::len).max().unwrap_or_default();
+    let mut text = format!(
+        "A line of {tool} {version} as inferometer {verb}: what becomes of each flag.\n\
+         Flags of inferometer {verb} may stand in the line too.\nSource: {source}\n\n"
+    );
+    for (name, row) in flags {
+        let becomes = match &row.becomes {
+            Becomes::Is(ours) | Becomes::Each(ours) | Becomes::Header(ours) => ours.clone(),
+            Becomes::Body(field) => format!("field {field} of the request's body"),
+            Becomes::Rule(what) => what.clone(),
+            Becomes::None(effect) => format!("nothing: {effect}"),
+            Becomes::Quiet(why) => format!("nothing changes: {why}"),
+        };
+        text.push_str(&format!("  {name:<width$}  {becomes}\n"));
+    }
+    text
+}
+
+/// A command without the values of its headers.
+fn shown(draft: &Draft) -> String {
+    shell::joined(&crate::secrets::mask_command(&draft.words()))
+}
+
+fn told(translation: &Translation) -> String {
+    let draft = &translation.draft;
+    let mut text = format!("{}\n", shown(draft));
+    let mut part = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            text.push_str(&format!("\n{title}\n"));
+            lines.iter().for_each(|line| text.push_str(&wrapped(line)));
+        }
+    };
+    let left_out = draft.left_out.iter().map(|(flag, effect)| format!("{flag}: {effect}"));
+    part("No effect here:", left_out.collect());
+    part("What differs in definition:", draft.differences.clone());
+    let variables =
+        translation.environment.iter().map(|(name, _)| format!("{name}: set for the run"));
+    part("Variables before the line:", variables.collect());
+    part("Not run:", translation.rest.iter().cloned().collect());
+    text.push_str(&format!("\nFlags of {} {}.\n", translation.tool, translation.version));
+    text
+}
+
+/// A sentence as an item of a list, in lines of at most 96 columns.
+fn wrapped(sentence: &str) -> String {
+    const WIDTH: usize = 96;
+    let mut text = String::new();
+    let mut line = "  -".to_owned();
+    for word in sentence.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text.push_str(&format!("{line}\n"));
+            line = "   ".to_owned();
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    text + &line + "\n"
+}
+
+fn document(translation: Translation) -> TranslationDocument {
+    let command = crate::secrets::mask_command(&translation.draft.words());
+    let Translation { tool, version, draft, environment, rest, .. } = translation;
+    TranslationDocument {
+        kind: "inferometer_translation",
+        tool,
+        version,
+        command,
+        variables: environment.into_iter().map(|(name, _)| name).collect(),
+        left_out: draft
+            .left_out
+            .into_iter()
+            .map(|(flag, effect)| LeftOut { flag, effect })
+            .collect(),
+        differences: draft.differences,
+        not_run: rest,
+    }
+}
+
+#[cfg(test)]
+mod tests;

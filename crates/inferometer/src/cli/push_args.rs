@@ -1,0 +1,41 @@
+//! `--push URL`: where results are sent.
+
+use super::resolve::headers;
+use crate::exit::Failure;
+use crate::push::{Target, authorization};
+use crate::url::checked;
+use clap::Args;
+
+/// Flags of sending.
+#[derive(Debug, Args)]
+pub struct PushArgs {
+    /// Send the results to a server: a collector (otlp), a Pushgateway or Prometheus's remote write
+    /// (openmetrics), a tracking server (mlflow)
+    #[arg(long, value_name = "URL")]
+    pub push: Option<String>,
+
+    /// Environment variable that holds the server's key: a token, or user:password
+    #[arg(long, value_name = "NAME", requires = "push")]
+    pub push_key_env: Option<String>,
+
+    /// Extra header for --push, "name: value"; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "push")]
+    pub headers: Vec<String>,
+
+    /// Do not check the certificate of --push's server
+    #[arg(long, requires = "push")]
+    pub insecure: bool,
+}
+
+impl PushArgs {
+    /// The server that was named; absent where none was.
+    ///
+    /// # Errors
+    /// The URL, a header or the key cannot be read.
+    pub fn target(&self, example: &str) -> Result<Option<Target>, Failure> {
+        let Some(typed) = &self.push else { return Ok(None) };
+        let uri = checked(typed, example)?;
+        let authorization = self.push_key_env.as_deref().map(authorization).transpose()?;
+        Ok(Some(Target::new(uri, authorization, headers(&self.headers)?, self.insecure)))
+    }
+}

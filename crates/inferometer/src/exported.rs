@@ -1,0 +1,115 @@
+//! Files of other tools: written at a run's end, or from a stored one.
+//!
+//! Not here: what is in them (`ifm-interop`), by which definitions (`ifm-analysis`).
+
+use crate::exit::Failure;
+use ifm_analysis::definitions::{Definitions, sheet};
+use ifm_core::RunData;
+use ifm_interop::{EXPORTS, Export, Exported};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file of another tool that a run is to leave.
+#[derive(Clone)]
+pub struct ExportAsk {
+    format: &'static Export,
+    /// Where; `{model}` and `{date}` are filled in.
+    path: String,
+    /// Whether a file that is there goes on.
+    appends: bool,
+}
+
+impl std::fmt::Debug for ExportAsk {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.format.id, self.path)
+    }
+}
+
+impl ExportAsk {
+    /// Reads `FORMAT:FILE`.
+    ///
+    /// # Errors
+    /// A format that there is not, or no file.
+    pub fn parse(text: &str) -> Result<ExportAsk, String> {
+        let (id, path) = text.split_once(':').ok_or("write it as FORMAT:FILE")?;
+        let Some(format) = EXPORTS.iter().find(|export| export.id == id) else {
+            let known: Vec<&str> = EXPORTS.iter().map(|export| export.id).collect();
+            return Err(format!("no format {id}: there are {}", known.join(", ")));
+        };
+        if path.is_empty() {
+            return Err("the file has no name".to_owned());
+        }
+        Ok(ExportAsk { format, path: path.to_owned(), appends: false })
+    }
+
+    /// Whether a file that is there goes on.
+    pub fn appends(self, appends: bool) -> ExportAsk {
+        ExportAsk { appends, ..self }
+    }
+
+    /// Writes the file: by the definitions of its tool, from the events of a run.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or a run with nothing that belongs into it.
+    pub fn write(&self, run: &RunData) -> Result<Vec<PathBuf>, Failure> {
+        let word = self.format.definitions.unwrap_or_default();
+        let by = Definitions::ALL.into_iter().find(|by| by.word() == word);
+        let files = self
+            .format
+            .write(&sheet(run, by.unwrap_or(Definitions::Ours)))
+            .map_err(|error| Failure::files(format!("{}: {error}", self.path)))?;
+        let path = PathBuf::from(self.named(run));
+        let is_folder = files.len() > 1 || path.is_dir() || self.path.ends_with('/');
+        let folder = if is_folder { Some(path.as_path()) } else { path.parent() };
+        if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Failure::files(format!("cannot make {}: {error}", folder.display()))
+            })?;
+        }
+        let mut written = Vec::new();
+        for (index, file) in files.iter().enumerate() {
+            let path = match is_folder {
+                true => path.join(file_name(self.format.id, index, files.len(), file)),
+                false => path.clone(),
+            };
+            put(&path, &file.text, self.appends)?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+
+    /// The name with what is filled in.
+    fn named(&self, run: &RunData) -> String {
+        let model = run.manifest.spec.target.model.rsplit('/').next().unwrap_or_default();
+        // `2026-11-26T04:34:18…` as `20261126-043418`.
+        let utc = run.manifest.created_utc.get(..19).unwrap_or(&run.manifest.created_utc);
+        let date = utc.replace(['-', ':'], "").replace('T', "-");
+        self.path.replace("{model}", model).replace("{date}", &date)
+    }
+}
+
+/// Writes a text, or adds it to the end.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn put(path: &Path, text: &str, appends: bool) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).append(appends).truncate(!appends);
+    options
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
+}
+
+/// `aiperf-concurrency4.json`; numbered where several would be called the same.
+pub fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> String {
+    let safe: String = file
+        .stem
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
+        .collect();
+    let number = if files > 1 { format!("-{:02}", index + 1) } else { String::new() };
+    let stem = if safe.is_empty() { String::new() } else { format!("-{safe}") };
+    format!("{format}{number}{stem}.{}", file.ending)
+}

@@ -1,0 +1,331 @@
+//! A tool's flags as data: `data/TOOL.toml`, one row for each flag.
+//!
+//! Not here: what several flags mean together (`tools`).
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A tool whose command lines are understood.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The tool as people call it.
+    pub tool: String,
+    /// The version whose flags these are.
+    pub version: String,
+    /// Where that version says so.
+    pub source: String,
+    /// How its command lines begin. `python` is any Python.
+    pub programs: Vec<String>,
+    /// Our command, whose own flags may stand in the line too.
+    pub verb: String,
+    /// Whether a flag may be cut short where no other begins so, as argparse does.
+    #[serde(default)]
+    pub abbreviations: bool,
+    /// Whether `_` in a flag is `-`.
+    #[serde(default)]
+    pub underscores: bool,
+    /// Whether `--a.b` is the field `a.b` of the tool's file.
+    #[serde(default)]
+    pub dotted: bool,
+    /// The flags.
+    pub flags: BTreeMap<String, Row>,
+}
+
+/// A flag.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Row {
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// How many values it takes.
+    pub takes: Takes,
+    /// A value that it may have, for the test that holds the row against our command line.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test makes lines of it"))]
+    pub sample: Option<String>,
+    /// Whether the value names a file or folder that is read.
+    pub path: bool,
+    /// What becomes of it.
+    pub becomes: Becomes,
+}
+
+/// A row as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    aliases: Vec<String>,
+    #[serde(default)]
+    takes: Takes,
+    sample: Option<String>,
+    #[serde(default)]
+    path: bool,
+    is: Option<String>,
+    each: Option<String>,
+    header: Option<String>,
+    body: Option<String>,
+    rule: Option<String>,
+    none: Option<String>,
+    quiet: Option<String>,
+}
+
+impl TryFrom<Written> for Row {
+    type Error = &'static str;
+
+    fn try_from(row: Written) -> Result<Row, &'static str> {
+        let all = [
+            row.is.map(Becomes::Is),
+            row.each.map(Becomes::Each),
+            row.header.map(Becomes::Header),
+            row.body.map(Becomes::Body),
+            row.rule.map(Becomes::Rule),
+            row.none.map(Becomes::None),
+            row.quiet.map(Becomes::Quiet),
+        ];
+        let mut all = all.into_iter().flatten();
+        let (Some(becomes), None) = (all.next(), all.next()) else {
+            return Err("a flag becomes one of: is, each, header, body, rule, none, quiet");
+        };
+        let Written { aliases, takes, sample, path, .. } = row;
+        Ok(Row { aliases, takes, sample, path, becomes })
+    }
+}
+
+/// How many values a flag takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Takes {
+    /// None: it is a switch.
+    None,
+    /// One.
+    #[default]
+    One,
+    /// One, or none.
+    Maybe,
+    /// Two.
+    Two,
+    /// All that follow up to the next flag.
+    Many,
+}
+
+/// What becomes of a flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Becomes {
+    /// This flag of ours, with the same value.
+    Is(String),
+    /// This flag of ours, once for each of its values.
+    Each(String),
+    /// This flag of ours, once for each `NAME=VALUE` or `NAME:VALUE`, as a header is written.
+    Header(String),
+    /// This field of the request body.
+    Body(String),
+    /// A part of something of ours that `tools` makes; what, in words.
+    Rule(String),
+    /// Nothing; what leaving it out means.
+    None(String),
+    /// Nothing, and nothing that is measured changes; why.
+    Quiet(String),
+}
+
+/// What a line of a tool says.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// Flags by the name in the table, with their values, in their order.
+    flags: Vec<(String, Vec<String>)>,
+    /// Fields of the tool's file that stand in the line, by their names with points.
+    pub fields: Vec<(String, String)>,
+    /// Words that belong to no flag.
+    pub positional: Vec<String>,
+    /// Flags of ours with their values.
+    pub own: Vec<String>,
+}
+
+impl Given {
+    /// Whether a flag stands in the line.
+    pub fn has(&self, name: &str) -> bool {
+        self.flags.iter().any(|(known, _)| known == name)
+    }
+
+    /// The last value of a flag.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        let given = self.flags.iter().rev().find(|(known, _)| known == name)?;
+        given.1.last().map(String::as_str)
+    }
+
+    /// All values of a flag.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        let given = self.flags.iter().filter(|(known, _)| known == name);
+        given.flat_map(|(_, values)| values.iter().map(String::as_str)).collect()
+    }
+
+    /// All values as one list, commas taken for what they are.
+    pub fn list(&self, name: &str) -> Vec<&str> {
+        let all = self.all(name).into_iter().flat_map(|value| value.split(','));
+        all.map(str::trim).filter(|value| !value.is_empty()).collect()
+    }
+
+    /// Sets a flag as if it had stood in the line; one that stands there counts.
+    pub fn assume(&mut self, name: &str, value: &str) {
+        if !self.has(name) {
+            self.flags.push((name.to_owned(), vec![value.to_owned()]));
+        }
+    }
+
+    /// Adds a value of a flag, as a file names it; a line's own comes first.
+    pub fn append(&mut self, name: &str, value: &str) {
+        self.flags.insert(0, (name.to_owned(), vec![value.to_owned()]));
+    }
+
+    /// The flags in their order.
+    pub fn flags(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.flags.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+}
+
+/// What our own command takes: whether it has a flag, and whether a value follows.
+pub type Ours<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
+
+impl Table {
+    /// Reads the words behind the program.
+    ///
+    /// # Errors
+    /// One sentence: a flag that neither the tool nor we have, or one without its value.
+    pub fn read(&self, words: &[String], ours: &Ours<'_>) -> Result<Given, String> {
+        let mut given = Given::default();
+        let mut words = words.iter().peekable();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                given.positional.extend(words.cloned());
+                break;
+            }
+            if !is_flag(word) {
+                given.positional.push(word.clone());
+                continue;
+            }
+            let (typed, mut value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            let Some((name, row)) = self.find(typed, ours, &mut value) else {
+                if self.dotted && typed.contains('.') {
+                    let next = value.or_else(|| words.next().cloned());
+                    let text = next.ok_or_else(|| format!("{typed} needs a value"))?;
+                    given.fields.push((typed.trim_start_matches('-').to_owned(), text));
+                    continue;
+                }
+                let Some(takes) = ours(&self.verb, typed) else {
+                    return Err(self.unknown(typed));
+                };
+                given.own.push(word.clone());
+                if takes && value.is_none() {
+                    given.own.extend(words.next().cloned());
+                }
+                continue;
+            };
+            let missing = || format!("{typed} of {} needs a value", self.tool);
+            // A value that stands in the word itself, then those that follow.
+            let mut values: Vec<String> = value.into_iter().collect();
+            match row.takes {
+                // `--switch=true`, as some command lines have it.
+                Takes::None => {
+                    if values.first().is_some_and(|value| is_no(value)) {
+                        continue;
+                    }
+                    values.clear();
+                }
+                Takes::One if values.is_empty() => {
+                    // A value may begin with a sign, and a flag's name is none.
+                    let next = words.next_if(|next| !self.is_known(next, ours));
+                    values.push(next.cloned().ok_or_else(missing)?);
+                }
+                Takes::One => {}
+                Takes::Maybe => {
+                    if values.is_empty() {
+                        values.extend(words.next_if(|next| !is_flag(next)).cloned());
+                    }
+                }
+                Takes::Two => {
+                    while values.len() < 2 {
+                        values.push(words.next().cloned().ok_or_else(missing)?);
+                    }
+                }
+                Takes::Many => {
+                    while let Some(next) = words.next_if(|next| !is_flag(next)) {
+                        values.push(next.clone());
+                    }
+                }
+            }
+            given.flags.push((name.to_owned(), values));
+        }
+        Ok(given)
+    }
+
+    /// The row of a flag as it was typed. A value that is glued to a short flag is taken off it.
+    fn find(
+        &self,
+        typed: &str,
+        ours: &Ours<'_>,
+        value: &mut Option<String>,
+    ) -> Option<(&str, &Row)> {
+        let exact = |name: &str| {
+            self.flags.iter().find(|(known, row)| {
+                *known == name || row.aliases.iter().any(|alias| alias == name)
+            })
+        };
+        let spelled = match self.underscores && typed.starts_with("--") {
+            true => typed.replace('_', "-"),
+            false => typed.to_owned(),
+        };
+        if let Some((name, row)) = exact(&spelled) {
+            return Some((name, row));
+        }
+        if !spelled.starts_with("--") {
+            let at = spelled.char_indices().nth(2).map(|(at, _)| at)?;
+            let (name, row) = exact(&spelled[..at])?;
+            if row.takes == Takes::None || value.is_some() {
+                return None;
+            }
+            *value = Some(spelled[at..].to_owned());
+            return Some((name, row));
+        }
+        if !self.abbreviations || ours(&self.verb, &spelled).is_some() {
+            return None;
+        }
+        let mut begun = self.flags.iter().filter(|(known, row)| {
+            known.starts_with(&spelled) || row.aliases.iter().any(|a| a.starts_with(&spelled))
+        });
+        let first = begun.next()?;
+        begun.next().is_none().then_some((first.0.as_str(), first.1))
+    }
+
+    fn is_known(&self, word: &str, ours: &Ours<'_>) -> bool {
+        let name = word.split('=').next().unwrap_or(word);
+        word.starts_with("--")
+            && (self.find(name, ours, &mut None).is_some() || ours(&self.verb, name).is_some())
+    }
+
+    fn unknown(&self, typed: &str) -> String {
+        let names = self.flags.iter().flat_map(|(name, row)| {
+            std::iter::once(name.as_str()).chain(row.aliases.iter().map(String::as_str))
+        });
+        let near = ifm_core::words::nearest(typed, names);
+        let meant = near.map(|name| format!(": {name} is the nearest that is known"));
+        format!(
+            "{typed} is no flag of {} {}, and none of inferometer {}{}",
+            self.tool,
+            self.version,
+            self.verb,
+            meant.unwrap_or_default()
+        )
+    }
+}
+
+/// Whether a word is a flag, and not a negative number.
+fn is_flag(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
+}
+
+/// Whether a switch is switched off.
+pub fn is_no(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
+}

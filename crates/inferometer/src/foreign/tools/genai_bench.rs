@@ -1,0 +1,173 @@
+//! genai-bench.
+
+use super::super::draft::Draft;
+use super::super::table::Given;
+use super::{number, object, opens, plain};
+
+/// Levels where nobody names any.
+const LEVELS: &str = "1,2,4,8,16,32,64,128,256";
+
+/// What the flags mean together.
+pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
+    if let Some(backend) = given.last("--api-backend") {
+        const OPENAI: [&str; 6] = ["openai", "vllm", "sglang", "together", "baseten", "oci-openai"];
+        if !OPENAI.contains(&backend.to_ascii_lowercase().as_str()) {
+            return Err(format!(
+                "--api-backend {backend} is the API of a cloud: inferometer run URL --api custom:NAME \
+                 speaks those of Azure, Bedrock, Vertex and Cohere"
+            ));
+        }
+    }
+    let base = given.last("--api-base").unwrap_or("http://127.0.0.1:8000");
+    draft.url = Some(base.trim_end_matches('/').to_owned());
+    let task = given.last("--task").unwrap_or("text-to-text");
+    draft.assume(
+        "--api",
+        match task {
+            "text-to-text" | "image-text-to-text" => "chat",
+            "text-to-embeddings" | "image-to-embeddings" => "embeddings",
+            "text-to-rerank" => "rerank",
+            "text-to-speech" => "speech",
+            other => return Err(format!("--task {other} is none that is measured here")),
+        },
+    );
+    if let Some(key) = given.last("--api-key").or(given.last("--model-api-key")) {
+        // Their own documents write a word where a server wants no key.
+        draft.add("--header", format!("Authorization: Bearer {key}"));
+    }
+    if let Some(model) = given.last("--model") {
+        draft.assume("--model", model);
+    }
+    if let Some(name) = given.last("--model-tokenizer") {
+        match opens(name) {
+            true => draft.assume("--tokenizer", name),
+            false => draft.leave_out(
+                "--model-tokenizer",
+                format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+            ),
+        }
+    }
+    let levels = match given.list("--num-concurrency") {
+        list if list.is_empty() => LEVELS.to_owned(),
+        list => list.join(","),
+    };
+    draft.assume("--concurrency", levels);
+    if let Some(minutes) = number(given, "--max-time-per-run")? {
+        draft.assume("--duration", format!("{}s", plain(minutes * 60.0)));
+    }
+    workload(given, draft)?;
+    if let Some(text) = given.last("--additional-request-params") {
+        draft.body.extend(object("--additional-request-params", text)?);
+        // What a body says of these is said by flags of ours.
+        if let Some(temperature) = draft.body.remove("temperature") {
+            draft.assume("--temperature", temperature.to_string());
+        }
+        match draft.body.remove("ignore_eos") {
+            Some(value) => draft.assume("--ignore-eos", value.to_string()),
+            None => draft.assume("--ignore-eos", "false"),
+        }
+    }
+    for (flag, tag) in [
+        ("--server-engine", "engine"),
+        ("--server-gpu-type", "gpu"),
+        ("--server-gpu-count", "gpu_count"),
+        ("--server-version", "server_version"),
+    ] {
+        if let Some(value) = given.last(flag) {
+            draft.add("--tag", format!("{tag}={value}"));
+        }
+    }
+    draft.differs(
+        "genai-bench's TPOT is (E2E - TTFT) / (tokens - 1) with tokens as its tokenizer counts them, and \
+         its end is that of the stream; ours ends with the last token, and the server counts",
+    );
+    draft.differs(
+        "its rates hold the start and the end of each level; ours are those of the steady part",
+    );
+    draft.differs("its files and sheets are not written; inferometer report last -o x.html has tables and charts");
+    Ok(())
+}
+
+fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
+    if draft.has("-W") || draft.has("--workload") {
+        return Ok(());
+    }
+    let scenarios = given.all("--traffic-scenario");
+    if scenarios.len() > 1 {
+        draft.leave_out(
+            "--traffic-scenario",
+            format!("of several only {} is sent; measure the others one by one", scenarios[0]),
+        );
+    }
+    let scenario = scenarios.first().copied();
+    let path = given.last("--dataset-path").filter(|path| *path != "default");
+    let mut columns = Vec::new();
+    for (flag, ours) in [("--dataset-prompt-column", "prompt"), ("--dataset-image-column", "image")]
+    {
+        columns.extend(given.last(flag).map(|column| format!("{ours}={column}")));
+    }
+    match (path, scenario) {
+        (Some(path), None | Some("dataset")) => {
+            let is_local = std::path::Path::new(path).exists()
+                || path
+                    .rsplit('.')
+                    .next()
+                    .is_some_and(|ending| matches!(ending, "csv" | "json" | "jsonl" | "txt"));
+            if is_local {
+                draft.reads("--dataset-path", path);
+            }
+            let kind = if is_local { "custom:" } else { "custom:hub:" };
+            draft.set("--workload", format!("{kind}{path}"));
+            if !columns.is_empty() {
+                draft.assume("--columns", columns.join(","));
+            }
+        }
+        (path, scenario) => {
+            if path.is_some() {
+                draft.leave_out(
+                    "--dataset-path",
+                    "the words of prompts of a given length are made up here",
+                );
+            }
+            let text = match scenario.unwrap_or("D(100,100)") {
+                // Embeddings and ranking: an input and no output.
+                text if text.starts_with("E(") => {
+                    format!("random:{}/1", text[2..].trim_end_matches(')'))
+                }
+                text if text.starts_with("R(") => {
+                    return Err(format!(
+                        "--traffic-scenario {text}: lengths of documents to rank are those of a workload here: inferometer workload list"
+                    ));
+                }
+                // An image of a size, and lengths.
+                text if text.starts_with("I(") => {
+                    let sizes: Vec<&str> = text[2..]
+                        .split(')')
+                        .next()
+                        .unwrap_or_default()
+                        .split(',')
+                        .map(str::trim)
+                        .collect();
+                    match sizes.as_slice() {
+                        [width, height] => format!("random:100/100?image={width}x{height}"),
+                        [width, height, count] => {
+                            format!("random:100/100?image={width}x{height}&images={count}")
+                        }
+                        _ => {
+                            return Err(format!("--traffic-scenario {text} is no I(WIDTH,HEIGHT)"));
+                        }
+                    }
+                }
+                text => text.to_owned(),
+            };
+            draft.set("--workload", text);
+        }
+    }
+    if let Some(tokens) = given.last("--prefix-len") {
+        draft.assume("--shared-prefix", tokens);
+    }
+    if given.has("--prefix-ratio") {
+        draft.leave_out("--prefix-ratio", "a shared prefix is told in tokens: --shared-prefix");
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! What only several flags of a tool together mean: the server, the load, the workload, its files.
+
+pub mod aiperf;
+pub mod genai_bench;
+pub mod guidellm;
+pub mod inference_perf;
+pub mod llama;
+pub mod oha;
+pub mod sglang;
+pub mod vllm;
+
+use super::table::Given;
+use std::path::Path;
+
+/// Reads a number of a flag.
+fn number(given: &Given, flag: &str) -> Result<Option<f64>, String> {
+    let Some(text) = given.last(flag) else { return Ok(None) };
+    match text.trim().parse::<f64>() {
+        Ok(number) if !number.is_nan() => Ok(Some(number)),
+        _ => Err(format!("{flag} {text} is not a number")),
+    }
+}
+
+/// A whole number of a flag, or what stands for it.
+fn whole(given: &Given, flag: &str, default: u64) -> Result<u64, String> {
+    let Some(text) = given.last(flag) else { return Ok(default) };
+    text.trim().parse().map_err(|_| format!("{flag} {text} is not a whole number"))
+}
+
+/// The name of an address that listens on all of a machine's, as a client calls it.
+fn host(text: &str) -> &str {
+    match text {
+        "0.0.0.0" | "localhost" | "::" => "127.0.0.1",
+        other => other,
+    }
+}
+
+/// Whether a tokenizer can be opened without a download: a file, a folder, or a name that is known.
+fn opens(name: &str) -> bool {
+    const KNOWN: [&str; 5] =
+        ["cl100k_base", "o200k_base", "o200k_harmony", "p50k_base", "r50k_base"];
+    Path::new(name).exists() || KNOWN.contains(&name) || name.starts_with("gpt-")
+}
+
+/// Seconds of a ramp from one rate to another in which so many requests are sent, if the rate grows
+/// by the same factor each second: the integral of `from * exp(t * ln(to / from) / T)` over T.
+fn ramp_s(from: f64, to: f64, requests: f64) -> f64 {
+    match (to - from).abs() < f64::EPSILON {
+        true => requests / from,
+        false => requests * (to / from).ln() / (to - from),
+    }
+}
+
+/// A number without needless digits.
+fn plain(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A JSON object of a flag.
+fn object(flag: &str, text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(serde_json::Value::Object(fields)) => Ok(fields),
+        _ => Err(format!("{flag} is not a JSON object: {text}")),
+    }
+}
+
+/// A file of JSON or YAML.
+fn document(text: &str) -> Result<serde_json::Value, String> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Ok(value);
+    }
+    ifm_interop::yaml_value(text)
+}

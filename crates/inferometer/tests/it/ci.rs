@@ -1,0 +1,220 @@
+//! The script of CI jobs, run as a runner runs it: with its variables, and here with programs that stand in
+//! for ours, for curl and for the server.
+
+use crate::support::{served, stderr, stdout};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/ci.sh");
+
+/// A program that keeps its words, a line for each word, and writes what a gate would write.
+const PROGRAM: &str = r#"#!/bin/sh
+for word in "$@"; do printf '%s\n' "$word"; done >> words
+case $1 in
+    --version) echo 'inferometer 0.1.0' ;;
+    gate)
+        while [ $# -gt 0 ]; do
+            case $1 in -o) printf '## FAIL new\n\n| a | "b" \\[1\\] |\n' > "$2" ;; --junit) echo '<x/>' > "$2" ;; esac
+            shift
+        done
+        exit "${GATE_CODE:-0}"
+        ;;
+    sweep) exit "${SWEEP_CODE:-0}" ;;
+esac
+"#;
+
+/// A curl that keeps its words and its key; comments that it finds are those of `comments`.
+const CURL: &str = r#"#!/bin/sh
+printf '%s\n' "$*" >> asked
+while [ $# -gt 0 ]; do
+    case $1 in --config) cat "$2" >> keys ;; --data-binary) cat "${2#@}" >> sent ;; GET) cat comments 2>/dev/null ;; esac
+    shift
+done
+"#;
+
+/// A folder with programs that stand in for others.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("bin")).unwrap();
+    for (name, text) in [("inferometer", PROGRAM), ("curl", CURL)] {
+        let path = folder.path().join("bin").join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// Runs the script in a folder with these variables and none of a runner that this test may be in.
+fn ci(folder: &Path, variables: &[(&str, &str)]) -> Output {
+    let path = std::env::var("PATH").unwrap();
+    let mut command = Command::new("sh");
+    command.arg(SCRIPT).current_dir(folder);
+    let is_of_runner = |name: &String| {
+        ["GITHUB_", "CI_", "INFEROMETER_"].iter().any(|start| name.starts_with(start))
+    };
+    for (name, _) in std::env::vars().filter(|(name, _)| is_of_runner(name)) {
+        command.env_remove(name);
+    }
+    command.env("PATH", format!("{}:{path}", folder.join("bin").display()));
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_default()
+}
+
+#[test]
+fn the_code_of_the_gate_is_that_of_the_job() {
+    for (gate, inconclusive, code, state) in [
+        ("0", "", 0, "pass"),
+        ("1", "", 1, "fail"),
+        ("4", "", 4, "inconclusive"),
+        ("4", "warn", 0, "inconclusive"),
+        ("7", "", 7, "error"),
+    ] {
+        let folder = folder();
+        let output = ci(
+            folder.path(),
+            &[
+                ("GATE_CODE", gate),
+                ("INFEROMETER_INCONCLUSIVE", inconclusive),
+                ("INFEROMETER_LOAD", r#"-c 1,8 -W "a b" --tag 'x=$(touch ran)'"#),
+                ("INFEROMETER_GATE", "--max itl.p99@8=50ms"),
+                ("GITHUB_OUTPUT", "outputs"),
+                ("GITHUB_SHA", "abc"),
+            ],
+        );
+        assert_eq!(output.status.code(), Some(code), "{state}: {}", stderr(&output));
+        let outputs = format!("state={state}\ncode={gate}\nresults=inferometer-results\n");
+        assert_eq!(read(folder.path(), "outputs"), outputs);
+        // Words in quotes hold together, and nothing in them is run.
+        let words = read(folder.path(), "words");
+        let sweep = "sweep\nhttp://127.0.0.1:8000\n--name\ninferometer\n-o\ninferometer-results/report.html\n\
+                     --tag\ncommit=abc\n-c\n1,8\n-W\na b\n--tag\nx=$(touch ran)\n";
+        assert!(words.contains(sweep), "{words}");
+        assert!(words.ends_with("--max\nitl.p99@8=50ms\n"), "{words}");
+        assert!(!folder.path().join("ran").exists());
+    }
+}
+
+#[test]
+fn what_does_not_work_decides_nothing() {
+    for (variables, code, says) in [
+        (&[("SWEEP_CODE", "6")][..], 6, "the measurement ended with code 6"),
+        (&[("INFEROMETER_BIN", "nothing")], 2, "INFEROMETER_BIN names nothing"),
+    ] {
+        let folder = folder();
+        let output =
+            ci(folder.path(), &[variables, &[("INFEROMETER_GATE", "--max e2e=1s")]].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        assert_eq!(read(folder.path(), "inferometer-results/state"), "error\n");
+        assert!(read(folder.path(), "inferometer-results/gate.md").contains(says));
+    }
+    // A server that ends before it answers is told with its last words.
+    let folder = folder();
+    fs::write(folder.path().join("bin/curl"), "#!/bin/sh\nexit 7\n").unwrap();
+    let start = [("INFEROMETER_START", "echo no such model; exit 3")];
+    let output = ci(folder.path(), &start);
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no such model"), "{}", stderr(&output));
+    // Without a threshold nothing is checked, and that is said.
+    let folder = self::folder();
+    let output = ci(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(read(folder.path(), "inferometer-results/state"), "none\n");
+}
+
+#[test]
+fn a_comment_is_written_anew_and_its_key_is_in_no_words() {
+    let gate = ("INFEROMETER_GATE", "--max e2e=1s");
+    let token = ("INFEROMETER_TOKEN", "sekret");
+    let github = [
+        gate,
+        token,
+        ("GITHUB_REPOSITORY", "o/r"),
+        ("GITHUB_REF", "refs/pull/7/merge"),
+        ("GITHUB_API_URL", "http://h"),
+    ];
+    let gitlab = [
+        gate,
+        token,
+        ("CI_PROJECT_ID", "3"),
+        ("CI_MERGE_REQUEST_IID", "9"),
+        ("CI_API_V4_URL", "http://h/api/v4"),
+    ];
+    let of_github = r#"[{"url":"http://h/repos/o/r/issues/comments/5","id":5,"user":{"id":1},"body":"x"},
+        {"url": "http://h/repos/o/r/issues/comments/6", "id": 6, "body": "<!-- inferometer: inferometer -->\n"}]"#;
+    // GitLab writes angle brackets as numbers.
+    let of_gitlab = r#"[{"id":11,"type":null,"body":"\u003c!-- inferometer: inferometer --\u003e","author":{"id":2}}]"#;
+    for (variables, comments, asked) in [
+        (
+            github,
+            "[]",
+            "--request POST --header Content-Type: application/json --data-binary @inferometer-results/comment.json http://h/repos/o/r/issues/7/comments",
+        ),
+        (
+            github,
+            of_github,
+            "--request PATCH --header Content-Type: application/json --data-binary @inferometer-results/comment.json http://h/repos/o/r/issues/comments/6",
+        ),
+        (
+            gitlab,
+            "[]",
+            "--request POST --header Content-Type: application/json --data-binary @inferometer-results/comment.json http://h/api/v4/projects/3/merge_requests/9/notes",
+        ),
+        (
+            gitlab,
+            of_gitlab,
+            "--request PUT --header Content-Type: application/json --data-binary @inferometer-results/comment.json http://h/api/v4/projects/3/merge_requests/9/notes/11",
+        ),
+    ] {
+        let folder = folder();
+        fs::write(folder.path().join("comments"), comments).unwrap();
+        let output = ci(folder.path(), &variables);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let all = read(folder.path(), "asked");
+        assert!(all.contains(asked), "{all}{}", stderr(&output));
+        assert!(!all.contains("sekret") && read(folder.path(), "keys").contains("sekret"), "{all}");
+        let sent: serde_json::Value = serde_json::from_str(&read(folder.path(), "sent")).unwrap();
+        let text = sent["body"].as_str().unwrap();
+        assert!(text.starts_with("<!-- inferometer: inferometer -->\n## FAIL new\n"), "{text}");
+        assert!(text.contains(r#"| a | "b" \[1\] |"#), "{text}");
+        // No key is left behind.
+        let left = fs::read_dir(folder.path().join("inferometer-results")).unwrap();
+        for entry in left.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+            assert!(!fs::read_to_string(&entry).unwrap().contains("sekret"), "{entry:?}");
+        }
+    }
+}
+
+#[test]
+fn the_flags_of_the_script_are_those_of_the_program() {
+    let folder = folder();
+    let (_server, url) = served(folder.path(), &["--preset", "nano"]);
+    let output = ci(
+        folder.path(),
+        &[
+            ("INFEROMETER_BIN", env!("CARGO_BIN_EXE_inferometer")),
+            ("INFEROMETER_URL", &url),
+            ("INFEROMETER_LOAD", "-c 1 -n 6 --warmup 1 -W 16/4"),
+            // So wide that any host keeps it; six requests may not be enough to be sure.
+            ("INFEROMETER_GATE", "--max ttft.p50@1=3600s"),
+            ("INFEROMETER_INCONCLUSIVE", "pass"),
+        ],
+    );
+    // A busy host may send late, which makes the run invalid.
+    if output.status.code() == Some(6) {
+        assert!(stderr(&output).contains("there is nothing to check"), "{}", stderr(&output));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    let results = folder.path().join("inferometer-results");
+    for name in ["report.html", "gate.md", "junit.xml", "metrics.txt", "result.json", "run.parquet"]
+    {
+        assert!(results.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name}");
+    }
+    assert_eq!(read(folder.path(), "inferometer-results/state"), "pass\n");
+}

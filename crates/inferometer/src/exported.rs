@@ -57,7 +57,7 @@ impl ExportAsk {
         let by = Definitions::ALL.into_iter().find(|by| by.word() == word);
         let files = self
             .format
-            .write(&sheet(run, by.unwrap_or(Definitions::Ours)))
+            .write_results(&sheet(run, by.unwrap_or(Definitions::Ours)), Some(run))
             .map_err(|error| Failure::files(format!("{}: {error}", self.path)))?;
         let path = PathBuf::from(self.named(run));
         let is_folder = files.len() > 1 || path.is_dir() || self.path.ends_with('/');

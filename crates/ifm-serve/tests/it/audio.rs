@@ -91,7 +91,11 @@ fn the_servers_own_counters_know_recordings_and_speech() {
     let address = server.address();
     ask_at(address, &wav(4), &[]);
     ask_at(address, &wav(4), &[("stream", "true")]).events();
-    post(address, "/v1/audio/speech", &json!({"input": "abc", "voice": "v"}));
+    post(
+        address,
+        "/v1/audio/speech",
+        &json!({"input": "abc", "voice": "v", "stream_format": "sse"}),
+    );
     let refused = ask_at(address, b"none", &[]);
     assert_eq!(refused.status, 400);
     let page = get(address, "/metrics").text();

@@ -63,7 +63,7 @@ const TIMES: [Case; 4] = [
     },
     Case { fault: "cold:{400}", load: COLD, speaks: &["overtaken"], says: "while later ones" },
     // The course of a level that is long enough is cut where it changes; a shorter one drifts.
-    Case { fault: "throttle:{1500}:2", load: LONG, speaks: &["drift", "warm_up"], says: " ms (" },
+    Case { fault: "throttle:{900}:2", load: LONG, speaks: &["drift", "warm_up"], says: " ms (" },
 ];
 
 /// A fault with its times, so many times as long.

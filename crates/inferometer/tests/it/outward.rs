@@ -157,7 +157,10 @@ fn each_request_is_a_span_and_each_session_of_agents_a_trace() {
     assert_eq!(failed["status"], json!({"code": 2, "message": "too many requests"}));
     assert_eq!(attribute(failed, "error.type"), Some(&json!("503")));
     // What is not known has no attribute.
-    assert_eq!(attribute(span, "gen_ai.usage.cache_read.input_tokens"), None);
+    assert_eq!((record.cached_tokens, record.reasoning_tokens), (Some(60), None));
+    let cached = attribute(span, "gen_ai.usage.cache_read.input_tokens");
+    assert_eq!(cached, Some(&json!("60")));
+    assert_eq!(attribute(span, "gen_ai.usage.reasoning.output_tokens"), None);
     // The same run is the same trace.
     assert_eq!(otlp::spans(&run), spans);
     run.manifest.run_id.push('x');

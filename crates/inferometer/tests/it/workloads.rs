@@ -95,7 +95,7 @@ fn other_tools_flags_name_the_same_workload() {
     let ratio =
         ["--dataset-name", "random", "--random-input-len", "40", "--random-range-ratio", "0.5"];
     let (text, _) = kind(&ratio);
-    assert_eq!(text, "random:1024/128?range_ratio=0.5&ratio=vllm");
+    assert_eq!(text, "random:40/128?range_ratio=0.5&ratio=vllm");
     let lengths = &document(folder.path())["run"]["workload"]["prompt_tokens"];
     let lengths: Vec<u64> =
         lengths.as_array().unwrap().iter().map(|bin| bin[0].as_u64().unwrap()).collect();

@@ -4,7 +4,9 @@
 //! Not here: the form of the file (`form`).
 
 use super::super::{Base, Dialect, End, Endpoint, Framing, Media, Prompts, Reads};
-use super::form::{At, CompleteWith, Events, File, Places, Reads as Keys};
+use super::form::{
+    At, CompleteWith, Events, File, KEY_IN_PATH, Places, Reads as Keys, may_hold_key,
+};
 use super::message::{
     CALL_PLACES, MEDIUM_PLACES, MESSAGE_PLACES, Messages, RESULT_PLACES, TEXT_PLACES,
 };
@@ -90,16 +92,6 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
             |_, _, _| Err(String::new()),
         )
     })
-}
-
-/// What to say of a path that holds a key.
-pub(super) const KEY_IN_PATH: &str =
-    "a key does not belong into the file, which every run stores: send it in a header, as {key}";
-
-/// Whether a path may hold a key.
-pub(super) fn may_hold_key(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    ["key=", "token=", "secret="].iter().any(|word| lower.contains(word))
 }
 
 fn endpoint(form: &File, streams: bool, at: &Lines<'_>) -> Result<Endpoint, ApiFileError> {

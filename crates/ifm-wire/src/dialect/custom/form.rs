@@ -289,3 +289,13 @@ reads! {
     /// What the server says that went wrong.
     error,
 }
+
+/// What to say of a path that holds a key.
+pub(super) const KEY_IN_PATH: &str =
+    "a key does not belong into the file, which every run stores: send it in a header, as {key}";
+
+/// Whether a path may hold a key.
+pub(super) fn may_hold_key(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    ["key=", "token=", "secret="].iter().any(|word| lower.contains(word))
+}

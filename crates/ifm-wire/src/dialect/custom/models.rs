@@ -2,8 +2,7 @@
 //!
 //! Not here: asking (whoever has a socket).
 
-use super::compile::{KEY_IN_PATH, may_hold_key};
-use super::form;
+use super::form::{self, KEY_IN_PATH, may_hold_key};
 use serde_json::Value;
 
 /// Where a list of models is.

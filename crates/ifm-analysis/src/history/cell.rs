@@ -36,7 +36,7 @@ pub(super) fn value_of_tag(of: &Dated, name: &str) -> Option<String> {
     of.tags.iter().find_map(value)
 }
 
-/// Every name that [`told`] may know of these runs: facts, then tags.
+/// Every name that `told` may know of these runs: facts, then tags.
 pub fn names(all: &[Dated]) -> Vec<String> {
     let facts = all.iter().flat_map(|of| &of.member.facts).map(|fact| fact.what.clone());
     let tags = all.iter().flat_map(|of| &of.tags);

@@ -7,7 +7,7 @@
 //! labels of `inferometer_run_info`.
 //!
 //! The text is also that of Prometheus before OpenMetrics, so that a Pushgateway and the text files of
-//! node_exporter take it: these know neither times nor suffixes of their own. [`TIMED`] has the time at which
+//! node_exporter take it: these know neither times nor suffixes of their own. `TIMED` has the time at which
 //! each level ended, for `promtool tsdb create-blocks-from openmetrics`.
 //!
 //! Not here: sending it (`inferometer`).

@@ -25,6 +25,7 @@ pub mod levels;
 pub mod limit;
 mod list;
 pub mod load_args;
+mod long_help;
 mod measured;
 mod mistakes;
 pub mod pacing_args;
@@ -157,7 +158,7 @@ enum Verb {
 
 /// The command line as it is parsed and as its help shows it.
 pub fn command() -> Command {
-    short_help::apply(Cli::command())
+    long_help::apply(short_help::apply(Cli::command()))
 }
 
 /// Reads the words of a command line, program name first.

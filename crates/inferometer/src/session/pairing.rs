@@ -8,7 +8,7 @@
 
 use crate::caller::{Caller, Endpoint};
 use crate::job::Job;
-use crate::pairs::shape;
+use crate::pairs::{Shape, shape};
 use crate::terminal;
 use ifm_core::manifest::MediaPair;
 use ifm_core::spec::Api;
@@ -38,8 +38,20 @@ struct PairsAsk<'ask> {
     api: Api,
     /// Whether answers come as streams.
     stream: bool,
+    /// Whether all sizes are asked about even where the server tells by itself: a context is limited.
+    wants_all: bool,
     /// Where media come from.
     dataset: &'ask dyn Dataset,
+}
+
+/// What was found out.
+#[derive(Default)]
+pub(super) struct Paired {
+    pub pairs: Vec<MediaPair>,
+    /// Tokens that the server told by itself of one medium of each shape.
+    pub told: Vec<(Shape, u32)>,
+    /// The media that the server has had since.
+    pub had: Vec<[u8; 32]>,
 }
 
 /// The media of a workload that stand for all of their size, at most a few.
@@ -71,8 +83,10 @@ fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
 }
 
 /// The pairs of a job, as they are told and stored. None for a simulation.
-pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Vec<MediaPair> {
-    let (None, Some(address)) = (&job.deployed, job.addresses.first()) else { return Vec::new() };
+pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Paired {
+    let (None, Some(address)) = (&job.deployed, job.addresses.first()) else {
+        return Paired::default();
+    };
     let endpoint = Endpoint {
         url: job.url.clone(),
         address: *address,
@@ -83,12 +97,13 @@ pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Vec<MediaPair> {
     };
     let target = &job.spec.target;
     let dataset = &*job.dataset;
-    let ask = PairsAsk { template, api: target.api, stream: target.stream, dataset };
-    let pairs = measure(&mut Caller::new(endpoint), &ask);
+    let wants_all = job.spec.workload.max_context_tokens.is_some();
+    let ask = PairsAsk { template, api: target.api, stream: target.stream, wants_all, dataset };
+    let found = measure(&mut Caller::new(endpoint), &ask);
     if !job.quiet {
-        pairs.iter().for_each(|pair| terminal::say(&sentence(pair)));
+        found.pairs.iter().for_each(|pair| terminal::say(&sentence(pair)));
     }
-    pairs
+    found
 }
 
 fn sentence(pair: &MediaPair) -> String {
@@ -107,22 +122,11 @@ fn sentence(pair: &MediaPair) -> String {
     )
 }
 
-/// The media that the server has had since.
-pub(super) fn asked_about(pairs: &[MediaPair]) -> impl Iterator<Item = [u8; 32]> {
-    pairs.iter().filter_map(|pair| {
-        let mut digest = [0; 32];
-        for (place, byte) in digest.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(pair.sha256.get(2 * place..2 * place + 2)?, 16).ok()?;
-        }
-        Some(digest)
-    })
-}
-
 /// Measures the pairs of a workload. None where it has no media, where the server tells by itself what
 /// they are, and where it counts no prompts; the failure of a request ends it.
-fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Vec<MediaPair> {
+fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Paired {
     let until = Instant::now() + TIME_MAX;
-    let mut pairs = Vec::new();
+    let mut found = Paired::default();
     let mut without = None;
     for medium in samples(ask.dataset) {
         if shape(&medium) == (medium.kind, None, None, None) {
@@ -130,20 +134,25 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Vec<MediaPair> {
             continue;
         }
         let Some(with) = answer(caller, ask, Some(&medium), until) else { break };
+        found.had.push(medium.sha256);
         let kinds = with.usage.prompt_kinds;
         let told = match medium.kind {
             MediumKind::Image => kinds.image,
             MediumKind::Audio => kinds.audio,
             MediumKind::Video => kinds.video,
         };
-        if told.is_some() {
-            break;
+        if let Some(told) = told {
+            found.told.push((shape(&medium), told));
+            match ask.wants_all {
+                true => continue,
+                false => break,
+            }
         }
         if without.is_none() {
             without = answer(caller, ask, None, until).and_then(|answer| counted(&answer));
         }
         let (Some(with), Some(without)) = (counted(&with), without) else { break };
-        pairs.push(MediaPair {
+        found.pairs.push(MediaPair {
             kind: medium.kind.word().to_owned(),
             width: medium.size.map(|size| size.0),
             height: medium.size.map(|size| size.1),
@@ -154,7 +163,7 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Vec<MediaPair> {
             tokens_without: without,
         });
     }
-    pairs
+    found
 }
 
 fn counted(answer: &Answer) -> Option<u32> {
@@ -230,7 +239,7 @@ mod tests {
 
     /// What is measured against a server that counts a token for each byte of an address, and how
     /// often it was asked.
-    fn measured(items: u32, tells: bool) -> (Vec<MediaPair>, usize) {
+    fn measured(items: u32, tells: bool, wants_all: bool) -> (Paired, usize) {
         let asked_for = Arc::new(Mutex::new(0));
         let count = asked_for.clone();
         let endpoint = server(move |asked| {
@@ -262,22 +271,31 @@ mod tests {
         })
         .unwrap();
         let dataset = &Images(items);
-        let ask = PairsAsk { template: &template, api: Api::Chat, stream: false, dataset };
-        let pairs = measure(&mut Caller::new(endpoint), &ask);
+        let ask =
+            PairsAsk { template: &template, api: Api::Chat, stream: false, wants_all, dataset };
+        let found = measure(&mut Caller::new(endpoint), &ask);
         let count = *asked_for.lock().unwrap();
-        (pairs, count)
+        (found, count)
     }
 
     #[test]
     fn each_size_is_asked_about_once_and_what_is_told_is_not_asked() {
-        let (pairs, asked) = measured(4, false);
+        let (Paired { pairs, had, told }, asked) = measured(4, false, false);
+        assert_eq!(told, []);
         let url = "data:image/png;base64,".len() as u32;
         let found: Vec<_> = pairs.iter().map(|it| (it.width, it.tokens())).collect();
         assert_eq!(found, [(Some(100), Some(url + 100)), (Some(200), Some(url + 200))]);
         assert_eq!((asked, pairs[0].tokens_without), (3, 12));
-        let had: Vec<_> = asked_about(&pairs).collect();
         assert_eq!(had, [[0; 32], [1; 32]]);
-        assert_eq!(measured(4, true), (Vec::new(), 1));
-        assert_eq!(measured(0, false), (Vec::new(), 0));
+        // The server has had the medium of which it told the tokens by itself.
+        let (told, asked) = measured(4, true, false);
+        assert_eq!((told.pairs, told.had, asked), (Vec::new(), vec![[0; 32]], 1));
+        let (told, asked) = measured(4, true, true);
+        let tokens: Vec<_> =
+            told.told.iter().map(|((_, size, ..), tokens)| (*size, *tokens)).collect();
+        assert_eq!(tokens, [(Some((100, 50)), 7), (Some((200, 50)), 7)]);
+        assert_eq!((told.pairs, asked), (Vec::new(), 2));
+        let (none, asked) = measured(0, false, false);
+        assert_eq!((none.had.len(), asked), (0, 0));
     }
 }

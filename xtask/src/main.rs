@@ -10,6 +10,7 @@ mod bench;
 mod check;
 mod examples;
 mod pack_ranks;
+mod reference;
 mod schema;
 mod train_tokenizer;
 
@@ -60,6 +61,12 @@ const COMMANDS: &[Command] = &[
         arguments: "DIR",
         summary: "make the embedded encodings again from the rank files of tiktoken in DIR",
         run: |arguments, _| pack_ranks::run(arguments).map(|()| ExitCode::SUCCESS),
+    },
+    Command {
+        name: "reference",
+        arguments: "",
+        summary: "write the reference of the command line in docs/reference/cli again",
+        run: |arguments, _| reference::run(&arguments),
     },
     Command {
         name: "schema",

@@ -8,6 +8,7 @@
 
 mod bench;
 mod check;
+mod dist;
 mod examples;
 mod pack_ranks;
 mod reference;
@@ -49,6 +50,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check the structure of the workspace: edges, unsafe, registries, licences, links",
         run: check::run,
+    },
+    Command {
+        name: "dist",
+        arguments: "[--target TARGET]... [--out DIR]",
+        summary: "make what is published: wheel, archives, checksums, bill of materials",
+        run: dist::run,
     },
     Command {
         name: "examples",

@@ -55,6 +55,7 @@ mod sides;
 pub mod sweep;
 mod telemetry_args;
 pub mod ui;
+pub mod version;
 pub mod workload;
 pub mod workload_args;
 

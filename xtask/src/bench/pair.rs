@@ -27,8 +27,7 @@ impl Pair<'_> {
     }
 }
 
-/// Brings the two sides together, in the order of the requests' starts. What the server had served before
-/// the first of them is left out: a client may ask what an image counts before it loads.
+/// Brings the two sides together, in the order of the requests' starts.
 ///
 /// # Errors
 /// When they differ in number or in the number of tokens, or when connections do not fit.
@@ -37,16 +36,17 @@ pub fn pair<'a>(run: &'a RunData, log: &'a [Served]) -> Result<Vec<Pair<'a>>> {
     let origin_ns = origin_ns.context("the run does not tell its origin: is the client older?")?;
     let mut said: Vec<&RequestRecord> = run.requests.iter().collect();
     said.sort_by_key(|record| record.start_ns);
-    let begin_ns = said.first().map_or(0, |first| origin_ns + first.start_ns);
+    // Requests that ask what an image counts go ahead of the load.
+    let begun_ns = origin_ns + said.first().map_or(0, |first| first.start_ns);
     let mut truth: Vec<&Served> =
-        log.iter().filter(|served| served.first_byte_ns >= begin_ns).collect();
+        log.iter().filter(|served| served.first_byte_ns >= begun_ns).collect();
+    truth.sort_by_key(|served| served.first_byte_ns);
     ensure!(
         said.len() == truth.len(),
         "{} requests were stored and {} served",
         said.len(),
         truth.len()
     );
-    truth.sort_by_key(|served| served.first_byte_ns);
     let (mut connection_of, mut slot_of) = (BTreeMap::new(), BTreeMap::new());
     let mut pairs = Vec::with_capacity(said.len());
     for (said, truth) in said.into_iter().zip(truth) {

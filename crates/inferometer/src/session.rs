@@ -56,7 +56,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_items(&job, &template)?;
-    let Paired { pairs, told, had } = pairing::of_job(&job, &template);
+    let Paired { pairs, told, had } = pairing::of_job(&job, &template)?;
     manifest.media_pairs = pairs;
     let templates = form_templates(&job, template)?;
     let probe = job.spec.workload.probe.as_ref();

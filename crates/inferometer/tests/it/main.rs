@@ -22,6 +22,7 @@ mod facts;
 mod faults;
 mod foreign;
 mod guard;
+mod guides;
 mod lengths;
 mod load;
 mod loads;

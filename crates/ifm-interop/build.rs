@@ -1,12 +1,14 @@
 //! Tells the tests whether the published documents are at hand that some of them read: `cfg(documents)`,
 //! and the folder in `IFM_DOCUMENTS`. Without them those tests are ignored, and say so.
 //!
+//! And tells the program what it is built for, and by which compiler: `IFM_TARGET`, `IFM_RUSTC`, `IFM_PROFILE`.
+//!
 //! The documents are not part of this repository: they are those of the folder that `IFM_SEEDS` names,
 //! or of `../shared/seeds` beside the workspace, each by the first three characters of its name.
-//! Not here: anything that changes what is built besides the tests.
 #![allow(clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const NUMBERS: [&str; 5] = ["000", "001", "002", "003", "004"];
 
@@ -25,4 +27,21 @@ fn main() {
         println!("cargo::rustc-env=IFM_DOCUMENTS={}", folder.display());
         println!("cargo::rustc-cfg=documents");
     }
+    tell_the_build();
+}
+
+fn tell_the_build() {
+    let told = |name| std::env::var(name).unwrap_or_default();
+    let version = Command::new(told("RUSTC")).arg("--version").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    // Cargo names only the profile that a profile is made of. The folder has its own name:
+    // .../PROFILE/build/CRATE-HASH/out.
+    let out = told("OUT_DIR");
+    let profile = Path::new(&out).ancestors().nth(3).and_then(Path::file_name);
+    let profile =
+        profile.map_or_else(|| told("PROFILE"), |name| name.to_string_lossy().into_owned());
+    println!("cargo::rustc-env=IFM_TARGET={}", told("TARGET"));
+    println!("cargo::rustc-env=IFM_RUSTC={}", version.unwrap_or_else(|_| "not known".to_owned()));
+    println!("cargo::rustc-env=IFM_PROFILE={profile}, opt-level {}", told("OPT_LEVEL"));
+    println!("cargo::rerun-if-env-changed=IFM_COMMIT");
 }

@@ -8,8 +8,10 @@
 
 mod bench;
 mod check;
+mod dist;
 mod examples;
 mod pack_ranks;
+mod reference;
 mod schema;
 mod train_tokenizer;
 
@@ -50,6 +52,12 @@ const COMMANDS: &[Command] = &[
         run: check::run,
     },
     Command {
+        name: "dist",
+        arguments: "[--target TARGET]... [--out DIR]",
+        summary: "make what is published: wheel, archives, checksums, bill of materials",
+        run: dist::run,
+    },
+    Command {
         name: "examples",
         arguments: "[--check]",
         summary: "make the example reports again from the results under examples/store",
@@ -60,6 +68,12 @@ const COMMANDS: &[Command] = &[
         arguments: "DIR",
         summary: "make the embedded encodings again from the rank files of tiktoken in DIR",
         run: |arguments, _| pack_ranks::run(arguments).map(|()| ExitCode::SUCCESS),
+    },
+    Command {
+        name: "reference",
+        arguments: "",
+        summary: "write the reference of the command line in docs/reference/cli again",
+        run: |arguments, _| reference::run(&arguments),
     },
     Command {
         name: "schema",

@@ -13,9 +13,17 @@ use std::process::{Command, ExitCode};
 /// Arguments, of which it takes none; and where the tests cannot be run.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     ensure!(arguments.is_empty(), "schema takes no arguments");
+    write("schemas_are", "IFM_SCHEMA")
+}
+
+/// Runs a test of the program in the mode in which it writes what it otherwise compares.
+///
+/// # Errors
+/// The tests cannot be run.
+pub fn write(test: &str, variable: &str) -> Result<ExitCode> {
     let status = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "-p", "inferometer", "--bin", "inferometer", "schemas_are"])
-        .env("IFM_SCHEMA", "write")
+        .args(["test", "--quiet", "-p", "inferometer", "--bin", "inferometer", test])
+        .env(variable, "write")
         .status()
         .context("cargo cannot be run")?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

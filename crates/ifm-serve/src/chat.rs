@@ -1,6 +1,6 @@
 //! `POST /v1/chat/completions`.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use axum::{
     body::Bytes,
@@ -26,7 +26,7 @@ pub(crate) async fn handle(
     connection: ConnectInfo<Connection>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
-    let arrival = Instant::now();
+    let arrival = connection.0.arrival();
     let fields = read_fields(body)?;
     app.check_model(&fields)?;
     let params = Params::read(&fields)?;

@@ -1,4 +1,7 @@
-//! The sockets of connections, and a way to end one with a reset.
+//! The sockets of connections, when their requests arrived, and a way to end one with a reset.
+//!
+//! A request arrived when the kernel had its last byte. A burst of requests is read one after the
+//! other, and what a simulation makes of it must not depend on how long that takes.
 //!
 //! A socket that is closed in order tells its client that nothing follows. One that is
 //! reset tells that something broke, which is what the fault of that name is for.
@@ -11,17 +14,19 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
 };
 
 use axum::{
     extract::connect_info::Connected,
     serve::{IncomingStream, Listener},
 };
+use ifm_sys::{ClockPair, Received, enable_stamps, mono_ns, recv_stamped_into};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpListener, TcpStream},
 };
 
@@ -37,6 +42,8 @@ impl Listener for Sockets {
         let (stream, address) = Listener::accept(&mut self.0).await;
         // An event waits for nothing. A socket that refuses is about to fail anyway.
         let _ = stream.set_nodelay(true);
+        // Without stamps, bytes arrive when they are read.
+        let _ = enable_stamps(&stream);
         (Socket { stream, connection: Connection::default() }, address)
     }
 
@@ -49,12 +56,31 @@ impl Listener for Sockets {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Connection {
     is_reset: Arc<AtomicBool>,
+    /// When the last bytes came, on the monotonic clock, nanoseconds; 0 before the first ones.
+    received_ns: Arc<AtomicU64>,
 }
 
 impl Connection {
     /// When the connection is given up, the client gets a reset.
     pub(crate) fn end_with_reset(&self) {
         self.is_reset.store(true, Ordering::Relaxed);
+    }
+
+    /// When the request that is being read arrived: its last byte.
+    pub(crate) fn arrival(&self) -> Instant {
+        let now = Instant::now();
+        match self.received_ns.load(Ordering::Relaxed) {
+            0 => now,
+            received_ns => now - Duration::from_nanos(mono_ns().saturating_sub(received_ns)),
+        }
+    }
+
+    fn note(&self, received: Received) {
+        let received_ns = match received.kernel_real_ns {
+            Some(real_ns) => ClockPair::sample().to_mono(real_ns).min(mono_ns()),
+            None => mono_ns(),
+        };
+        self.received_ns.store(received_ns, Ordering::Relaxed);
     }
 }
 
@@ -83,11 +109,31 @@ impl Drop for Socket {
 
 impl AsyncRead for Socket {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        loop {
+            ready!(self.stream.poll_read_ready(context))?;
+            let room = buffer.initialize_unfilled();
+            if room.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            let receive = || recv_stamped_into(&self.stream, room);
+            match self.stream.try_io(Interest::READABLE, receive) {
+                Ok(received) => {
+                    if received.bytes > 0 {
+                        self.connection.note(received);
+                    }
+                    buffer.advance(received.bytes);
+                    return Poll::Ready(Ok(()));
+                }
+                // It was not ready after all, and the next look waits until it is.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
 }
 

@@ -23,5 +23,5 @@ pub mod thread;
 
 pub use clock::{ClockPair, mono_ns, process_cpu_ns, real_ns, thread_cpu_ns};
 pub use poller::{Interest, Poller, Ready};
-pub use recv::{Received, enable_stamps, recv_stamped};
+pub use recv::{Received, enable_stamps, recv_stamped, recv_stamped_into};
 pub use sent::{SentStamp, SentStep};

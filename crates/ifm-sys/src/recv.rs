@@ -5,6 +5,7 @@
 //! It is on the wall clock: bring it onto the monotonic one with [`crate::ClockPair::to_mono`].
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// What one receive returned.
@@ -47,11 +48,29 @@ struct ControlBuffer([u8; 64]);
 /// `WouldBlock` when nothing is there, otherwise the socket's error. `InvalidInput` when the
 /// buffer has no room.
 pub fn recv_stamped(socket: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<Received> {
-    let spare = buffer.spare_capacity_mut();
-    if spare.is_empty() {
+    let received = receive(socket, buffer.spare_capacity_mut())?;
+    // SAFETY: the kernel initialised `bytes` bytes of the spare capacity, which is at least that
+    // large, so the new length is within the capacity and all bytes up to it are initialised.
+    unsafe { buffer.set_len(buffer.len() + received.bytes) };
+    Ok(received)
+}
+
+/// The same into bytes of which nobody holds the length: [`Received::bytes`] of them are new.
+///
+/// # Errors
+/// As [`recv_stamped`].
+pub fn recv_stamped_into(socket: impl AsFd, room: &mut [u8]) -> io::Result<Received> {
+    // SAFETY: initialised bytes are possibly uninitialised ones of the same layout, and the kernel
+    // writes nothing but bytes into them.
+    let room = unsafe { &mut *(std::ptr::from_mut(room) as *mut [MaybeUninit<u8>]) };
+    receive(socket, room)
+}
+
+fn receive(socket: impl AsFd, room: &mut [MaybeUninit<u8>]) -> io::Result<Received> {
+    if room.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room in the receive buffer"));
     }
-    let mut part = libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: spare.len() };
+    let mut part = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
     let mut control = ControlBuffer([0; 64]);
     // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -59,18 +78,14 @@ pub fn recv_stamped(socket: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<Recei
     message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len() as _;
-    // SAFETY: `message` points to one iovec over the buffer's spare capacity and to a control
-    // buffer of the stated length; all of them live over the call.
+    // SAFETY: `message` points to one iovec over `room` and to a control buffer of the stated
+    // length; all of them live over the call.
     let count =
         unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &mut message, libc::MSG_DONTWAIT) };
     if count < 0 {
         return Err(io::Error::last_os_error());
     }
-    let bytes = count as usize;
-    // SAFETY: the kernel initialised `bytes` bytes of the spare capacity, which is at least that
-    // large, so the new length is within the capacity and all bytes up to it are initialised.
-    unsafe { buffer.set_len(buffer.len() + bytes) };
-    Ok(Received { bytes, kernel_real_ns: stamp_of(&message) })
+    Ok(Received { bytes: count as usize, kernel_real_ns: stamp_of(&message) })
 }
 
 /// Finds the stamp among the control messages of a completed receive.

@@ -37,25 +37,35 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code, with what it means in a sentence.
+    pub const MEANINGS: [(Code, &str); 14] = [
+        (Code::Done, "Done."),
+        (
+            Code::Failed,
+            "A threshold is violated, or a result is worse, with confidence; or a client got \
+            something wrong.",
+        ),
+        (Code::Usage, "The command line, or something that it names, cannot be understood."),
+        (Code::Partly, "Part of what was given could not be read; the rest was."),
+        (Code::Inconclusive, "The data do not decide whether a threshold is kept."),
+        (Code::Server, "The server cannot be reached or measured."),
+        (
+            Code::Invalid,
+            "The run is not valid: no request got a complete answer, or the load was not the one \
+            asked for.",
+        ),
+        (Code::Unlike, "Results answer different questions and cannot be compared."),
+        (Code::Doubtful, "An audit found strong evidence of an error."),
+        (Code::Proof, "An audit found something that cannot be right."),
+        (Code::Internal, "A bug of this program."),
+        (Code::Files, "Results cannot be written or read."),
+        (Code::Interrupted, "Stopped by the user; what was finished is kept."),
+        (Code::Terminated, "Stopped by the system; what was finished is kept."),
+    ];
+
     /// The code of a number, such as that of a measurement in a process of its own.
     pub fn of_number(number: i32) -> Option<Code> {
-        let all = [
-            Code::Done,
-            Code::Failed,
-            Code::Usage,
-            Code::Partly,
-            Code::Inconclusive,
-            Code::Server,
-            Code::Invalid,
-            Code::Unlike,
-            Code::Doubtful,
-            Code::Proof,
-            Code::Internal,
-            Code::Files,
-            Code::Interrupted,
-            Code::Terminated,
-        ];
-        all.into_iter().find(|code| *code as i32 == number)
+        Code::MEANINGS.iter().map(|(code, _)| *code).find(|code| *code as i32 == number)
     }
 }
 

@@ -70,6 +70,10 @@ fn main() -> ExitCode {
     // A reader that goes away (`| head`) ends the printing, not the program with a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(facts) = cli::version::verbose(&words) {
+        terminal::print(&facts);
+        return Code::Done.into();
+    }
     let words_to_parse =
         cli::serve::told_apart(cli::engine::spelled_out(cli::pasted::spelled_out(words.clone())));
     let parsed = match cli::parse(&words_to_parse) {

@@ -34,16 +34,19 @@ impl Pair<'_> {
 pub fn pair<'a>(run: &'a RunData, log: &'a [Served]) -> Result<Vec<Pair<'a>>> {
     let origin_ns = run.manifest.clock.origin_monotonic_ns;
     let origin_ns = origin_ns.context("the run does not tell its origin: is the client older?")?;
-    ensure!(
-        run.requests.len() == log.len(),
-        "{} requests were stored and {} served",
-        run.requests.len(),
-        log.len()
-    );
     let mut said: Vec<&RequestRecord> = run.requests.iter().collect();
     said.sort_by_key(|record| record.start_ns);
-    let mut truth: Vec<&Served> = log.iter().collect();
+    // Requests that ask what an image counts go ahead of the load.
+    let begun_ns = origin_ns + said.first().map_or(0, |first| first.start_ns);
+    let mut truth: Vec<&Served> =
+        log.iter().filter(|served| served.first_byte_ns >= begun_ns).collect();
     truth.sort_by_key(|served| served.first_byte_ns);
+    ensure!(
+        said.len() == truth.len(),
+        "{} requests were stored and {} served",
+        said.len(),
+        truth.len()
+    );
     let (mut connection_of, mut slot_of) = (BTreeMap::new(), BTreeMap::new());
     let mut pairs = Vec::with_capacity(said.len());
     for (said, truth) in said.into_iter().zip(truth) {

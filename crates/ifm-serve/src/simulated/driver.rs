@@ -137,7 +137,9 @@ impl Driver {
     fn start(&mut self, start: Start) {
         let Start { arrival, ask, answer, events } = start;
         let (prompt_tokens, output_tokens) = (ask.prompt_tokens, ask.output_tokens);
-        let at_ns = self.clock.simulated_ns(arrival).max(self.simulation.now_ns());
+        // The way to the scheduler may still lie ahead of what is simulated, also if the arrival
+        // does not; a request that comes later than that waits for the next step.
+        let at_ns = self.clock.simulated_ns(arrival);
         match self.simulation.submit(at_ns, ask) {
             Ok(ticket) => {
                 let (sent_tokens, finished) = (0, None);

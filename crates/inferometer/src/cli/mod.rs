@@ -6,6 +6,7 @@ pub mod audit;
 pub mod calibrate;
 pub mod capacity;
 pub mod compare;
+pub mod completions;
 pub mod conform;
 pub mod demo;
 mod deployment_args;
@@ -25,6 +26,7 @@ pub mod levels;
 pub mod limit;
 mod list;
 pub mod load_args;
+pub mod manual;
 mod measured;
 mod mistakes;
 pub mod pacing_args;
@@ -53,6 +55,7 @@ mod sides;
 pub mod sweep;
 mod telemetry_args;
 pub mod ui;
+pub mod version;
 pub mod workload;
 pub mod workload_args;
 
@@ -143,6 +146,13 @@ enum Verb {
     Report(report::ReportArgs),
     /// Print the JSON Schema of a format that this program writes, or list them
     Schema(schema::SchemaArgs),
+    /// Print the completion script of a shell: commands, flags, and names as values
+    Completions(completions::CompletionsArgs),
+    /// Show the manual of the program or of a command, or write all pages to a folder
+    Man(manual::ManArgs),
+    /// What may stand at the cursor of a line; asked by those scripts
+    #[command(hide = true)]
+    Complete(completions::CompleteArgs),
     /// Undo what a process that died had set up; started by ourselves
     #[command(hide = true)]
     Guard,
@@ -204,6 +214,9 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
+        Verb::Completions(args) => Ok(completions::run(&args)),
+        Verb::Man(args) => manual::run(&args),
+        Verb::Complete(args) => completions::complete(&args),
         Verb::Guard => guard::run(),
         Verb::Engine(args) => engine::run(&args),
         Verb::Kernel(command) => kernel::run(&command),
@@ -228,10 +241,13 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 12] = [
+    const WITHOUT_DOCUMENT: [&str; 15] = [
         "as",
+        "complete",
+        "completions",
         "export",
         "guard",
+        "man",
         "plan init",
         "runs rename",
         "runs rm",

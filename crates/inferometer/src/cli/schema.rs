@@ -130,6 +130,11 @@ const SCHEMAS: &[Published] = &[
     published!("sheet", "one document of an import: results as in a file", [], ifm_core::Sheet),
 ];
 
+/// Names of the schemas, with what each describes.
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SCHEMAS.iter().map(|schema| (schema.name, schema.about))
+}
+
 /// Flags of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
@@ -148,7 +153,7 @@ pub struct SchemaArgs {
 /// A name that no schema has.
 pub fn run(args: &SchemaArgs) -> Result<Code, Failure> {
     let Some(name) = &args.name else {
-        let entries = SCHEMAS.iter().map(|schema| Entry::new(schema.name, schema.about));
+        let entries = names().map(|(name, about)| Entry::new(name, about));
         List::new("schemas", entries).tell(args.json);
         return Ok(Code::Done);
     };

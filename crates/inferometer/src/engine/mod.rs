@@ -23,7 +23,7 @@ pub use course::{Ask, Done, measure};
 pub use embedded::serve as serve_worker;
 pub use http::Target;
 pub use row::{line, sheet, warnings};
-pub use worker::own_worker;
+pub use worker::{ADAPTERS, own_worker};
 
 use crate::noise::Disturbance;
 use case::Case;
@@ -153,8 +153,10 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
         Which::Embedded => of_words(&own_worker()?),
         Which::Command(words) => of_words(words),
         Which::Adapter { name, python } => {
-            let source = worker::adapter(name)
-                .ok_or_else(|| format!("there is no adapter {name}; there are vllm and sglang"))?;
+            let source = worker::adapter(name).ok_or_else(|| {
+                let known = ADAPTERS.map(|(known, _)| known).join(" and ");
+                format!("there is no adapter {name}; there are {known}")
+            })?;
             of_words(&[python.display().to_string(), "-c".to_owned(), source.to_owned()])
         }
         Which::Url(target) => {

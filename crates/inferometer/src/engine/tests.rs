@@ -3,7 +3,7 @@
 
 use super::case::{Shape, Test};
 use super::course::{Ask, Done, measure};
-use super::{Limits, Setup, Which, worker};
+use super::{ADAPTERS, Limits, Setup, Which};
 use crate::interrupt::Interrupts;
 use std::path::Path;
 use std::time::Duration;
@@ -114,8 +114,7 @@ fn an_engine_that_is_not_there_is_looked_for_once() {
 
 #[test]
 fn a_python_without_the_package_is_named() {
-    for name in ["vllm", "sglang"] {
-        let source = worker::adapter(name).expect("it is shipped");
+    for (name, source) in ADAPTERS {
         // Without what is installed beside the interpreter.
         let words = ["python3", "-I", "-S", "-c", source].map(str::to_owned);
         let all = measured(Which::Command(words.to_vec()), 1, 1);

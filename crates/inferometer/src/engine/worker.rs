@@ -21,15 +21,15 @@ pub fn own_worker() -> Result<Vec<String>, String> {
     Ok([own, "worker"].map(str::to_owned).to_vec())
 }
 
-/// The source of a shipped adapter: the lines of the protocol, then the engine.
+/// The shipped adapters: name, and source: the lines of the protocol, then the engine.
+pub const ADAPTERS: [(&str, &str); 2] = [
+    ("vllm", concat!(include_str!("adapter/lines.py"), include_str!("adapter/vllm.py"))),
+    ("sglang", concat!(include_str!("adapter/lines.py"), include_str!("adapter/sglang.py"))),
+];
+
+/// The source of a shipped adapter.
 pub fn adapter(name: &str) -> Option<&'static str> {
-    match name {
-        "vllm" => Some(concat!(include_str!("adapter/lines.py"), include_str!("adapter/vllm.py"))),
-        "sglang" => {
-            Some(concat!(include_str!("adapter/lines.py"), include_str!("adapter/sglang.py")))
-        }
-        _ => None,
-    }
+    ADAPTERS.iter().find(|(known, _)| *known == name).map(|(_, source)| *source)
 }
 
 /// A running engine.

@@ -10,6 +10,7 @@ mod beside;
 mod ci;
 mod client;
 mod comparison;
+mod completions;
 mod conform;
 mod demo;
 mod documents;

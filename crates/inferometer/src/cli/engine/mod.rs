@@ -38,6 +38,11 @@ enum Format {
     Sql,
 }
 
+/// The words of the formats.
+pub fn formats() -> Vec<clap::builder::PossibleValue> {
+    Format::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect()
+}
+
 impl Format {
     fn export(self) -> &'static str {
         match self {
@@ -337,7 +342,7 @@ fn list() -> List {
             .collect::<Vec<_>>()
             .join(" "),
     });
-    let adapters = ["vllm", "sglang"].into_iter().map(|id| Entry {
+    let adapters = engine::ADAPTERS.iter().map(|(id, _)| Entry {
         group: Some("adapter"),
         id,
         title: "its offline engine, run by --python".to_owned(),

@@ -5,6 +5,8 @@ mod ceiling;
 mod course_args;
 mod size;
 
+pub use attention::{KERNELS, MASKS};
+
 use super::kept::{Kept, shown};
 use super::list::{Entry, List};
 use crate::exit::{Code, Failure};
@@ -124,12 +126,12 @@ fn list() -> List {
         id: preset.name,
         title: format!("{}, {} {}", preset.title, preset.kind, preset.size),
     });
-    let kernels = attention::KERNELS.iter().map(|(id, title)| Entry {
+    let kernels = KERNELS.iter().map(|(id, title)| Entry {
         group: Some("kernel"),
         id,
         title: (*title).to_owned(),
     });
-    let masks = attention::MASKS.iter().map(|(id, title)| Entry {
+    let masks = MASKS.iter().map(|(id, title)| Entry {
         group: Some("mask"),
         id,
         title: (*title).to_owned(),

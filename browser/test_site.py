@@ -41,7 +41,9 @@ def test_a_question_leads_to_its_guide(reader, site, shots):
     page = reader.open(viewport={"width": 1280, "height": 900})
     page.goto(site)
     assert page.locator("h1").first.inner_text().startswith("Documentation")
-    page.click("text=A first number in a minute")
+    # What is typed before the index is there is not looked up.
+    with page.expect_console_message(lambda message: "search ready" in message.text):
+        page.click("text=A first number in a minute")
     shots(page, "site-guide")
     assert page.locator("pre", has_text="inferometer demo").count() == 1
     # What only tests read is not shown, and a table is one.

@@ -255,6 +255,9 @@ pub struct CapacityFound {
     pub is_over: bool,
     /// What an hour of the whole server costs, US dollars; absent where nobody said it.
     pub usd_per_hour: Option<f64>,
+    /// GPUs of the server, where somebody said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<f64>,
 }
 
 /// The cell of a plan that a run measured.

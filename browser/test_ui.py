@@ -152,6 +152,29 @@ def test_runs_side_by_side(page, shots):
     shots(page, "compare")
 
 
+def test_runs_one_after_the_other(page, command, shots):
+    command("runs", "tag", "base", "nights")
+    command("runs", "tag", "variant", "nights")
+    page.get_by_role("link", name="History", exact=True).click()
+    expect(page.get_by_text("runs, the oldest first")).to_be_visible()
+    page.get_by_label("Runs with the tag").select_option("nights")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("2 runs, the oldest first")).to_be_visible()
+    report = page.frame_locator("iframe")
+    expect(report.get_by_role("heading", name="What changed")).to_be_visible()
+    expect(report.get_by_text("2 runs, 5 are needed").first).to_be_visible()
+    assert page.frames[1].evaluate("window.origin") == "null"
+    shots(page, "history")
+    # The same by the list: what is chosen there, and nothing else.
+    page.goto(page.url.split("/history")[0])
+    page.get_by_label("Choose base").check()
+    expect(page.get_by_role("button", name="History")).to_be_disabled()
+    page.get_by_label("Choose evil").check()
+    page.get_by_role("button", name="History").click()
+    expect(page.get_by_text("2 runs, the oldest first")).to_be_visible()
+    expect(report.get_by_role("heading", name="Every series")).to_be_visible()
+
+
 def test_a_run_is_watched_until_its_report_is_there(page, base, engine, store, shots):
     words = ["run", engine, "-c", "2", "-z", "2m", "-W", "32/16", "--name", "watched"]
     run = subprocess.Popen(
@@ -276,6 +299,7 @@ def test_every_page_can_be_read_by_everybody(watched, ui, base, command, view, s
         "audit": f"/runs/{a}/audit",
         "files": f"/runs/{a}/files",
         "side-by-side": f"/compare?run={a}&run={b}",
+        "history": "/history",
         "import": "/import",
         "removed": "/removed",
     }
@@ -307,6 +331,7 @@ def test_a_name_of_a_model_is_text_everywhere(page, base, command):
         f"/runs/{run}/audit",
         f"/runs/{run}/files",
         f"/compare?run={run}&run={ids(command)['base']}",
+        f"/history?run={run}&run={ids(command)['base']}",
         "/?q=%3Cscript%3Ewindow.hacked%3D3%3C%2Fscript%3E",
         "/runs/%3Cscript%3Ewindow.hacked%3D4%3C%2Fscript%3E",
     ]

@@ -24,9 +24,12 @@ use std::{
 /// Looks at the gate before a thread goes to sleep: some ten microseconds, about the time
 /// between two products.
 const SPINS: usize = 1000;
-/// A thread takes so many times in a job, if all are equally quick: more share better,
+/// A thread takes so many times in a job at least, if all are equally quick: more share better,
 /// fewer cost less.
 const TURNS: usize = 6;
+/// What it takes is at most this part of its share of what is left: towards the end of a job threads take less
+/// and less, and end together.
+const TURNS_LEFT: usize = 2;
 
 /// The lowest bit of the gate: a job is open.
 const OPEN: usize = 1;
@@ -42,6 +45,9 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
     /// One job at a time.
     turn: Mutex<()>,
+    /// Room for what a product arranges on its way, kept: to get megabytes from the system for each product
+    /// and to give them back takes some hundredths of its time.
+    room: Mutex<Vec<f32>>,
 }
 
 struct Shared {
@@ -61,7 +67,16 @@ struct Shared {
 struct Job {
     work: Work,
     items: usize,
-    chunk: usize,
+    threads: usize,
+}
+
+impl Job {
+    /// How many items are taken when those before `next` are.
+    fn share(&self, next: usize) -> usize {
+        let whole = self.items / (self.threads * TURNS);
+        let left = self.items.saturating_sub(next) / (self.threads * TURNS_LEFT);
+        whole.min(left).max(1)
+    }
 }
 
 /// The caller's closure, whose lifetime the gate guards.
@@ -93,7 +108,7 @@ impl Pool {
         let shared = Arc::new(Shared {
             gate: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
-            job: Mutex::new(Job { work: Work(&nothing), items: 0, chunk: 1 }),
+            job: Mutex::new(Job { work: Work(&nothing), items: 0, threads: 1 }),
             sleepers: AtomicUsize::new(0),
             sleep: Mutex::new(()),
             wake: Condvar::new(),
@@ -107,12 +122,25 @@ impl Pool {
                 thread::Builder::new().name(name).spawn(move || shared.serve()).ok()
             })
             .collect();
-        Self { shared, workers, turn: Mutex::new(()) }
+        Self { shared, workers, turn: Mutex::new(()), room: Mutex::default() }
     }
 
     /// Threads that work, the caller's among them.
     pub fn threads(&self) -> usize {
         self.workers.len() + 1
+    }
+
+    /// Room that was used before, with what stands in it; empty where another caller has it.
+    pub(crate) fn lend(&self) -> Vec<f32> {
+        std::mem::take(&mut lock(&self.room))
+    }
+
+    /// Keeps room for the next.
+    pub(crate) fn give_back(&self, room: Vec<f32>) {
+        let mut kept = lock(&self.room);
+        if kept.capacity() < room.capacity() {
+            *kept = room;
+        }
     }
 
     /// Calls `work` with ranges that cover `0..items` once; returns when all is done.
@@ -128,13 +156,12 @@ impl Pool {
         }
         let _turn = lock(&self.turn);
         let shared = &*self.shared;
-        let chunk = (items / (self.threads() * TURNS)).max(1);
         let work: &Shares<'_> = &work;
         // SAFETY: only the lifetime changes. The gate is closed and empty again before this
         // function returns or unwinds (`Closing`).
         let work =
             Work(unsafe { std::mem::transmute::<*const Shares<'_>, *const Shares<'static>>(work) });
-        let job = Job { work, items, chunk };
+        let job = Job { work, items, threads: self.threads() };
         *lock(&shared.job) = job;
         shared.next.store(0, Relaxed);
         shared.panicked.store(false, Relaxed);
@@ -213,14 +240,11 @@ impl Drop for Closing<'_> {
 impl Shared {
     /// Takes items until there are none.
     fn work_on(&self, job: Job) {
-        loop {
-            let start = self.next.fetch_add(job.chunk, Relaxed);
-            if start >= job.items {
-                return;
-            }
+        let take = |next: usize| (next < job.items).then(|| next + job.share(next));
+        while let Ok(start) = self.next.fetch_update(Relaxed, Relaxed, take) {
             // SAFETY: this thread is inside the gate, or is the caller's: see `Work`.
             let work = unsafe { &*job.work.0 };
-            work(start..(start + job.chunk).min(job.items));
+            work(start..(start + job.share(start)).min(job.items));
         }
     }
 

@@ -12,8 +12,9 @@ use crate::{lanes::LANES, pool::Pool, tiles::Tiles};
 
 /// Tiles of one piece: long enough to be worth a thread's while, short enough to share.
 const PIECE_TILES: usize = 8;
-/// Activations that stay in the second-level cache while tiles pass by, in bytes.
-const RESIDENT_BYTES: usize = 384 << 10;
+/// Activations that go by the same tiles, in bytes: the more, the less often tiles come from behind the
+/// second-level cache, and the fewer pieces there are to share.
+const RESIDENT_BYTES: usize = 768 << 10;
 /// Panels from which on sums are interrupted, so that caches of the first level hold what is read
 /// again and again.
 const PANELS_MANY: usize = 4;
@@ -90,14 +91,30 @@ pub(crate) fn spread(
                 let columns = from..(from + depth).min(columns);
                 for class in blocks[item / pieces].chunk_by(|a, b| a.tokens == b.tokens) {
                     let step = tile_step(class.first().map_or(1, |panel| panel.tokens));
-                    let mut tile = first;
-                    while tile < last {
-                        let whole = (last.min(tiles.outputs / LANES)).saturating_sub(tile) >= step;
-                        let count = if whole { step } else { 1 };
-                        for panel in class {
-                            one(tiles, (tile, count), (*panel, &columns), &run, result);
+                    let tile_pieces = || {
+                        let mut tile = first;
+                        std::iter::from_fn(move || {
+                            let at = (tile < last).then_some(tile)?;
+                            let whole = last.min(tiles.outputs / LANES).saturating_sub(at) >= step;
+                            let count = if whole { step } else { 1 };
+                            tile += count;
+                            Some((at, count))
+                        })
+                    };
+                    if panels.len() < PANELS_MANY {
+                        // Weights come from memory, and each once.
+                        for piece in tile_pieces() {
+                            for panel in class {
+                                one(tiles, piece, (*panel, &columns), &run, result);
+                            }
                         }
-                        tile += count;
+                    } else {
+                        // The first-level cache holds a panel, the second the weights that pass by it.
+                        for panel in class {
+                            for piece in tile_pieces() {
+                                one(tiles, piece, (*panel, &columns), &run, result);
+                            }
+                        }
                     }
                 }
             }

@@ -12,9 +12,13 @@
 //! those of images and audio once more where the server tells them apart.
 
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, duration_s, latency};
-use super::rows::{output_tokens, population, push, since, totals};
+use super::rows::{output_tokens, population, prompt_tokens, push, since, totals};
+use super::spread::{in_flight, rate, spread};
 use ifm_core::RequestRecord;
-use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
+use ifm_core::sheet::{Quantity, Row, Spread, Statistic, StdKind, Unit};
+
+const NS_PER_S: f64 = 1e9;
+const NS_PER_MS: f64 = 1e6;
 
 /// Adds every figure.
 pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
@@ -30,49 +34,175 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(&Quantity::Ttfot, |record| ttft(record, record.first_answer_ns));
     add(&Quantity::Itl, itl);
     add(&Quantity::Tpot, tpot);
+    row.spreads = spreads(&ok);
     media(&ok, seconds.filter(|seconds| *seconds > 0.0), row);
     let busy_ns: f64 = ok.iter().filter_map(|record| e2e(record)).map(|(ns, _)| ns).sum();
     if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
-        let in_flight = busy_ns / 1e9 / seconds;
+        let in_flight = busy_ns / NS_PER_S / seconds;
         push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
     }
 }
 
+/// What the tool's file has of each of its metrics, by its names and in its units.
+fn spreads(ok: &[&RequestRecord]) -> Vec<Spread> {
+    let (spans, window) = window(ok);
+    let of = |name, value: fn(&RequestRecord) -> Option<(f64, f64)>, unit: f64| {
+        let values = ok.iter().filter_map(|record| value(record));
+        spread(name, values.map(|(value, weight)| (value / unit, weight)).collect(), None)
+    };
+    let each = |name, value: &dyn Fn(&RequestRecord) -> Option<f64>| {
+        spread(name, ok.iter().filter_map(|record| Some((value(record)?, 1.0))).collect(), None)
+    };
+    let prompt = |record: &RequestRecord| prompt_tokens(record).map(f64::from);
+    let output = |record: &RequestRecord| f64::from(output_tokens(record));
+    // Of a prompt when its first token came, of an answer as the tool spaces its tokens.
+    let prompts: Option<Vec<(f64, f64)>> = ok
+        .iter()
+        .map(|record| {
+            let at = record.first_token_ns().filter(|_| record.streamed);
+            Some((at.map_or_else(|| ended_s(record), seconds), prompt(record)?))
+        })
+        .collect();
+    let outputs = |skip: usize| ok.iter().flat_map(move |record| iterations(record).skip(skip));
+    let tokens = |of: Vec<(f64, f64)>| of.into_iter().map(|(_, tokens)| (tokens, 1.0)).collect();
+    let mut total = outputs(0).collect::<Vec<_>>();
+    total.extend(prompts.iter().flatten());
+    [
+        rate("requests_per_second", spans.iter().map(|span| (span.1, 1.0)).collect(), window),
+        in_flight("request_concurrency", &spans, window),
+        of("request_latency", e2e, NS_PER_S),
+        of("time_to_first_token_ms", |record| ttft(record, record.first_token_ns()), NS_PER_MS),
+        of(
+            "time_to_first_output_token_ms",
+            |record| ttft(record, record.first_answer_ns),
+            NS_PER_MS,
+        ),
+        of("time_per_output_token_ms", tpot, NS_PER_MS),
+        of("inter_token_latency_ms", itl, NS_PER_MS),
+        each("request_streaming_iterations_count", &|record| Some(record.events.len() as f64)),
+        prompts.as_ref().and_then(|_| each("prompt_token_count", &prompt)),
+        each("output_token_count", &|record| Some(output(record))),
+        prompts.as_ref().and_then(|_| {
+            each("total_token_count", &|record| Some(prompt(record)? + output(record)))
+        }),
+        prompts.clone().and_then(|prompts| rate("prompt_tokens_per_second", prompts, window)),
+        rate("output_tokens_per_second", outputs(0).collect(), window),
+        prompts.as_ref().and_then(|_| rate("tokens_per_second", total, window)),
+        spread("output_tokens_per_iteration", tokens(outputs(0).collect()), None),
+        spread("iter_tokens_per_iteration", tokens(outputs(1).collect()), None),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / NS_PER_S
+}
+
+fn ended_s(record: &RequestRecord) -> f64 {
+    seconds(record.stream_end_ns.unwrap_or(record.end_ns))
+}
+
+/// Start and end of each request, and the first start with the last end, seconds.
+fn window(ok: &[&RequestRecord]) -> (Vec<(f64, f64)>, (f64, f64)) {
+    let spans: Vec<(f64, f64)> =
+        ok.iter().map(|record| (seconds(record.start_ns), ended_s(record))).collect();
+    let start_s = spans.iter().map(|span| span.0).fold(f64::INFINITY, f64::min);
+    let end_s = spans.iter().map(|span| span.1).fold(start_s, f64::max);
+    (spans, (start_s, end_s))
+}
+
+/// When the tokens of an answer came, in seconds: the first with one token, the others evenly between the
+/// first and the last event. Of an answer in one piece all at its end.
+fn iterations(record: &RequestRecord) -> impl Iterator<Item = (f64, f64)> {
+    let (tokens, events) = (f64::from(output_tokens(record)), record.events.len());
+    let span = record.first_token_ns().zip(record.last_token_ns());
+    let span = span.filter(|_| record.streamed && events > 1 && tokens > 1.0);
+    let last = record.last_token_ns().or(record.stream_end_ns).unwrap_or(record.end_ns);
+    let many = if span.is_some() { events } else { 1 };
+    (0..many).map(move |index| match span {
+        None => (seconds(last), tokens),
+        Some((first, _)) if index == 0 => (seconds(first), 1.0),
+        Some((first, last)) => {
+            let share = index as f64 / (events - 1) as f64;
+            let at = seconds(first) + share * seconds(last.saturating_sub(first));
+            (at, (tokens - 1.0) / (events - 1) as f64)
+        }
+    })
+}
+
 /// A number of one request.
 type OfRequest = fn(&RequestRecord) -> Option<f64>;
-/// What prompts carry, its unit, the rate of it with its unit, and the number of one request.
-type Kind = (Quantity, Unit, Option<(Quantity, Unit)>, OfRequest);
+/// What prompts carry, its unit, the rate of it with its unit, the number of one request, and its place in
+/// the file.
+type Kind = (Quantity, Unit, Option<(Quantity, Unit)>, OfRequest, [&'static str; 2]);
 
 /// What prompts carry, of each request that carries it; and by the time of all, where that is a rate of
 /// ours.
 fn media(ok: &[&RequestRecord], seconds: Option<f64>, row: &mut Row) {
     let kinds: [Kind; 6] = [
-        (Quantity::Images, Unit::Count, Some((Quantity::ImageRate, Unit::PerS)), |record| {
-            carried(record, |media| Some(f64::from(media.images)))
-        }),
-        // Frames of videos are not among its pixels.
-        (Quantity::Pixels, Unit::Count, Some((Quantity::PixelRate, Unit::PerS)), |record| {
-            carried(record, |media| media.pixels.filter(|_| media.videos == 0).map(|n| n as f64))
-        }),
-        (Quantity::AudioLength, Unit::S, Some((Quantity::AudioRate, Unit::One)), |record| {
-            carried(record, audio_s)
-        }),
-        (Quantity::ImageTokens, Unit::Count, None, |record| {
-            record.image_tokens.map(|counted| f64::from(counted.tokens))
-        }),
-        (Quantity::AudioTokens, Unit::Count, None, |record| {
-            record.audio_tokens.map(|counted| f64::from(counted.tokens))
-        }),
-        (Quantity::VideoTokens, Unit::Count, None, |record| {
-            record.video_tokens.map(|counted| f64::from(counted.tokens))
-        }),
+        (
+            Quantity::Images,
+            Unit::Count,
+            Some((Quantity::ImageRate, Unit::PerS)),
+            |record| carried(record, |media| Some(f64::from(media.images))),
+            ["image/images/input", "image/images/input_per_second"],
+        ),
+        (
+            Quantity::Pixels,
+            Unit::Count,
+            Some((Quantity::PixelRate, Unit::PerS)),
+            // Frames of videos are not among its pixels.
+            |record| {
+                carried(record, |media| {
+                    media.pixels.filter(|_| media.videos == 0).map(|n| n as f64)
+                })
+            },
+            ["image/pixels/input", "image/pixels/input_per_second"],
+        ),
+        (
+            Quantity::AudioLength,
+            Unit::S,
+            Some((Quantity::AudioRate, Unit::One)),
+            |record| carried(record, audio_s),
+            ["audio/seconds/input", "audio/seconds/input_per_second"],
+        ),
+        (
+            Quantity::ImageTokens,
+            Unit::Count,
+            None,
+            |record| record.image_tokens.map(|counted| f64::from(counted.tokens)),
+            ["image/tokens/input", "image/tokens/input_per_second"],
+        ),
+        (
+            Quantity::AudioTokens,
+            Unit::Count,
+            None,
+            |record| record.audio_tokens.map(|counted| f64::from(counted.tokens)),
+            ["audio/tokens/input", "audio/tokens/input_per_second"],
+        ),
+        (
+            Quantity::VideoTokens,
+            Unit::Count,
+            None,
+            |record| record.video_tokens.map(|counted| f64::from(counted.tokens)),
+            ["video/tokens/input", "video/tokens/input_per_second"],
+        ),
     ];
-    for (quantity, unit, rate, of) in kinds {
+    let (spans, window) = window(ok);
+    for (quantity, unit, rate, of, [each, per_second]) in kinds {
         let values: Vec<(f64, f64)> =
             ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
         let sum: f64 = values.iter().map(|(value, _)| value).sum();
         if let Some(((rate, unit), seconds)) = rate.zip(seconds).filter(|_| sum > 0.0) {
             push(row, &rate, Statistic::Mean, sum / seconds, unit);
+        }
+        if sum > 0.0 {
+            let ends = ok.iter().zip(&spans);
+            let ends = ends.filter_map(|(record, span)| Some((span.1, of(record)?)));
+            row.spreads.extend(spread(each, values.clone(), None));
+            row.spreads.extend(super::spread::rate(per_second, ends.collect(), window));
         }
         let by = (StdKind::Population, Percentiles::NearestRank);
         population(row, &quantity, values, by, (1.0, &unit));

@@ -10,6 +10,7 @@ mod mlperf;
 mod ours;
 mod rows;
 mod sglang;
+mod spread;
 pub mod vllm;
 
 use crate::level::{self, LevelSummary};

@@ -128,7 +128,7 @@ pub(super) fn population(
 }
 
 /// The smallest value that a share `p` (0 to 100) of the weight does not exceed.
-fn nearest_rank(sorted: &[(f64, f64)], weight: f64, p: f64) -> Option<f64> {
+pub(super) fn nearest_rank(sorted: &[(f64, f64)], weight: f64, p: f64) -> Option<f64> {
     let wanted = weight * p / 100.0;
     let mut below = 0.0;
     for (value, weight) in sorted {

@@ -176,6 +176,31 @@ pub struct Row {
     /// Fields that no figure holds: they survive as they were.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub unknown: Map<String, Value>,
+    /// What a tool's file has besides figures, where the row was computed from events for it: a sheet
+    /// that was read or stored has none.
+    #[serde(skip)]
+    pub spreads: Vec<Spread>,
+}
+
+/// All statistics that a tool's file has of one of its metrics.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// The metric by the name that the tool gives it; numbers are in the tool's unit.
+    pub name: &'static str,
+    /// Arithmetic mean, weighted.
+    pub mean: f64,
+    /// The value with the most weight, of several the smallest.
+    pub mode: f64,
+    /// Mean square of the distance from the mean.
+    pub variance: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Observations.
+    pub count: u64,
+    /// Percentiles, 0 to 100, with their values, in rising order.
+    pub percentiles: Vec<(f64, f64)>,
 }
 
 impl Row {
@@ -190,6 +215,7 @@ impl Row {
             requests: Vec::new(),
             text: None,
             unknown: Map::new(),
+            spreads: Vec::new(),
         }
     }
 

@@ -1,46 +1,99 @@
 //! `profile_export_aiperf.json` of AIPerf, a file for each level.
 
-use super::fields::{factor, labels, number, percentile_name, times, value};
-use super::{Export, Exported, Writer, serving, stem};
+use super::fields::{labels, number, percentile_name, times, value};
+use super::{Export, Exported, Writer, asked, serving, steady, stem};
 use crate::import::AIPERF_PER_TOKEN;
-use ifm_core::Sheet;
 use ifm_core::sheet::meaning::{IMAGES_OF_A_REQUEST, TIME_OF_AN_IMAGE};
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
+use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
     id: "aiperf",
     title: "AIPerf, JSON",
     definitions: Some("aiperf"),
-    write: Writer::Sheet(write),
+    write: Writer::Results(write),
     holds: "loads of a server",
     lacks: "time per output token, which the tool calls ITL; deviations of a sample; input rate, numbers of tokens, requests in flight, goodput; figures of media but images, seconds of audio and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };
 
-fn write(sheet: &Sheet) -> Vec<Exported> {
-    let file = |(row, factors): (&Row, Factors)| Exported {
-        stem: stem(&factors),
-        ending: "json",
-        text: format!("{:#}\n", document(row, &factors)),
+fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
+    let file = |(number, (row, factors)): (usize, (&Row, Factors))| {
+        let mut document = document(row, &factors);
+        if let (Some(run), Some(labels)) = (run, document.get_mut("labels")) {
+            let workload = &run.manifest.spec.workload;
+            labels[key::WORKLOAD] = json!(workload.text.as_ref().unwrap_or(&workload.kind));
+        }
+        let config = run.and_then(|run| config(run, asked(run, row, number)?, &factors));
+        document.extend(config.map(|config| ("input_config".to_owned(), config)));
+        let text = format!("{:#}\n", Value::from(document));
+        Exported { stem: stem(&factors), ending: "json", text }
     };
-    serving(sheet).map(file).collect()
+    serving(sheet).enumerate().map(file).collect()
 }
 
-fn document(row: &Row, factors: &Factors) -> Value {
+/// What was asked, as the tool's own reader checks it: whole or not at all. A run over an API that the tool
+/// does not speak has none, nor one with arrivals that it has no phase for.
+fn config(run: &RunData, load: &LoadSpec, factors: &Factors) -> Option<Value> {
+    let spec = &run.manifest.spec;
+    let api = match spec.target.api {
+        Api::Chat => "chat",
+        Api::Completions => "completions",
+        Api::Responses => "responses",
+        Api::Messages => "messages",
+        Api::Tgi => "huggingface_generate",
+        Api::Transcriptions => "audio_transcription",
+        _ => return None,
+    };
+    let mut phase = match &load.arrivals {
+        None => json!({"type": "concurrency", "concurrency": load.concurrency}),
+        Some(_) => match steady(load)? {
+            (rate, ArrivalLaw::Constant, _) => json!({"type": "constant", "rate": rate}),
+            (rate, ArrivalLaw::Poisson, _) => json!({"type": "poisson", "rate": rate}),
+            (rate, ArrivalLaw::Gamma(shape), _) => {
+                json!({"type": "gamma", "rate": rate, "smoothness": shape})
+            }
+            (_, ArrivalLaw::Burst(_) | ArrivalLaw::Replay(_), _) => return None,
+        },
+    };
+    phase["name"] = json!("profiling");
+    for (name, bound) in [
+        ("requests", load.requests.map(Value::from)),
+        ("duration", load.duration_s.map(Value::from)),
+        ("sessions", load.sessions.map(Value::from)),
+    ] {
+        if let Some(bound) = bound {
+            phase[name] = bound;
+        }
+    }
+    let mut prompts = Map::new();
+    for (name, factor) in [("isl", key::INPUT_TOKENS), ("osl", key::OUTPUT_TOKENS)] {
+        let mean = factors.number(factor).map(|mean| (name.to_owned(), json!({"mean": mean})));
+        prompts.extend(mean);
+    }
+    let mut data = json!({"name": "main", "type": "synthetic"});
+    if !prompts.is_empty() {
+        data["prompts"] = prompts.into();
+    }
+    Some(json!({
+        "models": {"items": [{"name": spec.target.model}]},
+        "endpoint": {
+            "urls": [spec.target.base_url],
+            "type": api,
+            "streaming": spec.target.stream,
+        },
+        "datasets": [data],
+        "phases": [phase],
+    }))
+}
+
+fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
     let mut document = Map::new();
     document.insert("schema_version".to_owned(), json!("1.4"));
     document.insert("written_by".to_owned(), json!("inferometer"));
-    document.insert(
-        "input_config".to_owned(),
-        json!({
-            "endpoint": {"model_names": [factor(factors, key::MODEL)]},
-            "loadgen": {
-                "concurrency": factor(factors, key::CONCURRENCY),
-                "request_rate": factors.number(key::RATE),
-            },
-            "labels": labels(factors),
-        }),
-    );
+    // Its reader lets fields of others pass here, and within its settings none.
+    document.insert("labels".to_owned(), labels(factors));
     for (name, quantity) in [
         ("time_to_first_token", Quantity::Ttft),
         ("time_to_first_output_token", Quantity::Ttfot),
@@ -73,7 +126,7 @@ fn document(row: &Row, factors: &Factors) -> Value {
             document.insert(name.to_owned(), json!({"unit": unit, "avg": avg * scale}));
         }
     }
-    document.into()
+    document
 }
 
 /// The statistics of values of requests, in a unit of which so many are one of ours.

@@ -25,6 +25,7 @@ pub use crate::heads::column;
 pub use csv::{Column, columns};
 
 use ifm_core::sheet::{Factors, Part, Row, RowRole};
+use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::{RunData, Sheet};
 use thiserror::Error;
 
@@ -148,6 +149,22 @@ fn stem(factors: &Factors) -> String {
     let rate = part(key::RATE, "rate").filter(|rate| rate != "rateinf" || concurrency.is_none());
     let words: Vec<String> = [concurrency, rate].into_iter().flatten().collect();
     words.join("-")
+}
+
+/// What was asked of the level that a row is of.
+fn asked<'r>(run: &'r RunData, row: &Row, number: usize) -> Option<&'r LoadSpec> {
+    run.manifest.spec.levels.get(usize::from(level(row, number)?))
+}
+
+/// A rate that does not change, and how requests are spaced at it.
+fn steady(load: &LoadSpec) -> Option<(f64, ArrivalLaw, u64)> {
+    let arrivals = load.arrivals.as_ref()?;
+    match arrivals.stretches.as_slice() {
+        [one] if one.from_req_per_s == one.to_req_per_s => {
+            Some((one.from_req_per_s, arrivals.law, arrivals.seed))
+        }
+        _ => None,
+    }
 }
 
 /// The level of a run that a row is of; of a row that does not say it, its place.

@@ -3,17 +3,18 @@
 use super::fields::{
     factor, mean_tpot_ms, metadata, number, set, set_each, statistic_name, times, value,
 };
-use super::{Export, Exported, Writer, serving};
+use super::{Export, Exported, Writer, asked, serving};
 use crate::import::VLLM_PER_TOKEN;
-use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, key};
+use ifm_core::spec::{ArrivalLaw, LoadSpec};
+use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
     id: "vllm",
     title: "vllm bench serve, JSON",
     definitions: Some("vllm"),
-    write: Writer::Sheet(write),
+    write: Writer::Results(write),
     holds: "loads of a server",
     lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; requests in flight, input rate, time in the client's queue; the gaps of single requests; figures of media but RTFx of the level; definitions, places and printed digits",
 };
@@ -21,10 +22,15 @@ pub(super) const EXPORT: Export = Export {
 /// Factors that the format has fields for.
 const FIELDS: [&str; 5] = [key::MODEL, key::CONCURRENCY, key::RATE, key::REQUESTS, key::ENGINE];
 
-fn write(sheet: &Sheet) -> Vec<Exported> {
-    let lines: Vec<String> = serving(sheet)
-        .map(|(row, factors)| Value::from(object(row, &factors)).to_string())
-        .collect();
+fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
+    let line = |(number, (row, factors)): (usize, (&Row, Factors))| {
+        let mut object = object(row, &factors);
+        if let Some(run) = run {
+            object.extend(of_run(run, asked(run, row, number)));
+        }
+        Value::from(object).to_string()
+    };
+    let lines: Vec<String> = serving(sheet).enumerate().map(line).collect();
     if lines.is_empty() {
         return Vec::new();
     }
@@ -37,6 +43,8 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     metadata(&mut object, factors, &FIELDS);
     let model = factor(factors, key::MODEL);
     object.insert("backend".to_owned(), factor(factors, key::ENGINE));
+    // The client writes it twice, for readers of its older files.
+    object.insert("endpoint_type".to_owned(), factor(factors, key::ENGINE));
     object.insert("label".to_owned(), Value::from(row.label.clone()));
     object.insert("tokenizer_id".to_owned(), model.clone());
     object.insert("model_id".to_owned(), model);
@@ -60,12 +68,26 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     set_each(&mut object, row, &whole);
     object.insert("request_goodput".to_owned(), number(value(row, &Quantity::Goodput)));
     latencies(row, &mut object, "e2el", VLLM_PER_TOKEN);
+    medians(&mut object);
     let has_tpot = object.contains_key("mean_tpot_ms");
     set(&mut object, "mean_tpot_ms", mean_tpot_ms(row).filter(|_| !has_tpot));
     if !row.requests.is_empty() {
         details(&row.requests, &mut object);
     }
     object
+}
+
+/// What the run knows beside its rows: when it began, UTC where the client writes local time, and how its
+/// arrivals were spaced, where the client has a number for that.
+fn of_run(run: &RunData, load: Option<&LoadSpec>) -> Vec<(String, Value)> {
+    let utc = run.manifest.created_utc.get(..19).unwrap_or_default();
+    let date = utc.replace(['-', ':'], "").replace('T', "-");
+    let burstiness = load.and_then(|load| match load.arrivals.as_ref()?.law {
+        ArrivalLaw::Poisson => Some(1.0),
+        ArrivalLaw::Gamma(shape) => Some(shape),
+        ArrivalLaw::Constant | ArrivalLaw::Burst(_) | ArrivalLaw::Replay(_) => None,
+    });
+    vec![("date".to_owned(), Value::from(date)), ("burstiness".to_owned(), number(burstiness))]
 }
 
 /// `mean_ttft_ms` and its like, which SGLang names likewise but for the end-to-end latency. `own`
@@ -80,6 +102,15 @@ pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str, o
         for figure in times(row, &quantity, own) {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
             set(object, format!("{statistic}_{name}_ms"), figure.canonical());
+        }
+    }
+}
+
+/// The medians as the client names them among percentiles that were asked for.
+fn medians(object: &mut Map<String, Value>) {
+    for name in ["ttft", "tpot", "itl", "e2el"] {
+        if let Some(median) = object.get(&format!("median_{name}_ms")).cloned() {
+            object.insert(format!("p50_{name}_ms"), median);
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// What stands in front of the name of a factor that could be taken for a field of its format.
 pub(crate) const PREFIX: &str = "factor.";
 /// Texts that an export writes and that are not factors.
-const OTHERS: [&str; 2] = ["written_by", "tokenizer_id"];
+const OTHERS: [&str; 4] = ["written_by", "tokenizer_id", "date", "endpoint_type"];
 
 /// Sets the factors of an object of texts. They are the words that were exported: what the fields
 /// of the format make of them gives way.

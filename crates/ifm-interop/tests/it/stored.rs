@@ -136,6 +136,7 @@ fn row() -> impl Strategy<Value = Row> {
             requests,
             text,
             unknown,
+            spreads: Vec::new(),
         })
 }
 

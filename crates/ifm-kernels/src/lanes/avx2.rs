@@ -100,6 +100,10 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn fetch(at: *const u8) {
+        here!(_mm_prefetch::<_MM_HINT_T0>(at.cast()))
+    }
+    #[inline(always)]
     unsafe fn load_bytes(from: *const u8) -> [Integers; 2] {
         here! {
             let first = _mm256_loadu_si256(from.cast());

@@ -76,6 +76,10 @@ impl<const VNNI: bool> Lanes for Avx512<VNNI> {
         here!(_mm512_storeu_ps(to, values))
     }
     #[inline(always)]
+    unsafe fn fetch(at: *const u8) {
+        here!(_mm_prefetch::<_MM_HINT_T0>(at.cast()))
+    }
+    #[inline(always)]
     unsafe fn load_bytes(from: *const u8) -> [__m512i; 2] {
         here! {
             let bytes = _mm512_loadu_si512(from.cast());

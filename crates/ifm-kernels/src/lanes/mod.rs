@@ -59,6 +59,9 @@ pub(crate) trait Lanes: Copy + 'static {
     /// From 16 bytes: the low nibbles, then the high ones.
     unsafe fn load_u4(from: *const u8) -> [Self::Floats; 2];
     unsafe fn store(to: *mut f32, values: Self::Floats);
+    /// Fetches the line of the cache at a place that need not be there, as a hint.
+    #[inline(always)]
+    unsafe fn fetch(_at: *const u8) {}
 
     unsafe fn load_bytes(from: *const u8) -> Self::Bytes;
     /// The low nibbles of 64 bytes, then the high ones.

@@ -167,6 +167,25 @@ fn rows_do_not_depend_on_their_company_or_on_threads() {
 }
 
 #[test]
+fn a_product_knows_nothing_of_the_one_before() {
+    let pool = Pool::new(2);
+    for isa in isas() {
+        let run = |columns: usize, input: &[f32]| {
+            let matrix = stored(Format::F32, 40, columns);
+            let packed = Packed::new(matrix, Activations::Float, isa).expect("packs");
+            let mut out = vec![0.0; 29 * 40];
+            packed.multiply(&pool, input, 29, &mut out);
+            out
+        };
+        // An odd number of columns: the last pair has a second one that is none.
+        let input = noise(29 * 37, 3);
+        let first = run(37, &input);
+        assert!(run(64, &[f32::NAN; 29 * 64]).iter().all(|value| value.is_nan()));
+        assert_eq!(run(37, &input), first, "{isa}");
+    }
+}
+
+#[test]
 fn the_extremes_of_bytes_do_not_overflow() {
     let columns = 4096;
     let pool = Pool::new(1);

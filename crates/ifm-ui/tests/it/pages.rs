@@ -70,6 +70,48 @@ fn runs_stand_side_by_side_with_what_differs_first() {
 }
 
 #[test]
+fn runs_one_after_the_other_have_a_history() {
+    let shelf = Shelf::empty();
+    let ids: Vec<String> = (1..=10).map(|night| format!("202611{night:02}-120000-0001")).collect();
+    for (night, id) in ids.iter().enumerate() {
+        let ttft_ms = if night < 6 { 100.0 } else { 150.0 };
+        shelf.sealed(id, noisy(ttft_ms, night as u64), |head| {
+            let commit = if night < 6 { "1a2b3c" } else { "4d5e6f" };
+            head.tags.insert("commit".to_owned(), commit.to_owned());
+            head.name = Some(format!("night {}", night + 1));
+        });
+    }
+    let page = Page::over(shelf);
+    let tag =
+        |id: &String| assert_eq!(page.post("/tag", &[("run", id), ("tag", "nightly")]).status, 303);
+    ids.iter().skip(1).for_each(tag);
+
+    let all = page.get("/history?tag=").body;
+    assert!(all.contains("10 runs, the oldest first"), "{all}");
+    assert!(
+        all.contains("<option value=\"commit=1a2b3c\"") && all.contains("sandbox=\"allow-scripts"),
+        "{all}"
+    );
+    let nightly = page.get("/history?tag=nightly").body;
+    assert!(
+        nightly.contains("9 runs") && nightly.contains("src=\"/history/page?tag=nightly\""),
+        "{nightly}"
+    );
+    assert!(page.get("/history?tag=nobody").body.contains("No run that ended is among these"));
+    let chosen = format!("/history?run={}&run={}&tag=", ids[0], ids[1]);
+    assert!(page.get(&chosen).body.contains("2 runs, the oldest first"));
+
+    let report = page.get("/history/page?tag=nightly");
+    assert_eq!(report.status, 200, "{report:?}");
+    let found = report.body.split("What changed").nth(1).unwrap_or_default();
+    assert!(
+        found.contains("worse from night 7 ") && found.contains("commit 1a2b3c → 4d5e6f"),
+        "{found}"
+    );
+    assert_eq!(page.get("/history/page?tag=nobody").status, 200);
+}
+
+#[test]
 fn forms_name_tag_remove_and_bring_back() {
     let page = Page::over(Shelf::of_two());
     let saved = page.post("/label", &[("id", BASE), ("name", "calm"), ("tags", "a, b")]);

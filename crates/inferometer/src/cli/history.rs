@@ -7,7 +7,7 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::session::store_root;
 use crate::terminal;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser as _, ValueEnum};
 use ifm_analysis::comparison::{Measure, Settings};
 use ifm_analysis::history::{History, HistorySettings, Per, RUNS_MAX, SeriesState, history, names};
 use ifm_report::page::{self, Pictures};
@@ -106,6 +106,38 @@ pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
     for path in &args.out {
         output::check_path(path)?;
     }
+    let found = find(args)?;
+    for path in &args.out {
+        for written in write(&found, path)? {
+            terminal::say(&format!("wrote {}", written.display()));
+        }
+    }
+    if args.out.is_empty() || args.json {
+        let style = terminal::style(args.no_color, args.ascii);
+        let format = if args.json { Format::Json } else { args.format };
+        terminal::print(&match format {
+            Format::Text => page::terminal(&history_page(&found, Charts::Changed), &style),
+            Format::Json => history_json(&found),
+            Format::Md => page::markdown(&history_page(&found, Charts::Changed), Pictures::None),
+            Format::Csv => history_csv(&found),
+        });
+    }
+    let is_worse = found.count(SeriesState::Worse) > 0;
+    Ok(if args.fail_on.is_some() && is_worse { Code::Failed } else { Code::Done })
+}
+
+/// The history of runs, as the command finds it when nothing else is asked of it.
+///
+/// # Errors
+/// A word that names nothing, or no run.
+pub fn of_runs(store: &Path, runs: &[String]) -> Result<History, Failure> {
+    let words = ["history".to_owned(), "--store".to_owned(), store.display().to_string()];
+    let words = words.into_iter().chain(["--".to_owned()]).chain(runs.iter().cloned());
+    let parsed = super::Alone::<HistoryArgs>::try_parse_from(words);
+    find(&parsed.map_err(|error| Failure::usage(error.to_string().trim().to_owned()))?.args)
+}
+
+fn find(args: &HistoryArgs) -> Result<History, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
     let measures =
         if args.metric.is_empty() { Measure::DEFAULT.to_vec() } else { args.metric.clone() };
@@ -141,23 +173,7 @@ pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
         return Err(Failure::usage("no run has a value of these metrics")
             .hint("inferometer runs show last tells what a run has"));
     }
-    for path in &args.out {
-        for written in write(&found, path)? {
-            terminal::say(&format!("wrote {}", written.display()));
-        }
-    }
-    if args.out.is_empty() || args.json {
-        let style = terminal::style(args.no_color, args.ascii);
-        let format = if args.json { Format::Json } else { args.format };
-        terminal::print(&match format {
-            Format::Text => page::terminal(&history_page(&found, Charts::Changed), &style),
-            Format::Json => history_json(&found),
-            Format::Md => page::markdown(&history_page(&found, Charts::Changed), Pictures::None),
-            Format::Csv => history_csv(&found),
-        });
-    }
-    let is_worse = found.count(SeriesState::Worse) > 0;
-    Ok(if args.fail_on.is_some() && is_worse { Code::Failed } else { Code::Done })
+    Ok(found)
 }
 
 fn is_known(name: &str, known: &[String]) -> bool {

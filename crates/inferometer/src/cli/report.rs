@@ -1,5 +1,6 @@
 //! `inferometer report RUN|FILE…`: results as a document.
 
+use super::history;
 use super::load_args::JsonKind;
 use super::runs::find;
 use crate::exit::{Code, Failure};
@@ -18,9 +19,9 @@ use ifm_analysis::slo;
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::key;
 use ifm_core::spec::SloSpec;
-use ifm_report::ReportModel;
 use ifm_report::kind::{KINDS, Kind, Subject};
 use ifm_report::page::{self, Page, Pictures};
+use ifm_report::{Charts, ReportModel, history_page};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Runs and imports by id, start of an id, name or "last"; files and folders of other tools;
-    /// "-" for standard input
+    /// "-" for standard input; of a history also tags, and without a name every stored run
     #[arg(default_value = "last")]
     subjects: Vec<PathBuf>,
 
@@ -110,8 +111,11 @@ pub struct ReportArgs {
     ascii: bool,
 }
 
+/// The kind that is not made of what a run came to but of the runs in the order of time.
+const HISTORY: &str = "history";
+
 fn kinds() -> PossibleValuesParser {
-    PossibleValuesParser::new(KINDS.iter().map(|kind| kind.word))
+    PossibleValuesParser::new(KINDS.iter().map(|kind| kind.word).chain([HISTORY]))
 }
 
 fn measures() -> PossibleValuesParser {
@@ -134,6 +138,16 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     args.check_names()?;
     let notes = args.notes.as_deref().map(notes::read).transpose()?;
+    if args.kind.as_deref() == Some(HISTORY) {
+        args.refuse_beside_history()?;
+        let found = history::of_runs(store.root(), &args.dated())?;
+        let page = |charts| {
+            let page = history_page(&found, charts);
+            let title = args.title.clone().unwrap_or_else(|| page.title.clone());
+            Page { title, notes: notes.clone(), ..page }
+        };
+        return args.tell(&page, format);
+    }
     let mut subjects = subjects::open(&store, &args.subjects)?;
     for run in &mut subjects.runs {
         run.ceilings = beside(&machine_of(run), &store);
@@ -150,22 +164,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let mut page = Page { notes, ..args.page(&subjects)? };
     page.conditions.extend(ceilings(&subjects, &store));
-    for path in &args.out {
-        say(&output::write_page(&page, path)?);
-    }
-    if is_printed {
-        let style = terminal::style(args.no_color, args.ascii);
-        terminal::print(&match format {
-            Format::Text => page::terminal(&page, &style),
-            Format::Json => page::json(&page),
-            Format::Md => page::markdown(&page, Pictures::None),
-            Format::Vllm | Format::Sglang | Format::Requests | Format::Sessions => {
-                return Err(Failure::usage("this format holds one run")
-                    .hint("name one run, or use --format md, json or text"));
-            }
-        });
-    }
-    Ok(Code::Done)
+    args.tell(&|_| page.clone(), format)
 }
 
 /// The names of what computed a run: GPUs, and the processor where it has none.
@@ -229,6 +228,59 @@ fn stored_price(subjects: &Subjects) -> Option<f64> {
 }
 
 impl ReportArgs {
+    /// Writes a page to its files, and prints it where it was asked for; a terminal has room for few charts.
+    fn tell(&self, page: &dyn Fn(Charts) -> Page, format: Format) -> Result<Code, Failure> {
+        for path in &self.out {
+            say(&output::write_page(&page(Charts::All), path)?);
+        }
+        if self.out.is_empty() || self.json.is_some() {
+            let style = terminal::style(self.no_color, self.ascii);
+            terminal::print(&match format {
+                Format::Text => page::terminal(&page(Charts::Changed), &style),
+                Format::Json => page::json(&page(Charts::All)),
+                Format::Md => page::markdown(&page(Charts::Changed), Pictures::None),
+                Format::Vllm | Format::Sglang | Format::Requests | Format::Sessions => {
+                    return Err(Failure::usage("this format holds one run")
+                        .hint("name one run, or use --format md, json or text"));
+                }
+            });
+        }
+        Ok(Code::Done)
+    }
+
+    /// The runs of a history: one run alone has none.
+    fn dated(&self) -> Vec<String> {
+        let named = self.subjects.iter().map(|name| name.to_string_lossy().into_owned());
+        match named.collect::<Vec<_>>() {
+            last if last == ["last"] => Vec::new(),
+            named => named,
+        }
+    }
+
+    /// What is asked of levels says nothing of a history.
+    ///
+    /// # Errors
+    /// The first such flag.
+    fn refuse_beside_history(&self) -> Result<(), Failure> {
+        let given = [
+            ("--slo", self.slo.is_some()),
+            ("--price", self.price.is_some()),
+            ("--compare", self.compare.is_some()),
+            ("--baseline", self.baseline.is_some()),
+            ("--rank-by", self.rank_by.is_some()),
+            ("--strict-order", self.strict_order),
+            ("--no-emoji", self.no_emoji),
+            ("--gpu", self.gpu.is_some()),
+            ("--model", self.model.is_some()),
+            ("--people", self.people.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::usage(format!("{flag} says nothing of a history"))
+                .hint("inferometer history has --metric, --by, --per, --last and --threshold")),
+        }
+    }
+
     /// Whether nothing was asked that only a page can show.
     fn is_plain(&self) -> bool {
         self.kind.is_none()
@@ -287,6 +339,10 @@ impl ReportArgs {
             title: self.title.as_deref(),
         };
         let kind = match &self.kind {
+            Some(word) if word == HISTORY => {
+                return Err(Failure::usage("a history is one of stored runs")
+                    .hint("inferometer report --kind history TAG, or inferometer history TAG"));
+            }
             Some(word) => Kind::from_word(word),
             None => Kind::recognise(&subject),
         };

@@ -20,6 +20,7 @@ pub use simulated::predicted;
 use crate::exit::Failure;
 use crate::launch::Kind;
 use ifm_plan::{Cell, Group, Journal, Plan, cells, groups};
+use ifm_report::kind::{KINDS, Kind as ReportKind};
 use ifm_store::{PlanFolder, Store};
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,12 @@ impl Experiment {
         let plan = Plan::parse(&text).map_err(wrong)?;
         for kind in plan.servers.iter().filter_map(|server| server.kind.as_deref()) {
             Kind::named(kind)?;
+        }
+        let kind = plan.head.report.as_deref();
+        if let Some(kind) = kind.filter(|kind| ReportKind::from_word(kind).is_none()) {
+            let known: Vec<&str> = KINDS.iter().map(|kind| kind.word).collect();
+            return Err(Failure::usage(format!("{}: a plan has no report {kind}", name.display()))
+                .hint(format!("its kinds are {}", known.join(", "))));
         }
         let cells = cells(&plan).map_err(wrong)?;
         let groups = groups(&plan, &cells);

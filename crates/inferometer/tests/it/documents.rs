@@ -1,6 +1,7 @@
 //! Results of other tools: imported, listed, refused.
 
 use crate::support::{run, stderr, stdout, store};
+use serde_json::json;
 use std::fs;
 
 /// The figure of a row of an imported file: (quantity, statistic) as stored words.
@@ -75,6 +76,76 @@ fn every_format_writes_a_run_or_says_why_not() {
     let table = fs::read_to_string(folder.path().join("csv/csv.csv")).unwrap();
     assert!(table.lines().next().unwrap().contains("ttft_p99_ms"), "{table}");
     assert_eq!(table.lines().count(), 3);
+}
+
+/// What the tools' own readers ask for, with which they were tried: vLLM 0.32, GuideLLM 0.8.1, AIPerf 0.13.
+#[test]
+fn files_of_others_have_what_their_own_readers_ask_for() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), "sweep", &[1, 2], (5.0, 2.0));
+    let written = |format: &str, name: &str| -> Vec<serde_json::Value> {
+        let out = folder.path().join(format);
+        fs::create_dir(&out).unwrap();
+        let output = run(folder.path(), &["export", "last", "--as", format, "-o", format]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
+        let text = fs::read_to_string(out.join(name)).unwrap();
+        let values = serde_json::Deserializer::from_str(&text).into_iter();
+        values.map(Result::unwrap).collect()
+    };
+    for line in written("vllm", "vllm.json") {
+        assert_eq!(line["p50_ttft_ms"], line["median_ttft_ms"], "{line}");
+        assert!(line["p50_itl_ms"].is_number() && line["date"] == "20261120-110000", "{line}");
+        assert_eq!(line["endpoint_type"], line["backend"], "{line}");
+        assert!(line["burstiness"].is_null(), "a closed loop has no arrivals: {line}");
+    }
+
+    let guidellm = written("guidellm", "guidellm.json").remove(0);
+    assert_eq!(
+        guidellm["config"]["spec"]["profile"],
+        json!({"kind": "concurrent", "streams": [1, 2]})
+    );
+    assert_eq!(guidellm["config"]["spec"]["backend"]["kind"], "openai_http");
+    for (index, benchmark) in guidellm["benchmarks"].as_array().unwrap().iter().enumerate() {
+        let (metrics, times) = (&benchmark["metrics"], &benchmark["scheduler_metrics"]);
+        assert_eq!(benchmark["config"]["run_index"], index);
+        let lasts = times["measure_end_time"].as_f64().unwrap()
+            - times["measure_start_time"].as_f64().unwrap();
+        assert!((lasts - benchmark["duration"].as_f64().unwrap()).abs() < 1e-5, "{times}");
+        // It says so where it does not know a delay.
+        assert_eq!(times["queued_time_avg"], -1.0);
+        assert_eq!(metrics["time_to_last_round_trip_ms"]["successful"]["count"], 0);
+        assert_eq!(metrics["image"]["pixels"], json!(null));
+        let all: Vec<&String> = metrics.as_object().unwrap().keys().collect();
+        for (name, count) in [
+            ("request_latency", 80),
+            ("requests_per_second", 80),
+            ("output_tokens_per_second", 800),
+        ] {
+            let successful = &metrics[name]["successful"];
+            let number = |field: &str| {
+                successful[field].as_f64().unwrap_or_else(|| panic!("{name} {field}: {all:?}"))
+            };
+            assert_eq!(successful["count"], count, "{name}");
+            assert!(
+                (number("std_dev").powi(2) - number("variance")).abs() <= 1e-9 * number("variance")
+            );
+            assert!(number("min") <= number("mode") && number("mode") <= number("max"), "{name}");
+            let percentiles = successful["percentiles"].as_object().unwrap();
+            assert_eq!(percentiles.len(), 11, "{percentiles:?}");
+            assert_eq!(percentiles["p50"], successful["median"], "{name}");
+            assert_eq!(metrics[name]["total"], *successful, "{name}");
+        }
+    }
+
+    let aiperf = written("aiperf", "aiperf-01-concurrency1.json").remove(0);
+    let asked = &aiperf["input_config"];
+    assert_eq!(
+        asked["phases"],
+        json!([{"name": "profiling", "type": "concurrency", "concurrency": 1}])
+    );
+    let names: Vec<&String> = asked.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["datasets", "endpoint", "models", "phases"], "its reader takes no other");
+    assert_eq!(asked["endpoint"]["type"], "chat");
 }
 
 /// Rows of an import, each with what holds for its part.

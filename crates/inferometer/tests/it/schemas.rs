@@ -1,6 +1,6 @@
 //! What the program writes is what its published schemas say, and no more.
 
-use crate::support::{document, paced, run, serve, stderr, stdout};
+use crate::support::{document, paced, run, serve, stderr, stdout, store};
 use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -137,6 +137,26 @@ fn results_and_what_is_made_of_them_follow_their_schemas() {
             check(folder, "manifest", &serde_json::from_str(&text).unwrap());
         }
     }
+}
+
+#[test]
+fn runs_before_a_run_follow_their_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    names.iter().for_each(|name| store(folder, name, &[2], (20.0, 5.0)));
+    // Six runs have a band, two have none.
+    for (before, state) in [(5, "pass"), (1, "inconclusive")] {
+        let past = format!("history:{before}");
+        let words = ["gate", "f", "--baseline", &past, "--max", "itl.p50=band", "--json"];
+        let gated = document(folder, &words);
+        check(folder, "gate", &gated);
+        let row = &gated["thresholds"][0];
+        assert_eq!((&row["max"]["band"], &row["state"]), (&json!(true), &json!(state)), "{row}");
+        assert_eq!(row["baseline"]["runs"], before, "{row}");
+    }
+    check(folder, "history", &document(folder, &["history", "--metric", "itl.p50", "--json"]));
+    check(folder, "report", &document(folder, &["report", "--kind", "history", "--json"]));
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn every_row_of_a_table_is_read_and_gives_a_command_that_parses() {
                 let value = row.sample.as_deref().unwrap_or("1");
                 let value = match row.takes {
                     Takes::None => String::new(),
-                    Takes::Two => String::new(),
+                    Takes::Two => row.sample.clone().unwrap_or_default(),
                     _ if value == "c.yml" => config.clone(),
                     // A file that would be read for its body, which stands in the line already.
                     _ if value == "BODY" => config.clone(),
@@ -300,8 +300,21 @@ fn what_a_client_would_assume_is_assumed() {
         ),
         ("llama-bench -m a.gguf -ngl 99 --llama-bench", &["--n-gpu-layers 99", "--llama-bench"]),
         (
-            "llama-batched-bench -m a.gguf -c 2048 -npp 128,256 -ntg 32 -npl 1,4",
+            "llama-batched-bench -m a.gguf -c 2048 -npp 0,128,256 -ntg 32 -npl 1,4 -lzm on --no-repack",
             &["--static 1x128/32", "--static 4x256/32"],
+        ),
+        (
+            "genai-perf profile -m gpt2 --service-kind triton --backend vllm --streaming -u h:1",
+            &["http://h:1", "--api triton", "--requests 10"],
+        ),
+        (
+            "inference-perf --data.type mock --load.type poisson --load.stages '[{\"rate\": 2, \"duration\": 9}]'",
+            &[
+                "inferometer sweep http://127.0.0.1:8000",
+                "--rate 2",
+                "--arrivals poisson",
+                "--duration 9s",
+            ],
         ),
     ] {
         let ours = parsed(text);
@@ -336,6 +349,23 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
         ),
         ("wrk -c 5 http://h", "wrk is no tool whose lines are known"),
         ("oha http://h:1/", "is no API of a model that is known"),
+        // What each tool's line may have wrong: a flag of a newer version or with a slip.
+        ("python3 -m sglang.bench_serving --num-promts 5", "--num-prompts is the nearest"),
+        ("guidellm benchmark --target http://h:1 --max-request 5", "--max-requests is the nearest"),
+        ("aiperf profile -m m --request-cout 5", "--request-count is the nearest"),
+        ("genai-bench benchmark --num-concurency 5", "--num-concurrency is the nearest"),
+        ("oha -n 5 --burst-dely 2s http://h:1/v1/completions", "--burst-delay is the nearest"),
+        ("llama-bench --n-promt 5", "--n-prompt is the nearest"),
+        ("llama-batched-bench --ctx-sise 5", "--ctx-size is the nearest"),
+        ("inference-perf --config_fil c.yml", "--config_file is the nearest"),
+        ("inference-perf --load.type constant", "load.stages names no rate"),
+        ("inference-perf --config_file nowhere.yml", "--config_file nowhere.yml: No such file"),
+        ("inference-perf", "inference-perf needs --config_file"),
+        ("llama-batched-bench -m a.gguf -npp 0 -ntg 8 -npl 1", "-npp 1 or more"),
+        (
+            "inference-perf --data.type random --load.stages '[{\"rate\": 1, \"duration\": 9}]'",
+            "needs data.input_distribution",
+        ),
     ] {
         let said = said(text);
         assert!(said.contains(part) && !said.contains('\n'), "{text}: {said}");

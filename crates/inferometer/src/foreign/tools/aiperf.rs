@@ -54,17 +54,15 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         true => url.trim_end_matches('/').to_owned(),
         false => format!("http://{}", url.trim_end_matches('/')),
     };
-    let api = match given.last("--endpoint-type").unwrap_or("chat") {
-        kind @ ("chat" | "completions" | "responses" | "messages" | "embeddings") => kind,
-        "multimodal" | "vision" => "chat",
-        "chat_embeddings" | "nim_embeddings" => "embeddings",
-        "rankings" | "cohere_rankings" | "nim_rankings" | "hf_tei_rankings" => "rerank",
-        "huggingface_generate" => "tgi",
-        other => {
-            return Err(format!(
-                "--endpoint-type {other} is no API that is known: --api custom:FILE describes any"
-            ));
+    let of_triton = given.last("--service-kind") == Some("triton");
+    let api = match given.last("--endpoint-type") {
+        None if of_triton => {
+            draft.differs(
+                "GenAI-Perf speaks gRPC to Triton; here its generate extension is asked over HTTP",
+            );
+            "triton"
         }
+        kind => spoken(kind.unwrap_or("chat"))?,
     };
     draft.url = Some(match given.last("--endpoint") {
         Some(path) if !path.trim_start_matches('/').starts_with("v1/") => {
@@ -102,6 +100,22 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         ),
     }
     Ok(())
+}
+
+/// Our word for an API of the tool's.
+fn spoken(kind: &str) -> Result<&str, String> {
+    Ok(match kind {
+        kind @ ("chat" | "completions" | "responses" | "messages" | "embeddings") => kind,
+        "multimodal" | "vision" => "chat",
+        "chat_embeddings" | "nim_embeddings" => "embeddings",
+        "rankings" | "cohere_rankings" | "nim_rankings" | "hf_tei_rankings" => "rerank",
+        "huggingface_generate" => "tgi",
+        other => {
+            return Err(format!(
+                "--endpoint-type {other} is no API that is known: --api custom:FILE describes any"
+            ));
+        }
+    })
 }
 
 /// Sets the load, and gives what stands for it in the name of AIPerf's folder.

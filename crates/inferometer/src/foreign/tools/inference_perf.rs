@@ -5,17 +5,20 @@ use super::super::table::Given;
 use super::plain;
 use serde_json::{Map, Value};
 
+/// What the tool says of random prompts without lengths too.
+const NO_LENGTHS: &str = "data.type random needs data.input_distribution and data.output_distribution with a mean, \
+                          as inference-perf does";
+
 /// What the fields mean together.
 pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
-    let Some(path) = given.last("--config_file") else {
-        return Err("inference-perf needs --config_file".to_owned());
-    };
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("--config_file {path}: {error}"))?;
-    let Value::Object(mut fields) =
-        super::document(&text).map_err(|error| format!("{path}: {error}"))?
-    else {
-        return Err(format!("{path} holds no fields"));
+    let mut fields = match given.last("--config_file") {
+        Some(path) => read(path)?,
+        None if given.fields.is_empty() => {
+            return Err(
+                "inference-perf needs --config_file, or fields such as --load.type".to_owned()
+            );
+        }
+        None => Map::new(),
     };
     for (name, value) in &given.fields {
         set(&mut fields, name, value);
@@ -84,6 +87,16 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         draft.differs(sentence);
     }
     Ok(())
+}
+
+/// The fields of a file.
+fn read(path: &str) -> Result<Map<String, Value>, String> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("--config_file {path}: {error}"))?;
+    match super::document(&text).map_err(|error| format!("{path}: {error}"))? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(format!("{path} holds no fields")),
+    }
 }
 
 /// `load.stages.0.rate`-like names of a flag, set in the fields.
@@ -171,8 +184,8 @@ fn workload(fields: &Value, draft: &mut Draft) -> Result<(), String> {
     let text = match fields.pointer("/data/type").and_then(Value::as_str).unwrap_or("mock") {
         "shareGPT" => path.map_or_else(|| "sharegpt".to_owned(), |path| format!("sharegpt:{path}")),
         "synthetic" | "random" => {
-            let input = lengths("input").ok_or("data.input_distribution names no mean")?;
-            let output = lengths("output").ok_or("data.output_distribution names no mean")?;
+            let input = lengths("input").ok_or(NO_LENGTHS)?;
+            let output = lengths("output").ok_or(NO_LENGTHS)?;
             format!("random:{input}/{output}")
         }
         "shared_prefix" => format!(

@@ -67,11 +67,18 @@ pub fn batched(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         list => Ok(list),
     };
     for prompt in list("-npp", "prompt tokens")? {
+        if prompt == "0" {
+            draft.leave_out("-npp 0", "a batch here has a prompt of one token at least");
+            continue;
+        }
         for generated in list("-ntg", "generated tokens")? {
             for sequences in list("-npl", "sequences")? {
                 draft.add("--static", format!("{sequences}x{prompt}/{generated}"));
             }
         }
+    }
+    if !draft.has("--static") {
+        return Err("llama-batched-bench has no batch with a prompt: -npp 1 or more".to_owned());
     }
     draft.assume("--repetitions", "1");
     if given.last("--output-format") == Some("jsonl") {

@@ -9,6 +9,7 @@ pub mod oha;
 pub mod sglang;
 pub mod vllm;
 
+use super::draft::Draft;
 use super::table::Given;
 use std::path::Path;
 
@@ -32,6 +33,26 @@ fn host(text: &str) -> &str {
     match text {
         "0.0.0.0" | "localhost" | "::" => "127.0.0.1",
         other => other,
+    }
+}
+
+/// The model as the server calls it, adapters in equal shares, and the tokenizer where it is a path.
+fn model_and_tokenizer(given: &Given, draft: &mut Draft, adapters: &str) {
+    if let Some(served) = given.last("--served-model-name") {
+        draft.set("--model", served);
+    }
+    let adapters = given.all(adapters);
+    if !adapters.is_empty() {
+        let shares: Vec<String> = adapters.iter().map(|name| format!("{name}=1")).collect();
+        draft.set("--model", shares.join(","));
+    }
+    match given.last("--tokenizer").or(given.last("--model")) {
+        Some(name) if opens(name) => draft.assume("--tokenizer", name),
+        Some(name) if given.has("--tokenizer") => draft.leave_out(
+            "--tokenizer",
+            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+        ),
+        _ => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::draft::Draft;
 use super::super::table::Given;
-use super::{host, number, object, opens, plain, whole};
+use super::{host, model_and_tokenizer, number, object, plain, whole};
 
 /// The client's own default of requests.
 const REQUESTS: u64 = 1000;
@@ -73,22 +73,7 @@ fn server(given: &Given, draft: &mut Draft, backend: &str) -> Result<(), String>
             format!("http://{}:{port}", host(given.last("--host").unwrap_or("127.0.0.1")))
         }
     });
-    if let Some(served) = given.last("--served-model-name") {
-        draft.set("--model", served);
-    }
-    let adapters = given.all("--lora-name");
-    if !adapters.is_empty() {
-        let shares: Vec<String> = adapters.iter().map(|name| format!("{name}=1")).collect();
-        draft.set("--model", shares.join(","));
-    }
-    match given.last("--tokenizer").or(given.last("--model")) {
-        Some(name) if opens(name) => draft.assume("--tokenizer", name),
-        Some(name) if given.has("--tokenizer") => draft.leave_out(
-            "--tokenizer",
-            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
-        ),
-        _ => {}
-    }
+    model_and_tokenizer(given, draft, "--lora-name");
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::draft::Draft;
 use super::super::table::Given;
-use super::{host, number, opens, plain, ramp_s, whole};
+use super::{host, model_and_tokenizer, number, plain, ramp_s, whole};
 use ifm_wire::dialect;
 use serde_json::Value;
 
@@ -95,23 +95,7 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
     if let Some(api) = chosen {
         draft.assume("--api", api);
     }
-    if let Some(served) = given.last("--served-model-name") {
-        draft.set("--model", served);
-    }
-    let adapters = given.all("--lora-modules");
-    if !adapters.is_empty() {
-        let shares: Vec<String> = adapters.iter().map(|name| format!("{name}=1")).collect();
-        draft.set("--model", shares.join(","));
-    }
-    let tokenizer = given.last("--tokenizer").or(given.last("--model"));
-    match tokenizer {
-        Some(name) if opens(name) => draft.assume("--tokenizer", name),
-        Some(name) if given.has("--tokenizer") => draft.leave_out(
-            "--tokenizer",
-            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
-        ),
-        _ => {}
-    }
+    model_and_tokenizer(given, draft, "--lora-modules");
     Ok(())
 }
 

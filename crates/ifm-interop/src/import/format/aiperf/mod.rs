@@ -27,7 +27,7 @@ pub(super) const FORMAT: Format = Format {
     like: Like::By(|head| {
         let named = head.has_keys(&["aiperf_version"]);
         let metrics = head.has_keys(&["request_throughput"]) || head.has_keys(&["request_latency"]);
-        let settings = head.has_keys(&["input_config"]);
+        let settings = ["input_config", "schema_version"].iter().any(|key| head.has_keys(&[key]));
         match head.is_json() && (metrics || named) {
             true if named || settings => Likeness::Sure,
             true if head.text().contains("\"unit\"") => Likeness::Some,
@@ -145,7 +145,14 @@ fn failures(object: &Map<String, Value>, row: &mut Row) {
 }
 
 fn settings(object: &Map<String, Value>, row: &mut Row) {
-    let Some(Value::Object(config)) = object.get("input_config") else { return };
+    if let Some(Value::Object(config)) = object.get("input_config") {
+        of_config(config, row);
+    }
+    // Ours stand outside: the tool's own reader takes no field of others within its settings.
+    labels::set(object.get("labels"), &mut row.factors);
+}
+
+fn of_config(config: &Map<String, Value>, row: &mut Row) {
     let mut set = Factors::default();
     field::settings(config, SETTINGS, &mut set);
     let phases = config.get("phases").and_then(Value::as_array);

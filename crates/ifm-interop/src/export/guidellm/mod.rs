@@ -1,31 +1,46 @@
 //! The JSON of GuideLLM 0.8: one benchmark for each level.
+//!
+//! Not here: what the tool's own reader asks for beside the numbers (`whole`).
+
+mod whole;
 
 use super::fields::{factor, labels, number, percentile_name, times, value};
-use super::{Export, Exported, Writer, serving};
+use super::{Export, Exported, Writer, asked, serving};
 use crate::import::{Carried, GUIDELLM_CARRIED, GUIDELLM_PER_TOKEN};
-use ifm_core::Sheet;
 use ifm_core::sheet::{Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
     id: "guidellm",
     title: "GuideLLM, JSON",
     definitions: Some("guidellm"),
-    write: Writer::Sheet(write),
+    write: Writer::Results(write),
     holds: "loads of a server",
-    lacks: "statistics of rates but their mean; deviations of a sample; goodput; numbers of tokens but those of media in a request; TTFA, RTF, silence and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
+    lacks: "of rows of others statistics of rates but their mean, and numbers of tokens but those of media in a request; deviations of a sample; goodput; TTFA, RTF, silence and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };
 
-fn write(sheet: &Sheet) -> Vec<Exported> {
-    let benchmarks: Vec<Value> =
-        serving(sheet).map(|(row, factors)| benchmark(row, &factors, is_ours(sheet))).collect();
+fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
+    let rows: Vec<(&Row, Factors)> = serving(sheet).collect();
+    let of = |(row, factors): &(&Row, Factors)| benchmark(row, factors, is_ours(sheet));
+    let mut benchmarks: Vec<Value> = rows.iter().map(of).collect();
     if benchmarks.is_empty() {
         return Vec::new();
+    }
+    let mut config = json!({});
+    if let Some(run) = run {
+        let loads: Vec<_> =
+            rows.iter().enumerate().map(|(number, (row, _))| asked(run, row, number)).collect();
+        config = whole::config(run, &loads);
+        let each = benchmarks.iter_mut().zip(&rows).zip(&loads).enumerate();
+        for (number, ((benchmark, (row, _)), load)) in each {
+            whole::fill(benchmark, run, (row, number), *load);
+        }
     }
     let version = sheet.source.tool_version.clone();
     let document = json!({
         "metadata": {"version": 2, "written_by": "inferometer", "inferometer_version": version},
-        "config": {},
+        "config": config,
         "benchmarks": benchmarks,
         "conclusions": [],
     });

@@ -26,6 +26,7 @@ pub mod levels;
 pub mod limit;
 mod list;
 pub mod load_args;
+mod long_help;
 pub mod manual;
 mod measured;
 mod mistakes;
@@ -169,13 +170,14 @@ enum Verb {
 
 /// The command line as it is parsed and as its help shows it.
 pub fn command() -> Command {
-    short_help::apply(Cli::command())
+    long_help::apply(short_help::apply(Cli::command()))
 }
 
-/// Reads the words of a command line, program name first.
+/// Reads the words of a command line, program name first, as if there were no project's file.
 ///
 /// # Errors
 /// What cannot be understood, and the questions for help and version.
+#[cfg(test)]
 pub fn parse(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command().try_get_matches_from(words)?)
 }

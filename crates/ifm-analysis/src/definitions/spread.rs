@@ -67,13 +67,13 @@ pub(super) fn rate(
     if events.len() < 2 {
         return None;
     }
-    let rates = events.iter().enumerate().filter_map(|(index, (at, many))| {
+    let rates = events.iter().enumerate().map(|(index, (at, many))| {
         let from = index.checked_sub(1).and_then(halfway).unwrap_or(*at);
         let lasts = match halfway(index) {
             Some(until) => until - from,
             None => (at - from).max(LEAST),
         };
-        Some((many / lasts, lasts))
+        (many / lasts, lasts)
     });
     spread(name, rates.collect(), Some(many.round() as u64))
 }

@@ -54,6 +54,7 @@ pub fn run(arguments: Vec<String>, out: &mut dyn Write) -> Result<ExitCode> {
     let version = package.context("the program is no member")?.version.to_string();
     let folder = request.out.unwrap_or_else(|| root.join("target/published"));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let folder = fs::canonicalize(&folder).context("the folder cannot be found")?;
     let build = Build { root, version, folder, commit: commit()? };
     for target in request.targets {
         build.target(target)?;
@@ -184,13 +185,14 @@ impl Build {
     fn wheel(&self, target: &Target) -> Result<PathBuf> {
         let made = tempfile::tempdir_in(&self.folder).context("no folder can be made")?;
         let mut maturin = Command::new("maturin");
-        maturin.args(["build", "--locked", "--manifest-path", "python/Cargo.toml"]);
+        maturin.args(["build", "--locked"]);
         maturin.args(["--profile", PROFILE, "--target", target.triple, "--out"]).arg(made.path());
         if let Some(glibc) = target.glibc {
             let tag = format!("manylinux_{}", glibc.replace('.', "_"));
             maturin.args(["--zig", "--compatibility", &tag]);
         }
-        self.finish(&mut maturin)?;
+        // Its description of the package stands there.
+        self.finish_in("python", &mut maturin)?;
         let wheel = fs::read_dir(made.path())?.filter_map(|file| Some(file.ok()?.path())).next();
         let wheel = wheel.context("maturin made no wheel")?;
         let kept = self.folder.join(wheel.file_name().unwrap_or_default());
@@ -269,8 +271,13 @@ impl Build {
     }
 
     fn finish(&self, command: &mut Command) -> Result<()> {
+        self.finish_in("", command)
+    }
+
+    /// Runs a command in a folder of the workspace.
+    fn finish_in(&self, folder: &str, command: &mut Command) -> Result<()> {
         let name = command.get_program().to_string_lossy().into_owned();
-        command.current_dir(&self.root).env("IFM_COMMIT", &self.commit);
+        command.current_dir(self.root.join(folder)).env("IFM_COMMIT", &self.commit);
         let status = command.status().with_context(|| format!("{name} cannot be run; {NEEDS}"))?;
         ensure!(status.success(), "{name} failed; {NEEDS}");
         Ok(())

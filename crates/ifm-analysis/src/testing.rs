@@ -450,6 +450,7 @@ pub fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point 
         readings,
         verdict: VerdictState::Unknown,
         searched: None,
+        gpus: None,
         place: Place::default(),
         text: None,
     }

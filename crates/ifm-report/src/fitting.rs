@@ -5,14 +5,16 @@
 //! sends load.
 
 use crate::TerminalStyle;
-use crate::format::{meant, number, plain};
+use crate::format::{meant, number, percent, plain};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::model::load_words;
+use crate::shares::{shares_fields, shares_line};
 use crate::terminal::{Color, wrap};
 use crate::words::target;
 use crate::words::value_and_limit;
 use ifm_analysis::answer::UsersState;
+use ifm_analysis::capacity::{People, Worth, replicas};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
@@ -27,9 +29,11 @@ const MS_PER_S: f64 = 1e3;
 struct Told {
     is_known: bool,
     text: String,
+    /// What follows from it, a line each.
+    more: Vec<String>,
 }
 
-fn told(fitting: &Fitting) -> Told {
+fn told(fitting: &Fitting, worth: &Worth) -> Told {
     let name = name_of(&fitting.of);
     let head = if name.is_empty() { String::new() } else { format!("{}: ", plain(&name)) };
     let next = fitting.next.as_ref();
@@ -65,7 +69,33 @@ fn told(fitting: &Fitting) -> Told {
     if fitting.state != UsersState::Unknown && !fitting.is_sure {
         text.push_str(" (not sure: too few requests, or single numbers close to the limit)");
     }
-    Told { is_known: fitting.state != UsersState::Unknown, text: format!("{head}{text}") }
+    Told {
+        is_known: fitting.state != UsersState::Unknown,
+        text: format!("{head}{text}"),
+        more: follows(fitting, worth),
+    }
+}
+
+/// What the load that fits is worth, a line each.
+fn follows(fitting: &Fitting, worth: &Worth) -> Vec<String> {
+    let (Some(cell), Some(load)) = (&fitting.fits, fitting.load()) else { return Vec::new() };
+    let carriers = cell.carriers(worth);
+    let sessions = carriers.sessions_per_hour.map(|rate| {
+        format!("{}: {} sessions complete per hour", load_words(Some(load)), number(rate))
+    });
+    let each = shares_line(load.value(), &carriers).map(|line| format!("each: {line}"));
+    let people = worth.think_s.and_then(|think_s| fitting.people_behind(think_s));
+    let servers = people.as_ref().zip(worth.target_people).and_then(|(people, target)| {
+        let servers = replicas(f64::from(target), people.people, worth.headroom)?;
+        let free = percent(worth.headroom);
+        Some(format!("servers: {servers} for {target} people, {free} of each kept free"))
+    });
+    let people = people.map(|people| {
+        let People { people, busy_s, think_s } = people;
+        let [busy, cycle] = [busy_s, busy_s + think_s].map(number);
+        format!("people: {:.0}, each busy {busy} s of every {cycle} s", people.floor())
+    });
+    [sessions, each, people, servers].into_iter().flatten().collect()
 }
 
 /// Media per second at the load that fits: `12.5 images/s`.
@@ -112,22 +142,37 @@ fn head(slo: &SloSpec) -> String {
 }
 
 /// The answer for people at a terminal; ends with a line break.
-pub fn fitting_terminal(slo: &SloSpec, fittings: &[Fitting], style: &TerminalStyle) -> String {
+pub fn fitting_terminal(
+    slo: &SloSpec,
+    fittings: &[Fitting],
+    worth: &Worth,
+    style: &TerminalStyle,
+) -> String {
     let mut out = style.paint(Color::Bold, &style.text(&head(slo)));
     out.push('\n');
-    for told in fittings.iter().map(told) {
+    for told in fittings.iter().map(|fitting| told(fitting, worth)) {
         for line in wrap(&style.text(&format!(" ● {}", told.text)), style.width, "   ") {
             let line = if told.is_known { line } else { style.paint(Color::Yellow, &line) };
             out.push_str(&line);
             out.push('\n');
+        }
+        for line in &told.more {
+            for line in wrap(&style.text(&format!("   {line}")), style.width, "     ") {
+                out.push_str(&line);
+                out.push('\n');
+            }
         }
     }
     out
 }
 
 /// The answer as Markdown; ends with a line break.
-pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting]) -> String {
-    let lines = fittings.iter().map(|one| format!("- {}\n", escape(&told(one).text)));
+pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting], worth: &Worth) -> String {
+    let lines = fittings.iter().map(|one| {
+        let told = told(one, worth);
+        let more = told.more.iter().map(|line| format!("  - {}\n", escape(line)));
+        format!("- {}\n{}", escape(&told.text), more.collect::<String>())
+    });
     format!("## {}\n\n{}", escape(&head(slo)), lines.collect::<String>())
 }
 
@@ -135,8 +180,11 @@ pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting]) -> String {
 pub fn fitting_json(
     (slo, fittings): (&SloSpec, &[Fitting]),
     tiers: &[(String, SloSpec, Vec<Fitting>)],
+    worth: &Worth,
 ) -> String {
-    let curves = |fittings: &[Fitting]| fittings.iter().map(curve).collect::<Vec<_>>();
+    let curves = |fittings: &[Fitting]| {
+        fittings.iter().map(|fitting| curve(fitting, worth)).collect::<Vec<_>>()
+    };
     let mut document = json!({
         "schema_version": SCHEMA_VERSION,
         "kind": "measured_capacity",
@@ -163,7 +211,7 @@ fn least_name(term: &SloTerm) -> &'static str {
     if term.is_ratio() { "rtfx_min" } else { "speed_min_tok_per_s" }
 }
 
-fn curve(fitting: &Fitting) -> Value {
+fn curve(fitting: &Fitting, worth: &Worth) -> Value {
     let load = |load: Load| match load {
         Load::Users(users) => json!({"users": users}),
         Load::ReqPerS(rate) => json!({"req_per_s": rate}),
@@ -199,8 +247,24 @@ fn curve(fitting: &Fitting) -> Value {
         .set_known("media_per_s", media_object(fitting))
         .set("misses", misses.collect::<Vec<_>>())
         .set("inside_above", fitting.inside_above.iter().map(|at| load(*at)).collect::<Vec<_>>())
-        .set("text", told(fitting).text)
-        .take()
+        .set("text", told(fitting, worth).text);
+    let people = worth.think_s.and_then(|think_s| fitting.people_behind(think_s));
+    let servers = people
+        .zip(worth.target_people)
+        .and_then(|(it, target)| replicas(f64::from(target), it.people, worth.headroom));
+    object
+        .set_known(
+            "people",
+            people
+                .map(|it| json!({"people": it.people, "busy_s": it.busy_s, "think_s": it.think_s})),
+        )
+        .set_known("servers", servers);
+    if let (Some(cell), Some(load)) = (&fitting.fits, fitting.load()) {
+        for (name, value) in shares_fields(load.value(), &cell.carriers(worth)) {
+            object.set(&name, value);
+        }
+    }
+    object.take()
 }
 
 #[cfg(test)]
@@ -221,9 +285,9 @@ mod tests {
         let told = |limit: &str| {
             let slo = slo::parse(limit).expect("a target");
             let fittings = survey.pool(PartKind::Serving).fittings(&[], &slo);
-            let text = fitting_json((&slo, &fittings), &[]);
+            let text = fitting_json((&slo, &fittings), &[], &Worth::default());
             let document: Value = serde_json::from_str(&text).expect("JSON");
-            (document["curves"][0].clone(), fitting_markdown(&slo, &fittings))
+            (document["curves"][0].clone(), fitting_markdown(&slo, &fittings, &Worth::default()))
         };
         let (inside, words) = told("rtfx:p10>0.5");
         assert_eq!(inside["state"], "at_least", "{inside}");
@@ -245,12 +309,13 @@ mod tests {
             let pool = survey.pool(PartKind::Serving);
             let fittings = pool.fittings(&[], &slo);
             let document: Value =
-                serde_json::from_str(&fitting_json((&slo, &fittings), &[])).expect("JSON");
+                serde_json::from_str(&fitting_json((&slo, &fittings), &[], &Worth::default()))
+                    .expect("JSON");
             assert_eq!(document["curves"][0]["state"], state, "{document}");
             let style = TerminalStyle { width: 200, color: false, ascii: false };
-            let text = fitting_terminal(&slo, &fittings, &style);
+            let text = fitting_terminal(&slo, &fittings, &Worth::default(), &style);
             assert!(text.contains(words), "{text}");
-            assert!(fitting_markdown(&slo, &fittings).contains("- "));
+            assert!(fitting_markdown(&slo, &fittings, &Worth::default()).contains("- "));
         };
         check("ttft:p50<3600s", "at_least", "every measured load meets the target");
         check("ttft:p50<0.001ms", "below", "below every measured load");

@@ -24,6 +24,7 @@ mod parts;
 mod schema;
 mod sessions;
 mod sglang;
+mod shares;
 mod sound;
 mod steps;
 mod style;
@@ -69,6 +70,7 @@ pub use json::{
 pub use model::{ReportModel, load_unit};
 pub use parts::probe_line as bystander;
 pub use sglang::sglang;
+pub use shares::{share_cell, shares_fields, shares_line};
 pub use style::TerminalStyle;
 pub use terminal::{
     LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,

@@ -57,7 +57,7 @@ pub fn open(
         facts.preset = Some(preset.name);
     }
     let mut opening = Opening { request: &request, tokenizer, body, options, facts, open };
-    let dataset = (kind.open)(&mut opening)?;
+    let dataset = (kind.open)(&mut opening).map_err(|error| alone(kind, &opening.body, error))?;
     let wanted = Wanted::take(&mut opening.options, request.image_detail)?;
     opening.options.finish()?;
     let mut facts = opening.facts;
@@ -127,6 +127,17 @@ fn find_kind(name: &str) -> Result<(&'static DatasetKind, String), WorkloadError
         }
     }
     Err(unknown(name))
+}
+
+/// What is wrong with a kind that was named alone, though it needs more.
+fn alone(kind: &DatasetKind, body: &str, error: WorkloadError) -> WorkloadError {
+    match error {
+        WorkloadError::Shape { text, reason } if body.is_empty() && text.is_empty() => {
+            let reason = format!("it is written {}; {reason}", kind.usage);
+            WorkloadError::Shape { text: kind.name.to_owned(), reason }
+        }
+        other => other,
+    }
 }
 
 fn unknown(name: &str) -> WorkloadError {

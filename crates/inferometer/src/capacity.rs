@@ -9,17 +9,21 @@ use crate::course::{CapacityCourse, Judged};
 use crate::job::Job;
 use crate::output::Format;
 use crate::terminal;
-use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, busy_s, people, replicas};
+use ifm_analysis::capacity::{
+    Bracket, Carriers, Economics, Finding, Pace, People, Price, busy_s, gpus_told, people, replicas,
+};
 use ifm_analysis::level::{Load, WindowSummary};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, Severity, slo};
-use ifm_core::CapacityFound;
-use ifm_report::{ReportModel, TerminalStyle, missed_sign, value_and_limit};
+use ifm_core::{CapacityFound, Manifest};
+use ifm_report::{
+    ReportModel, TerminalStyle, missed_sign, shares_fields, shares_line, value_and_limit,
+};
 use serde_json::{Value, json};
 
 /// What is kept of a search with its run.
-pub fn found(course: &CapacityCourse) -> CapacityFound {
+pub fn found(course: &CapacityCourse, manifest: &Manifest) -> CapacityFound {
     let bracket = course.bracket();
     let known = known(course);
     let load = |place: u32| course.axis.load(place).value();
@@ -37,7 +41,7 @@ pub fn found(course: &CapacityCourse) -> CapacityFound {
             .map(|judged| judged.load.value())
             .collect(),
         is_over: bracket.is_some(),
-        usd_per_hour: course.worth.price.map(|price| price.per_hour),
+        usd_per_hour: course.worth.price(gpus_told(manifest)).map(|price| price.per_hour),
     }
 }
 
@@ -61,6 +65,9 @@ struct Answer<'a> {
     people: Option<People>,
     servers: Option<u64>,
     economics: Option<Economics>,
+    price: Option<Price>,
+    /// What carries the load that is inside.
+    carriers: Carriers,
     /// Price of all servers for an hour.
     per_hour: Option<f64>,
     /// Joules for an output token, over all looks at the load that is inside.
@@ -96,10 +103,13 @@ impl<'a> Answer<'a> {
         let servers = people.zip(worth.target_people).and_then(|(people, target)| {
             replicas(f64::from(target), people.people, worth.headroom)
         });
+        let price = worth.price(gpus_told(&model.manifest));
         let economics =
-            worth.price.zip(rates).and_then(|(price, rates)| price.of(rates.output_tok_per_s));
+            price.zip(rates).and_then(|(price, rates)| price.of(rates.output_tok_per_s));
         let joules_per_token = inside.and_then(|judged| energy(judged.load, model));
-        let per_hour = worth.price.zip(servers).map(|(price, n)| price.per_hour * n as f64);
+        let carriers =
+            inside.map_or_else(Carriers::default, |judged| carriers(course, judged.load, model));
+        let per_hour = price.zip(servers).map(|(price, n)| price.per_hour * n as f64);
         Answer {
             bracket,
             inside,
@@ -108,6 +118,8 @@ impl<'a> Answer<'a> {
             people,
             servers,
             economics,
+            price,
+            carriers,
             per_hour,
             joules_per_token,
         }
@@ -185,6 +197,23 @@ fn levels_at(load: Load, model: &ReportModel) -> impl Iterator<Item = &LevelSumm
 /// Whether a load of a level is one of the search, which counts in steps.
 fn is_same(asked: Load, load: Load) -> bool {
     (asked.value() - load.value()).abs() <= 1e-9 * load.value()
+}
+
+/// What carries a load. Power and rates of sessions are means over all its looks, and absent unless
+/// each of them has one.
+fn carriers(course: &CapacityCourse, load: Load, model: &ReportModel) -> Carriers {
+    let mean = |of: fn(&LevelSummary) -> Option<f64>| {
+        let each: Option<Vec<f64>> = levels_at(load, model).map(of).collect();
+        let each = each.filter(|each| !each.is_empty())?;
+        Some(each.iter().sum::<f64>() / each.len() as f64)
+    };
+    let told = gpus_told(&model.manifest);
+    Carriers {
+        gpus: course.worth.gpus(told),
+        watts: mean(|level| Some(level.energy.as_ref()?.watts_mean)),
+        usd_per_hour: course.worth.price(told).map(|price| price.per_hour),
+        sessions_per_hour: mean(|level| level.sessions.as_ref()?.per_hour),
+    }
 }
 
 /// Joules for an output token at a load: the energy of all its levels over their tokens. Absent
@@ -272,7 +301,14 @@ fn words(
     }
     lines.extend(answer.rates.map(|rates| output_line(rates, media::has_tokens(answer.inside))));
     lines.extend(media::lines(answer.inside, model));
-    lines.extend(tiers::sessions_line(course, answer.inside, model));
+    lines.extend(tiers::sessions_line(course, answer));
+    // With several targets each has its own in the table.
+    let inside = answer.inside.filter(|_| course.tiers.is_empty());
+    lines.extend(
+        inside
+            .and_then(|judged| shares_line(judged.load.value(), &answer.carriers))
+            .map(|line| format!(" ● Each          {line}")),
+    );
     lines.extend(answer.people.map(|people| {
         format!(
             " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
@@ -287,7 +323,7 @@ fn words(
             course.worth.headroom * 100.0
         )
     }));
-    lines.extend(cost_line(course, answer));
+    lines.extend(cost_line(answer));
     lines.extend(
         answer
             .per_hour
@@ -326,8 +362,8 @@ fn output_line(rates: Rates, has_tokens: bool) -> String {
 }
 
 /// What tokens cost there; absent without a price.
-fn cost_line(course: &CapacityCourse, answer: &Answer<'_>) -> Option<String> {
-    let price = course.worth.price?;
+fn cost_line(answer: &Answer<'_>) -> Option<String> {
+    let price = answer.price?;
     let cost = |rate: f64| Some(price.of(rate)?.per_million_output);
     let words = match answer.rates.and_then(|rates| rates.output_between) {
         Some((least, most)) => format!("${:.4} to ${:.4}", cost(most)?, cost(least)?),
@@ -546,7 +582,12 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
     );
     set("media_per_s", media::document(answer.inside, model));
     set("bystander", media::bystander_document(answer.inside, model));
-    set("sessions", tiers::sessions_document(course, answer.inside, model));
+    if let Some(inside) = answer.inside {
+        for (name, value) in shares_fields(inside.load.value(), &answer.carriers) {
+            set(&name, Some(value));
+        }
+    }
+    set("sessions", tiers::sessions_document(course, answer));
     set("tiers", tiers::document(course, model));
     set("servers", answer.servers.map(Value::from));
     set(

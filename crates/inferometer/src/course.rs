@@ -8,7 +8,7 @@ mod tiers;
 pub use tiers::{Tier, TierState};
 
 use ifm_analysis::LevelSummary;
-use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search, pooled};
+use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Search, Worth, pooled};
 use ifm_analysis::level::Load;
 use ifm_analysis::settling::{Certainty, certainty};
 use ifm_analysis::slo::VerdictState;
@@ -190,21 +190,6 @@ impl Judged {
     pub fn shown_change(&self) -> Option<&Change> {
         self.again.as_ref()?.change.as_ref().filter(|change| change.is_shown())
     }
-}
-
-/// What the capacity is to be turned into.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Worth {
-    /// Pause of a person between two requests, seconds.
-    pub think_s: Option<f64>,
-    /// People to be served.
-    pub target_people: Option<u32>,
-    /// Share of a server that is kept free.
-    pub headroom: f64,
-    /// Price of the server.
-    pub price: Option<Price>,
-    /// GPUs of the server; absent where nobody said it.
-    pub gpus: Option<f64>,
 }
 
 /// What a search varies.

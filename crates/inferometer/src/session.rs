@@ -414,7 +414,7 @@ impl Session {
             .map(|&(at, offset)| (at.saturating_sub(origin.mono_ns), offset - origin.offset_ns))
             .collect();
         manifest.capacity = match &job.course {
-            Course::Capacity(course) => Some(crate::capacity::found(course)),
+            Course::Capacity(course) => Some(crate::capacity::found(course, &manifest)),
             Course::Planned | Course::UntilPlateau | Course::Between { .. } => None,
         };
         manifest.health = match &simulated {

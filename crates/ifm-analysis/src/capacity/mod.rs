@@ -7,8 +7,10 @@ mod answer;
 mod change;
 mod looks;
 mod search;
+mod share;
 
 pub use answer::{Economics, People, Price, busy_s, people, replicas};
 pub use change::{Change, Pace};
 pub use looks::pooled;
 pub use search::{Bracket, Finding, Next, Search, SearchError};
+pub use share::{Carriers, SHARES, Share, ShareUnit, Worth, gpus_told};

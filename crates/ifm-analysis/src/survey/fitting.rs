@@ -6,7 +6,7 @@
 
 use super::{Pool, Pooled, Reading};
 use crate::answer::UsersState;
-use crate::capacity::{busy_s, people};
+use crate::capacity::{Carriers, People, Worth, busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{ERROR_RATE_MAX, VerdictState};
 use ifm_core::Metric;
@@ -77,6 +77,11 @@ impl Fitting<'_> {
     /// People who each wait `think_s` seconds between answer and next request, for whom this load
     /// is enough; see [`people`]. Absent without a load or a time per request.
     pub fn people(&self, think_s: f64) -> Option<f64> {
+        self.people_behind(think_s).map(|found| found.people)
+    }
+
+    /// The same with what it was computed from.
+    pub fn people_behind(&self, think_s: f64) -> Option<People> {
         let cell = self.fits.as_ref()?;
         let one = |quantity: &Quantity| {
             let statistics = [Statistic::Mean, Statistic::Median, Statistic::Value];
@@ -95,11 +100,27 @@ impl Fitting<'_> {
                 (rate * busy_s, busy_s)
             }
         };
-        people(in_flight, busy_s, think_s).map(|found| found.people)
+        people(in_flight, busy_s, think_s)
     }
 }
 
 impl Pooled<'_> {
+    /// What carries this load. A figure that one of the repeats does not have is absent.
+    pub fn carriers(&self, worth: &Worth) -> Carriers {
+        let told = self.first().and_then(|point| point.gpus);
+        let of_all = |quantity: &Quantity| {
+            let values = self.values(quantity, Statistic::Value);
+            let is_whole = !values.is_empty() && values.len() == self.points.len();
+            is_whole.then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        Carriers {
+            gpus: worth.gpus(told),
+            watts: of_all(&Quantity::Power),
+            usd_per_hour: worth.price(told).map(|price| price.per_hour),
+            sessions_per_hour: of_all(&Quantity::Other(Metric::SessionRate.name().to_owned())),
+        }
+    }
+
     /// Rates of media at this load: images, megapixels and seconds of audio for each second, as far as
     /// they are known.
     pub fn media_rates(&self) -> Vec<(Metric, f64)> {

@@ -3,6 +3,7 @@
 use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
+use crate::capacity::gpus_told;
 use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
 use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::slo::VerdictState;
@@ -24,7 +25,7 @@ impl Survey {
             tool_version: Some(manifest.tool.version.clone()),
             is_own: true,
         };
-        let setting = setting(manifest);
+        let (setting, gpus) = (setting(manifest), gpus_told(manifest));
         // A level that was measured again counts by its second time only. Users and rates cannot be
         // ordered: where both were measured, rates are what is told.
         let is_rate = |level: &LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
@@ -35,7 +36,7 @@ impl Survey {
         let points = summary.levels.iter().enumerate().filter(counts).map(|(index, level)| {
             let before = summary.levels.get(..index).unwrap_or_default();
             let found = point(level, lengths(&setting, level), before);
-            Point { searched: searched(manifest, level), ..found }
+            Point { searched: searched(manifest, level), gpus, ..found }
         });
         Survey { points: points.collect(), origins: vec![origin] }
     }
@@ -90,6 +91,7 @@ fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Poi
         readings: readings(level),
         verdict: level.verdict.state,
         searched: None,
+        gpus: None,
         place: Place::pointer(format!("/levels/{}", level.level)),
         text: None,
     }
@@ -162,6 +164,8 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     let energy = level.energy.as_ref();
     value(Quantity::EnergyPerToken, energy.and_then(|energy| energy.joules_per_output_token));
     value(Quantity::Power, energy.map(|energy| energy.watts_mean));
+    let sessions = level.sessions.as_ref().and_then(|sessions| sessions.per_hour);
+    value(Quantity::Other(Metric::SessionRate.name().to_owned()), sessions);
     if let Some(window) = level.window() {
         readings.extend(rates(window));
     }

@@ -44,6 +44,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         readings: row.figures.iter().filter_map(|figure| reading(figure, row)).collect(),
         verdict: VerdictState::Unknown,
         searched: None,
+        gpus: factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus > 0.0),
         place: row.place.clone(),
         text: row.text.clone(),
     }

@@ -82,6 +82,8 @@ pub struct Point {
     pub verdict: VerdictState,
     /// What a search for the capacity found of its load, all looks together.
     pub searched: Option<Searched>,
+    /// GPUs that it ran on; absent where nobody told of one.
+    pub gpus: Option<f64>,
     /// Where it stands.
     pub place: Place,
     /// The sentence of a stated row, the lines of a drawn block.

@@ -6,6 +6,7 @@
 use super::body::{put_field, put_list, put_name, put_object, put_said};
 use super::openai;
 use super::parts::{put_chat_part, put_content};
+use super::tools::Words;
 use super::{Dialect, Media, Prompts};
 use crate::ask::Ask;
 use ifm_core::spec::Api;
@@ -19,6 +20,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         ..Prompts::texts("messages")
     },
     media: Media { addresses: true, names: true, details: true, ..Media::of(&MediumKind::ALL) },
+    tools: Some(Words::Chat),
     form: Some(super::forms::chat),
     ..openai::usual(Api::Chat, "/chat/completions")
 };

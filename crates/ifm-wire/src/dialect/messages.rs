@@ -17,6 +17,7 @@ use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_o
 use super::json::{self, Raw, Word};
 use super::parts::{parts, put_block, put_content};
 use super::text::{AnyText, Text};
+use super::tools::Words;
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
     Prompts, Usage,
@@ -26,6 +27,7 @@ use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message, Role, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use std::borrow::Cow;
 
 /// The version of the API whose answers are read here.
 const VERSION: &str = "2023-06-01";
@@ -45,6 +47,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     }),
     prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
     media: Media { addresses: true, ..Media::of(&[MediumKind::Image]) },
+    tools: Some(Words::Messages),
     form: Some(super::forms::messages),
     output_keys: &[b"text", b"thinking", b"partial_json"],
     ..Dialect::new(Api::Messages, Endpoint::versioned("/messages"), read_event, read_answer)
@@ -126,7 +129,7 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
         put_field("system", &system, out);
     }
     put_name("messages", out);
-    let is_output = |message: &&Message| message.role == Role::Tool;
+    let is_output = |message: &&Message| is_result(message);
     let said: Vec<&Message> = messages.iter().filter(|it| !is_beside(it)).collect();
     let turns: Vec<&[&Message]> =
         said.chunk_by(|former, next| is_output(former) && is_output(next)).collect();
@@ -139,16 +142,32 @@ fn is_beside(message: &Message) -> bool {
     message.role == Role::System && message.media.is_empty()
 }
 
+/// Whether a message is the output of a tool that was called.
+fn is_result(message: &Message) -> bool {
+    message.role == Role::Tool && message.tool_call_id.is_some()
+}
+
+/// The id of a call, as the API takes it: letters, digits, `_` and `-`. Other servers, whose recorded
+/// ids may be sent, have dots and colons in them.
+fn id_of(id: &str) -> Cow<'_, str> {
+    let is_taken = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match id.chars().all(is_taken) {
+        true => Cow::Borrowed(id),
+        false => id.chars().map(|c| if is_taken(c) { c } else { '_' }).collect::<String>().into(),
+    }
+}
+
 /// One message of the API: one of ours, or several outputs of tools.
 fn put_turn(turn: &[&Message], out: &mut Vec<u8>) {
     let Some(first) = turn.first() else { return };
     put_object(out, |out| {
-        if first.role == Role::Tool {
+        if is_result(first) {
             put_field("role", "user", out);
             put_name("content", out);
             return put_list(turn, out, |message, out| put_tool_result(message, out));
         }
-        let role = if first.role == Role::System { Role::User } else { first.role };
+        let is_other = matches!(first.role, Role::System | Role::Tool);
+        let role = if is_other { Role::User } else { first.role };
         put_field("role", role.word(), out);
         if first.tool_calls.is_empty() {
             return put_content("content", first, out, put_block);
@@ -168,7 +187,8 @@ fn put_turn(turn: &[&Message], out: &mut Vec<u8>) {
 fn put_tool_result(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("type", "tool_result", out);
-        put_field("tool_use_id", message.tool_call_id.as_deref().unwrap_or_default(), out);
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
+        put_field("tool_use_id", &id_of(id), out);
         put_content("content", message, out, put_block);
     });
 }
@@ -176,7 +196,7 @@ fn put_tool_result(message: &Message, out: &mut Vec<u8>) {
 fn put_tool_use(call: &ToolCall, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("type", "tool_use", out);
-        put_field("id", &call.id, out);
+        put_field("id", &id_of(&call.id), out);
         put_field("name", &call.name, out);
         put_name("input", out);
         put_arguments(call, out);

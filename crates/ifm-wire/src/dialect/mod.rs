@@ -36,6 +36,7 @@ mod speech;
 pub mod template;
 mod text;
 mod tgi;
+mod tools;
 mod transcriptions;
 mod triton;
 
@@ -244,6 +245,8 @@ pub struct Dialect {
     /// Whether the body is a form with one file, and not JSON.
     pub(crate) is_multipart: bool,
     media: Media,
+    /// In whose words tools are declared, if the API has tools.
+    tools: Option<tools::Words>,
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
@@ -277,6 +280,7 @@ impl Dialect {
             prompts: Prompts::texts(""),
             is_multipart: false,
             media: Media::of(&[]),
+            tools: None,
             prompt_fields: &[],
             write_prompt: body::write_prompt,
             form: None,
@@ -342,9 +346,13 @@ impl Dialect {
         own.into_iter().chain(self.prompts.tokens).chain(self.prompt_fields.iter().copied())
     }
 
-    /// Fields of one request in the API's words: a workload has tools as chat completions do.
+    /// Fields of one request in the API's words: a workload has tools in those of any.
     pub(crate) fn told<'fields>(&self, own: &'fields Fields) -> Cow<'fields, Fields> {
-        self.file().map_or(Cow::Borrowed(own), |file| file.told(own))
+        match (self.file(), self.tools) {
+            (Some(file), _) => file.told(own),
+            (None, Some(words)) => tools::told(words, own),
+            (None, None) => Cow::Borrowed(own),
+        }
     }
 
     /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not

@@ -14,6 +14,7 @@ use super::calls;
 use super::json::{self, Raw, Word};
 use super::parts::put_media;
 use super::text::Text;
+use super::tools::Words;
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField, Media,
     Memory, Prompts, ServerTimes, Usage,
@@ -31,6 +32,7 @@ pub(super) static CHAT: Dialect = Dialect {
         message: Some(put_message),
         ..Prompts::texts("messages")
     },
+    tools: Some(Words::Chat),
     ..usual(Api::OllamaChat, "/api/chat")
 };
 

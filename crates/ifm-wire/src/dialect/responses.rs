@@ -16,6 +16,7 @@ use super::details::PromptDetails;
 use super::json::{self, Word};
 use super::parts::{put_content, put_input_part};
 use super::text::{AnyText, Text};
+use super::tools::Words;
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
     Prompts, Usage,
@@ -39,6 +40,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         details: true,
         ..Media::of(&[MediumKind::Image, MediumKind::Audio])
     },
+    tools: Some(Words::Responses),
     form: Some(super::forms::responses),
     output_keys: &[b"delta"],
     ..Dialect::new(Api::Responses, Endpoint::versioned("/responses"), read_event, read_answer)
@@ -136,7 +138,9 @@ fn put_items(number: usize, message: &Message, out: &mut Vec<u8>) {
         !message.content.is_empty() || !message.media.is_empty() || message.tool_calls.is_empty();
     if has_text {
         put_object(out, |out| {
-            put_field("role", message.role.word(), out);
+            // What a tool says without a call is said by the user: there is no such role.
+            let role = if message.role == Role::Tool { Role::User } else { message.role };
+            put_field("role", role.word(), out);
             put_content("content", message, out, put_input_part);
         });
     }

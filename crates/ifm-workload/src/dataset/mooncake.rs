@@ -74,7 +74,13 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         let Some(row) = rows.next()? else { break };
         match read(rows.columns(), &row, &mut blocks) {
             Ok(Some((stamp, request))) => {
-                let place = place(rows.columns(), &row);
+                let place = match place(rows.columns(), &row) {
+                    Ok(place) => place,
+                    Err(reason) => {
+                        rows.bad(row.line, &reason)?;
+                        continue;
+                    }
+                };
                 if place.is_some() == places.is_empty() && !requests.is_empty() {
                     rows.bad(row.line, "some rows have a session, and some have none")?;
                     continue;
@@ -134,13 +140,24 @@ fn read(
     Ok(Some((time, Request { blocks, ..Request::new(prompt_tokens, output_tokens) })))
 }
 
-fn place(columns: &Columns, row: &Row) -> Option<Place> {
-    let session = match columns.get(&row.fields, "session_id")? {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// Where a row stands; absent without a session.
+///
+/// # Errors
+/// A pause that is none.
+fn place(columns: &Columns, row: &Row) -> Result<Option<Place>, String> {
+    let session = match columns.get(&row.fields, "session_id") {
+        None => return Ok(None),
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
     };
-    let delay = columns.get(&row.fields, "delay").and_then(value::number);
-    Some(Place { session, delay })
+    let delay = match columns.get(&row.fields, "delay").filter(|delay| !delay.is_null()) {
+        None => None,
+        Some(told) => match value::number(told).filter(|delay| *delay >= 0.0) {
+            Some(delay) => Some(delay),
+            None => return Err(format!("'delay' is {told}, and a pause is not below 0")),
+        },
+    };
+    Ok(Some(Place { session, delay }))
 }
 
 /// The sessions of a trace, in the order of their first requests. Hashes mean the same in all.

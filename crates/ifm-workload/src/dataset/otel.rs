@@ -335,6 +335,32 @@ impl Agent {
     }
 }
 
+/// Checks that no span stands above itself.
+///
+/// # Errors
+/// The one that does.
+fn no_circle(parents: &HashMap<String, (Option<String>, bool)>) -> Result<(), String> {
+    // Whether what stands above a span was looked at to its end; those under way are not.
+    let mut seen: HashMap<&str, bool> = HashMap::with_capacity(parents.len());
+    for id in parents.keys() {
+        let (mut path, mut at) = (Vec::new(), id.as_str());
+        while let Some((parent, _)) = parents.get(at) {
+            match seen.insert(at, false) {
+                Some(true) => {
+                    seen.insert(at, true);
+                    break;
+                }
+                Some(false) => return Err(format!("span {at}: it stands above itself")),
+                None => path.push(at),
+            }
+            let Some(parent) = parent else { break };
+            at = parent;
+        }
+        path.into_iter().for_each(|span| _ = seen.insert(span, true));
+    }
+    Ok(())
+}
+
 impl Reader<'_> {
     /// The session of some spans; nothing where it has too few turns.
     fn session(&mut self, spans: Vec<Span>) -> Result<Option<WorkItem>, Fault> {
@@ -396,6 +422,7 @@ impl Reader<'_> {
         for span in &spans {
             parents.insert(span.id.clone(), (span.parent.clone(), span.begins_agent));
         }
+        no_circle(&parents)?;
         // The nearest span above that began an agent.
         let above = |from: Option<&String>| -> Result<Option<String>, String> {
             let mut at = from;
@@ -408,7 +435,7 @@ impl Reader<'_> {
                 }
             }
             let id = from.map_or("", String::as_str);
-            Err(format!("span {id}: it stands above itself, or below more than {DEPTH_MAX} spans"))
+            Err(format!("span {id}: it stands below more than {DEPTH_MAX} spans"))
         };
         let is_lost =
             |span: &&Span| span.parent.as_ref().is_some_and(|it| !parents.contains_key(it));

@@ -574,3 +574,34 @@ fn sessions_that_are_too_short_do_not_count_as_wanted() {
     let workload = trace("mooncake", &rows, "?start=2&items=1");
     assert_eq!(workload.facts.items, Some(1));
 }
+
+#[test]
+fn circles_and_pauses_below_zero_are_said_with_their_place() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bad.jsonl");
+    let error = |kind: &str, rows: &[String]| {
+        fs::write(&path, rows.join("\n")).expect("a file");
+        let request = WorkloadRequest::new(format!("{kind}:{}", path.display()), 3);
+        open(&request, &tokenizer()).err().expect("an error").to_string()
+    };
+    let agent = |id: &str, parent: &str| {
+        json!({"trace_id": "t", "span_id": id, "parent_span_id": parent, "name": "invoke_agent",
+            "start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-01T00:00:09Z",
+            "attributes": {"gen_ai.operation.name": "invoke_agent"}})
+        .to_string()
+    };
+    for circle in [vec![agent("a", "a")], vec![agent("a", "b"), agent("b", "a")]] {
+        let call = span("t", "1", 0, &[("user", "hi")], Some("yo"));
+        let found = error("otel", &[&circle[..], &[call]].concat());
+        assert!(found.contains("bad.jsonl:1: span ") && found.contains("above itself"), "{found}");
+    }
+    let row = |delay: Value| {
+        json!({"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1],
+            "session_id": "s", "delay": delay})
+        .to_string()
+    };
+    for delay in [json!(-3), json!("soon")] {
+        let found = error("mooncake", &[row(json!(1)), row(delay)]);
+        assert!(found.contains("bad.jsonl:2: 'delay' is "), "{found}");
+    }
+}

@@ -3,11 +3,12 @@
 //!
 //! Not here: how the loads were found (`course/tiers`).
 
-use super::{failing, levels_at, load_value, number};
+use super::{carriers, failing, load_value, number};
 use crate::course::{CapacityCourse, Judged, Tier, TierState};
+use ifm_analysis::capacity::{Carriers, SHARES, Share};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
-use ifm_report::ReportModel;
+use ifm_report::{ReportModel, share_cell, shares_fields};
 use serde_json::{Value, json};
 
 /// What follows for one tier.
@@ -15,14 +16,7 @@ struct Answer<'c> {
     tier: &'c Tier,
     state: &'c TierState,
     inside: Option<&'c Judged>,
-    /// For one GPU; absent where nobody said how many there are.
-    per_gpu: Option<f64>,
-    /// For a kilowatt of the mean power at that load.
-    per_kw: Option<f64>,
-    /// For each dollar that an hour of the server costs.
-    per_usd_per_hour: Option<f64>,
-    /// Dollars for one of them for an hour.
-    usd_per_hour_each: Option<f64>,
+    carriers: Carriers,
 }
 
 impl<'c> Answer<'c> {
@@ -32,18 +26,12 @@ impl<'c> Answer<'c> {
         model: &ReportModel,
     ) -> Answer<'c> {
         let inside = state.bracket.and_then(|bracket| state.at(bracket.inside));
-        let load = inside.map(|judged| judged.load.value());
-        let per = |of: Option<f64>| load.zip(of).map(|(load, of)| load / of);
-        let price = course.worth.price.map(|price| price.per_hour).filter(|price| *price > 0.0);
-        Answer {
-            tier,
-            state,
-            inside,
-            per_gpu: per(gpus(course, model)),
-            per_kw: per(inside.and_then(|judged| kilowatts(judged.load, model))),
-            per_usd_per_hour: per(price),
-            usd_per_hour_each: load.zip(price).map(|(load, price)| price / load),
-        }
+        let carriers = inside.map(|judged| carriers(course, judged.load, model));
+        Answer { tier, state, inside, carriers: carriers.unwrap_or_default() }
+    }
+
+    fn share(&self, share: &Share) -> Option<f64> {
+        (share.of)(self.inside?.load.value(), &self.carriers)
     }
 
     /// The largest load inside, in a word.
@@ -65,22 +53,6 @@ impl<'c> Answer<'c> {
     }
 }
 
-/// GPUs of the server: what the user said, or what its machine's facts tell.
-fn gpus(course: &CapacityCourse, model: &ReportModel) -> Option<f64> {
-    let told = model.manifest.facts.as_ref().map_or(0, |facts| facts.gpus.len());
-    course.worth.gpus.or((told > 0).then_some(told as f64))
-}
-
-/// Mean power at a load, kilowatts; absent unless each of its measurements has it.
-fn kilowatts(load: Load, model: &ReportModel) -> Option<f64> {
-    const W_PER_KW: f64 = 1e3;
-    let watts: Option<Vec<f64>> =
-        levels_at(load, model).map(|level| Some(level.energy.as_ref()?.watts_mean)).collect();
-    let watts = watts.filter(|watts| !watts.is_empty())?;
-    let mean = watts.iter().sum::<f64>() / watts.len() as f64 / W_PER_KW;
-    (mean > 0.0).then_some(mean)
-}
-
 /// The table of a search with several targets, a line each; empty for one target.
 pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String> {
     let answers: Vec<Answer> =
@@ -88,15 +60,10 @@ pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String>
     if answers.is_empty() {
         return Vec::new();
     }
-    type Read<'a> = fn(&Answer<'a>) -> Option<f64>;
-    let columns: [(&str, Read); 4] = [
-        ("per GPU", |answer| answer.per_gpu),
-        ("per kW", |answer| answer.per_kw),
-        ("per $/h", |answer| answer.per_usd_per_hour),
-        ("$/h each", |answer| answer.usd_per_hour_each),
-    ];
-    let shown: Vec<&(&str, Read)> =
-        columns.iter().filter(|(_, read)| answers.iter().any(|of| read(of).is_some())).collect();
+    let shown: Vec<&Share> = SHARES
+        .iter()
+        .filter(|share| answers.iter().any(|answer| answer.share(share).is_some()))
+        .collect();
     let unit = if course.by_sessions() { "sessions" } else { course.axis.unit() };
     let name = "tier";
     let widest = |text: &dyn Fn(&Answer) -> String, least: &str| {
@@ -105,13 +72,13 @@ pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String>
     let wide = widest(&|answer: &Answer| answer.tier.name.clone(), name);
     let fits = widest(&|answer: &Answer| answer.fits(), unit);
     let mut head = format!(" {name:<wide$} {unit:>fits$}");
-    shown.iter().for_each(|(name, _)| head.push_str(&format!(" {name:>9}")));
+    shown.iter().for_each(|share| head.push_str(&format!(" {:>10}", share.head)));
     let mut lines = vec![String::new(), head];
     for answer in &answers {
         let mut line = format!(" {:<wide$} {:>fits$}", answer.tier.name, answer.fits());
-        for (_, read) in &shown {
-            let cell = read(answer).map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-            line.push_str(&format!(" {cell:>9}"));
+        for share in &shown {
+            let value = answer.share(share).map(|value| share_cell(share, value));
+            line.push_str(&format!(" {:>10}", value.unwrap_or_else(|| "-".to_owned())));
         }
         // A tier without a name is called by its terms.
         let terms = slo::words(&answer.tier.slo);
@@ -142,56 +109,45 @@ pub(super) fn document(course: &CapacityCourse, model: &ReportModel) -> Option<V
             (names[0], answer.inside.map(|judged| load_value(judged.load))),
             (names[1], outside.map(|judged| load_value(judged.load))),
             ("limited_by", answer.limited_by().map(Value::from)),
-            ("per_gpu", answer.per_gpu.map(Value::from)),
-            ("per_kw", answer.per_kw.map(Value::from)),
-            ("per_usd_per_hour", answer.per_usd_per_hour.map(Value::from)),
-            ("usd_per_hour_each", answer.usd_per_hour_each.map(Value::from)),
         ];
         for (name, value) in numbers {
             if let Some(value) = value {
                 object[name] = value;
             }
         }
+        let shares = answer.inside.map(|judged| judged.load.value());
+        let shares = shares.map(|load| shares_fields(load, &answer.carriers));
+        for (name, value) in shares.into_iter().flatten() {
+            object[name] = value;
+        }
         object
     };
     (!course.tiers.is_empty()).then(|| course.tiers.iter().map(one).collect())
 }
 
-/// Sessions at a time at the load that is inside, and how many of them come to their end in an hour,
-/// over all its measurements; absent where no sessions were counted.
-fn sessions(
-    course: &CapacityCourse,
-    inside: Option<&Judged>,
-    model: &ReportModel,
-) -> Option<(u32, Option<f64>)> {
-    let load = inside.filter(|_| course.by_sessions())?.load;
-    let Load::Users(at_once) = load else { return None };
-    let rates: Option<Vec<f64>> =
-        levels_at(load, model).map(|level| level.sessions.as_ref()?.per_hour).collect();
-    let rates = rates.filter(|rates| !rates.is_empty());
-    Some((at_once, rates.map(|rates| rates.iter().sum::<f64>() / rates.len() as f64)))
+/// Sessions at a time at the load that is inside; absent where no sessions were counted.
+fn at_once(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<u32> {
+    match answer.inside.filter(|_| course.by_sessions())?.load {
+        Load::Users(at_once) => Some(at_once),
+        Load::ReqPerS(_) => None,
+    }
 }
 
-/// The same as a line of the answer.
-pub(super) fn sessions_line(
-    course: &CapacityCourse,
-    inside: Option<&Judged>,
-    model: &ReportModel,
-) -> Option<String> {
-    let (at_once, per_hour) = sessions(course, inside, model)?;
-    let rate = per_hour.map(|rate| format!(", {rate:.1} complete per hour"));
+/// The same as a line of the answer, and how many of them come to their end in an hour.
+pub(super) fn sessions_line(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<String> {
+    let at_once = at_once(course, answer)?;
+    let rate = answer.carriers.sessions_per_hour;
+    let rate = rate.map(|rate| format!(", {rate:.1} complete per hour"));
     Some(format!(" ● Sessions      {at_once} at a time{}", rate.unwrap_or_default()))
 }
 
 /// The same for programs.
 pub(super) fn sessions_document(
     course: &CapacityCourse,
-    inside: Option<&Judged>,
-    model: &ReportModel,
+    answer: &super::Answer<'_>,
 ) -> Option<Value> {
-    let (at_once, per_hour) = sessions(course, inside, model)?;
-    let mut object = json!({"at_once": at_once});
-    if let Some(per_hour) = per_hour {
+    let mut object = json!({"at_once": at_once(course, answer)?});
+    if let Some(per_hour) = answer.carriers.sessions_per_hour {
         object["per_hour"] = per_hour.into();
     }
     Some(object)

@@ -10,7 +10,8 @@ use crate::interrupt::Interrupts;
 use crate::measured_machine;
 use crate::plan::measure::{Measured, measure};
 use crate::predict::{
-    Calibration, CalibrationDocument, Deployed, Fitted, MeasuredRow, fitted, of_run, rows, text,
+    Calibration, CalibrationDocument, Deployed, Fitted, MeasuredRow, fitted, misses, of_run, rows,
+    text,
 };
 use crate::server;
 use crate::session::store_root;
@@ -382,6 +383,7 @@ fn document(calibration: &Calibration, deployed: &Deployed, path: String) -> Cal
         scatter: calibration.scatter,
         rows: calibration.rows.clone(),
         left_out: calibration.left_out.clone(),
+        warnings: misses(&calibration.rows),
     }
 }
 

@@ -8,13 +8,13 @@ use super::measured;
 use super::pacing_args::PacingArgs;
 use super::probe_args::ProbeArgs;
 use super::resolve::resolve;
-use crate::course::{Axis, CapacityCourse, Course, Look, Tier, Worth};
+use crate::course::{Axis, CapacityCourse, Course, Look, Tier};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use ifm_analysis::capacity::{Price, Search};
+use ifm_analysis::capacity::{Search, Worth};
 use ifm_analysis::slo;
 use ifm_core::Metric;
 use ifm_core::duration::seconds;
@@ -100,7 +100,7 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, value_parser = money, value_name = "MONEY")]
     price: Option<f64>,
 
-    /// GPUs of the server, for --price and --tiers [default: 1]
+    /// GPUs of the server [default: those of its machine, if it is on loopback; for --price else 1]
     #[arg(help_heading = "Search", long, value_name = "N")]
     gpus: Option<f64>,
 
@@ -165,25 +165,11 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         terminal::print(&list());
         return Ok(Code::Done);
     }
+    let worth = worth(args)?;
     if let Some(results) = measured::named(&args.load, &args.more)? {
-        return measured::run(&args.load, &args.tiers, &results);
+        return measured::run(&args.load, &args.tiers, &worth, &results);
     }
     let (axis, search) = search(args)?;
-    if !(0.0..1.0).contains(&args.headroom) {
-        return Err(Failure::usage("--headroom is not a share from 0 to below 1"));
-    }
-    if args.gpus.is_some_and(|gpus| !(gpus > 0.0 && gpus.is_finite())) {
-        return Err(Failure::usage(
-            "--gpus is not a number of GPUs: 1, 8, or 0.5 for a part of one",
-        ));
-    }
-    let worth = Worth {
-        think_s: args.users_think,
-        target_people: args.target_users,
-        headroom: args.headroom,
-        price: args.price.map(|price| Price { per_hour: price * args.gpus.unwrap_or(1.0) }),
-        gpus: args.gpus,
-    };
     let first = LevelRequest {
         concurrency: match axis {
             Axis::Users => args.start as u32,
@@ -233,6 +219,29 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     job.spec.levels = course.first().into_iter().collect();
     job.course = Course::Capacity(Box::new(course));
     execute(job)
+}
+
+/// What the capacity is to be turned into.
+///
+/// # Errors
+/// A share or a number of GPUs that is none.
+fn worth(args: &CapacityArgs) -> Result<Worth, Failure> {
+    if !(0.0..1.0).contains(&args.headroom) {
+        return Err(Failure::usage("--headroom is not a share from 0 to below 1"));
+    }
+    if args.gpus.is_some_and(|gpus| !(gpus > 0.0 && gpus.is_finite())) {
+        return Err(Failure::usage(
+            "--gpus is not a number of GPUs: 1, 8, or 0.5 for a part of one",
+        ));
+    }
+    Ok(Worth {
+        think_s: args.users_think,
+        target_people: args.target_users,
+        headroom: args.headroom,
+        usd_per_gpu_hour: args.price,
+        usd_per_hour: None,
+        gpus: args.gpus,
+    })
 }
 
 /// Requests that warm a server up before a look at a rate.

@@ -4,12 +4,14 @@
 //! ([`ifm_analysis::survey`]).
 
 use super::load_args::LoadArgs;
+use super::report::stored_price;
 use crate::course::Tier;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::terminal;
+use ifm_analysis::capacity::Worth;
 use ifm_analysis::insight::{Question, told_by};
 use ifm_analysis::slo;
 use ifm_analysis::survey::{Fitting, Point, Survey};
@@ -58,9 +60,16 @@ fn is_result(store: &Store, word: &str) -> bool {
 ///
 /// # Errors
 /// A name of nothing, no target, or no level with a load.
-pub fn run(load: &LoadArgs, tiers: &[Tier], results: &[PathBuf]) -> Result<Code, Failure> {
+pub fn run(
+    load: &LoadArgs,
+    tiers: &[Tier],
+    worth: &Worth,
+    results: &[PathBuf],
+) -> Result<Code, Failure> {
     let store = Store::at(store_root(load.results.store.as_ref()));
-    let Subjects { runs, sheets } = subjects::open(&store, results)?;
+    let subjects = subjects::open(&store, results)?;
+    let worth = Worth { usd_per_hour: stored_price(&subjects), ..*worth };
+    let Subjects { runs, sheets } = subjects;
     let of_run = runs.first().map(|run| &run.manifest.spec.slo);
     // Tiers stand in for the target of the run, and beside one that was asked for.
     let target = target(load, tiers.first().map(|tier| &tier.slo).or(of_run))?;
@@ -96,17 +105,17 @@ pub fn run(load: &LoadArgs, tiers: &[Tier], results: &[PathBuf]) -> Result<Code,
     for path in &load.results.out {
         let is_json = path.extension().is_some_and(|ending| ending == "json");
         let text = match is_json {
-            true => ifm_report::fitting_json((&target, &fittings), &tiers),
-            false => all(&ifm_report::fitting_markdown),
+            true => ifm_report::fitting_json((&target, &fittings), &tiers, &worth),
+            false => all(&|slo, found| ifm_report::fitting_markdown(slo, found, &worth)),
         };
         std::fs::write(path, text)
             .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
         terminal::say(&format!("wrote {}", path.display()));
     }
     terminal::print(&match load.results.output() {
-        Format::Json => ifm_report::fitting_json((&target, &fittings), &tiers),
-        Format::Md => all(&ifm_report::fitting_markdown),
-        Format::Text => all(&|slo, found| ifm_report::fitting_terminal(slo, found, &style)),
+        Format::Json => ifm_report::fitting_json((&target, &fittings), &tiers, &worth),
+        Format::Md => all(&|slo, found| ifm_report::fitting_markdown(slo, found, &worth)),
+        Format::Text => all(&|slo, found| ifm_report::fitting_terminal(slo, found, &worth, &style)),
         Format::Requests | Format::Sessions | Format::Vllm | Format::Sglang => {
             return Err(Failure::usage("the capacity of results has no such format")
                 .hint("--json, or --format md"));

@@ -220,7 +220,7 @@ fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 }
 
 /// The price that the searches for a capacity were told, where they were told the same.
-fn stored_price(subjects: &Subjects) -> Option<f64> {
+pub(super) fn stored_price(subjects: &Subjects) -> Option<f64> {
     let told = |run: &ReportModel| run.manifest.capacity.as_ref()?.usd_per_hour;
     let mut prices = subjects.runs.iter().map(told);
     let first = prices.next()??;

@@ -147,6 +147,8 @@ pub struct CalibrationDocument {
     pub rows: Vec<RowDocument>,
     /// Each row that helped, beside what the others say of it.
     pub left_out: Vec<RowDocument>,
+    /// Rows that took part and that the constants miss by more than 25 %, a sentence for each.
+    pub warnings: Vec<String>,
 }
 
 impl Calibration {

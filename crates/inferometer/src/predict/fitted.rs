@@ -11,6 +11,8 @@ use ifm_sim::{
 use std::fmt::Write as _;
 
 const MS_PER_S: f64 = 1e3;
+/// Error of a row that the constants were fitted to beyond which they say little of it.
+const MISS: f64 = 0.25;
 
 /// What rows say of a deployment.
 #[derive(Debug)]
@@ -103,6 +105,25 @@ fn document(row: &MeasuredRow, predicted: &Predicted, held_out: bool) -> RowDocu
     }
 }
 
+/// Rows that took part and that the constants miss by more than a quarter, a sentence for each number.
+pub fn misses(rows: &[RowDocument]) -> Vec<String> {
+    let one = |row: &RowDocument, name: &str, value: Option<ComparedDocument>| {
+        let value = value.filter(|value| value.error.abs() > MISS)?;
+        Some(format!(
+            "{}: {name} was {} ms and is {} ms with these constants ({:+.0} %)",
+            row.load,
+            digits(value.measured),
+            digits(value.predicted),
+            value.error * 100.0
+        ))
+    };
+    let fitted = rows.iter().filter(|row| !row.held_out);
+    fitted
+        .flat_map(|row| [one(row, "TTFT", row.ttft), one(row, "ITL", row.itl)])
+        .flatten()
+        .collect()
+}
+
 /// A calibration for people.
 pub fn text(calibration: &Calibration, path: &str) -> String {
     let model = calibration.model.as_deref().unwrap_or("as its configuration says");
@@ -164,6 +185,15 @@ pub fn text(calibration: &Calibration, path: &str) -> String {
     let left: Vec<&RowDocument> = calibration.left_out.iter().collect();
     if !left.is_empty() {
         let _ = writeln!(out, "each row that was used, from the others alone: {}", errors(&left));
+    }
+    let missed = misses(&calibration.rows);
+    if !missed.is_empty() {
+        out.push_str(
+            "\nwarning: the constants miss rows that they were fitted to by more than 25 %. The server \
+             follows another law there,\nor something disturbed the measurement: do not trust predictions \
+             near these loads.\n",
+        );
+        missed.iter().for_each(|miss| _ = writeln!(out, "  {miss}"));
     }
     let _ = writeln!(
         out,
@@ -227,4 +257,36 @@ fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
         let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ITL of a server whose step takes 26, 42 and 98 ms at 1, 4 and 16 users, beside a law that goes
+    /// through the middle one.
+    #[test]
+    fn rows_that_the_constants_miss_are_named() {
+        let row = |users: u32, measured: f64, predicted: f64, held_out: bool| RowDocument {
+            load: format!("{users} users, 256/64 tokens"),
+            from: String::new(),
+            held_out,
+            ttft: None,
+            itl: Some(ComparedDocument { measured, predicted, error: predicted / measured - 1.0 }),
+            output_tok_per_s: None,
+        };
+        let rows = [
+            row(1, 26.0, 34.0, false),
+            row(4, 42.0, 45.0, false),
+            row(16, 98.0, 63.0, false),
+            row(32, 98.0, 63.0, true),
+        ];
+        assert_eq!(
+            misses(&rows),
+            [
+                "1 users, 256/64 tokens: ITL was 26.0 ms and is 34.0 ms with these constants (+31 %)",
+                "16 users, 256/64 tokens: ITL was 98.0 ms and is 63.0 ms with these constants (-36 %)",
+            ]
+        );
+    }
 }

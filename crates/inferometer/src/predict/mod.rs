@@ -18,7 +18,7 @@ mod rows;
 pub use calibration::{Calibration, CalibrationDocument};
 use content::Contents;
 use drive::{Flow, drive_level};
-pub use fitted::{Fitted, fitted, text};
+pub use fitted::{Fitted, fitted, misses, text};
 pub use rows::{MeasuredRow, of_run, rows};
 
 use ifm_core::Prediction;

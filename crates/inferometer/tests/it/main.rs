@@ -23,6 +23,7 @@ mod facts;
 mod faults;
 mod foreign;
 mod guard;
+mod guides;
 mod lengths;
 mod load;
 mod loads;

@@ -36,25 +36,28 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A test for each file of a folder with this ending, and one that says that there is none without.
 macro_rules! scripts {
-    ($($name:ident $(: $attribute:meta)?),* $(,)?) => {
+    ($run:ident, $folder:expr, $ending:literal; $($name:ident $(: $attribute:meta)?),* $(,)?) => {
         $(#[test] $(#[$attribute])? fn $name() {
-            say(stringify!($name));
+            $run(stringify!($name));
         })*
 
         #[test]
-        fn every_script_is_run() {
-            for entry in fs::read_dir(folder()).unwrap() {
+        fn every_file_is_run() {
+            for entry in std::fs::read_dir($folder).unwrap() {
                 let path = entry.unwrap().path();
-                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-                let is_script = path.extension().is_some_and(|ending| ending == "says");
+                let name = path.file_stem().unwrap().to_string_lossy().replace('-', "_");
+                let is_script = path.extension().is_some_and(|ending| ending == $ending);
                 assert!(!is_script || [$(stringify!($name)),*].contains(&name.as_str()), "{name}");
             }
         }
     };
 }
+pub(crate) use scripts;
 
 scripts! {
+    say, folder(), "says";
     audits, comparisons, customs, engine, foreign, forms, gates, histories, imports, kernels, limits, loads, machines, matrix, mistakes, pasted, predictions, sessions, workloads,
     published_reports: cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS"),
 }
@@ -68,12 +71,19 @@ const SIMULATED: &str = "--sim --gpu l40s --model llama-3.1-8b";
 
 /// What the last command said, and where the script looks.
 #[derive(Default)]
-struct Said {
-    out: String,
-    err: String,
+pub struct Said {
+    pub out: String,
+    pub err: String,
     /// What `has`, `not`, `line` and `next` look at, and how far `next` has come.
     text: String,
     place: usize,
+}
+
+impl Said {
+    pub fn new(out: String, err: String) -> Self {
+        let text = plain(&format!("{out}{err}"));
+        Self { out, err, text, place: 0 }
+    }
 }
 
 fn plain(text: &str) -> String {
@@ -81,7 +91,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Words as a shell takes them apart, with quotes alone.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut quote, mut is_open) = (None, false);
     for letter in line.chars() {
@@ -132,12 +142,11 @@ fn command(folder: &Path, line: &str, behind: &str, place: &str) -> Said {
             (out, err)
         }
     };
-    let text = plain(&format!("{out}{err}"));
-    Said { out, err, text, place: 0 }
+    Said::new(out, err)
 }
 
 /// Holds what was said against a line of the script; whether there is such a line.
-fn check(said: &mut Said, word: &str, expect: &str, place: &str) -> bool {
+pub fn check(said: &mut Said, word: &str, expect: &str, place: &str) -> bool {
     let expect = &expect.replace("\\n", "\n");
     let has =
         |text: &str, expect: &str| assert!(text.contains(expect), "{place}: {expect}\n{text}");
@@ -209,7 +218,7 @@ fn check(said: &mut Said, word: &str, expect: &str, place: &str) -> bool {
 }
 
 /// Makes what a line of the script asks for; `rest` are the lines behind it.
-fn make(folder: &Path, line: &str, rest: &[&str], place: &str) {
+pub fn make(folder: &Path, line: &str, rest: &[&str], place: &str) {
     if let Some((names, (old, new))) = line
         .strip_prefix("change ")
         .and_then(|line| line.split_once(" :: "))
@@ -251,9 +260,28 @@ fn make(folder: &Path, line: &str, rest: &[&str], place: &str) {
 }
 
 /// A server that ends with the script, or with the next one.
-enum Server {
+pub enum Server {
     Paced { _is: Paced },
     Engine { _is: Running },
+}
+
+/// Starts the server of a line of the script, if it is one of a server: it, and its URL.
+pub fn start(folder: &Path, word: &str, text: &str, place: &str) -> Option<(Server, String)> {
+    let (running, url) = match word {
+        "paced" => {
+            let (ttft, itl) = text.split_once(' ').expect(place);
+            let paced = paced(ttft.parse().expect(place), itl.parse().expect(place));
+            let url = format!("http://{}", paced.address());
+            return Some((Server::Paced { _is: paced }, url));
+        }
+        "simulated" => {
+            let flags: Vec<&str> = SIMULATED.split(' ').chain(text.split_whitespace()).collect();
+            served(folder, &flags)
+        }
+        "serve" => serve(folder, &[]),
+        _ => return None,
+    };
+    Some((Server::Engine { _is: running }, url))
 }
 
 fn say(name: &str) {
@@ -272,32 +300,16 @@ fn say(name: &str) {
         match word {
             // Lines of a file begin with spaces.
             "" | "#" | "code" | "measured" => {}
-            "paced" => {
-                let (ttft, itl) = text.split_once(' ').expect(&place);
-                let paced = paced(ttft.parse().expect(&place), itl.parse().expect(&place));
-                let url = format!("http://{}", paced.address());
-                server = Some((Server::Paced { _is: paced }, url));
-            }
-            "simulated" => {
-                let flags: Vec<&str> =
-                    SIMULATED.split(' ').chain(text.split_whitespace()).collect();
-                let (running, url) = served(own.path(), &flags);
-                server = Some((Server::Engine { _is: running }, url));
-            }
-            "serve" => {
-                let (running, url) = serve(own.path(), &[]);
-                server = Some((Server::Engine { _is: running }, url));
-            }
             "$" => {
                 let behind = lines.get(index + 1).copied().unwrap_or_default();
                 let url = server.as_ref().map_or("", |(_, url)| url);
                 said = command(own.path(), &text.replace("{url}", url), behind, &place);
             }
-            _ => {
-                if !check(&mut said, word, text, &place) {
-                    make(own.path(), line, &lines[index + 1..], &place);
-                }
-            }
+            _ => match start(own.path(), word, text, &place) {
+                Some(started) => server = Some(started),
+                None if check(&mut said, word, text, &place) => {}
+                None => make(own.path(), line, &lines[index + 1..], &place),
+            },
         }
     }
 }

@@ -7,9 +7,10 @@ use super::{
 use crate::format::{ABSENT, meant, percent};
 use crate::model::load_words;
 use crate::page::{Block, Cell, Columns, Figure, Head, Remark, Section, Table};
+use crate::shares::share_cell;
 use crate::words;
 use ifm_analysis::answer::UsersState;
-use ifm_analysis::capacity::replicas;
+use ifm_analysis::capacity::{Carriers, SHARES, Share, Worth, replicas};
 use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Fitting, Miss};
@@ -61,6 +62,7 @@ impl Answers<'_> {
         blocks.extend(figure.map(|figure| Block::Figures(vec![figure])));
         blocks.push(Block::Table(capacities(&judged)));
         blocks.extend(self.people());
+        blocks.extend(self.shares());
         let targets = judged.iter().map(|(slo, _)| format!("{}: {}", slo.name, words::target(slo)));
         blocks.push(Block::Details("The targets".to_owned(), vec![Block::List(targets.collect())]));
         Some(Section::new("How many users fit", blocks))
@@ -116,6 +118,48 @@ impl Answers<'_> {
             words::target(slo)
         );
         (!fittings.is_empty()).then(|| Block::Table(columns.table(caption, &fittings)))
+    }
+}
+
+impl Answers<'_> {
+    /// The load inside the first target for each thing that carries it; absent where nobody told of
+    /// one.
+    fn shares(&self) -> Option<Block> {
+        let slo = self.first()?;
+        let worth = Worth { usd_per_hour: self.question.usd_per_hour, ..Worth::default() };
+        type Row<'a> = (f64, Carriers, Fitting<'a>);
+        let rows: Vec<Row> = self
+            .fittings(slo)
+            .into_iter()
+            .filter_map(|fitting| {
+                let carriers = fitting.fits.as_ref()?.carriers(&worth);
+                Some((fitting.load()?.value(), carriers, fitting))
+            })
+            .take(ROWS_MAX)
+            .collect();
+        let has = |share: &Share| rows.iter().any(|(load, by, _)| (share.of)(*load, by).is_some());
+        let shown: Vec<&'static Share> = SHARES.iter().filter(|share| has(share)).collect();
+        if shown.is_empty() {
+            return None;
+        }
+        let has_names = rows.iter().any(|(.., fitting)| !name(fitting).is_empty());
+        let mut columns = Columns::<Row>::default()
+            .name("curve", |(.., fitting): &Row| name(fitting))
+            .when(has_names)
+            .cell(Head::number("capacity"), |(.., fitting)| capacity_cell(fitting));
+        for share in shown {
+            columns = columns.number(
+                share.head,
+                move |(load, by, _): &Row| (share.of)(*load, by),
+                move |value| share_cell(share, value),
+            );
+        }
+        let caption = format!(
+            "The load inside {}, over the GPUs of the machine, the mean power at that load, and the \
+             price of the server; a session is a complete one.",
+            words::target(slo)
+        );
+        Some(Block::Table(columns.table(caption, &rows)))
     }
 }
 

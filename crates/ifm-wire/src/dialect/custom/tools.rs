@@ -1,8 +1,9 @@
-//! Tools that the model may call, as a file writes them. A workload has them as chat completions do.
+//! Tools that the model may call, as a file writes them.
 //!
 //! Not here: calls and their results, which stand in messages (`message`).
 
 use super::super::body::put;
+use super::super::tools::Function;
 use super::place::{Node, Place, put_item};
 use super::request::Fields;
 use serde_json::{Map, Value};
@@ -52,16 +53,15 @@ impl Tools {
         Ok(Some(Tools { fields, tool }))
     }
 
-    /// Fields of one request with its tools as the API has them. Tools that are not as chat completions
-    /// have them stay as they are: they may be in the API's own words already.
+    /// Fields of one request with its tools as the API has them. Where one of them is no [`Function`] they
+    /// all stay as they are: they may be in the API's own words already.
     pub(super) fn told<'fields>(
         &self,
         own: &'fields Map<String, Value>,
     ) -> Cow<'fields, Map<String, Value>> {
         let tools = own.get(TOOLS).and_then(Value::as_array).filter(|tools| !tools.is_empty());
         let functions = tools.and_then(|tools| {
-            let function = |tool: &Value| tool.get("function").cloned();
-            tools.iter().map(function).collect::<Option<Vec<Value>>>()
+            tools.iter().map(Function::of).collect::<Option<Vec<Function<'_>>>>()
         });
         let Some(functions) = functions else { return Cow::Borrowed(own) };
         let fill =
@@ -74,17 +74,16 @@ impl Tools {
         Cow::Owned(all)
     }
 
-    fn put(&self, functions: &[Value], out: &mut Vec<u8>) -> bool {
+    fn put(&self, functions: &[Function<'_>], out: &mut Vec<u8>) -> bool {
         out.push(b'[');
         for function in functions {
             let fill = |place: Place, out: &mut Vec<u8>| {
-                let name = match place {
-                    Place::ToolName => "name",
-                    Place::ToolAbout => "description",
-                    Place::ToolParameters => "parameters",
+                let value = match place {
+                    Place::ToolName => Some(function.name),
+                    Place::ToolAbout => function.description,
+                    Place::ToolParameters => function.parameters,
                     _ => return false,
                 };
-                let value = function.get(name).filter(|value| !value.is_null());
                 value.into_iter().for_each(|value| put(value, out));
                 value.is_some()
             };

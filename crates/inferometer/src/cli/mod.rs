@@ -27,6 +27,7 @@ pub mod levels;
 pub mod limit;
 mod list;
 pub mod load_args;
+mod long_help;
 pub mod manual;
 mod measured;
 mod mistakes;
@@ -170,7 +171,7 @@ enum Verb {
 
 /// The command line as it is parsed and as its help shows it.
 pub fn command() -> Command {
-    short_help::apply(Cli::command())
+    long_help::apply(short_help::apply(Cli::command()))
 }
 
 /// Reads the words of a command line, program name first.

@@ -10,6 +10,7 @@ pub mod completions;
 pub mod conform;
 pub mod demo;
 mod deployment_args;
+mod doctor;
 mod ending_args;
 pub mod engine;
 pub mod exec;
@@ -26,6 +27,7 @@ pub mod levels;
 pub mod limit;
 mod list;
 pub mod load_args;
+mod long_help;
 pub mod manual;
 mod measured;
 mod mistakes;
@@ -130,6 +132,8 @@ enum Verb {
     Conform(conform::ConformArgs),
     /// Show this machine as results record it, or write it for a client on another host
     Facts(facts::FactsArgs),
+    /// Show what of this machine spoils measurements, and how to mend it
+    Doctor(doctor::DoctorArgs),
     /// Compute what a machine and a model can reach at most
     Limit(limit::LimitArgs),
     /// Measure an engine without a server: prompt and generation speed, static batches
@@ -167,7 +171,7 @@ enum Verb {
 
 /// The command line as it is parsed and as its help shows it.
 pub fn command() -> Command {
-    short_help::apply(Cli::command())
+    long_help::apply(short_help::apply(Cli::command()))
 }
 
 /// Reads the words of a command line, program name first.
@@ -209,6 +213,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Audit(args) => audit::run(&args),
         Verb::Conform(args) => conform::run(&args),
         Verb::Facts(args) => facts::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Limit(args) => limit::run(&args),
         Verb::Ui(args) => ui::run(&args),
         Verb::Runs(args) => runs::run(&args),

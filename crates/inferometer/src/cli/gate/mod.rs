@@ -74,7 +74,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     max: Vec<String>,
 
-    /// At least: out_tok_s@256=-3%, success=99%; may be repeated
+    /// At least: out_tok_s@256=-3%, success=99%, rtfx.p10=20, the metrics of --max; may be repeated
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     min: Vec<String>,
 

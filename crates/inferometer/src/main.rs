@@ -14,6 +14,7 @@ mod client;
 mod conformance;
 mod course;
 mod dated;
+mod doctor;
 mod documents;
 mod engine;
 mod exec;

@@ -6,8 +6,10 @@ use clap::{Arg, Command};
 use ifm_analysis::comparison::Measure;
 use ifm_analysis::slo;
 
-/// Flags by what they are called in any command, and the words that each takes.
-const WORDS: &[(&str, fn() -> String)] =
+/// A flag by what it is called in any command, and the words that it takes.
+type Words = (&'static str, fn() -> String);
+
+const WORDS: &[Words] =
     &[("metric", metrics), ("max", metrics), ("slo", targets), ("tiers", targets)];
 
 fn metrics() -> String {

@@ -10,6 +10,7 @@ pub mod completions;
 pub mod conform;
 pub mod demo;
 mod deployment_args;
+mod doctor;
 mod ending_args;
 pub mod engine;
 pub mod exec;
@@ -133,6 +134,8 @@ enum Verb {
     Conform(conform::ConformArgs),
     /// Show this machine as results record it, or write it for a client on another host
     Facts(facts::FactsArgs),
+    /// Show what of this machine spoils measurements, and how to mend it
+    Doctor(doctor::DoctorArgs),
     /// Compute what a machine and a model can reach at most
     Limit(limit::LimitArgs),
     /// Measure an engine without a server: prompt and generation speed, static batches
@@ -245,6 +248,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Audit(args) => audit::run(&args),
         Verb::Conform(args) => conform::run(&args),
         Verb::Facts(args) => facts::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Limit(args) => limit::run(&args),
         Verb::Ui(args) => ui::run(&args),
         Verb::Runs(args) => runs::run(&args),

@@ -148,7 +148,7 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Result<Paired, String> {
             continue;
         }
         let with = match answer(caller, ask, Some(&medium), until) {
-            Asked::Answered(answer) => answer,
+            Asked::Answered(answer) => *answer,
             Asked::Refused(why) if answer(caller, ask, None, until).answered().is_some() => {
                 return Err(format!(
                     "the server refuses {} {} of the workload, and answers the same prompt without \
@@ -194,7 +194,7 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Result<Paired, String> {
 
 /// What became of a question.
 enum Asked {
-    Answered(Answer),
+    Answered(Box<Answer>),
     /// The server does not want it, and says why.
     Refused(String),
     /// Anything else: no time, no connection, no key, too many requests.
@@ -204,7 +204,7 @@ enum Asked {
 impl Asked {
     fn answered(self) -> Option<Answer> {
         match self {
-            Asked::Answered(answer) => Some(answer),
+            Asked::Answered(answer) => Some(*answer),
             Asked::Refused(_) | Asked::Failed => None,
         }
     }
@@ -240,7 +240,7 @@ fn answer(
     let reply = caller.send(&bytes.to_vec(), left);
     let answer = reply.answer(Expect { api: ask.api, keep_text: false, stream: ask.stream });
     match (reply.status(), &answer.error) {
-        (Some(200..=299), None) if reply.is_success() => Asked::Answered(answer),
+        (Some(200..=299), None) if reply.is_success() => Asked::Answered(Box::new(answer)),
         // 500 is what llama.cpp says of a model without images.
         (Some(400 | 404..=407 | 409..=422 | 500 | 501), Some(why)) => Asked::Refused(why.clone()),
         _ => Asked::Failed,

@@ -145,6 +145,27 @@ enum Values {
     One,
 }
 
+/// Who has a metric: the groups in which they are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Answers,
+    Media,
+    Sessions,
+    Drafts,
+    Tools,
+    Commands,
+}
+
+/// The groups in the order of the list, each with what stands before its metrics.
+const GROUPS: [(Group, &str); 6] = [
+    (Group::Answers, ""),
+    (Group::Media, "of media "),
+    (Group::Sessions, "of conversations "),
+    (Group::Drafts, "with speculative decoding "),
+    (Group::Tools, "of engines, kernels and files of other tools "),
+    (Group::Commands, "of commands "),
+];
+
 /// What metrics of one kind have in common.
 #[derive(Clone, Copy)]
 struct Kind {
@@ -256,6 +277,20 @@ impl Metric {
         METRICS.iter().map(|row| row.metric)
     }
 
+    /// The words of all metrics: first those of which a level has many values, then those that are one
+    /// number, as the help of a flag and a refusal list them.
+    pub fn listed() -> [String; 2] {
+        [true, false].map(|has_many| {
+            let groups = GROUPS.iter().filter_map(|(group, before)| {
+                let of_group = Metric::all()
+                    .filter(|it| it.group() == *group && it.has_many_values() == has_many);
+                let words: Vec<&str> = of_group.map(Metric::word).collect();
+                (!words.is_empty()).then(|| format!("{before}{}", words.join(", ")))
+            });
+            groups.collect::<Vec<_>>().join("; ")
+        })
+    }
+
     /// The metric of a word.
     pub fn from_word(word: &str) -> Option<Metric> {
         Metric::all().find(|metric| metric.word() == word)
@@ -294,6 +329,23 @@ impl Metric {
     /// Whether only requests with images, recordings or videos have it.
     pub fn is_of_media(self) -> bool {
         matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::LevelRtfx)
+    }
+
+    fn group(self) -> Group {
+        match self {
+            _ if self.is_of_commands() => Group::Commands,
+            _ if self.is_of_sessions() => Group::Sessions,
+            _ if self.is_of_drafts() => Group::Drafts,
+            _ if self == Metric::TtftAcked || self >= Metric::Rtfx => Group::Media,
+            Metric::Prefill
+            | Metric::Kernel
+            | Metric::TotalRate
+            | Metric::InputRate
+            | Metric::PrefillRate
+            | Metric::DecodeRate
+            | Metric::Goodput => Group::Tools,
+            _ => Group::Answers,
+        }
     }
 
     /// Whether it is of whole sessions, and not of single requests.
@@ -353,5 +405,17 @@ mod tests {
             assert_eq!(metric as usize, place);
             assert_eq!(Metric::from_word(metric.word()), Some(metric));
         }
+    }
+
+    #[test]
+    fn every_metric_is_listed_once() {
+        let [many, one] = Metric::listed();
+        let all = format!("{many}; {one}").replace([';', ','], " ");
+        for metric in Metric::all() {
+            let times = all.split_whitespace().filter(|word| *word == metric.word()).count();
+            assert_eq!(times, 1, "{metric}");
+        }
+        assert!(many.contains("; of media ttft_acked, rtfx, rtf_heard, ttfa"), "{many}");
+        assert!(one.contains("; of media level_rtfx, images_s, mpixels_s; of conv"), "{one}");
     }
 }

@@ -37,6 +37,15 @@ impl Prompt {
         messages.iter().flat_map(|message| &message.media).map(|placed| &placed.medium)
     }
 
+    /// Memory that its text and its media hold, bytes; media that others hold too are left out.
+    pub fn held_bytes(&self) -> u64 {
+        match self {
+            Prompt::Text(text) => text.len() as u64,
+            Prompt::Tokens(ids) => size_of_val(ids.as_slice()) as u64,
+            Prompt::Messages(messages) => messages.iter().map(Message::held_bytes).sum(),
+        }
+    }
+
     /// The bytes that stand for the prompt in a hash: a text's own, token ids as 32 bits
     /// little-endian each, messages as JSON in which a digest stands for each medium.
     pub fn canonical_bytes(&self) -> Cow<'_, [u8]> {
@@ -97,6 +106,16 @@ impl Message {
             reasoning: None,
             media: Vec::new(),
         }
+    }
+
+    /// Memory that its text and its media hold, bytes; media that others hold too are left out.
+    pub fn held_bytes(&self) -> u64 {
+        let calls = self.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>();
+        let reasoning = self.reasoning.as_ref().map_or(0, String::len);
+        let alone = self.media.iter().filter(|placed| Arc::strong_count(&placed.medium) == 1);
+        let media = alone.filter_map(|placed| placed.medium.carried.bytes());
+        let media = media.map(|bytes| bytes.len()).sum::<usize>();
+        (self.content.len() + calls + reasoning + media) as u64
     }
 }
 

@@ -73,7 +73,16 @@ pub struct Constants {
     pub request_serial_s: f64,
     /// Time of one exchange between GPUs that share a layer beside what is sent, seconds.
     pub exchange_s: f64,
+    /// Time for which the first request of each form of answers waits until its grammar is compiled,
+    /// and whoever asks for the same form meanwhile, seconds. Nothing else waits for it. Absent where
+    /// nobody knows it: then no request waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grammar_compile_s: Option<f64>,
 }
+
+/// The name of the one constant that has no default and is never fitted: a grammar is not part of what
+/// other requests show.
+const GRAMMAR_COMPILE_MS: &str = "grammar_compile_ms";
 
 /// A constant: its name with the unit, and what it means.
 #[derive(Debug, Clone, Copy)]
@@ -200,6 +209,7 @@ impl Constants {
             frontend_s: frontend_ms / 1e3,
             request_serial_s: SERIAL_S,
             exchange_s: 8e-6,
+            grammar_compile_s: None,
         }
     }
 
@@ -215,13 +225,16 @@ impl Constants {
         frontend_s: 0.0,
         request_serial_s: 0.0,
         exchange_s: 0.0,
+        grammar_compile_s: None,
     };
 
-    /// Name with the unit, and value in that unit, of each.
+    /// Name with the unit, and value in that unit, of each that is known.
     pub fn named(mut self) -> Vec<(&'static str, f64)> {
+        let compile_s = self.grammar_compile_s;
         CONSTANTS
             .iter()
             .map(|constant| (constant.name, *(constant.value)(&mut self) * constant.scale))
+            .chain(compile_s.map(|seconds| (GRAMMAR_COMPILE_MS, seconds * 1e3)))
             .collect()
     }
 
@@ -230,16 +243,21 @@ impl Constants {
     /// # Errors
     /// A name that is none, and a value that it cannot have: a sentence.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
-        let Some(constant) = CONSTANTS.iter().find(|constant| constant.name == name) else {
-            let known: Vec<&str> = CONSTANTS.iter().map(|constant| constant.name).collect();
+        let constant = CONSTANTS.iter().find(|constant| constant.name == name);
+        if constant.is_none() && name != GRAMMAR_COMPILE_MS {
+            let known = CONSTANTS.iter().map(|constant| constant.name).chain([GRAMMAR_COMPILE_MS]);
+            let known: Vec<&str> = known.collect();
             return Err(format!("\"{name}\" is no constant: {}", known.join(", ")));
-        };
+        }
         let is_share = name.ends_with("_share");
         if !value.is_finite() || value < 0.0 || (is_share && value == 0.0) {
             let least = if is_share { "above 0" } else { "0 or more" };
             return Err(format!("{name} is {least}, not {value}"));
         }
-        *(constant.value)(self) = value / constant.scale;
+        match constant {
+            Some(constant) => *(constant.value)(self) = value / constant.scale,
+            None => self.grammar_compile_s = Some(value / 1e3),
+        }
         Ok(())
     }
 }
@@ -254,13 +272,19 @@ mod tests {
         let mut constants = Constants::NONE_LOST;
         constants.set("sequence_host_us", 15.0).expect("a constant");
         assert_eq!(constants.sequence_host_s, 15e-6);
+        assert_eq!(constants.named().len(), CONSTANTS.len(), "what nobody knows has no name");
+        constants.set(GRAMMAR_COMPILE_MS, 400.0).expect("a constant");
+        assert_eq!(constants.grammar_compile_s, Some(0.4));
         for (name, value) in constants.named() {
             let mut other = Constants::NONE_LOST;
             other.set(name, value).expect("a constant");
         }
-        for (name, value) in
-            [("speed", 1.0), ("kv_share", 0.0), ("frontend_ms", -1.0), ("frontend_ms", f64::NAN)]
-        {
+        for (name, value) in [
+            ("speed", 1.0),
+            ("kv_share", 0.0),
+            ("frontend_ms", -1.0),
+            (GRAMMAR_COMPILE_MS, f64::NAN),
+        ] {
             assert!(constants.set(name, value).is_err(), "{name} {value}");
         }
     }

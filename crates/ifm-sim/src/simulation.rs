@@ -129,6 +129,15 @@ impl Simulation {
     /// # Errors
     /// [`TooLong`] where it never fits.
     pub fn submit(&mut self, at_ns: u64, ask: Ask) -> Result<u64, TooLong> {
+        self.submit_held((at_ns, 0), ask)
+    }
+
+    /// The same for a request that is held back for `held_ns` nanoseconds before a scheduler has it, while
+    /// nothing else waits: as until its grammar is compiled.
+    ///
+    /// # Errors
+    /// [`TooLong`] where it never fits.
+    pub fn submit_held(&mut self, (at_ns, held_ns): (u64, u64), ask: Ask) -> Result<u64, TooLong> {
         let (prompt, output) = (ask.prompt_tokens.max(1), ask.output_tokens.max(1));
         let drafts = self.deployment.settings.speculation.map_or(0, |drafts| drafts.drafts);
         let tokens = u64::from(prompt) + u64::from(output) + u64::from(drafts);
@@ -158,7 +167,8 @@ impl Simulation {
             counts: Vec::new(),
         };
         self.arriving.insert(ticket, sequence);
-        self.arrivals.push(Reverse((reaches_ns.max(self.now_ns), ticket)));
+        let reaches_ns = reaches_ns.saturating_add(held_ns).max(self.now_ns);
+        self.arrivals.push(Reverse((reaches_ns, ticket)));
         Ok(ticket)
     }
 

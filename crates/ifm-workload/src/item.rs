@@ -128,6 +128,17 @@ impl WorkItem {
         }
     }
 
+    /// Memory that its text and its media hold, bytes; media that others hold too are left out.
+    pub fn held_bytes(&self) -> u64 {
+        let turns = self.agents.iter().flat_map(|agent| &agent.turns).chain(&self.turns);
+        let of_turn = |turn: &Turn| {
+            let recorded = turn.recorded_answer.as_ref().map_or(0, Message::held_bytes);
+            let calls = turn.recorded_calls.iter().map(|call| call.arguments.len() as u64);
+            turn.prompt.held_bytes() + recorded + calls.sum::<u64>()
+        };
+        turns.map(of_turn).sum()
+    }
+
     /// Requests that it can have in flight at once at most.
     pub fn width(&self) -> u32 {
         width(&self.agents, self.turns.len())
@@ -224,6 +235,23 @@ pub trait Dataset: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_core::Role;
+
+    #[test]
+    fn an_item_holds_its_text_its_answers_and_what_its_agents_say() {
+        let text = |bytes: usize| Turn::new(Prompt::Text("x".repeat(bytes)));
+        let answered =
+            Turn { recorded_answer: Some(Message::text(Role::Assistant, "12345")), ..text(100) };
+        let agent = SubAgent {
+            parent: 0,
+            after_turn: 0,
+            before_turn: None,
+            delay_ns: 0,
+            turns: vec![text(1000), Turn::new(Prompt::Tokens(vec![1, 2]))],
+        };
+        let item = WorkItem { agents: vec![agent], ..WorkItem::new(0, vec![answered, text(10)]) };
+        assert_eq!(item.held_bytes(), 100 + 5 + 10 + 1000 + 8);
+    }
 
     #[test]
     fn the_width_of_a_session_is_that_of_its_busiest_moment() {

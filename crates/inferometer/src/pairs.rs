@@ -32,14 +32,26 @@ type Tokens = [Option<u32>; 3];
 #[derive(Default)]
 pub struct Pairs {
     tokens: HashMap<Shape, u32>,
+    /// What the server told by itself of one medium of each shape.
+    told: HashMap<Shape, u32>,
     under_way: Mutex<HashMap<u32, Tokens>>,
 }
 
 impl Pairs {
-    /// What was measured.
-    pub fn new(pairs: &[MediaPair]) -> Pairs {
+    /// What was measured, and what the server told by itself of one medium of each shape.
+    pub fn new(pairs: &[MediaPair], told: &[(Shape, u32)]) -> Pairs {
         let rows = pairs.iter().filter_map(|pair| Some((shape_of(pair)?, pair.tokens()?)));
-        Pairs { tokens: rows.collect(), under_way: Mutex::default() }
+        let told = told.iter().copied().collect();
+        Pairs { tokens: rows.collect(), told, under_way: Mutex::default() }
+    }
+
+    /// Tokens that media take in a context, as far as the server counted one that is alike.
+    pub fn in_context<'media>(&self, media: impl Iterator<Item = &'media Arc<Medium>>) -> u64 {
+        let known = media.filter_map(|medium| {
+            let shape = shape(medium);
+            self.tokens.get(&shape).or_else(|| self.told.get(&shape))
+        });
+        known.copied().map(u64::from).sum()
     }
 
     /// Notes the media of a request that is made.
@@ -136,7 +148,7 @@ mod tests {
 
     #[test]
     fn media_of_a_measured_size_have_its_tokens_and_others_none() {
-        let pairs = Pairs::new(&[pair(10, 112), pair(20, 312), pair(30, 5)]);
+        let pairs = Pairs::new(&[pair(10, 112), pair(20, 312), pair(30, 5)], &[]);
         let image = |width| medium(MediumKind::Image, (width, 10));
         let tokens = |record: &RequestRecord| {
             let of = |it: Option<Counted>| it.map(|it| (it.tokens, it.from));

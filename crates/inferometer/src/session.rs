@@ -36,6 +36,7 @@ use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
+use pairing::Paired;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +56,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_items(&job, &template)?;
-    manifest.media_pairs = pairing::of_job(&job, &template);
+    let Paired { pairs, told, had } = pairing::of_job(&job, &template)?;
+    manifest.media_pairs = pairs;
     let templates = form_templates(&job, template)?;
     let probe = job.spec.workload.probe.as_ref();
     let probe = probe.map(|probe| probe_template(&job, &manifest.run_id, probe.ignore_eos));
@@ -66,8 +68,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
     let mut source = Source::new(job.dataset.clone(), templates, Carrying::of(&job.spec));
-    let measured = Arc::new(Pairs::new(&manifest.media_pairs));
-    source.with_pairs(&measured, pairing::asked_about(&manifest.media_pairs));
+    let measured = Arc::new(Pairs::new(&manifest.media_pairs, &told));
+    source.with_pairs(&measured, had.into_iter());
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
@@ -99,7 +101,10 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
         style,
         origin: clock,
         kernel_stamps: manifest.host.kernel_stamps,
-        simulated: job.deployed.as_ref().map(|deployed| Box::new(Simulated::new(deployed))),
+        simulated: job
+            .deployed
+            .as_ref()
+            .map(|deployed| Box::new(Simulated::new(deployed, &job.spec.workload.forms))),
         shown: Vec::new(),
         job,
     };

@@ -57,7 +57,7 @@ pub struct Looked {
 pub fn look(job: Job) -> Result<Looked, Failure> {
     let nothing = || Failure::new(Code::Internal, "a look without a simulation or a load");
     let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
-    let mut simulated = Simulated::new(deployed);
+    let mut simulated = Simulated::new(deployed, &[]);
     let template = request_template(&job, "simulated")?;
     let mut source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
     let load = job.spec.levels.first().ok_or_else(nothing)?;

@@ -7,6 +7,7 @@ use crate::level::Load;
 use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 use ifm_core::sheet::{Quantity, Statistic};
 use ifm_core::spec::SloTerm;
+use ifm_core::words::nearest;
 use std::fmt;
 
 /// How many values become one.
@@ -34,14 +35,7 @@ pub struct Measure {
 #[non_exhaustive]
 pub enum MeasureError {
     /// No such quantity.
-    #[error(
-        "unknown metric: {text}, known are: ttft, ttft_acked, ttfat, itl, tpot, e2e, ttft_due, \
-         e2e_due and tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of \
-         conversations session with .p50, sessions_h and session_ok; with speculative decoding \
-         acceptance_length and acceptance_rate; of media images_s, mpixels_s and \
-         level_rtfx; of files of other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
-         memory, host_memory, energy"
-    )]
+    #[error("unknown metric: {text}{}; known are, {}", perhaps(.text), Measure::known())]
     Unknown {
         /// The measure as written.
         text: String,
@@ -62,6 +56,13 @@ pub enum MeasureError {
         /// The quantity.
         name: String,
     },
+}
+
+/// The metric that was perhaps meant, as a clause.
+fn perhaps(text: &str) -> String {
+    let word = text.split(['.', ':']).next().unwrap_or(text).to_ascii_lowercase();
+    let near = nearest(&word, Metric::all().map(Metric::word));
+    near.map_or_else(String::new, |near| format!(", perhaps {near}"))
 }
 
 const NS_PER_MS: f64 = 1e6;
@@ -122,6 +123,12 @@ impl Measure {
         Measure::value_of(Metric::SessionRate),
         Measure::value_of(Metric::SessionOk),
     ];
+
+    /// The metrics that there are, and how each is written.
+    pub fn known() -> String {
+        let [many, one] = Metric::listed();
+        format!("with .p50, .p99 (any percentile) or .mean: {many}. As they are: {one}")
+    }
 
     /// A percentile of a metric that has many values.
     pub const fn percentile_of(metric: Metric, p: f64) -> Measure {
@@ -267,6 +274,8 @@ mod tests {
             assert!(error.contains(word) && error.contains(text), "{error}");
         };
         check("speed", "known are");
+        check("rtfxx.p50", "perhaps rtfx;");
+        check("image_s", "perhaps images_s;");
         check("ttft", "ttft.p99");
         check("ttft.p0", "above 0");
         check("ttft.q50", "ttft.mean");

@@ -67,13 +67,13 @@ pub(super) fn rate(
     if events.len() < 2 {
         return None;
     }
-    let rates = events.iter().enumerate().filter_map(|(index, (at, many))| {
+    let rates = events.iter().enumerate().map(|(index, (at, many))| {
         let from = index.checked_sub(1).and_then(halfway).unwrap_or(*at);
         let lasts = match halfway(index) {
             Some(until) => until - from,
             None => (at - from).max(LEAST),
         };
-        Some((many / lasts, lasts))
+        (many / lasts, lasts)
     });
     spread(name, rates.collect(), Some(many.round() as u64))
 }
@@ -167,7 +167,7 @@ mod tests {
             found,
             122,
             (364.349_168, 181.993_594, 14_383.758_573),
-            [1101.914_055, 172.195_518, 181.993_594, 408.253_671],
+            [1_101.914_055, 172.195_518, 181.993_594, 408.253_671],
         );
         let tokens = RUN.iter().flat_map(|run| {
             (0..16).map(|index| (run.2 + (run.3 - run.2) * f64::from(index) / 15.0, 1.0))
@@ -176,7 +176,7 @@ mod tests {
         near(
             found,
             128,
-            (382.267_979, 22.252_366, 3548.480_542),
+            (382.267_979, 22.252_366, 3_548.480_542),
             [462.332_488, 23.478_298, 203.035_337, 895.644_672],
         );
     }

@@ -85,7 +85,8 @@ pub struct LevelSummary {
     pub heard: Option<Box<HeardAudio>>,
     /// Sound in answers; absent where none came.
     pub spoken: Option<Box<SpokenAudio>>,
-    /// Whether answers are generated tokens.
+    /// Whether answers are generated tokens, and somebody counted some of them or saw them come: rates
+    /// of tokens that nobody knows are not 0.
     pub generates: bool,
     /// Requests that met every term of the latency target; absent without a target, and where the
     /// target names something that this level cannot show.
@@ -204,6 +205,14 @@ pub fn summarize_level(
     summarize_measured(spec, level, info, &measured)
 }
 
+/// Whether a complete answer has tokens that were counted or seen; so it is where none is complete.
+fn tells_tokens(measured: &[&RequestRecord]) -> bool {
+    let mut complete = measured.iter().filter(|record| record.outcome.is_ok()).peekable();
+    let told =
+        |record: &&RequestRecord| record.output_tokens.is_some() || !record.events.is_empty();
+    complete.peek().is_none() || complete.any(told)
+}
+
 /// Summarizes one level from its measured requests.
 pub(crate) fn summarize_measured(
     spec: &RunSpec,
@@ -255,7 +264,7 @@ pub(crate) fn summarize_measured(
         probe: None,
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
-        generates: spec.target.api.generates(),
+        generates: spec.target.api.generates() && tells_tokens(measured),
         heard: HeardAudio::of(both, headline, &percentiles).map(Box::new),
         spoken: SpokenAudio::of(both, &percentiles).map(Box::new),
         first_wave,

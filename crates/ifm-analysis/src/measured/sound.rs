@@ -110,6 +110,7 @@ fn each(
 mod tests {
     use crate::level::{LevelSummary, summarize_level};
     use crate::testing::{MS, request, run};
+    use ifm_core::record::TokenEvents;
     use ifm_core::{MadeAudio, Outcome, RequestRecord, SentMedia};
 
     fn hears(seq: u32, start_ms: f64, audio_ms: Option<u64>) -> RequestRecord {
@@ -142,6 +143,16 @@ mod tests {
         let unknown = [hears(0, 0.0, Some(2000)), hears(1, 500.0, None)];
         let heard = super::tests::level(unknown).heard.expect("recordings");
         assert_eq!((heard.audio_ns, heard.level_rtfx), (None, None), "one does not tell");
+    }
+
+    #[test]
+    fn tokens_of_whole_answers_that_nobody_counted_are_no_rate_of_0() {
+        let mut whole = hears(0, 0.0, Some(2000));
+        whole.output_tokens = None;
+        whole.events = TokenEvents::default();
+        let level = level([whole]);
+        assert_eq!((level.counts.ok, level.output_tok_per_s()), (1, None));
+        assert_eq!(level.heard.expect("a recording").level_rtfx, Some(4.0));
     }
 
     #[test]

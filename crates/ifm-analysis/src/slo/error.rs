@@ -2,6 +2,7 @@
 
 use super::preset::nearest;
 use ifm_core::Metric;
+use ifm_core::metric::MetricUnit;
 
 /// Longest target that is read, bytes.
 pub(super) const TEXT_MAX: usize = 1_000;
@@ -31,7 +32,7 @@ pub enum SloError {
         term: String,
     },
     /// A metric that has no such percentile.
-    #[error("unknown metric in the latency term: {term}, known are: {}", known())]
+    #[error("unknown metric in the latency term: {term}; known are {}", metrics())]
     Metric {
         /// The term as written.
         term: String,
@@ -123,11 +124,22 @@ fn offer(near: &[&str]) -> String {
     }
 }
 
-/// The metrics that a target bounds.
-fn known() -> String {
-    let bounded = Metric::all().filter(|metric| metric.is_bounded_by_targets());
-    let words: Vec<&str> = bounded.map(Metric::word).chain(["speed", "rtfx"]).collect();
-    words.join(", ")
+/// The metrics that a target bounds, and from which side.
+pub fn metrics() -> String {
+    let bounded = |is_time: bool| {
+        let of = Metric::all().filter(|metric| metric.is_bounded_by_targets());
+        let words: Vec<&str> = of
+            .filter(|metric| (metric.unit() == MetricUnit::Ns) == is_time)
+            .map(Metric::word)
+            .collect();
+        words.join(", ")
+    };
+    format!(
+        "{} (times), {} (ratios: rtf:p95<0.5), and from below speed and {} (speed:p10>20)",
+        bounded(true),
+        bounded(false),
+        Metric::Rtfx
+    )
 }
 
 /// How the mean of the times is bounded, which is no mean of speeds.

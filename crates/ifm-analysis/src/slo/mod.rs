@@ -13,7 +13,7 @@ mod preset;
 mod tests;
 mod verdict;
 
-pub use error::SloError;
+pub use error::{SloError, metrics};
 pub use parse::{parse, parse_goodput, words};
 pub use preset::{PRESETS, Preset, preset};
 pub use verdict::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};

@@ -260,7 +260,10 @@ fn sound_and_uploads_are_bounded_too() {
     said("rtfx:p10<20", "for example rtfx:p10>20");
     said("rtfx:p90>20", "rtfx:p10>20 asks that 90 %");
     said("rtfx:mean>20", "rtf_heard:mean");
-    said("queue:p99<1s", "ttfa, rtf, silence, speed, rtfx");
+    said(
+        "queue:p99<1s",
+        "silence (times), rtf_heard, rtf (ratios: rtf:p95<0.5), and from below speed and rtfx",
+    );
 }
 
 /// A run in which each request heard 2 s of audio in 100 to 159 ms of prompt and answer, and every

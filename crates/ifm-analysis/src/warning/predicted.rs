@@ -3,6 +3,9 @@
 
 use super::{Check, Context, Finding, Made, Severity};
 
+/// The constant of predictions that is the time of compiling a grammar.
+const GRAMMAR_COMPILE_MS: &str = "grammar_compile_ms";
+
 pub(super) const CHECK: Check = Check {
     id: "predicted",
     title: "a prediction is not taken for a measurement",
@@ -14,8 +17,16 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
         return simulated_server(context).map(|text| vec![(Severity::Caution, text)]);
     };
     let is_free = context.run.manifest.spec.workload.forms.is_empty();
-    let forms = "; what structured answers cost is not among them: neither compiling their grammars, \
-                 nor holding answers to them, nor ending when they are complete";
+    let forms = match prediction.constants.contains_key(GRAMMAR_COMPILE_MS) {
+        true => {
+            "; of what structured answers cost, only the time to compile a grammar is among them: not \
+             holding answers to it, nor ending when they are complete"
+        }
+        false => {
+            "; what structured answers cost is not among them: neither compiling their grammars, nor \
+             holding answers to them, nor ending when they are complete"
+        }
+    };
     let text = format!(
         "{}; no server was asked, and the numbers are as right as these constants{}",
         prediction.words(),
@@ -60,6 +71,11 @@ mod tests {
         let said = crate::summarize(&run).warnings;
         let found = said.iter().find(|warning| warning.check == CHECK.id);
         assert!(found.expect("it fires").text.contains("neither compiling their grammars"));
+        let prediction = run.manifest.predicted.as_mut().expect("a prediction");
+        prediction.constants.insert(GRAMMAR_COMPILE_MS.to_owned(), 400.0);
+        let said = crate::summarize(&run).warnings;
+        let found = said.iter().find(|warning| warning.check == CHECK.id);
+        assert!(found.expect("it fires").text.contains("only the time to compile a grammar"));
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod static_batch;
 mod statistic;
 mod terminal;
 mod text;
+mod uncounted;
 mod words;
 mod yaml;
 
@@ -120,6 +121,7 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
         }
         None => Err(not_known(&head, Nature::of(head.bytes()))),
     }?;
+    uncounted::without_zeros(&mut sheet);
     seen.get().tell(&mut sheet);
     Ok(sheet)
 }

@@ -242,7 +242,12 @@ fn piece(block: &Block, within: &str) -> Markup {
         Block::Sheet(sheet) => html! {
             ul class="sheet" {
                 @for (picture, label) in sheet.pictures.iter().zip(&sheet.labels) {
-                    li { img src=(picture) alt=""; small { (label) } }
+                    li {
+                        img src=(picture) alt="";
+                        small {
+                            @for part in label.split_inclusive(',') { span { (part.trim()) } " " }
+                        }
+                    }
                 }
             }
         },

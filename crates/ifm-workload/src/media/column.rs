@@ -59,7 +59,8 @@ impl Reader {
         kind: MediumKind,
         most: usize,
     ) -> Result<Vec<Arc<Medium>>, WorkloadError> {
-        let mut paths = match folder.is_dir() {
+        let is_folder = folder.is_dir();
+        let mut paths = match is_folder {
             true => files_of(folder, kind)?,
             false => vec![folder.to_owned()],
         };
@@ -74,7 +75,8 @@ impl Reader {
                 Ok(medium) => media.push(medium),
                 Err(_) if self.on_bad_row == OnBadRow::Skip => skipped += 1,
                 Err(reason) => {
-                    let reason = format!("{reason}; remove the file, or have it skipped");
+                    let way_out = "; remove the file, or leave such files out with bad_rows=skip";
+                    let reason = format!("{reason}{}", if is_folder { way_out } else { "" });
                     return Err(WorkloadError::File { file: file_name(&path), reason });
                 }
             }

@@ -96,17 +96,11 @@ impl Dressed {
         let maker = inner.clone();
         let make = move |id| {
             let item = maker.item(id).ok()?;
-            let bytes = bytes(&item);
+            let bytes = item.held_bytes();
             Some((item, bytes))
         };
         Self { ahead: is_made.then(|| Ahead::new(make)), inner }
     }
-}
-
-/// Bytes that an item's media keep in memory.
-fn bytes(item: &WorkItem) -> u64 {
-    let media = item.turns.iter().flat_map(|turn| turn.prompt.media());
-    media.map(|medium| medium.carried.bytes().map_or(0, |bytes| bytes.len() as u64)).sum()
 }
 
 impl Dataset for Dressed {

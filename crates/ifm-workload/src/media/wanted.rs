@@ -266,7 +266,7 @@ fn shape(text: &str, reason: &str) -> WorkloadError {
 /// A law, or where files are: a folder, a file, or a data set.
 fn law_or_files<T>(
     text: &str,
-    (kind, what): (MediumKind, &str),
+    what: &str,
     read: impl Fn(&str) -> Result<T, Unread>,
     recipe: impl FnOnce(Shares<T>) -> Recipe,
 ) -> Result<Origin, WorkloadError> {
@@ -278,11 +278,18 @@ fn law_or_files<T>(
         Ok(law) => Ok(Origin::Made(recipe(law))),
         Err(_) if path.is_file() && is_of_rows(path) => Ok(Origin::Rows(path.to_owned())),
         Err(_) if path.exists() => Ok(Origin::Folder(path.to_owned())),
-        Err(_) if text.contains('/') || is_of_rows(path) || is_of_kind(path, kind) => {
+        Err(_) if text.contains('/') || is_of_rows(path) || is_a_medium(path) => {
             Err(shape(text, "there is no such file or folder"))
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether a name is that of an image, a recording or a video.
+fn is_a_medium(path: &Path) -> bool {
+    [MediumKind::Image, MediumKind::Audio, MediumKind::Video]
+        .into_iter()
+        .any(|kind| is_of_kind(path, kind))
 }
 
 /// How many in each item.
@@ -303,8 +310,7 @@ fn take_images(
     };
     let (style, words) = take_style(options, "image_kind")?;
     let style = Style { detail, ..style };
-    let origin =
-        law_or_files(&text, (MediumKind::Image, SIZES), size, |law| Recipe::Image(law, style))?;
+    let origin = law_or_files(&text, SIZES, size, |law| Recipe::Image(law, style))?;
     let counts = counts(options, "images")?;
     let mut wanted = wanted(MediumKind::Image, counts, text, words, origin);
     wanted.style.push_str(&detail_words(detail));
@@ -327,8 +333,7 @@ fn take_audio(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
     };
     let voice = Voice { rate, bits, format };
     let words = format!("speech-like, {} of {bits} bits at {rate} Hz", format.mime());
-    let origin =
-        law_or_files(&text, (MediumKind::Audio, SPANS), span_ms, |law| Recipe::Audio(law, voice))?;
+    let origin = law_or_files(&text, SPANS, span_ms, |law| Recipe::Audio(law, voice))?;
     let counts = counts(options, "audios")?;
     Ok(Some(wanted(MediumKind::Audio, counts, text, words, origin)))
 }
@@ -343,9 +348,7 @@ fn take_video(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
     if !(0.01..=240.0).contains(&fps) {
         return Err(shape(&format!("fps={fps}"), "give 0.01 to 240 frames a second"));
     }
-    let origin = law_or_files(&text, (MediumKind::Video, REELS), reel, |law| {
-        Recipe::Video(law, style, fps)
-    })?;
+    let origin = law_or_files(&text, REELS, reel, |law| Recipe::Video(law, style, fps))?;
     let counts = counts(options, "videos")?;
     let words = format!("frames, {fps} a second, each a {words}");
     Ok(Some(wanted(MediumKind::Video, counts, text, words, origin)))

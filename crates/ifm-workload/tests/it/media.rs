@@ -175,6 +175,7 @@ fn options_that_cannot_be_are_told() {
         ("image_detail=low", "the workload has no images"),
         ("image=8x8&image_detail=medium", "one of low, high, auto"),
         ("image=no.parquet", "no such file"),
+        ("image=no.mp4", "no such file"),
         ("images=2", "'images' needs images to apply to"),
         ("media_pool=2", "'media_pool' needs media"),
         ("image=8x8&media_pool=0", "a pool has"),
@@ -409,7 +410,7 @@ fn files_that_cannot_be_sent_are_told_before_the_load() {
     assert!(found.contains("an image (image/jpeg), where a recording belongs"), "{found}");
     // The folder as a whole: one bad file stops, or is skipped.
     let name = format!("9/9?image={}", folder.0.path().display());
-    assert!(error(&name).contains("have it skipped"));
+    assert!(error(&name).contains("or leave such files out with bad_rows=skip"));
     let mut request = WorkloadRequest::new(name, 1);
     request.on_bad_row = OnBadRow::Skip;
     let workload = open(&request, &tokenizer()).unwrap();

@@ -29,8 +29,8 @@ pub struct CompareArgs {
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
     threshold: f64,
 
-    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: nine of them; of files of other
-    /// tools what both hold]
+    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: the usual ones, as far as both
+    /// have them; of files of other tools what both hold]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
     metric: Vec<Measure>,
 

@@ -10,6 +10,7 @@ use clap::Args;
 use ifm_serve::{Backend, SimulatedOptions};
 use ifm_store::Store;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The word that `serve --sim` becomes before flags are read.
 pub const VERB: &str = "serve-simulated";
@@ -52,6 +53,7 @@ pub fn run(args: &ServeSimulatedArgs) -> Result<Code, Failure> {
         ("server_defaults", deployed.kind.word().to_owned()),
         ("constants_from", deployed.constants_from),
     ];
+    let compile_s = deployed.deployment.step.constants().grammar_compile_s;
     let options = SimulatedOptions {
         notes: notes.map(|(name, text)| (name.to_owned(), text)).into(),
         context: args.context,
@@ -61,5 +63,6 @@ pub fn run(args: &ServeSimulatedArgs) -> Result<Code, Failure> {
     };
     let backend = Backend::simulate(options)
         .map_err(|error| Failure::usage(format!("nothing can be simulated: {error}")))?;
-    serving.serve(backend, &line)
+    let on_the_clock = |seconds: f64| Duration::try_from_secs_f64(seconds * args.time_scale).ok();
+    serving.with_form_compile(compile_s.and_then(on_the_clock)).serve(backend, &line)
 }

@@ -42,8 +42,9 @@ pub struct ServingArgs {
     pub fault: Option<String>,
 
     /// How long the first request of each form of answers waits for its grammar, milliseconds
-    #[arg(long, default_value_t = 0, value_name = "MS")]
-    pub form_compile_ms: u64,
+    /// [default: 0; with --sim the constant grammar_compile_ms]
+    #[arg(long, value_name = "MS")]
+    pub form_compile_ms: Option<u64>,
 
     /// Answers tell their times, as vLLM's do with this flag
     #[arg(long)]
@@ -80,7 +81,9 @@ impl ServingArgs {
         let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
         let api_key = self.api_key_env.as_deref().map(key).transpose()?;
         let media = self.media()?;
-        Ok(Serving { args: self, faults: faults.unwrap_or_default(), api_key, media })
+        let form_compile = Duration::from_millis(self.form_compile_ms.unwrap_or(0));
+        let faults = faults.unwrap_or_default();
+        Ok(Serving { args: self, faults, api_key, media, form_compile })
     }
 
     fn media(&self) -> Result<MediaOptions, Failure> {
@@ -107,20 +110,30 @@ pub struct Serving<'a> {
     faults: Faults,
     api_key: Option<String>,
     media: MediaOptions,
+    form_compile: Duration,
 }
 
 impl Serving<'_> {
+    /// The same, where each grammar takes so long by a model of the server; what was said on the command
+    /// line holds.
+    pub fn with_form_compile(mut self, takes: Option<Duration>) -> Self {
+        if let (None, Some(takes)) = (self.args.form_compile_ms, takes) {
+            self.form_compile = takes;
+        }
+        self
+    }
+
     /// Serves until a signal; `line` says what answers.
     ///
     /// # Errors
     /// An address that cannot be had.
     pub fn serve(self, backend: Backend, line: &str) -> Result<Code, Failure> {
-        let Serving { args, faults, api_key, media } = self;
+        let Serving { args, faults, api_key, media, form_compile } = self;
         let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), backend);
         options.api_key = api_key;
         options.faults = faults;
         options.media = media;
-        options.form_compile = Duration::from_millis(args.form_compile_ms);
+        options.form_compile = form_compile;
         options.per_request_metrics = args.enable_per_request_metrics;
         options.version = env!("CARGO_PKG_VERSION").to_owned();
         if let Some(name) = &args.served_model_name {

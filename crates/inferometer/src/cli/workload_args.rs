@@ -4,7 +4,8 @@ use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
-    AfterLast, Answers, HubAccess, Lengths, OnBadRow, OpenedWorkload, RangeRatio, WorkloadRequest,
+    AfterLast, Answers, HubAccess, Lengths, OnBadRow, OpenedWorkload, RangeRatio, WorkloadError,
+    WorkloadRequest,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -198,8 +199,15 @@ impl WorkloadArgs {
 /// The name, option, file, row or column that cannot be used.
 pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWorkload, Failure> {
     ifm_workload::open(request, tokenizer).map_err(|error| {
-        Failure::usage(format!("--workload {}: {error}", request.text))
-            .hint("inferometer workload list shows what there is")
+        let failure = Failure::usage(format!("--workload {}: {error}", request.text));
+        match error {
+            // The workload is understood: what is wrong lies in a file.
+            WorkloadError::File { .. }
+            | WorkloadError::Read { .. }
+            | WorkloadError::BadRow { .. }
+            | WorkloadError::NoRows { .. } => failure,
+            _ => failure.hint("inferometer workload list shows what there is"),
+        }
     })
 }
 

@@ -101,9 +101,13 @@ fn compiled(text: &str) -> Result<Rule, String> {
     // Without a loader: a reference to another file or to the network is a mistake.
     compiler.use_loader(Box::new(Nothing));
     let why = |error: CompileError| {
-        let lines: Vec<String> =
-            format!("{error:#}").lines().map(|it| it.trim().to_owned()).collect();
-        format!("it is no JSON schema: {}", lines.join(" "))
+        let text = format!("{error:#}");
+        let lines = text.lines().map(|it| it.trim().trim_start_matches("- "));
+        // The first lines say that it does not keep to the schema of schemas, and name both by places of
+        // our own; those that say why follow.
+        let reasons: Vec<&str> = lines.clone().filter(|line| line.starts_with("at '")).collect();
+        let said = if reasons.is_empty() { lines.collect() } else { reasons };
+        format!("it is no JSON schema: {}", said.join("; ").replace(PLACE, ""))
     };
     compiler.add_resource(PLACE, schema).map_err(why)?;
     let index = compiler.compile(PLACE, &mut schemas).map_err(why)?;

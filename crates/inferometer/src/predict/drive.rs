@@ -8,6 +8,7 @@
 //! Not here: what is sent, and what becomes of records.
 
 use super::content::Contents;
+use super::grammars::Grammars;
 use ifm_core::manifest::{LevelEnd, LevelInfo};
 use ifm_core::record::{CountSource, Counted, TokenEvents};
 use ifm_core::{Outcome, Phase, Reply, RequestRecord};
@@ -74,6 +75,7 @@ struct Level<'level> {
     source: &'level mut dyn RequestSource,
     sink: &'level mut dyn Sink,
     contents: &'level mut Contents,
+    grammars: &'level mut Grammars,
     flights: HashMap<u64, Flight>,
     /// Requests whose last token is on its way to the client: when it arrives there.
     ending: BinaryHeap<Reverse<(u64, u64)>>,
@@ -105,7 +107,7 @@ struct Level<'level> {
 /// A source that makes no request, and a sink that keeps none.
 pub fn drive_level(
     plan: &LevelPlan,
-    (simulation, contents): (&mut Simulation, &mut Contents),
+    (simulation, contents, grammars): (&mut Simulation, &mut Contents, &mut Grammars),
     source: &mut dyn RequestSource,
     sink: &mut dyn Sink,
     (stop, progress): (&Stop, &Progress),
@@ -117,6 +119,7 @@ pub fn drive_level(
         source,
         sink,
         contents,
+        grammars,
         flights: HashMap::new(),
         ending: BinaryHeap::new(),
         finished: HashMap::new(),
@@ -292,7 +295,9 @@ impl Level<'_> {
             answer,
             sent_bytes: request.len() as u64,
         };
-        match self.simulation.submit(now_ns, Ask { prompt_tokens, output_tokens, blocks }) {
+        let held_ns = self.grammars.wait_ns(flight.meta.form, now_ns);
+        let ask = Ask { prompt_tokens, output_tokens, blocks };
+        match self.simulation.submit_held((now_ns, held_ns), ask) {
             Ok(ticket) => _ = self.flights.insert(ticket, flight),
             Err(error) => {
                 // A user who is refused asks again at once, and no time passes.

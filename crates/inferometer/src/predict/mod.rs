@@ -13,14 +13,17 @@ mod calibration;
 mod content;
 mod drive;
 mod fitted;
+mod grammars;
 mod rows;
 
 pub use calibration::{Calibration, CalibrationDocument};
 use content::Contents;
 use drive::{Flow, drive_level};
 pub use fitted::{Fitted, fitted, misses, text};
+use grammars::Grammars;
 pub use rows::{MeasuredRow, of_run, rows};
 
+use ifm_core::FormSpec;
 use ifm_core::Prediction;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::prediction::{ClosedForm, PredictedLevel};
@@ -117,15 +120,18 @@ impl Deployed {
 pub struct Simulated {
     simulation: Simulation,
     contents: Contents,
+    grammars: Grammars,
     levels: Vec<PredictedLevel>,
 }
 
 impl Simulated {
-    /// A server that has nothing to do.
-    pub fn new(deployed: &Deployed) -> Simulated {
+    /// A server that has nothing to do, and is asked for answers of these forms.
+    pub fn new(deployed: &Deployed, forms: &[FormSpec]) -> Simulated {
+        let takes_s = deployed.deployment.step.constants().grammar_compile_s;
         Simulated {
             simulation: Simulation::new(deployed.deployment.clone()),
             contents: Contents::default(),
+            grammars: Grammars::new(takes_s, forms),
             levels: Vec::new(),
         }
     }
@@ -142,8 +148,8 @@ impl Simulated {
         sink: &mut dyn Sink,
         seen: (&Stop, &Progress),
     ) -> Result<LevelResult, DriveError> {
-        let (result, flow) =
-            drive_level(plan, (&mut self.simulation, &mut self.contents), source, sink, seen)?;
+        let server = (&mut self.simulation, &mut self.contents, &mut self.grammars);
+        let (result, flow) = drive_level(plan, server, source, sink, seen)?;
         self.levels.push(level_seen(plan.level, load, &self.simulation, &flow));
         Ok(result)
     }

@@ -7,8 +7,9 @@
 //! Not here: which requests have these tokens (`pairs`), how answers are read (`ifm-wire`).
 
 use crate::caller::{Caller, Endpoint};
+use crate::exit::Failure;
 use crate::job::Job;
-use crate::pairs::shape;
+use crate::pairs::{Shape, shape};
 use crate::terminal;
 use ifm_core::manifest::MediaPair;
 use ifm_core::spec::Api;
@@ -38,8 +39,20 @@ struct PairsAsk<'ask> {
     api: Api,
     /// Whether answers come as streams.
     stream: bool,
+    /// Whether all sizes are asked about even where the server tells by itself: a context is limited.
+    wants_all: bool,
     /// Where media come from.
     dataset: &'ask dyn Dataset,
+}
+
+/// What was found out.
+#[derive(Default)]
+pub(super) struct Paired {
+    pub pairs: Vec<MediaPair>,
+    /// Tokens that the server told by itself of one medium of each shape.
+    pub told: Vec<(Shape, u32)>,
+    /// The media that the server has had since.
+    pub had: Vec<[u8; 32]>,
 }
 
 /// The media of a workload that stand for all of their size, at most a few.
@@ -71,8 +84,13 @@ fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
 }
 
 /// The pairs of a job, as they are told and stored. None for a simulation.
-pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Vec<MediaPair> {
-    let (None, Some(address)) = (&job.deployed, job.addresses.first()) else { return Vec::new() };
+///
+/// # Errors
+/// A medium that the server refuses while it answers without it: the load would be refused as well.
+pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Result<Paired, Failure> {
+    let (None, Some(address)) = (&job.deployed, job.addresses.first()) else {
+        return Ok(Paired::default());
+    };
     let endpoint = Endpoint {
         url: job.url.clone(),
         address: *address,
@@ -83,21 +101,19 @@ pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Vec<MediaPair> {
     };
     let target = &job.spec.target;
     let dataset = &*job.dataset;
-    let ask = PairsAsk { template, api: target.api, stream: target.stream, dataset };
-    let pairs = measure(&mut Caller::new(endpoint), &ask);
+    let wants_all = job.spec.workload.max_context_tokens.is_some();
+    let ask = PairsAsk { template, api: target.api, stream: target.stream, wants_all, dataset };
+    let found = measure(&mut Caller::new(endpoint), &ask).map_err(|refusal| {
+        Failure::server(refusal).hint("choose a model that takes it, or a workload without it")
+    })?;
     if !job.quiet {
-        pairs.iter().for_each(|pair| terminal::say(&sentence(pair)));
+        found.pairs.iter().for_each(|pair| terminal::say(&sentence(pair)));
     }
-    pairs
+    Ok(found)
 }
 
 fn sentence(pair: &MediaPair) -> String {
-    let size = match (pair.width.zip(pair.height), pair.frames, pair.duration_ns) {
-        (Some((width, height)), Some(frames), _) => format!("{frames} frames of {width}x{height}"),
-        (Some((width, height)), ..) => format!("{width}x{height}"),
-        (.., Some(ns)) => format!("{:.1} s", ns as f64 / 1e9),
-        _ => "of its kind".to_owned(),
-    };
+    let size = size(pair.width.zip(pair.height), pair.frames, pair.duration_ns);
     format!(
         "{} tokens by the server's count for {} {size}: {} with it, {} without it",
         pair.tokens().map_or_else(|| "no".to_owned(), |tokens| tokens.to_string()),
@@ -107,43 +123,62 @@ fn sentence(pair: &MediaPair) -> String {
     )
 }
 
-/// The media that the server has had since.
-pub(super) fn asked_about(pairs: &[MediaPair]) -> impl Iterator<Item = [u8; 32]> {
-    pairs.iter().filter_map(|pair| {
-        let mut digest = [0; 32];
-        for (place, byte) in digest.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(pair.sha256.get(2 * place..2 * place + 2)?, 16).ok()?;
-        }
-        Some(digest)
-    })
+/// How large a medium is, or how long.
+fn size(size: Option<(u32, u32)>, frames: Option<u32>, duration_ns: Option<u64>) -> String {
+    match (size, frames, duration_ns) {
+        (Some((width, height)), Some(frames), _) => format!("{frames} frames of {width}x{height}"),
+        (Some((width, height)), ..) => format!("{width}x{height}"),
+        (.., Some(ns)) => format!("{:.1} s", ns as f64 / 1e9),
+        _ => "of its kind".to_owned(),
+    }
 }
 
 /// Measures the pairs of a workload. None where it has no media, where the server tells by itself what
 /// they are, and where it counts no prompts; the failure of a request ends it.
-fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Vec<MediaPair> {
+///
+/// # Errors
+/// What the server says against a medium, where it answers the same prompt without it.
+fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Result<Paired, String> {
     let until = Instant::now() + TIME_MAX;
-    let mut pairs = Vec::new();
+    let mut found = Paired::default();
     let mut without = None;
     for medium in samples(ask.dataset) {
         if shape(&medium) == (medium.kind, None, None, None) {
             // Nobody could say which others are like it.
             continue;
         }
-        let Some(with) = answer(caller, ask, Some(&medium), until) else { break };
+        let with = match answer(caller, ask, Some(&medium), until) {
+            Asked::Answered(answer) => *answer,
+            Asked::Refused(why) if answer(caller, ask, None, until).answered().is_some() => {
+                return Err(format!(
+                    "the server refuses {} {} of the workload, and answers the same prompt without \
+                     it: {why}",
+                    medium.kind.word(),
+                    size(medium.size, medium.frames, medium.duration_ns)
+                ));
+            }
+            Asked::Refused(_) | Asked::Failed => break,
+        };
+        found.had.push(medium.sha256);
         let kinds = with.usage.prompt_kinds;
         let told = match medium.kind {
             MediumKind::Image => kinds.image,
             MediumKind::Audio => kinds.audio,
             MediumKind::Video => kinds.video,
         };
-        if told.is_some() {
-            break;
+        if let Some(told) = told {
+            found.told.push((shape(&medium), told));
+            match ask.wants_all {
+                true => continue,
+                false => break,
+            }
         }
         if without.is_none() {
-            without = answer(caller, ask, None, until).and_then(|answer| counted(&answer));
+            let answer = answer(caller, ask, None, until).answered();
+            without = answer.and_then(|answer| counted(&answer));
         }
         let (Some(with), Some(without)) = (counted(&with), without) else { break };
-        pairs.push(MediaPair {
+        found.pairs.push(MediaPair {
             kind: medium.kind.word().to_owned(),
             width: medium.size.map(|size| size.0),
             height: medium.size.map(|size| size.1),
@@ -154,7 +189,25 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Vec<MediaPair> {
             tokens_without: without,
         });
     }
-    pairs
+    Ok(found)
+}
+
+/// What became of a question.
+enum Asked {
+    Answered(Box<Answer>),
+    /// The server does not want it, and says why.
+    Refused(String),
+    /// Anything else: no time, no connection, no key, too many requests.
+    Failed,
+}
+
+impl Asked {
+    fn answered(self) -> Option<Answer> {
+        match self {
+            Asked::Answered(answer) => Some(*answer),
+            Asked::Refused(_) | Asked::Failed => None,
+        }
+    }
 }
 
 fn counted(answer: &Answer) -> Option<u32> {
@@ -166,7 +219,7 @@ fn answer(
     ask: &PairsAsk<'_>,
     medium: Option<&Arc<Medium>>,
     until: Instant,
-) -> Option<Answer> {
+) -> Asked {
     let left = until.saturating_duration_since(Instant::now());
     let mut message = Message::text(Role::User, TEXT);
     message.media.extend(medium.map(|medium| Placed { at: 0, medium: medium.clone() }));
@@ -181,10 +234,17 @@ fn answer(
         number: None,
         session: None,
     };
-    ask.template.write(&request, &mut bytes).ok().filter(|_| !left.is_zero())?;
+    if left.is_zero() || ask.template.write(&request, &mut bytes).is_err() {
+        return Asked::Failed;
+    }
     let reply = caller.send(&bytes.to_vec(), left);
     let answer = reply.answer(Expect { api: ask.api, keep_text: false, stream: ask.stream });
-    (reply.is_success() && answer.error.is_none()).then_some(answer)
+    match (reply.status(), &answer.error) {
+        (Some(200..=299), None) if reply.is_success() => Asked::Answered(Box::new(answer)),
+        // 500 is what llama.cpp says of a model without images.
+        (Some(400 | 404..=407 | 409..=422 | 500 | 501), Some(why)) => Asked::Refused(why.clone()),
+        _ => Asked::Failed,
+    }
 }
 
 #[cfg(test)]
@@ -228,9 +288,26 @@ mod tests {
         }
     }
 
+    fn template() -> RequestTemplate {
+        let extra: Map<String, Value> = Map::new();
+        RequestTemplate::new(&TemplateSpec {
+            api: Api::Chat,
+            host: "h",
+            path: "/v1/chat/completions",
+            model: "m",
+            authorization: None,
+            headers: &[],
+            stream: false,
+            ignore_eos: false,
+            temperature: None,
+            extra_body: &extra,
+        })
+        .unwrap()
+    }
+
     /// What is measured against a server that counts a token for each byte of an address, and how
     /// often it was asked.
-    fn measured(items: u32, tells: bool) -> (Vec<MediaPair>, usize) {
+    fn measured(items: u32, tells: bool, wants_all: bool) -> (Paired, usize) {
         let asked_for = Arc::new(Mutex::new(0));
         let count = asked_for.clone();
         let endpoint = server(move |asked| {
@@ -247,37 +324,59 @@ mod tests {
                 "finish_reason": "length"});
             Said::Json(200, json!({"choices": [choice], "usage": usage}))
         });
-        let extra: Map<String, Value> = Map::new();
-        let template = RequestTemplate::new(&TemplateSpec {
-            api: Api::Chat,
-            host: "h",
-            path: "/v1/chat/completions",
-            model: "m",
-            authorization: None,
-            headers: &[],
-            stream: false,
-            ignore_eos: false,
-            temperature: None,
-            extra_body: &extra,
-        })
-        .unwrap();
+        let template = template();
         let dataset = &Images(items);
-        let ask = PairsAsk { template: &template, api: Api::Chat, stream: false, dataset };
-        let pairs = measure(&mut Caller::new(endpoint), &ask);
+        let ask =
+            PairsAsk { template: &template, api: Api::Chat, stream: false, wants_all, dataset };
+        let found = measure(&mut Caller::new(endpoint), &ask).expect("nothing is refused");
         let count = *asked_for.lock().unwrap();
-        (pairs, count)
+        (found, count)
+    }
+
+    #[test]
+    fn what_is_refused_beside_a_prompt_that_is_answered_is_told() {
+        let refusal = |refuses_all: bool| {
+            let endpoint = server(move |asked| {
+                let has_image = asked.body["messages"][0]["content"].is_array();
+                if has_image || refuses_all {
+                    let error = json!({"message": "m is not a multimodal model"});
+                    return Said::Json(400, json!({"error": error}));
+                }
+                let choice = json!({"index": 0, "message": {"role": "assistant", "content": "a"},
+                    "finish_reason": "length"});
+                let usage = json!({"prompt_tokens": 12, "completion_tokens": 1});
+                Said::Json(200, json!({"choices": [choice], "usage": usage}))
+            });
+            let (template, dataset) = (template(), &Images(4));
+            let (api, stream, wants_all) = (Api::Chat, false, false);
+            let ask = PairsAsk { template: &template, api, stream, wants_all, dataset };
+            measure(&mut Caller::new(endpoint), &ask).err()
+        };
+        let told = refusal(false).expect("the image is refused");
+        assert!(told.starts_with("the server refuses image 100x50 of the workload"), "{told}");
+        assert!(told.ends_with("m is not a multimodal model"), "{told}");
+        // What is wrong is not the image: the run tells.
+        assert_eq!(refusal(true), None);
     }
 
     #[test]
     fn each_size_is_asked_about_once_and_what_is_told_is_not_asked() {
-        let (pairs, asked) = measured(4, false);
+        let (Paired { pairs, had, told }, asked) = measured(4, false, false);
+        assert_eq!(told, []);
         let url = "data:image/png;base64,".len() as u32;
         let found: Vec<_> = pairs.iter().map(|it| (it.width, it.tokens())).collect();
         assert_eq!(found, [(Some(100), Some(url + 100)), (Some(200), Some(url + 200))]);
         assert_eq!((asked, pairs[0].tokens_without), (3, 12));
-        let had: Vec<_> = asked_about(&pairs).collect();
         assert_eq!(had, [[0; 32], [1; 32]]);
-        assert_eq!(measured(4, true), (Vec::new(), 1));
-        assert_eq!(measured(0, false), (Vec::new(), 0));
+        // The server has had the medium of which it told the tokens by itself.
+        let (told, asked) = measured(4, true, false);
+        assert_eq!((told.pairs, told.had, asked), (Vec::new(), vec![[0; 32]], 1));
+        let (told, asked) = measured(4, true, true);
+        let tokens: Vec<_> =
+            told.told.iter().map(|((_, size, ..), tokens)| (*size, *tokens)).collect();
+        assert_eq!(tokens, [(Some((100, 50)), 7), (Some((200, 50)), 7)]);
+        assert_eq!((told.pairs, asked), (Vec::new(), 2));
+        let (none, asked) = measured(0, false, false);
+        assert_eq!((none.had.len(), asked), (0, 0));
     }
 }

@@ -31,8 +31,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// not.
 const TOO_LONG_MAX: u32 = 1000;
 
-/// Sessions made ahead at most.
+/// Sessions made ahead at most, and the memory of their text and their media, bytes. One is always
+/// ready, however large.
 const AHEAD_MAX: usize = 64;
+const AHEAD_BYTES_MAX: u64 = 16 << 20;
 /// How long before the next turn is due none is begun to be made, nanoseconds.
 const AHEAD_NS: u64 = 20_000_000;
 
@@ -111,6 +113,7 @@ pub struct ConversationSource {
     next_item: u32,
     /// Sessions made ahead, while nothing else is to be done.
     ahead: VecDeque<WorkItem>,
+    ahead_bytes: u64,
     begun: u32,
     held: HashMap<u32, Held>,
     /// Turns that wait for their time, and the session of each.
@@ -158,6 +161,7 @@ impl ConversationSource {
             ledger: Ledger::default(),
             next_item: 0,
             ahead: VecDeque::new(),
+            ahead_bytes: 0,
             begun: 0,
             held: HashMap::new(),
             due: BinaryHeap::new(),
@@ -194,6 +198,12 @@ impl ConversationSource {
     /// Has the media of so many sessions made before they are held, as [`Dataset::make_ahead`] does.
     pub fn make_sessions_ahead(&self, needed: u32, go_on: &dyn Fn() -> bool) {
         self.dataset.make_ahead(self.next_item, needed, go_on);
+    }
+
+    /// Sessions that are made and not begun, and the bytes that they hold.
+    #[cfg(test)]
+    pub fn made_ahead(&self) -> (usize, u64) {
+        (self.ahead.len(), self.ahead_bytes)
     }
 
     /// Sessions that were begun so far, warm-up left out.
@@ -277,12 +287,13 @@ impl ConversationSource {
         let next_ns = self.due.peek().map(|Reverse((at_ns, ..))| *at_ns);
         let has_time = next_ns.is_none_or(|at_ns| at_ns > now_ns.saturating_add(AHEAD_NS));
         let wanted = self.users.min(AHEAD_MAX).min(self.to_begin as usize);
-        if has_time && self.ahead.len() < wanted {
+        if has_time && self.ahead.len() < wanted && self.ahead_bytes < AHEAD_BYTES_MAX {
             // What is wrong with an item is told when its turn comes.
             if let Ok(item) = self.dataset.item(self.next_item)
                 && let Some(next) = self.next_item.checked_add(1)
             {
                 self.next_item = next;
+                self.ahead_bytes += item.held_bytes();
                 self.ahead.push_back(item);
             }
         }
@@ -311,6 +322,7 @@ impl ConversationSource {
 
     fn take_item(&mut self) -> Result<Option<WorkItem>, String> {
         if let Some(item) = self.ahead.pop_front() {
+            self.ahead_bytes = self.ahead.iter().map(WorkItem::held_bytes).sum();
             return Ok(Some(item));
         }
         match self.dataset.item(self.next_item) {
@@ -358,8 +370,11 @@ impl ConversationSource {
         let ready =
             held.turn((agent, turn), &self.templates.free, shared_tokens, &mut self.before)?;
         let output = ready.turn.output_tokens.map_or(0, u64::from);
-        let whole = ready.begun.prompt_tokens.map(|tokens| tokens + output);
         let most = self.carrying.max_context_tokens.map(u64::from);
+        let whole = ready.begun.prompt_tokens.filter(|_| most.is_some()).map(|text| {
+            let media = self.before.media.iter().chain(ready.prompt.media());
+            text + output + self.pairs.in_context(media)
+        });
         if whole.zip(most).is_some_and(|(whole, most)| whole > most) {
             held.session.end(SessionEnd::Overflow);
             self.close(session, ask.now_ns);

@@ -2,8 +2,12 @@
 //! each turn waits for, without a queue, a state or a clock.
 
 use super::conversations::{Carrying, ConversationSource};
+use crate::pairs::{Pairs, Shape, shape};
 use ifm_core::spec::Api;
-use ifm_core::{EndedSession, Message, Phase, Prompt, Reply, Role, SessionEnd, ToolCall};
+use ifm_core::{
+    Carried, EndedSession, Medium, MediumKind, Message, Phase, Placed, Prompt, Reply, Role,
+    SessionEnd, ToolCall,
+};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta};
 use ifm_wire::request::TemplateSpec;
 use ifm_wire::{RequestBytes, RequestTemplate};
@@ -199,6 +203,28 @@ fn schedule(item: &WorkItem, begin_ns: u64) -> (BTreeMap<(u16, u16), u64>, u64) 
     (all, over)
 }
 
+/// Users wait for their one answer, so that there is time to make the sessions that follow.
+#[test]
+fn sessions_are_made_ahead_by_number_and_by_bytes() {
+    let ahead = |users: u32, text_bytes: usize| {
+        let text = "x".repeat(text_bytes);
+        let items = (0..2 * users).map(|id| WorkItem::new(id, vec![user(text.clone())])).collect();
+        let made = Made { items, shared_tokens: None };
+        let mut source = ConversationSource::new(Arc::new(made), template(), Carrying::default());
+        source.begin_level(0, users, None);
+        let mut buffer = RequestBytes::default();
+        for seq in 0..2 * users {
+            let ask = NextAsk { phase: Phase::Measure, seq, now_ns: u64::from(seq), is_warm: true };
+            source.next(&ask, &mut buffer).unwrap();
+        }
+        source.made_ahead()
+    };
+    assert_eq!(ahead(5, 10), (5, 50));
+    assert_eq!(ahead(100, 10), (64, 640));
+    // Four of 4 MiB are 16 MiB.
+    assert_eq!(ahead(6, 4 << 20), (4, 16 << 20));
+}
+
 #[test]
 fn turns_agents_and_joins_come_when_they_should() {
     const SESSIONS: u32 = 60;
@@ -391,6 +417,41 @@ fn a_session_ends_where_it_cannot_go_on() {
     let failing: Answering = |agent, _| if agent == 1 { (None, false) } else { fine() };
     assert_eq!(ending(vec![child(Some(1), 0), child(None, 3)], plain, failing), (3, vec![]));
     assert_eq!(ending(vec![child(Some(1), 0), child(None, 9)], plain, failing), (2, vec![]));
+}
+
+/// 10 tokens of text, 40 of an image by the server's own count of one of that size, 7 of the answer.
+#[test]
+fn a_context_holds_media_as_the_server_counts_them() {
+    let image = Medium {
+        kind: MediumKind::Image,
+        mime: "image/png".to_owned(),
+        sha256: [1; 32],
+        size: Some((64, 64)),
+        frames: None,
+        duration_ns: None,
+        file_bytes: None,
+        uuid: None,
+        detail: None,
+        carried: Carried::Base64(b"AAAA".as_slice().into()),
+    };
+    let medium = Arc::new(image);
+    let is_sent = |most: u32, told: &[(Shape, u32)]| {
+        let mut message = Message::text(Role::User, "a");
+        message.media.push(Placed { at: 0, medium: medium.clone() });
+        let turn = Turn { prompt: Prompt::Messages(vec![message]), ..user("a") };
+        let made =
+            Made { items: vec![WorkItem::new(0, vec![turn, user("b")])], shared_tokens: None };
+        let carrying = Carrying { max_context_tokens: Some(most), ..Carrying::default() };
+        let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
+        source.with_pairs(Arc::new(Pairs::new(&[], told)));
+        source.begin_level(0, 1, None);
+        let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0, is_warm: true };
+        let offer = source.next(&ask, &mut RequestBytes::default()).unwrap();
+        matches!(offer, Offer::Request(_))
+    };
+    let told = [(shape(&medium), 40)];
+    assert!(is_sent(57, &told) && !is_sent(56, &told));
+    assert!(is_sent(17, &[]), "what nobody counted is left out");
 }
 
 #[test]

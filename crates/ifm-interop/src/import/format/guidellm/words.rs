@@ -5,9 +5,9 @@
 //! of requests.
 
 use super::super::super::statistic::different;
-use super::super::super::words;
+use super::super::super::{uncounted, words};
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key, meaning,
+    Definition, Factors, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key, meaning,
 };
 
 /// Its metrics: their names in JSON, and the group and name of their columns in CSV.
@@ -130,8 +130,8 @@ fn measured(
     METRICS.iter().find(is_meant).map(|(.., quantity, unit)| (quantity.clone(), unit.clone()))
 }
 
-/// Figures of which a zero says that there was nothing to measure, or that the server told nothing.
-const ZERO_IS_MISSING: [(Quantity, &str); 7] = [
+/// Figures of which a zero says that there was nothing to measure, or that nobody counted.
+const ZERO_IS_MISSING: [(Quantity, &str); 9] = [
     (Quantity::Ttft, UNSTREAMED),
     (Quantity::Ttfot, UNSTREAMED),
     (Quantity::Itl, UNSTREAMED),
@@ -139,11 +139,16 @@ const ZERO_IS_MISSING: [(Quantity, &str); 7] = [
     (Quantity::ImageTokens, UNTOLD),
     (Quantity::AudioTokens, UNTOLD),
     (Quantity::VideoTokens, UNTOLD),
+    (Quantity::OutputTokens, UNTOLD),
+    (Quantity::TotalTokens, UNTOLD),
 ];
+/// Rates of tokens, which are as unknown as their numbers. Prompt tokens are those of all tools alike.
+const RATES: [(Quantity, Quantity); 2] =
+    [(Quantity::OutputTokens, Quantity::OutputRate), (Quantity::TotalTokens, Quantity::TotalRate)];
 const UNSTREAMED: &str = "not measured, as without streaming";
 const UNTOLD: &str = "the server did not tell them";
 
-/// Takes the value from latencies and tokens of media that are 0.0 throughout, and tells it.
+/// Takes the value from latencies and numbers of tokens that are 0.0 throughout, and tells it.
 pub(crate) fn without_zeros(row: &mut Row) -> Vec<Remark> {
     let remarks = [UNSTREAMED, UNTOLD].map(|why| without_zeros_of(row, why));
     remarks.into_iter().flatten().collect()
@@ -152,17 +157,12 @@ pub(crate) fn without_zeros(row: &mut Row) -> Vec<Remark> {
 fn without_zeros_of(row: &mut Row, why: &str) -> Option<Remark> {
     let mut missing = Vec::new();
     for (quantity, _) in ZERO_IS_MISSING.into_iter().filter(|(_, of)| *of == why) {
-        let of = |figure: &&mut Figure| {
-            figure.quantity == quantity && figure.statistic != Statistic::Count
-        };
-        let zero = row.figures.iter_mut().filter(of).all(|figure| figure.value == Some(0.0));
-        for figure in row.figures.iter_mut().filter(of).filter(|_| zero) {
-            figure.value = None;
-            figure.printed.get_or_insert_with(|| "0.0".to_owned());
-            if missing.last() != Some(&quantity) {
-                missing.push(quantity.clone());
-            }
+        if !uncounted::take(row, &quantity, "0.0") {
+            continue;
         }
+        let rate = RATES.into_iter().find(|(tokens, _)| *tokens == quantity).map(|(_, rate)| rate);
+        missing.push(quantity);
+        missing.extend(rate.filter(|rate| uncounted::take(row, rate, "0.0")));
     }
     (!missing.is_empty()).then(|| {
         let names: Vec<String> = missing.iter().map(|quantity| format!("{quantity:?}")).collect();

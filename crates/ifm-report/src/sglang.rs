@@ -53,7 +53,8 @@ fn block(model: &ReportModel, row: &Row, index: usize) -> String {
     rate(&mut out, "Output token throughput (tok/s):", &Quantity::OutputRate);
     if let Some(summary) = model.vllm.get(index) {
         // Both clients count pieces of answers in buckets of a second.
-        float(&mut out, "Peak output token throughput (tok/s):", summary.peak_output_throughput);
+        let peak = summary.peak_output_throughput.unwrap_or(f64::NAN);
+        float(&mut out, "Peak output token throughput (tok/s):", peak);
         let peak = format!("{:.0}", summary.peak_concurrent_requests);
         line(&mut out, "Peak concurrent requests:", &peak);
     }

@@ -54,15 +54,17 @@ fn block(summary: &VllmSummary, rate: Option<f64>, goodput: bool, is_predicted: 
         float(&mut out, "Request rate configured (RPS):", rate);
     }
     float(&mut out, "Benchmark duration (s):", summary.duration_s);
-    let input = summary.total_input_tokens.map_or_else(|| NAN.to_owned(), |n| n.to_string());
-    line(&mut out, "Total input tokens:", &input);
-    line(&mut out, "Total generated tokens:", &summary.total_output_tokens.to_string());
+    let whole = |count: Option<u64>| count.map_or_else(|| NAN.to_owned(), |n| n.to_string());
+    line(&mut out, "Total input tokens:", &whole(summary.total_input_tokens));
+    line(&mut out, "Total generated tokens:", &whole(summary.total_output_tokens));
     float(&mut out, "Request throughput (req/s):", summary.request_throughput);
     if let Some(value) = summary.request_goodput.filter(|_| goodput) {
         float(&mut out, "Request goodput (req/s):", value);
     }
-    float(&mut out, "Output token throughput (tok/s):", summary.output_throughput);
-    float(&mut out, "Peak output token throughput (tok/s):", summary.peak_output_throughput);
+    let output = summary.output_throughput.unwrap_or(f64::NAN);
+    float(&mut out, "Output token throughput (tok/s):", output);
+    let peak = summary.peak_output_throughput.unwrap_or(f64::NAN);
+    float(&mut out, "Peak output token throughput (tok/s):", peak);
     float(&mut out, "Peak concurrent requests:", summary.peak_concurrent_requests);
     if let Some(rtfx) = summary.rtfx {
         float(&mut out, "RTFx (Inverse Real-Time Factor):", rtfx);

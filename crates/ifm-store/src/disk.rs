@@ -4,7 +4,7 @@
 //! Not here: any format.
 
 use crate::error::StoreError;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, statvfs};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,6 +12,12 @@ use std::path::{Path, PathBuf};
 
 /// Bytes moved at a time when a whole file passes through.
 pub(crate) const COPY_BYTES: usize = 256 * 1024;
+
+/// Room that a user has on the disk of a folder, bytes.
+pub(crate) fn room_bytes(folder: &Path) -> Option<u64> {
+    let disk = statvfs(folder).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
+}
 
 /// A file being written: what the store asks of it beside writing.
 ///

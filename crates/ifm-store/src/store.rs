@@ -47,6 +47,13 @@ impl Store {
         &self.root
     }
 
+    /// Room on the disk of the folder, or of the nearest that is there, bytes; absent where nobody tells.
+    pub fn room_bytes(&self) -> Option<u64> {
+        let absolute = std::path::absolute(&self.root).ok()?;
+        let there = absolute.ancestors().find(|folder| folder.exists())?;
+        crate::disk::room_bytes(there)
+    }
+
     /// Begins a run. `manifest.run_id` names its folder; see [`crate::new_run_id`].
     ///
     /// # Errors

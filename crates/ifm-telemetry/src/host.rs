@@ -109,6 +109,16 @@ fn memory_bytes(root: &Path) -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Memory that was moved to disk, bytes: 0 where there is no swap.
+pub fn swapped_bytes(root: &Path) -> Option<u64> {
+    let meminfo = whole(root, "proc/meminfo")?;
+    let kib = |name: &str| -> Option<u64> {
+        let line = meminfo.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    };
+    Some(kib("SwapTotal:")?.saturating_sub(kib("SwapFree:")?) * 1024)
+}
+
 fn kernel(root: &Path) -> Option<String> {
     let name = text(&root.join("proc/sys/kernel/ostype")).unwrap_or_else(|| "Linux".to_owned());
     Some(format!("{name} {}", text(&root.join("proc/sys/kernel/osrelease"))?))

@@ -160,7 +160,8 @@ pub(super) struct Totals {
     failed: u64,
     /// Absent unless the prompt of every complete answer was counted, or asked for by length.
     input_tokens: Option<u64>,
-    output_tokens: u64,
+    /// Absent where nobody counted one, and none was seen to come.
+    output_tokens: Option<u64>,
     /// Absent where nothing was answered.
     duration_s: Option<f64>,
 }
@@ -172,7 +173,7 @@ impl Totals {
             completed: ok.len() as u64,
             failed: (sent.len() - ok.len()) as u64,
             input_tokens: ok.iter().map(|record| prompt_tokens(record).map(u64::from)).sum(),
-            output_tokens: ok.iter().map(|record| u64::from(output_tokens(record))).sum(),
+            output_tokens: output_sum(ok),
             duration_s: duration_s.filter(|seconds| *seconds > 0.0),
         }
     }
@@ -186,12 +187,12 @@ pub(super) fn complete<'a>(sent: &[&'a RequestRecord]) -> Vec<&'a RequestRecord>
 /// Adds counts and the rates that follow from them. What is not known is not there.
 pub(super) fn totals(row: &mut Row, totals: Totals) {
     let value = Statistic::Value;
-    let both = totals.input_tokens.map(|input| input + totals.output_tokens);
+    let both = totals.input_tokens.zip(totals.output_tokens).map(|(input, output)| input + output);
     for (quantity, count) in [
         (Quantity::RequestsOk, Some(totals.completed)),
         (Quantity::RequestsFailed, Some(totals.failed)),
         (Quantity::InputTokens, totals.input_tokens),
-        (Quantity::OutputTokens, Some(totals.output_tokens)),
+        (Quantity::OutputTokens, totals.output_tokens),
     ] {
         if let Some(count) = count {
             push(row, &quantity, value, count as f64, Unit::Count);
@@ -202,7 +203,7 @@ pub(super) fn totals(row: &mut Row, totals: Totals) {
     for (quantity, count) in [
         (Quantity::RequestRate, Some(totals.completed)),
         (Quantity::InputRate, totals.input_tokens),
-        (Quantity::OutputRate, Some(totals.output_tokens)),
+        (Quantity::OutputRate, totals.output_tokens),
         (Quantity::TotalRate, both),
     ] {
         if let Some(count) = count {
@@ -253,6 +254,14 @@ pub(super) fn output_tokens(record: &RequestRecord) -> u32 {
     record.output_tokens.map_or(record.events.len() as u32, |counted| counted.tokens)
 }
 
+/// Output tokens of complete answers; absent where nobody counted one, and none was seen to come.
+pub(super) fn output_sum(ok: &[&RequestRecord]) -> Option<u64> {
+    let is_told =
+        |record: &&RequestRecord| record.output_tokens.is_some() || !record.events.is_empty();
+    let is_known = ok.is_empty() || ok.iter().any(is_told);
+    is_known.then(|| ok.iter().map(|record| u64::from(output_tokens(record))).sum())
+}
+
 /// Nanoseconds from the start of a request.
 pub(super) fn since(record: &RequestRecord, at_ns: u64) -> f64 {
     at_ns.saturating_sub(record.start_ns) as f64
@@ -281,6 +290,17 @@ mod tests {
                 assert_eq!(value(&run, by, &unknown), None, "{by:?} {unknown}");
             }
             assert!(value(&run, by, &Quantity::OutputRate).is_some());
+        }
+        // Nor are tokens of whole answers.
+        for record in &mut run.requests {
+            record.output_tokens = None;
+            record.events = Default::default();
+        }
+        for by in [Definitions::Vllm, Definitions::Sglang] {
+            for unknown in [Quantity::OutputTokens, Quantity::OutputRate, Quantity::PeakOutputRate]
+            {
+                assert_eq!(value(&run, by, &unknown), None, "{by:?} {unknown}");
+            }
         }
     }
 

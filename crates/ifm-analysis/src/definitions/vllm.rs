@@ -56,22 +56,23 @@ pub struct VllmSummary {
     /// Prompt tokens of the complete answers; uncounted prompts by their asked length. Absent where
     /// a prompt has neither.
     pub total_input_tokens: Option<u64>,
-    /// Output tokens of the complete answers.
-    pub total_output_tokens: u64,
+    /// Output tokens of the complete answers; absent where nobody counted one, and none was seen to
+    /// come.
+    pub total_output_tokens: Option<u64>,
     /// Complete answers per second.
     pub request_throughput: f64,
     /// Complete answers per second that met the latency target; absent without one.
     pub request_goodput: Option<f64>,
-    /// Output tokens of complete answers per second.
-    pub output_throughput: f64,
-    /// Most token-bearing events in one second.
-    pub peak_output_throughput: f64,
+    /// Output tokens of complete answers per second; absent likewise.
+    pub output_throughput: Option<f64>,
+    /// Most token-bearing events in one second; absent likewise.
+    pub peak_output_throughput: Option<f64>,
     /// Most requests that touched one second.
     pub peak_concurrent_requests: f64,
     /// Seconds of audio in the prompts of complete answers per second; absent without audio, and where
     /// the length of one is not known.
     pub rtfx: Option<f64>,
-    /// Input and output tokens per second; absent with the input tokens.
+    /// Input and output tokens per second; absent with either.
     pub total_token_throughput: Option<f64>,
     /// Time to first token.
     pub ttft: Option<VllmLatency>,
@@ -109,7 +110,7 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
     let ok: Vec<&RequestRecord> =
         sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
     let input: Option<u64> = ok.iter().map(|record| prompt_tokens(record).map(u64::from)).sum();
-    let output: u64 = ok.iter().map(|record| u64::from(output_tokens(record))).sum();
+    let output = rows::output_sum(&ok);
     let per_s = |count: f64| if duration_s > 0.0 { count / duration_s } else { 0.0 };
     let (peak_events, peak_requests) = peaks(&ok);
     Some(VllmSummary {
@@ -121,11 +122,13 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
         total_output_tokens: output,
         request_throughput: per_s(ok.len() as f64),
         request_goodput: level.goodput.map(|goodput| per_s(goodput.good as f64)),
-        output_throughput: per_s(output as f64),
-        peak_output_throughput: peak_events as f64,
+        output_throughput: output.map(|output| per_s(output as f64)),
+        peak_output_throughput: output.map(|_| peak_events as f64),
         peak_concurrent_requests: peak_requests as f64,
         rtfx: audio_s(&ok).map(per_s).filter(|rtfx| *rtfx > 0.0),
-        total_token_throughput: input.map(|input| per_s((input + output) as f64)),
+        total_token_throughput: input
+            .zip(output)
+            .map(|(input, output)| per_s((input + output) as f64)),
         ttft: level.latencies_of_all().ttft_ns.as_ref().map(in_ms),
         tpot: latency(&ok, tpot_ns),
         itl: gaps(level, &ok),
@@ -143,7 +146,9 @@ pub(super) fn fill(level: &LevelSummary, sent: &[&RequestRecord], row: &mut Row)
     let Some(summary) = summarize(level, sent) else { return };
     totals(row, Totals::of(sent, &complete(sent), Some(summary.duration_s)));
     let value = Statistic::Value;
-    push(row, &Quantity::PeakOutputRate, value, summary.peak_output_throughput, Unit::PerS);
+    if let Some(peak) = summary.peak_output_throughput {
+        push(row, &Quantity::PeakOutputRate, value, peak, Unit::PerS);
+    }
     push(row, &Quantity::PeakInFlight, value, summary.peak_concurrent_requests, Unit::Count);
     if let Some(goodput) = summary.request_goodput {
         push(row, &Quantity::Goodput, value, goodput, Unit::PerS);
@@ -267,12 +272,12 @@ mod tests {
         assert_eq!((summary.completed, summary.failed), (3, 1));
         assert_eq!(summary.max_concurrency, Some(1));
         assert_eq!(summary.duration_s, 2.0);
-        assert_eq!((summary.total_input_tokens, summary.total_output_tokens), (Some(300), 7));
+        assert_eq!((summary.total_input_tokens, summary.total_output_tokens), (Some(300), Some(7)));
         assert_eq!(summary.request_throughput, 1.5);
-        assert_eq!(summary.output_throughput, 3.5);
+        assert_eq!(summary.output_throughput, Some(3.5));
         assert_eq!(summary.total_token_throughput, Some(153.5));
         // Six events and two requests in the first second, though never two at once.
-        assert_eq!(summary.peak_output_throughput, 6.0);
+        assert_eq!(summary.peak_output_throughput, Some(6.0));
         assert_eq!(summary.peak_concurrent_requests, 2.0);
         let ttft = summary.ttft.expect("tokens");
         assert!((ttft.mean_ms - 310.0 / 3.0).abs() < 1e-9);

@@ -278,6 +278,11 @@ impl MediaRates {
         each.into_iter().filter_map(|(rate, unit)| Some((rate?, unit)))
     }
 
+    /// Whether a rate of images, pixels or frames is known.
+    pub fn has_pictures(&self) -> bool {
+        self.images_per_s.or(self.megapixels_per_s).or(self.frames_per_s).is_some()
+    }
+
     /// The rate that is a metric; absent for every other metric, and where it is not known.
     pub fn of(&self, metric: Metric) -> Option<f64> {
         match metric {

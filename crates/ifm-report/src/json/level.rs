@@ -387,7 +387,8 @@ objects! {
         /// Prompt tokens of the answers.
         prompt_tokens: Option<u64> = given.0.prompt_tokens,
         /// Media of the complete answers, per second.
-        media: Option<MediaPerSecond> = given.0.media.as_ref().map(MediaPerSecond::from),
+        media: Option<MediaPerSecond> =
+            given.0.media.as_ref().filter(|rates| rates.has_pictures()).map(MediaPerSecond::from),
         /// Requests in flight.
         concurrency: Concurrency = given.0.concurrency.into(),
     }

@@ -179,6 +179,7 @@ fn documents_without_a_run_follow_their_schemas() {
         let text = stdout(&run(folder, words));
         assert_eq!(list["entries"].as_array().unwrap().len(), text.lines().count(), "{text}");
     }
+    check(folder, "doctor", &document(folder, &["doctor", "--json"]));
     check(folder, "limit-list", &document(folder, &["limit", "--list", "--json"]));
     let words = ["conform", "--case", "baseline", "--json"];
     check(folder, "conformance", &document(folder, &words));

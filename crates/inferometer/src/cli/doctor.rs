@@ -1,0 +1,47 @@
+//! `inferometer doctor`: what of this machine spoils measurements, and how to mend it.
+
+use crate::doctor::{self, DoctorDocument, Machine, State};
+use crate::exit::{Code, Failure};
+use crate::session::store_root;
+use crate::terminal;
+use clap::Args;
+use ifm_store::Store;
+use std::path::PathBuf;
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Exit code 1 where something spoils measurements
+    #[arg(long)]
+    strict: bool,
+
+    /// Folder of stored runs, for the room that they have [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &DoctorArgs) -> Result<Code, Failure> {
+    let store = Store::at(store_root(args.store.as_ref()));
+    let findings = doctor::look(&Machine::read(&store));
+    match args.json {
+        true => terminal::print_document(&DoctorDocument::from(findings.as_slice())),
+        false => {
+            terminal::print(&doctor::text(&findings, &terminal::style(args.no_color, args.ascii)));
+        }
+    }
+    let spoils = doctor::count(&findings, State::Caution) + doctor::count(&findings, State::Bad);
+    Ok(if args.strict && spoils > 0 { Code::Failed } else { Code::Done })
+}

@@ -245,18 +245,22 @@ impl<W: Weights, const TILES: usize, const TOKENS: usize> Task for Sums<'_, W, T
 unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
     // SAFETY: the caller's promise: every offset below stays within a tile or the panel.
     unsafe {
-        let mut sums = [[S::splat(0.0); TOKENS]; TILES];
+        // Iterators and no places that are computed: with overflow checks loops over such places stay loops,
+        // and sums in memory.
+        let mut sums = [[S::splat(0.0); TILES]; TOKENS];
         if task.goes_on {
-            for (tile, sums) in sums.iter_mut().enumerate() {
-                for (token, sums) in sums.iter_mut().enumerate() {
-                    *sums = S::load_f32(task.out.add(token * task.stride + tile * LANES).cast());
+            for (token, sums) in sums.iter_mut().enumerate() {
+                for (tile, sum) in sums.iter_mut().enumerate() {
+                    *sum = S::load_f32(task.out.add(token * task.stride + tile * LANES).cast());
                 }
             }
         }
         if TOKENS >= FETCHED_TOKENS {
-            for place in 0..TOKENS * TILES {
-                let (token, tile) = (place / TILES, TILES + place % TILES);
-                S::fetch(task.out.wrapping_add(token * task.stride + tile * LANES).cast());
+            let next = task.out.wrapping_add(TILES * LANES);
+            for (token, sums) in sums.iter().enumerate() {
+                for (tile, _) in sums.iter().enumerate() {
+                    S::fetch(next.wrapping_add(token * task.stride + tile * LANES).cast());
+                }
             }
         }
         let (mut values, mut scales, mut input) = (task.values, task.scales, task.input);
@@ -266,28 +270,28 @@ unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(
                 *affine = W::affine::<S>(scales.add(tile * task.scale_bytes));
             }
             for _ in 0..task.group_pairs {
-                let mut weights = [[S::splat(0.0); 2]; TILES];
-                for (tile, weights) in weights.iter_mut().enumerate() {
-                    *weights = W::load::<S>(values.add(tile * task.tile_bytes), affine[tile]);
+                let (mut first, mut second) = ([S::splat(0.0); TILES], [S::splat(0.0); TILES]);
+                let mut tile = values;
+                for ((first, second), affine) in first.iter_mut().zip(&mut second).zip(&affine) {
+                    [*first, *second] = W::load::<S>(tile, *affine);
+                    if TOKENS >= FETCHED_TOKENS {
+                        fetch::<S>(tile.wrapping_add(AHEAD * W::PAIR), W::PAIR);
+                    }
+                    tile = tile.wrapping_add(task.tile_bytes);
                 }
                 if TOKENS >= FETCHED_TOKENS {
-                    for tile in 0..TILES {
-                        let ahead = values.wrapping_add(tile * task.tile_bytes + AHEAD * W::PAIR);
-                        (0..W::PAIR.div_ceil(LINE)).for_each(|line| {
-                            S::fetch(ahead.wrapping_add(line * LINE));
-                        });
-                    }
-                    let ahead = input.wrapping_add(AHEAD * 2 * TOKENS).cast::<u8>();
-                    (0..(8 * TOKENS).div_ceil(LINE)).for_each(|line| {
-                        S::fetch(ahead.wrapping_add(line * LINE));
-                    });
+                    fetch::<S>(input.wrapping_add(AHEAD * 2 * TOKENS).cast(), 8 * TOKENS);
                 }
-                for column in 0..2 {
-                    for token in 0..TOKENS {
-                        let value = S::splat(*input.add(column * TOKENS + token));
-                        for (sums, weights) in sums.iter_mut().zip(&weights) {
-                            sums[token] = S::multiply_add(weights[column], value, sums[token]);
-                        }
+                for (token, sums) in sums.iter_mut().enumerate() {
+                    let value = S::splat(*input.add(token));
+                    for (sum, weight) in sums.iter_mut().zip(&first) {
+                        *sum = S::multiply_add(*weight, value, *sum);
+                    }
+                }
+                for (token, sums) in sums.iter_mut().enumerate() {
+                    let value = S::splat(*input.add(TOKENS + token));
+                    for (sum, weight) in sums.iter_mut().zip(&second) {
+                        *sum = S::multiply_add(*weight, value, *sum);
                     }
                 }
                 values = values.add(W::PAIR);
@@ -295,10 +299,28 @@ unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(
             }
             scales = scales.add(W::SCALES);
         }
-        for (tile, sums) in sums.iter().enumerate() {
-            for (token, sums) in sums.iter().enumerate() {
-                S::store(task.out.add(token * task.stride + tile * LANES), *sums);
+        for (token, sums) in sums.iter().enumerate() {
+            for (tile, sum) in sums.iter().enumerate() {
+                S::store(task.out.add(token * task.stride + tile * LANES), *sum);
             }
+        }
+    }
+}
+
+/// Fetches the lines of so many bytes, three at most.
+///
+/// # Safety
+/// As [`Lanes`].
+#[inline(always)]
+unsafe fn fetch<S: Lanes>(from: *const u8, bytes: usize) {
+    // SAFETY: the caller's promise; what is fetched need not be there.
+    unsafe {
+        S::fetch(from);
+        if bytes > LINE {
+            S::fetch(from.wrapping_add(LINE));
+        }
+        if bytes > 2 * LINE {
+            S::fetch(from.wrapping_add(2 * LINE));
         }
     }
 }

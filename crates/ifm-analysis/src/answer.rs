@@ -519,6 +519,7 @@ mod tests {
             contradicted: Vec::new(),
             is_over: true,
             usd_per_hour: None,
+            gpus: None,
         };
         let answer = |run: &RunData| crate::summarize(run).answers.expect("levels").users;
         assert_eq!(answer(&run).load, Some(Load::Users(3)));

@@ -317,6 +317,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         tool: ToolInfo { name: "inferometer".to_owned(), version: "0.0.0".to_owned() },
         created_utc: "2026-11-20T11:00:00Z".to_owned(),
         command: ["inferometer", "sweep", "http://127.0.0.1:8000"].map(str::to_owned).to_vec(),
+        settings: Vec::new(),
         state: RunState::Complete,
         stop_reason: None,
         tags: BTreeMap::new(),

@@ -6,6 +6,7 @@ use crate::facts::Facts;
 use crate::health::ClientHealth;
 use crate::prediction::Prediction;
 use crate::session::EndedSession;
+use crate::setting::Setting;
 use crate::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -255,6 +256,9 @@ pub struct CapacityFound {
     pub is_over: bool,
     /// What an hour of the whole server costs, US dollars; absent where nobody said it.
     pub usd_per_hour: Option<f64>,
+    /// GPUs of the server, where somebody said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<f64>,
 }
 
 /// The cell of a plan that a run measured.
@@ -309,8 +313,11 @@ pub struct Manifest {
     pub tool: ToolInfo,
     /// UTC time of the start, RFC 3339.
     pub created_utc: String,
-    /// The command line, secrets masked.
+    /// The command line, secrets masked, with what a project's file added to it.
     pub command: Vec<String>,
+    /// What was set, and by whom. Empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// Open, complete or partial.
     pub state: RunState,
     /// Why the run is partial, in one sentence.

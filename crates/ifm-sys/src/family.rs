@@ -40,7 +40,11 @@ fn pid_of(number: u32) -> Option<Pid> {
 /// Lets processes whose parent ends become children of this one: all that a command started stays
 /// below this process, in whatever group or session. Says whether the kernel does so.
 pub fn adopt_orphans() -> bool {
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok()
+    #[cfg(target_os = "linux")]
+    let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    let adopts = false;
+    adopts
 }
 
 /// A child that has ended, with the accounts of it and of those of its own that it waited for.
@@ -91,7 +95,7 @@ fn wait4(child: i32, options: i32) -> io::Result<Option<Ended>> {
             status: ExitStatus::from_raw(status),
             user_ns: crate::thread::timeval_ns(accounts.ru_utime),
             system_ns: crate::thread::timeval_ns(accounts.ru_stime),
-            peak_bytes: accounts.ru_maxrss.max(0) as u64 * 1024,
+            peak_bytes: crate::thread::memory_bytes(&accounts),
         })),
     }
 }

@@ -9,6 +9,15 @@ pub fn os_release() -> String {
     format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy())
 }
 
+/// The C library that this program calls, in words.
+pub fn c_library() -> &'static str {
+    match (cfg!(target_os = "linux"), cfg!(target_env = "musl")) {
+        (true, true) => "musl, in the program: NVIDIA's library for GPU facts cannot be loaded",
+        (true, false) => "glibc of the host",
+        (false, _) => "that of the host",
+    }
+}
+
 /// The processor's name.
 pub fn cpu_name() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;

@@ -2,11 +2,11 @@
 //! clocks, thread placement, limits, and facts about the machine.
 //!
 //! This is the one crate on the measuring side that holds `unsafe`; every block says why it is
-//! sound. Nothing here knows HTTP, a request or a metric. Linux only, for now: kernel receive
-//! stamps are the reason this crate exists.
-
-#[cfg(not(target_os = "linux"))]
-compile_error!("inferometer measures with Linux epoll and kernel receive stamps; run it on Linux");
+//! sound. Nothing here knows HTTP, a request or a metric.
+//!
+//! It is also the one place that asks which operating system this is. Kernel receive stamps are the
+//! reason this crate exists, and Linux has them; on macOS and the BSDs bytes are stamped when they are
+//! read, and what the system does not tell is absent or `Unsupported`.
 
 pub mod account;
 pub mod clock;

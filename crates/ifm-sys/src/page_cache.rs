@@ -1,9 +1,7 @@
 //! The kernel's cache of files: what of them is in memory, and taking them out of it.
 
-use rustix::fs::{Advice, fadvise};
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use std::fs::File;
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::path::Path;
 
 /// Takes a file out of the cache, and says whether it is out: not where another process has it mapped,
@@ -11,7 +9,9 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file cannot be opened, or the system does not know the call.
+#[cfg(target_os = "linux")]
 pub fn drop_file(path: &Path) -> io::Result<bool> {
+    use rustix::fs::{Advice, fadvise};
     let file = File::open(path)?;
     // What is not on the disk yet stays in the cache. A file that cannot be written out was not written.
     let _ = file.sync_data();
@@ -21,7 +21,10 @@ pub fn drop_file(path: &Path) -> io::Result<bool> {
 }
 
 /// Whether the byte at a place can be read without the disk.
+#[cfg(target_os = "linux")]
 fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
+    use rustix::io::{Errno, ReadWriteFlags, preadv2};
+    use std::io::IoSliceMut;
     let mut byte = [0];
     match preadv2(file, &mut [IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT) {
         Ok(bytes) => Ok(bytes > 0),
@@ -30,6 +33,16 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
         Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// No such call is known here.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn drop_file(path: &Path) -> io::Result<bool> {
+    File::open(path)?;
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub struct Received {
 ///
 /// # Errors
 /// The kernel's, where the option is not supported.
+#[cfg(target_os = "linux")]
 pub fn enable_stamps(socket: impl AsFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the pointer and the length describe one c_int that lives over the call.
@@ -35,6 +36,15 @@ pub fn enable_stamps(socket: impl AsFd) -> io::Result<()> {
         )
     };
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// There are no such stamps here: what is received is stamped when it is read.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn enable_stamps(_socket: impl AsFd) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Room for one control message with a timespec, aligned as the kernel wants it.
@@ -88,7 +98,13 @@ fn receive(socket: impl AsFd, room: &mut [MaybeUninit<u8>]) -> io::Result<Receiv
     Ok(Received { bytes: count as usize, kernel_real_ns: stamp_of(&message) })
 }
 
+#[cfg(not(target_os = "linux"))]
+fn stamp_of(_message: &libc::msghdr) -> Option<u64> {
+    None
+}
+
 /// Finds the stamp among the control messages of a completed receive.
+#[cfg(target_os = "linux")]
 fn stamp_of(message: &libc::msghdr) -> Option<u64> {
     // SAFETY: `message` was filled by recvmsg and its control buffer is still alive; the CMSG
     // functions stay within `msg_controllen`.

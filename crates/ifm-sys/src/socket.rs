@@ -1,6 +1,6 @@
 //! Sockets as the load generator needs them: non-blocking connect, no delay, reset on close.
 
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{self, AddressFamily, SocketType, ipproto, sockopt};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,13 +13,27 @@ use std::time::Duration;
 /// The kernel's, when no socket can be made or the address is refused at once.
 pub fn connect_start(address: SocketAddr) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket: OwnedFd = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    let socket = new_socket(family)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     match net::connect(&socket, &address) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// A TCP socket that does not wait, and that no child gets.
+#[cfg(target_os = "linux")]
+fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = net::SocketFlags::NONBLOCK | net::SocketFlags::CLOEXEC;
+    Ok(net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let socket = net::socket(family, SocketType::STREAM, Some(ipproto::TCP))?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
 }
 
 /// How a started connection ended, once its socket is writable.

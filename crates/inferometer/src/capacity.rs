@@ -42,6 +42,7 @@ pub fn found(course: &CapacityCourse, manifest: &Manifest) -> CapacityFound {
             .collect(),
         is_over: bracket.is_some(),
         usd_per_hour: course.worth.price(gpus_told(manifest)).map(|price| price.per_hour),
+        gpus: course.worth.gpus,
     }
 }
 

@@ -26,6 +26,8 @@ impl OwnServer {
         let program = std::env::current_exe().map_err(|error| cannot(error.to_string()))?;
         let mut child = Command::new(program)
             .arg("serve")
+            // It is what the flags say, whatever folder this is.
+            .env(crate::cli::project::VARIABLE, "")
             .args(["--port", "0", "--until-stdin-closes"])
             .args(flags)
             .stdin(Stdio::piped())

@@ -49,6 +49,7 @@ mod push;
 mod secrets;
 mod server;
 mod session;
+mod settings;
 mod signals;
 mod sink;
 mod source;
@@ -75,11 +76,13 @@ fn main() -> ExitCode {
         terminal::print(&facts);
         return Code::Done.into();
     }
-    let words_to_parse =
-        cli::serve::told_apart(cli::engine::spelled_out(cli::pasted::spelled_out(words.clone())));
-    let parsed = match cli::parse(&words_to_parse) {
-        Ok(parsed) => parsed,
-        Err(error) => {
+    let read = match cli::read(&words) {
+        Ok(read) => read,
+        Err(cli::Refused::File(failure)) => {
+            terminal::say(&failure.to_string());
+            return failure.code.into();
+        }
+        Err(cli::Refused::Typed(error)) => {
             let is_question =
                 matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if is_question {
@@ -91,7 +94,7 @@ fn main() -> ExitCode {
             return Code::Usage.into();
         }
     };
-    let ended = std::panic::catch_unwind(|| cli::dispatch(parsed, &words));
+    let ended = std::panic::catch_unwind(|| cli::dispatch(read.cli, &read.words));
     // However it ended: the terminal is as it was before.
     terminal::end_screen();
     terminal::clear_line();

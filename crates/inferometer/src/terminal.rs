@@ -5,6 +5,7 @@
 
 use ifm_report::TerminalStyle;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// Width that is assumed where the terminal does not tell.
@@ -103,6 +104,21 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
+/// Whether nothing is said of progress.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Says nothing of progress from here on: `--quiet`.
+pub fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints a line on what goes on, unless that was not to be said.
+pub fn tell(line: &str) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        say(line);
+    }
+}
+
 /// Prints a warning.
 pub fn warn(sentence: &str) {
     say(&format!("warning: {sentence}"));
@@ -118,9 +134,11 @@ pub fn show_line(line: &str) {
 
 /// Shows a line of progress if a terminal is behind standard error, cut to its width; a log gets none.
 pub fn show_progress(line: &str) {
-    if std::io::stderr().is_terminal() && !is_dumb() {
-        // The last column stays free: some terminals wrap when it is written.
-        let room = width(true).saturating_sub(1);
+    let is_quiet = IS_QUIET.load(Ordering::Relaxed);
+    if !is_quiet && std::io::stderr().is_terminal() && !is_dumb() {
+        // Standard output may go elsewhere. The last column stays free: some terminals wrap when it is written.
+        let room = ifm_sys::host::terminal_columns(std::io::stderr()).map_or(80, usize::from);
+        let room = room.saturating_sub(1);
         show_line(&line.chars().take(room).collect::<String>());
     }
 }

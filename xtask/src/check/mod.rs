@@ -16,6 +16,7 @@ mod module_docs;
 mod modules;
 mod never_run;
 mod placeholders;
+mod platform;
 mod private_paths;
 mod registries;
 mod source;
@@ -56,6 +57,7 @@ const CHECKS: &[&Check] = &[
     &manifests::CHECK,
     &licences::CHECK,
     &unsafe_code::CHECK,
+    &platform::CHECK,
     &module_docs::CHECK,
     &length::CHECK,
     &registries::CHECK,
@@ -125,6 +127,11 @@ mod tests {
     #[test]
     fn unsafe_code_is_fenced_in() {
         holds(&unsafe_code::CHECK);
+    }
+
+    #[test]
+    fn the_operating_system_is_known_in_one_place() {
+        holds(&platform::CHECK);
     }
 
     #[test]

@@ -39,13 +39,17 @@ impl Worth {
     }
 }
 
-/// GPUs of the server of a run: those of a prediction, those that a tag tells, or those of its machine;
+/// GPUs of the server of a run: what its search for the capacity was told, those of a prediction, those that a tag tells, or those of its machine;
 /// absent where nobody told of one.
 pub fn gpus_told(manifest: &Manifest) -> Option<f64> {
-    let predicted = manifest.predicted.as_ref().map(|of| f64::from(of.gpus * of.replicas));
+    let said = manifest.capacity.as_ref().and_then(|found| found.gpus);
+    let predicted = || {
+        let predicted = manifest.predicted.as_ref();
+        predicted.map(|of| f64::from(of.gpus.saturating_mul(of.replicas)))
+    };
     let tagged = || manifest.tags.get(key::TENSOR_PARALLEL)?.parse().ok();
     let of_machine = || manifest.facts.as_ref().map(|facts| facts.gpus.len() as f64);
-    predicted.or_else(tagged).or_else(of_machine).filter(|gpus| *gpus > 0.0)
+    said.or_else(predicted).or_else(tagged).or_else(of_machine).filter(|gpus| *gpus > 0.0)
 }
 
 /// What carries a load. What nobody told is absent.

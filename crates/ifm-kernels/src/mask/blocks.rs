@@ -195,13 +195,11 @@ impl Blocks {
         }
     }
 
-    /// Share of the pairs that no computed block has, by the rule of torch's `BlockMask`:
-    /// `1 - (partial + full) side^2 / (queries keys)`. It is below 0 where blocks reach beyond the
-    /// ends and nearly none is empty.
+    /// Share of the blocks that are empty, 0 to 1. torch's `BlockMask` tells `1 - (partial + full) side^2 /
+    /// (queries keys)`: the same where lengths are multiples of the side, and less, even below 0, where
+    /// blocks reach beyond the ends.
     pub fn sparsity(&self) -> f64 {
-        let computed = self.patterns.len() - self.count(Block::Empty);
-        let pairs = (self.queries * self.keys) as f64;
-        1.0 - (computed * self.side * self.side) as f64 / pairs
+        self.count(Block::Empty) as f64 / self.patterns.len().max(1) as f64
     }
 
     /// Allowed pairs of query and key.

@@ -7,7 +7,7 @@ use super::{SCHEMA_VERSION, known, known_object, objects, text};
 use crate::ReportModel;
 use crate::words::DEFINITIONS;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
-use ifm_core::{RunState, ToolInfo};
+use ifm_core::{RunState, Setting, ToolInfo};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -71,8 +71,12 @@ objects! {
         state: RunState = model.manifest.state,
         /// Why it is partial.
         stop_reason: Option<String> = model.manifest.stop_reason.clone(),
-        /// Command line, secrets masked.
+        /// Command line, secrets masked, with what a project's file added to it.
         command: Vec<String> = model.manifest.command.clone(),
+        /// What was set, and by whom: command line, variable, or project's file. Absent where the run
+        /// does not tell.
+        settings: Option<Vec<Setting>> =
+            (!model.manifest.settings.is_empty()).then(|| model.manifest.settings.clone()),
         /// Who wrote it.
         tool: ToolInfo = model.manifest.tool.clone(),
         /// SHA-256 over all prompts, in order.

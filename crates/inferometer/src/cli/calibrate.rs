@@ -2,6 +2,7 @@
 //! results that exist.
 
 use super::deployment_args::DeploymentArgs;
+use super::quiet_args::QuietArgs;
 use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
 use crate::facts;
@@ -92,6 +93,9 @@ pub struct CalibrateArgs {
     /// Folder of stored runs and calibrations [default: .inferometer/runs]
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
+
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     /// One JSON document on standard output
     #[arg(help_heading = "Results", long)]
@@ -250,7 +254,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", logs.display())))?;
     let log = logs.join("last.log");
     let mut seen = Seen::default();
-    terminal::say(&format!("{} to measure", counted(all.len() as u64, "load")));
+    terminal::tell(&format!("{} to measure", counted(all.len() as u64, "load")));
     for (number, wanted) in all.iter().enumerate() {
         let (users, lengths) = (wanted.users, &wanted.lengths);
         let requests = args.requests.unwrap_or((users * REQUESTS_PER_USER).max(REQUESTS_MIN));
@@ -267,7 +271,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
         let began = std::time::Instant::now();
         match measure(&words, &log, &guard, &interrupts, || {})? {
             Measured::Done { run } => {
-                terminal::say(&format!(
+                terminal::tell(&format!(
                     "{label}: done in {:.1} s, run {run}",
                     began.elapsed().as_secs_f64()
                 ));

@@ -1,6 +1,7 @@
 //! `inferometer demo`: the embedded engine, measured.
 
 use super::load_args::{JsonKind, LoadArgs};
+use super::quiet_args::QuietArgs;
 use super::resolve::resolve;
 use super::{Alone, levels};
 use crate::child::OwnServer;
@@ -59,6 +60,9 @@ pub struct DemoArgs {
     #[arg(long)]
     tui: bool,
 
+    #[command(flatten)]
+    quiet: QuietArgs,
+
     /// No colour (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
@@ -99,7 +103,7 @@ fn choose(quant: &str) -> Result<(String, u32, u32), Failure> {
         if prompt_took <= QUICK.0 && step_took <= QUICK.1 {
             return Ok((preset.name().to_owned(), *prompt, *output));
         }
-        terminal::say(&format!(
+        terminal::tell(&format!(
             "{} takes {:.0} ms for a prompt of {prompt} tokens here, {:.1} ms a token: a smaller one.",
             preset.name(),
             prompt_took.as_secs_f64() * 1e3,
@@ -115,7 +119,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     if !(args.duration.is_finite() && args.duration > 0.0) {
         return Err(Failure::usage("--duration must be a positive number of seconds"));
     }
-    terminal::say("No server needed: starting the embedded engine.");
+    terminal::tell("No server needed: starting the embedded engine.");
     let (preset, prompt, output) = match &args.preset {
         Some(preset) => (preset.clone(), CHOICES[0].1, CHOICES[0].2),
         None => choose(&args.quant)?,
@@ -128,6 +132,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     load.results.store.clone_from(&args.store);
     load.results.json = args.json.then_some(JsonKind::Document);
     load.results.tui = args.tui;
+    load.results.quiet = args.quiet.quiet;
     load.results.no_color = args.no_color;
     load.results.ascii = args.ascii;
     // The engine's own server asks for no key, and none must reach it.
@@ -140,13 +145,13 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
         .collect();
     let job = resolve(&load, &levels, words)?;
     let seconds = args.duration * levels.len() as f64;
-    terminal::say(&format!(
+    terminal::tell(&format!(
         "{}, about {:.0} s.",
         counted(levels.len() as u64, "level"),
         seconds * 1.3
     ));
     let code = execute(job)?;
-    terminal::say(&format!("report  {}", args.out.display()));
-    terminal::say("next    inferometer sweep http://localhost:8000   (your own server)");
+    terminal::tell(&format!("report  {}", args.out.display()));
+    terminal::tell("next    inferometer sweep http://localhost:8000   (your own server)");
     Ok(code)
 }

@@ -1,5 +1,6 @@
 //! `inferometer facts`: the machine, for the record.
 
+use super::project;
 use crate::exit::{Code, Failure};
 use crate::facts::{self, FactsDocument};
 use crate::output::check_folder;
@@ -38,6 +39,7 @@ pub struct FactsArgs {
 /// There is no such process, or the file cannot be written.
 pub fn run(args: &FactsArgs) -> Result<Code, Failure> {
     args.out.as_deref().map(check_folder).transpose()?;
+    let settings = project::in_effect()?;
     let server = args.server_pid.map(facts::of_process).transpose()?;
     let (mut found, without_gpus) = facts::of_host();
     found.server = server;
@@ -52,9 +54,10 @@ pub fn run(args: &FactsArgs) -> Result<Code, Failure> {
         terminal::say(&format!("wrote {}", path.display()));
     }
     if args.json {
-        terminal::print_document(&FactsDocument::from(found));
+        terminal::print_document(&FactsDocument::from(found).with(settings));
     } else if args.out.is_none() {
-        terminal::print(&facts::text(&found, &terminal::style(args.no_color, args.ascii)));
+        let style = terminal::style(args.no_color, args.ascii);
+        terminal::print(&(facts::text(&found, &style) + &facts::settings_text(&settings, &style)));
     }
     Ok(Code::Done)
 }

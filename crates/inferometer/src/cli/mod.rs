@@ -38,7 +38,9 @@ mod plan_report;
 pub mod predict;
 pub mod probe;
 mod probe_args;
+pub mod project;
 mod push_args;
+mod quiet_args;
 pub mod rank;
 mod repeats;
 pub mod report;
@@ -174,15 +176,48 @@ pub fn command() -> Command {
     long_help::apply(short_help::apply(Cli::command()))
 }
 
-/// Reads the words of a command line, program name first.
+/// Reads the words of a command line, program name first, as if there were no project's file.
 ///
 /// # Errors
 /// What cannot be understood, and the questions for help and version.
+#[cfg(test)]
 pub fn parse(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command().try_get_matches_from(words)?)
 }
 
+/// A command line that was understood, with what the project's file adds to it.
+pub struct Read {
+    /// What it asks for.
+    pub cli: Cli,
+    /// Its words, program name first.
+    pub words: Vec<String>,
+}
+
+/// Reads the words that the program was started with.
+///
+/// # Errors
+/// What cannot be understood, in the words or in the project's file, and the questions for help and version.
+pub fn read(words: &[String]) -> Result<Read, Refused> {
+    let parsed = serve::told_apart(engine::spelled_out(pasted::spelled_out(words.to_vec())));
+    read_as(words, parsed, &[])
+}
+
+/// The same of words that are parsed as others; of the project's file only the keys that are named, if any is.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_as(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<Read, Refused> {
+    let project::Line { words, matches, settings } = project::read(words, parsed, only)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    if project::is_quiet(&matches) {
+        crate::terminal::be_quiet();
+    }
+    crate::settings::keep(settings);
+    Ok(Read { cli, words })
+}
+
 pub use mistakes::explained;
+pub use project::Refused;
 
 /// Runs the command that the words ask for, and gives the exit code: one of ours, or that of a
 /// command that was measured.

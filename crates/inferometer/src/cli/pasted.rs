@@ -108,14 +108,19 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     let words = translation.draft.words();
     terminal::say(&format!("runs as: {}", shown(&translation.draft)));
     let parsed = super::serve::told_apart(super::engine::spelled_out(words.clone()));
-    let cli = super::parse(&parsed).map_err(|error| {
+    // A line means what it says: of the project's file only its folders count.
+    let read = super::read_as(&words, parsed, &["store", "presets"]).map_err(|refused| {
+        let error = match refused {
+            super::Refused::File(failure) => return failure,
+            super::Refused::Typed(error) => error,
+        };
         // The first line says what is wrong; the rest is the usage of a command that nobody typed.
         let said = error.render().to_string();
         let first = said.lines().next().unwrap_or_default();
         Failure::usage(first.strip_prefix("error: ").unwrap_or(first).to_owned())
             .hint("inferometer translate LINE shows what the line becomes")
     })?;
-    super::dispatch(cli, &words)
+    super::dispatch(read.cli, &read.words)
 }
 
 /// Shows what the line becomes.

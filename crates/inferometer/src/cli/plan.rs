@@ -2,6 +2,7 @@
 
 use super::list::{Entry, List};
 use super::plan_report;
+use super::quiet_args::QuietArgs;
 use crate::exit::{Code, Failure};
 use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, text};
 use crate::session::store_root;
@@ -165,6 +166,9 @@ struct HowArgs {
     /// Report to write at the end: .html, .md, .json, .csv, .svg or .png; may be repeated
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
+
+    #[command(flatten)]
+    quiet: QuietArgs,
 }
 
 #[derive(Debug, Args)]

@@ -25,6 +25,8 @@ struct Row {
     id: String,
     /// What it is or is doing.
     state: State,
+    /// Its folder.
+    path: String,
     /// Name that the user gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -104,10 +106,12 @@ impl RunList {
 
 impl Row {
     fn of_run(entry: &RunEntry) -> Row {
-        let id = entry.id.clone();
+        let (id, path) = (entry.id.clone(), entry.path.display().to_string());
         let manifest = match &entry.manifest {
             Ok(manifest) => manifest,
-            Err(error) => return Row { id, error: Some(error.to_string()), ..Row::default() },
+            Err(error) => {
+                return Row { id, path, error: Some(error.to_string()), ..Row::default() };
+            }
         };
         let state = match (manifest.state, entry.is_live()) {
             (RunState::Open, Ok(true)) => State::Running,
@@ -118,6 +122,7 @@ impl Row {
         Row {
             id,
             state,
+            path,
             name: manifest.name.clone(),
             created_utc: Some(manifest.created_utc.clone()),
             model: Some(manifest.spec.target.model.clone()),
@@ -130,7 +135,8 @@ impl Row {
     }
 
     fn of_import(store: &Store, id: &str) -> Row {
-        let row = Row { id: id.to_owned(), ..Row::default() };
+        let path = store.root().join(id).display().to_string();
+        let row = Row { id: id.to_owned(), path, ..Row::default() };
         match store.import(id) {
             Ok(import) => Row {
                 state: State::Imported,

@@ -104,7 +104,14 @@ impl SetupArgs {
 }
 
 fn weights(text: &str) -> Result<WeightFormat, String> {
-    WeightFormat::find(text).map_err(|error| error.to_string())
+    WeightFormat::find(text).map_err(|error| match &error {
+        RooflineError::Unknown { nearest, .. } if nearest.is_empty() => {
+            let known: Vec<String> =
+                WeightFormat::all().map(|format| format.id.to_string()).collect();
+            format!("{error}; there are {}", known.join(", "))
+        }
+        _ => error.to_string(),
+    })
 }
 
 fn kv(text: &str) -> Result<KvFormat, String> {

@@ -18,17 +18,12 @@ fn lines() -> String {
         Some(commit) if !commit.is_empty() => commit,
         _ => "not told by who built it",
     };
-    let libc = match (cfg!(target_os = "linux"), cfg!(target_env = "musl")) {
-        (true, true) => "musl, in the program: NVIDIA's library for GPU facts cannot be loaded",
-        (true, false) => "glibc of the host",
-        (false, _) => "that of the host",
-    };
     let rows = [
         ("target", env!("IFM_TARGET")),
         ("compiler", env!("IFM_RUSTC")),
         ("profile", env!("IFM_PROFILE")),
         ("commit", commit),
-        ("C library", libc),
+        ("C library", ifm_sys::host::c_library()),
         ("kernels here", Isa::best().name()),
         ("run format", SCHEMA_VERSION),
     ];

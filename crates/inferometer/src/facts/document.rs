@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use ifm_analysis::machine::{Part, told_of};
-use ifm_core::Facts;
+use ifm_core::{Facts, Setting};
 use ifm_report::TerminalStyle;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -27,11 +27,22 @@ pub struct FactsDocument {
     version: u32,
     #[serde(flatten)]
     facts: Facts,
+    /// What the project's file and variables set in the current folder, by the names of the file; of `--json`
+    /// alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    settings: Vec<Setting>,
+}
+
+impl FactsDocument {
+    /// The same with what is set here.
+    pub fn with(self, settings: Vec<Setting>) -> FactsDocument {
+        FactsDocument { settings, ..self }
+    }
 }
 
 impl From<Facts> for FactsDocument {
     fn from(facts: Facts) -> FactsDocument {
-        FactsDocument { kind: KIND.to_owned(), version: VERSION, facts }
+        FactsDocument { kind: KIND.to_owned(), version: VERSION, facts, settings: Vec::new() }
     }
 }
 
@@ -57,6 +68,19 @@ pub fn read(path: &Path) -> Result<Facts, Failure> {
         return Err(named(&format!("it is {kind:?} of version {version}, {wanted}")));
     }
     Ok(document.facts)
+}
+
+/// What is set here, and by whom; nothing where all is default.
+pub fn settings_text(settings: &[Setting], style: &TerminalStyle) -> String {
+    let line = |one: &Setting| {
+        let at = one.at.as_deref().unwrap_or_default();
+        let line = format!("  {:<width$}{} ({at})", one.name, one.value, width = NAME_COLUMNS - 2);
+        style.paragraph(&line, &" ".repeat(NAME_COLUMNS)).join("\n") + "\n"
+    };
+    match settings.is_empty() {
+        true => String::new(),
+        false => format!("\nSettings\n{}", settings.iter().map(line).collect::<String>()),
+    }
 }
 
 /// What is told, part by part.

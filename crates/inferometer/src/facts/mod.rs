@@ -7,7 +7,7 @@
 mod document;
 mod process;
 
-pub use document::{FactsDocument, read, text};
+pub use document::{FactsDocument, read, settings_text, text};
 pub use process::of_process;
 
 use crate::job::MetricsAsk;

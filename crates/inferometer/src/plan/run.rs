@@ -207,7 +207,7 @@ impl<'a> Runner<'a> {
 
     fn wait_for(&mut self, cell: &Cell, why: &str) {
         if self.waiting.is_empty() {
-            terminal::say(&format!("waiting for another state of this machine: {why}"));
+            terminal::tell(&format!("waiting for another state of this machine: {why}"));
         }
         self.waiting.insert(cell.key.clone());
     }
@@ -246,7 +246,7 @@ impl<'a> Runner<'a> {
                 return Ok(Start::Failed(why));
             }
         }
-        terminal::say(&format!("starting {}: {label}", server.name));
+        terminal::tell(&format!("starting {}: {label}", server.name));
         let begun = Instant::now();
         match launch::start(&self.guard, &ask) {
             Ok(launched) => {
@@ -316,7 +316,7 @@ impl<'a> Runner<'a> {
         let cell = cell.key.clone();
         match measured {
             Measured::Done { run } => {
-                terminal::say(&format!("{label}: done in {seconds:.1} s, run {run}"));
+                terminal::tell(&format!("{label}: done in {seconds:.1} s, run {run}"));
                 self.note(Event::Done { cell, run, seconds })
             }
             Measured::Failed { reason, is_worth_a_retry } => {

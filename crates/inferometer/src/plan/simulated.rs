@@ -64,7 +64,7 @@ pub fn predicted(of: &Experiment, flags: &[String]) -> Result<(Experiment, Journ
         match measure(&line, &folder.join("last.log"), &guard, &interrupts, || {})? {
             Measured::Done { run } => {
                 let seconds = begun.elapsed().as_secs_f64();
-                terminal::say(&format!("{label}: predicted in {seconds:.1} s"));
+                terminal::tell(&format!("{label}: predicted in {seconds:.1} s"));
                 journal.add(Event::Done { cell: cell.key.clone(), run, seconds });
             }
             Measured::Failed { reason, .. } => journal.add(failed(cell, reason)),

@@ -26,6 +26,8 @@ use std::sync::atomic::Ordering;
 const ASK_AGAIN_NS: u64 = 100_000;
 /// Records between two ticks of the sink.
 const RECORDS_PER_TICK: u32 = 1000;
+/// Requests that may be refused one after another while no time passes and nothing else is under way.
+const REFUSED_MAX: u32 = 10_000;
 /// The status of a request that is too long for the server.
 const TOO_LONG: u16 = 400;
 
@@ -90,6 +92,8 @@ struct Level<'level> {
     ran_out: bool,
     /// The source had nothing for now.
     is_later: bool,
+    /// Requests in a row that did not fit, at one moment.
+    refused: (u64, u32),
     keeps_blocks: bool,
     records: u32,
     flow: Flow,
@@ -127,6 +131,7 @@ pub fn drive_level(
         send_end_ns: None,
         ran_out: false,
         is_later: false,
+        refused: (0, 0),
         keeps_blocks,
         records: 0,
         flow: Flow::default(),
@@ -295,6 +300,14 @@ impl Level<'_> {
         match self.simulation.submit_held((now_ns, held_ns), ask) {
             Ok(ticket) => _ = self.flights.insert(ticket, flight),
             Err(error) => {
+                // A user who is refused asks again at once, and no time passes.
+                let former = if self.refused.0 == now_ns { self.refused.1 } else { 0 };
+                self.refused = (now_ns, former + 1);
+                if former >= REFUSED_MAX && self.flights.is_empty() {
+                    return Err(DriveError::Source(format!(
+                        "no request fits: {error}; shorter prompts and answers, or more room"
+                    )));
+                }
                 let record = RequestRecord {
                     http_status: Some(TOO_LONG),
                     error: Some(error.to_string()),

@@ -45,7 +45,7 @@ pub fn find_local() -> Result<BaseUrl, Failure> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         if TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
             let (url, _) = BaseUrl::parse(&format!("http://127.0.0.1:{port}"))?;
-            crate::terminal::say(&format!("no URL given: taking {url}"));
+            crate::terminal::tell(&format!("no URL given: taking {url}"));
             return Ok(url);
         }
     }

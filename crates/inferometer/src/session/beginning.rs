@@ -82,6 +82,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         },
         created_utc: format!("{time:.0}"),
         command: job.command.clone(),
+        settings: crate::settings::of_this_call(),
         state: RunState::Open,
         stop_reason: None,
         spec: job.spec.clone(),

@@ -135,7 +135,6 @@ fn a_key_that_no_header_can_carry_is_code_2() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn results_that_cannot_be_printed_are_code_74() {
     let folder = tempfile::tempdir().unwrap();
     let server = paced(1, 0);

@@ -30,6 +30,7 @@ mod loads;
 mod outward;
 mod plan;
 mod probe;
+mod project;
 mod proofs;
 mod real_files;
 mod says;

@@ -5,7 +5,7 @@
 
 use super::Candidate;
 use super::place::first_line;
-use crate::cli::{engine, kernel, schema};
+use crate::cli::{engine, kernel, project, schema};
 use crate::predict::Calibration;
 use crate::session::store_root;
 use crate::{foreign, kernel as kernels};
@@ -45,8 +45,8 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     fn store(&self) -> Store {
         let named = self.store.map(PathBuf::from);
-        let variable = || std::env::var_os("INFEROMETER_STORE").map(PathBuf::from);
-        Store::at(store_root(named.or_else(variable).as_ref()))
+        let known = || known("INFEROMETER_STORE", "store");
+        Store::at(store_root(named.or_else(known).as_ref()))
     }
 
     fn runs(&self) -> Vec<RunEntry> {
@@ -54,6 +54,12 @@ impl Asked<'_> {
         runs.truncate(RUNS_MAX);
         runs
     }
+}
+
+/// A folder that a variable names, or the project's file.
+fn known(variable: &str, key: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(variable).map(PathBuf::from);
+    named.or_else(|| project::path_of(key).map(PathBuf::from))
 }
 
 type Values = fn(&Asked<'_>) -> Vec<Candidate>;
@@ -316,8 +322,8 @@ fn workloads(asked: &Asked<'_>) -> Vec<Candidate> {
         return found;
     }
     let folder = asked.presets.map(PathBuf::from);
-    let variable = || std::env::var_os("INFEROMETER_PRESETS").map(PathBuf::from);
-    let presets = ifm_workload::presets(folder.or_else(variable).as_deref()).unwrap_or_default();
+    let folder = folder.or_else(|| known("INFEROMETER_PRESETS", "presets"));
+    let presets = ifm_workload::presets(folder.as_deref()).unwrap_or_default();
     let presets = presets.into_iter().map(|preset| Candidate::new(preset.name, preset.summary));
     let kinds = ifm_workload::DATASETS.iter();
     let kinds = kinds.map(|kind| Candidate::new(format!("{}:", kind.name), kind.summary));

@@ -175,8 +175,9 @@ fn own_command() -> Result<String, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Code::Internal, format!("where am I? {error}")))?;
     let program = details::quoted(&program.display().to_string());
+    let alone = crate::cli::project::VARIABLE;
     Ok(format!(
-        "{program} run {{base}} --model mock --api {{api}} -c 1 -n {{requests}} -w 0 -W 16/16 \
+        "{alone}= {program} run {{base}} --model mock --api {{api}} -c 1 -n {{requests}} -w 0 -W 16/16 \
          --store {{out}}/runs --first-token-timeout {{first_token_s}} --idle-timeout {{idle_s}} \
          --timeout {{total_s}} --quiet"
     ))

@@ -82,7 +82,7 @@ pub fn measure(
         let (Some(server), Some(side)) = (servers.get(*place), measured.get_mut(*place)) else {
             continue;
         };
-        terminal::say(&format!("measuring {} of {}: {}", done + 1, order.len(), side.label));
+        terminal::tell(&format!("measuring {} of {}: {}", done + 1, order.len(), side.label));
         side.runs.push(sweep(&server.url, flags, store)?);
     }
     Ok(measured)

@@ -5,6 +5,7 @@ mod file;
 mod interleave;
 
 use super::compare::no_target;
+use super::quiet_args::QuietArgs;
 use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_sides, settings};
 use crate::dated::Baseline;
 use crate::exit::{Code, Failure};
@@ -98,6 +99,9 @@ pub struct GateArgs {
     /// Print a thresholds file made from the run, and check nothing
     #[arg(long, conflicts_with_all = ["thresholds", "max", "min", "junit", "github_summary"])]
     init: bool,
+
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     #[command(flatten)]
     sides: SideArgs,

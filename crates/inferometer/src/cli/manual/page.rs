@@ -133,6 +133,10 @@ fn variables_of(command: &Command, all: &mut BTreeMap<String, String>) {
 /// Variables that are read without a flag of their own.
 const WITHOUT_FLAG: &[(&str, &str)] = &[
     ("OPENAI_API_KEY", "The API key, unless --api-key-env names another variable."),
+    (
+        "INFEROMETER_PROJECT",
+        "The project's file, in place of inferometer.toml in this folder or above; empty for none.",
+    ),
     ("NO_COLOR", "Set to anything, output has no colour."),
     ("CLICOLOR_FORCE", "Set to anything, output has colour even where no terminal is behind it."),
     ("COLUMNS", "Width of the output, in place of the terminal's own."),

@@ -1,0 +1,258 @@
+//! The file itself: where it is found, and its entries with their lines.
+//!
+//! Not here: what an entry means (`keys`).
+
+use crate::exit::Failure;
+use crate::terminal;
+use clap::{Arg, ValueHint};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
+
+/// The file's name.
+const NAME: &str = "inferometer.toml";
+/// The variable that names another file; empty, no file is read.
+pub const VARIABLE: &str = "INFEROMETER_PROJECT";
+/// Largest file that is read, bytes.
+const BYTES_MAX: u64 = 1 << 20;
+/// Folders above the current one that are looked at.
+const FOLDERS_MAX: usize = 64;
+
+/// A project file.
+pub struct ProjectFile {
+    /// Its name as it is shown: relative to the current folder.
+    name: String,
+    /// The folder that its paths begin in; empty for the current one.
+    folder: PathBuf,
+    /// What it says, in its order.
+    pub entries: Vec<Entry>,
+}
+
+/// A key with its value.
+pub struct Entry {
+    /// The words of the command whose table it stands in; empty for the head of the file.
+    pub table: Vec<String>,
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+impl Entry {
+    /// The key with its table: `run.concurrency`.
+    pub fn path(&self) -> String {
+        self.table.iter().chain([&self.key]).map(String::as_str).collect::<Vec<_>>().join(".")
+    }
+}
+
+/// A value as it would be typed.
+pub enum Value {
+    /// A text or a number.
+    Text(String),
+    /// A flag that is set or not.
+    Switch(bool),
+    /// Several.
+    List(Vec<String>),
+    /// None that a flag could have, in TOML's word for it.
+    Other(&'static str),
+}
+
+impl Value {
+    fn of(value: &DeValue<'_>) -> Value {
+        let plain = |value: &DeValue<'_>| match value {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Integer(number) => Some(number.to_string()),
+            DeValue::Float(number) => Some(number.as_str().to_owned()),
+            _ => None,
+        };
+        match value {
+            DeValue::Boolean(is_set) => Value::Switch(*is_set),
+            DeValue::Array(values) => {
+                let all: Option<Vec<String>> =
+                    values.iter().map(|value| plain(value.get_ref())).collect();
+                all.map_or(Value::Other("array of other values"), Value::List)
+            }
+            other => plain(other).map_or(Value::Other(other.type_str()), Value::Text),
+        }
+    }
+
+    /// The value for people.
+    pub fn shown(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Switch(is_set) => is_set.to_string(),
+            Value::List(all) => all.join(","),
+            Value::Other(kind) => (*kind).to_owned(),
+        }
+    }
+}
+
+impl ProjectFile {
+    /// The file of the current folder, or of the nearest folder above it up to the root of its repository.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no TOML.
+    pub fn find() -> Result<Option<ProjectFile>, Failure> {
+        if let Some(named) = std::env::var_os(VARIABLE) {
+            return match named.is_empty() {
+                true => Ok(None),
+                false => read(PathBuf::from(named)).map(Some),
+            };
+        }
+        let Ok(here) = std::env::current_dir() else { return Ok(None) };
+        let mut up = PathBuf::new();
+        for folder in here.ancestors().take(FOLDERS_MAX) {
+            let path = up.join(NAME);
+            if path.is_file() {
+                if !is_ours(&path) {
+                    terminal::warn(&format!(
+                        "{} belongs to another user and is not read; {VARIABLE}={} reads it",
+                        path.display(),
+                        path.display()
+                    ));
+                    return Ok(None);
+                }
+                return read(path).map(Some);
+            }
+            if folder.join(".git").exists() {
+                break;
+            }
+            up.push("..");
+        }
+        Ok(None)
+    }
+
+    /// Takes away all entries but those of these keys of the head; with none, all stay.
+    pub fn keep_only(&mut self, only: &[&str]) {
+        if !only.is_empty() {
+            self.entries.retain(|entry| entry.table.is_empty() && only.contains(&&*entry.key));
+        }
+    }
+
+    /// Where an entry stands: `inferometer.toml:3`.
+    pub fn place(&self, entry: &Entry) -> String {
+        format!("{}:{}", self.name, entry.line)
+    }
+
+    /// A mistake with its file and line.
+    pub fn wrong(&self, entry: &Entry, what: &str) -> Failure {
+        Failure::usage(format!("{}, line {}: {what}", self.name, entry.line))
+    }
+
+    /// A path of the file as it is from the current folder.
+    pub fn path_of(&self, text: &str) -> String {
+        match text == "-" || self.folder.as_os_str().is_empty() {
+            true => text.to_owned(),
+            false => self.folder.join(text).to_string_lossy().into_owned(),
+        }
+    }
+
+    /// An entry as it would be typed for an argument.
+    pub fn words(&self, entry: &Entry, arg: &Arg) -> Vec<String> {
+        let is_path = arg.get_value_hint() != ValueHint::Unknown;
+        let value = |text: &String| if is_path { self.path_of(text) } else { text.clone() };
+        let Some(long) = arg.get_long() else {
+            return vec![value(&entry.value.shown())];
+        };
+        let takes_values = arg.get_action().takes_values();
+        match &entry.value {
+            Value::Switch(true) if !takes_values => vec![format!("--{long}")],
+            Value::Switch(false) if !takes_values => Vec::new(),
+            Value::List(all) => match arg.get_value_delimiter() {
+                Some(between) => {
+                    let all: Vec<String> = all.iter().map(value).collect();
+                    vec![format!("--{long}={}", all.join(&between.to_string()))]
+                }
+                None => all.iter().map(|one| format!("--{long}={}", value(one))).collect(),
+            },
+            other => vec![format!("--{long}={}", value(&other.shown()))],
+        }
+    }
+}
+
+/// Whether a file is the user's own, or root's: one of somebody else could send the user's key anywhere.
+fn is_ours(path: &Path) -> bool {
+    let owner = |path: &Path| path.metadata().map(|facts| facts.uid());
+    match (owner(path), owner(Path::new("/proc/self"))) {
+        (Ok(owner), Ok(me)) => owner == me || owner == 0,
+        _ => true,
+    }
+}
+
+fn read(path: PathBuf) -> Result<ProjectFile, Failure> {
+    let name = path.display().to_string();
+    let failed = |why: String| Failure::usage(format!("{name} cannot be read: {why}"));
+    let bytes = path.metadata().map_err(|error| failed(error.to_string()))?.len();
+    if bytes > BYTES_MAX {
+        return Err(failed(format!("it has {bytes} bytes, more than {BYTES_MAX}")));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let entries = entries(&text)
+        .map_err(|(line, why)| Failure::usage(format!("{name}, line {line}: {why}")))?;
+    Ok(ProjectFile { name, folder, entries })
+}
+
+/// The entries of a text, in its order; or the line of a mistake, and what is wrong.
+fn entries(text: &str) -> Result<Vec<Entry>, (usize, String)> {
+    let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(span.start));
+        (line, error.message().trim_end().to_owned())
+    })?;
+    let mut entries = Vec::new();
+    gather(table.get_ref(), &[], &line_of, &mut entries);
+    entries.sort_by_key(|entry| entry.line);
+    Ok(entries)
+}
+
+fn gather(
+    table: &DeTable<'_>,
+    path: &[String],
+    line_of: &impl Fn(usize) -> usize,
+    entries: &mut Vec<Entry>,
+) {
+    for (key, value) in table {
+        let name = key.get_ref().to_string();
+        match value.get_ref() {
+            DeValue::Table(below) if !below.is_empty() => {
+                gather(below, &[path, &[name]].concat(), line_of, entries);
+            }
+            value => entries.push(Entry {
+                table: path.to_vec(),
+                key: name,
+                value: Value::of(value),
+                line: line_of(key.span().start),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_have_their_tables_and_lines() {
+        let text = "server = \"http://h:8000\"\n\n[run]\nconcurrency = 8\nquiet = true\n\
+                    tag = [\"gpu=L40S\", \"cc=on\"]\n[plan.run]\nbudget = \"2h\"\n";
+        let all = entries(text).expect("entries");
+        let told: Vec<String> = all
+            .iter()
+            .map(|entry| format!("{}:{}={}", entry.line, entry.path(), entry.value.shown()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "1:server=http://h:8000",
+                "4:run.concurrency=8",
+                "5:run.quiet=true",
+                "6:run.tag=gpu=L40S,cc=on",
+                "8:plan.run.budget=2h"
+            ]
+        );
+        assert_eq!(entries("a = 1\nb = \n").map(|_| ()).unwrap_err().0, 2);
+    }
+}

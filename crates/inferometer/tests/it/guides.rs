@@ -4,8 +4,9 @@
 //! What a reader starts in a second terminal (`$ inferometer serve …`) runs to the end of the guide, on a port
 //! of its own: `http://localhost:8000` is then that server. The lines below a command are what it says, among
 //! others: each has to stand there but for its numbers. `…` stands for lines left out, or for the rest of a
-//! line. `$ echo $?` is held against the code. What a reader does not see stands in a comment, `<!-- says LINE -->` or with several
-//! lines, in the language of `says.rs` and with these words besides:
+//! line. `$ echo $?` is held against the code. Our commands in sentences are parsed. What a reader does not
+//! see stands in a comment, `<!-- says LINE -->` or with several lines, in the language of `says.rs` and with
+//! these words besides:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -107,6 +108,11 @@ fn follow(name: &str) {
                 );
             }
             index = last;
+        } else {
+            // Commands in sentences and tables.
+            for code in line.split('`').skip(1).step_by(2).filter(|code| !code.contains('…')) {
+                reader.parse(code, &place);
+            }
         }
         index += 1;
     }

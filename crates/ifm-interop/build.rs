@@ -13,7 +13,11 @@ use std::process::Command;
 const NUMBERS: [&str; 5] = ["000", "001", "002", "003", "004"];
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    // By its full path: the program has this script too, and no file of that name.
+    println!(
+        "cargo::rerun-if-changed={}",
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/build.rs").display()
+    );
     println!("cargo::rerun-if-env-changed=IFM_SEEDS");
     println!("cargo::rustc-check-cfg=cfg(documents)");
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");

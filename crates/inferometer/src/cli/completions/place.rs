@@ -1,6 +1,6 @@
 //! Which command, flag or value stands at the cursor: the parser's own description, walked along the line.
 
-use super::values::{self, Asked};
+use super::values::{self, Asked, first_line};
 use super::{Candidate, Line};
 use crate::cli::{pasted, serve};
 use clap::{Arg, ArgAction, Command};
@@ -214,18 +214,4 @@ fn awaited(arg: &Arg) -> usize {
 /// Whether a line of another tool stands behind a command.
 fn is_foreign(command: &Command) -> bool {
     matches!(command.get_name(), "as" | "translate")
-}
-
-/// The first line of a help, without what a description has no room for.
-pub fn first_line(help: Option<&clap::builder::StyledStr>) -> String {
-    const WIDTH: usize = 70;
-    let text = help.map(ToString::to_string).unwrap_or_default();
-    let text = text.replace('\n', " ");
-    match text.char_indices().nth(WIDTH) {
-        None => text,
-        Some((end, _)) => {
-            let end = text[..end].rfind(' ').unwrap_or(end);
-            format!("{} …", &text[..end])
-        }
-    }
 }

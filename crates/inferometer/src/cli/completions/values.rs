@@ -4,7 +4,6 @@
 //! Not here: which argument it is (`place`).
 
 use super::Candidate;
-use super::place::first_line;
 use crate::cli::{engine, kernel, project, schema};
 use crate::predict::Calibration;
 use crate::session::store_root;
@@ -452,6 +451,20 @@ fn paths(typed: &str, only_folders: bool) -> Vec<Candidate> {
 
 fn is_folder(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_dir())
+}
+
+/// The first line of a help, without what a description has no room for.
+pub fn first_line(help: Option<&clap::builder::StyledStr>) -> String {
+    const WIDTH: usize = 70;
+    let text = help.map(ToString::to_string).unwrap_or_default();
+    let text = text.replace('\n', " ");
+    match text.char_indices().nth(WIDTH) {
+        None => text,
+        Some((end, _)) => {
+            let end = text[..end].rfind(' ').unwrap_or(end);
+            format!("{} …", &text[..end])
+        }
+    }
 }
 
 #[cfg(test)]

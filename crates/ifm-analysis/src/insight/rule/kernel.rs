@@ -1,12 +1,16 @@
-//! Which kernel is the fastest under each mask, and what an empty mask is worth.
+//! Which kernel is the fastest under each mask, what an empty mask is worth, and whether time goes with
+//! the blocks that are left.
 
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
+use crate::stat::percentile_of_sorted;
+use crate::stat::trend::theil_sen;
 use crate::survey::KernelMask;
+use std::collections::BTreeSet;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "kernel",
-    title: "the fastest kernel of each mask, and how far it leads as more blocks of the mask are empty",
+    title: "the fastest kernel of each mask, how far it leads as more blocks of the mask are empty, and the line of its time over the blocks that are left",
     look,
 };
 
@@ -16,6 +20,10 @@ const BACKWARD: &str = "backward";
 const BACKWARD_WEIGHT: f64 = 0.1;
 /// Two kernels whose lead differs by less over all masks have nothing to tell.
 const LEAD_MIN: f64 = 1.2;
+/// Masks through which a line says something; masks of other scores may lie off it.
+const LINE_MASKS: usize = 4;
+/// A kernel whose time falls by less, were all blocks empty, does not leave them out.
+const FALL_MIN: f64 = 0.5;
 
 fn look(question: &Question) -> Vec<Insight> {
     let masks = question.survey.kernels();
@@ -24,6 +32,7 @@ fn look(question: &Question) -> Vec<Insight> {
         found.extend(masks.iter().filter_map(|mask| fastest(mask, direction)));
     }
     found.extend(lead(&masks));
+    found.extend([FORWARD, BACKWARD].into_iter().filter_map(|pass| proportion(&masks, pass)));
     found
 }
 
@@ -87,6 +96,46 @@ fn lead_at(masks: Vec<&KernelMask>) -> Option<Insight> {
         most.name, over.unwrap_or_default()
     );
     Some(Insight::new(RULE.id, Topic::Kernel, Tone::Good, sentence).weighing(after.ln()))
+}
+
+/// The line of time over the share of blocks that are left, of the kernel whose time falls most with them.
+fn proportion(masks: &[KernelMask], pass: &str) -> Option<Insight> {
+    let shapes: BTreeSet<_> = masks.iter().map(|mask| (&mask.shape, &mask.size)).collect();
+    let kernels: BTreeSet<&str> =
+        masks.iter().flat_map(|mask| mask.ranked(pass)).map(|(name, _)| name).collect();
+    let lines = shapes.into_iter().flat_map(|(shape, size)| {
+        let of: Vec<&KernelMask> =
+            masks.iter().filter(|mask| (&mask.shape, &mask.size) == (shape, size)).collect();
+        kernels.iter().filter_map(move |kernel| line(&of, kernel, pass)).collect::<Vec<_>>()
+    });
+    lines.max_by(|a, b| a.weight.total_cmp(&b.weight))
+}
+
+fn line(masks: &[&KernelMask], kernel: &str, pass: &str) -> Option<Insight> {
+    let time = |mask: &KernelMask| {
+        mask.ranked(pass).into_iter().find(|(name, _)| *name == kernel).map(|(_, ms)| ms)
+    };
+    let points: Vec<(f64, f64)> =
+        masks.iter().filter_map(|mask| Some((1.0 - mask.sparsity?, time(mask)?))).collect();
+    let places: BTreeSet<u64> = points.iter().map(|(left, _)| left.to_bits()).collect();
+    let line = theil_sen(&points)?;
+    let (all_ms, none_ms) = (line.at(1.0), line.start);
+    let fall = line.slope / all_ms;
+    if points.len() < LINE_MASKS || places.len() < LINE_MASKS || all_ms <= 0.0 || fall < FALL_MIN {
+        return None;
+    }
+    let mut off: Vec<f64> =
+        points.iter().map(|(left, ms)| (line.at(*left) - ms).abs() / ms).collect();
+    off.sort_unstable_by(f64::total_cmp);
+    let (half, worst) = (percentile_of_sorted(&off, 50.0)?, *off.last()?);
+    let sentence = say!(
+        "Time of {} by the blocks that are left: {} with none, {} with all, {}; half of {} masks lie within \
+         {} of this line, the farthest {} off it.";
+        kernel, none_ms => Ms, all_ms => Ms, pass, points.len() as f64 => Count, half => Share,
+        worst => Share
+    );
+    let weight = if pass == FORWARD { 1.0 } else { BACKWARD_WEIGHT };
+    Some(Insight::new(RULE.id, Topic::Kernel, Tone::Note, sentence).weighing(weight * fall))
 }
 
 #[cfg(test)]
@@ -155,6 +204,36 @@ mod tests {
         survey.points.extend(with_shape(2, "Sliding Window 1024", 0.8682, sliding, short));
         let found = lead(&survey).expect("two of one length");
         assert!((found[2] - 10.333).abs() < 0.01 && found.last() == Some(&8192.0), "{found:?}");
+    }
+
+    #[test]
+    fn time_by_the_blocks_that_are_left_is_a_line_with_its_error() {
+        // The last kernel takes 0.5 ms and 10 ms for all blocks, but under one mask half as much again; the
+        // others take the same under all masks.
+        let told = |shares: &[f64]| {
+            let times = |index: usize, empty: f64| {
+                let own = 0.5 + 10.0 * (1.0 - empty);
+                [30.0, 31.0, if index == 1 { 1.5 * own } else { own }]
+            };
+            let of = |(index, empty): (usize, &f64)| {
+                mask(index, &format!("Mask {index}"), *empty, times(index, *empty))
+            };
+            let points = shares.iter().enumerate().flat_map(of).collect();
+            let all = insights(&Question::new(&Survey { origins: Vec::new(), points }));
+            let is_line = |one: &&Insight| {
+                let first = one.sentence.pieces().first();
+                matches!(first, Some(Piece::Text(text)) if text.starts_with("Time of "))
+            };
+            let found = all.iter().find(is_line)?;
+            Some(found.sentence.numbers().map(|(number, _)| number).collect::<Vec<_>>())
+        };
+        let numbers = told(&[0.0, 0.25, 0.5, 0.75, 0.9]).expect("a line");
+        let [none, whole, masks, half, worst] = numbers[..] else { panic!("{numbers:?}") };
+        assert!((none - 0.5).abs() < 1e-6 && (whole - 10.5).abs() < 1e-6, "{numbers:?}");
+        assert!(masks == 5.0 && half < 1e-6 && (worst - 1.0 / 3.0).abs() < 1e-6, "{numbers:?}");
+        assert_eq!(told(&[0.0, 0.5, 0.9]), None);
+        // Four masks at three places.
+        assert_eq!(told(&[0.0, 0.5, 0.5, 0.9]), None);
     }
 
     #[test]

@@ -5,6 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+/// The variable that names the project file; empty, no file is read, which is what processes of our own
+/// are told: their flags say all.
+pub const PROJECT_VARIABLE: &str = "INFEROMETER_PROJECT";
+
 /// A running server of our own. It ends when this is dropped, and also when this process is
 /// killed: it watches its standard input, which closes with us.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ impl OwnServer {
         let mut child = Command::new(program)
             .arg("serve")
             // It is what the flags say, whatever folder this is.
-            .env(crate::cli::project::VARIABLE, "")
+            .env(PROJECT_VARIABLE, "")
             .args(["--port", "0", "--until-stdin-closes"])
             .args(flags)
             .stdin(Stdio::piped())

@@ -51,7 +51,7 @@ impl Order {
         if order.words.first().is_some_and(|word| word == "{inferometer}") {
             let own = std::env::current_exe().map_err(|error| Failure::files(error.to_string()))?;
             order.words[0] = own.display().to_string();
-            order.variables.push(pair(crate::cli::project::VARIABLE, ""));
+            order.variables.push(pair(crate::child::PROJECT_VARIABLE, ""));
         }
         if order.words.is_empty() && kind.name == "command" {
             return Err(Failure::usage("a server of this kind needs a command"));

@@ -67,7 +67,7 @@ pub fn measure(
     let tree = Tree::planned();
     command.env(TOKEN, &tree.token);
     // A cell is what its words say, whatever folder the plan is run in.
-    command.env(crate::cli::project::VARIABLE, "");
+    command.env(crate::child::PROJECT_VARIABLE, "");
     let planned = guard.hold(Undo::EndServer(tree.clone()))?;
     let mut child = command.spawn().map_err(cannot)?;
     let held = guard.hold(Undo::EndServer(tree.with_head(child.id())))?;

@@ -175,7 +175,7 @@ fn own_command() -> Result<String, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Code::Internal, format!("where am I? {error}")))?;
     let program = details::quoted(&program.display().to_string());
-    let alone = crate::cli::project::VARIABLE;
+    let alone = crate::child::PROJECT_VARIABLE;
     Ok(format!(
         "{alone}= {program} run {{base}} --model mock --api {{api}} -c 1 -n {{requests}} -w 0 -W 16/16 \
          --store {{out}}/runs --first-token-timeout {{first_token_s}} --idle-timeout {{idle_s}} \

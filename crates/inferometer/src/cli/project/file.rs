@@ -2,6 +2,7 @@
 //!
 //! Not here: what an entry means (`keys`).
 
+use crate::child::PROJECT_VARIABLE;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Arg, ValueHint};
@@ -11,8 +12,6 @@ use toml::de::{DeTable, DeValue};
 
 /// The file's name.
 const NAME: &str = "inferometer.toml";
-/// The variable that names another file; empty, no file is read.
-pub const VARIABLE: &str = "INFEROMETER_PROJECT";
 /// Largest file that is read, bytes.
 const BYTES_MAX: u64 = 1 << 20;
 /// Folders above the current one that are looked at.
@@ -95,7 +94,7 @@ impl ProjectFile {
     /// # Errors
     /// It cannot be read, or is no TOML.
     pub fn find() -> Result<Option<ProjectFile>, Failure> {
-        if let Some(named) = std::env::var_os(VARIABLE) {
+        if let Some(named) = std::env::var_os(PROJECT_VARIABLE) {
             return match named.is_empty() {
                 true => Ok(None),
                 false => read(PathBuf::from(named)).map(Some),
@@ -108,7 +107,7 @@ impl ProjectFile {
             if path.is_file() {
                 if !is_ours(&path) {
                     terminal::warn(&format!(
-                        "{} belongs to another user and is not read; {VARIABLE}={} reads it",
+                        "{} belongs to another user and is not read; {PROJECT_VARIABLE}={} reads it",
                         path.display(),
                         path.display()
                     ));

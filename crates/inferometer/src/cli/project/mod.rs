@@ -17,8 +17,6 @@ use file::{Entry, ProjectFile, Value};
 use ifm_core::{SetBy, Setting};
 use std::collections::BTreeMap;
 
-pub use file::VARIABLE;
-
 /// A command line with what the file adds to it.
 pub struct Line {
     /// The words as they were typed, with what the file adds.

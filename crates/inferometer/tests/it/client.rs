@@ -172,7 +172,9 @@ fn a_turn_says_its_session_and_carries_the_calls_before_it() {
         let shape = ["-W", "random:8/2?turns=3", "--prompt-lengths", "tokenizer"];
         let load = ["-c", "1", "--sessions", "1", "-w", "0"];
         let output = run(folder.path(), &[&["run", &url], &shape[..], &load[..], more].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        // This server answers at once: on a busy host a turn may leave so late beside that that the run is
+        // invalid. What was sent is the same.
+        assert!(matches!(output.status.code(), Some(0 | 6)), "{}", stderr(&output));
         let requests = std::mem::take(&mut *sent.lock().unwrap());
         assert_eq!(requests.len(), 3);
         let heads = requests.iter().map(|request| {

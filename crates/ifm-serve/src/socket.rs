@@ -166,3 +166,38 @@ impl AsyncWrite for Socket {
         self.stream.is_write_vectored()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{future::poll_fn, io::Write as _};
+
+    /// What comes waits in the kernel until it is read, and arrived before.
+    #[tokio::test]
+    async fn bytes_arrive_when_the_kernel_has_them() {
+        let mut sockets = Sockets(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+        let address = sockets.0.local_addr().expect("an address");
+        let mut client = std::net::TcpStream::connect(address).expect("a connection");
+        let (mut socket, _) = sockets.accept().await;
+        // The first segments of a host may come without a stamp.
+        for _ in 0..100 {
+            let before_sent = Instant::now();
+            client.write_all(b"a request").expect("room");
+            std::thread::sleep(Duration::from_millis(20));
+            let before_read = Instant::now();
+            let mut room = [0; 16];
+            let mut buffer = ReadBuf::new(&mut room);
+            poll_fn(|context| Pin::new(&mut socket).poll_read(context, &mut buffer))
+                .await
+                .expect("bytes");
+            assert_eq!(buffer.filled(), b"a request");
+            let arrival = socket.connection.arrival();
+            // Its clock is brought onto this one within microseconds.
+            assert!(arrival + Duration::from_millis(1) > before_sent, "not before it was sent");
+            if arrival < before_read {
+                return;
+            }
+        }
+        panic!("it arrived when it was read, a hundred times");
+    }
+}

@@ -3,7 +3,10 @@
 
 use crate::caller::Endpoint;
 use crate::url::BaseUrl;
-use serde_json::Value;
+use ifm_core::spec::Api;
+use ifm_wire::RequestTemplate;
+use ifm_wire::request::TemplateSpec;
+use serde_json::{Map, Value};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -15,6 +18,23 @@ pub fn process(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "--nocapture", test]);
     command
+}
+
+/// What requests of a chat have in common, streamed or not.
+pub fn chat_template(stream: bool) -> RequestTemplate {
+    RequestTemplate::new(&TemplateSpec {
+        api: Api::Chat,
+        host: "h",
+        path: "/v1/chat/completions",
+        model: "m",
+        authorization: None,
+        headers: &[],
+        stream,
+        ignore_eos: false,
+        temperature: None,
+        extra_body: &Map::new(),
+    })
+    .unwrap()
 }
 
 /// Waits until something is so; the limit is for what will never be.

@@ -37,10 +37,10 @@ const LOADS: [(&str, [&str; 2], u32, u32); 8] = [
 const SHARE_TARGET: f64 = 0.01;
 const MS_TARGET: f64 = 1.0;
 
-const NOTE: &str = "An H100 with Llama 3.1 8B, 64 tokens in and out, in real time unless a row says that it is \
-    slowed; server and client on the same processors. What the client measured less what the simulation made of the same request: TTFT in ms, \
-    and the mean gap of an answer in percent. Means are signed, p99 is a size. A request is near where its \
-    TTFT is within 1 % or 1 ms and its mean gap too.";
+const NOTE: &str = "An H100 with Llama 3.1 8B, 64 tokens in and out, in real time unless a row says that it \
+    is slowed; server and client on the same processors. What the client measured less what the simulation \
+    made of the same request: TTFT in ms, and the mean gap of an answer in percent. Means are signed, p99 is \
+    a size. A request is near where its TTFT is within 1 % or 1 ms and its mean gap too.";
 
 /// Runs the benchmark.
 ///

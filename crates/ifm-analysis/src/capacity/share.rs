@@ -39,8 +39,8 @@ impl Worth {
     }
 }
 
-/// GPUs of the server of a run: what its search for the capacity was told, those of a prediction, those that a tag tells, or those of its machine;
-/// absent where nobody told of one.
+/// GPUs of the server of a run: what its search for the capacity was told, those of a prediction, those
+/// that a tag tells, or all of its machine; absent where nobody told of one.
 pub fn gpus_told(manifest: &Manifest) -> Option<f64> {
     let said = manifest.capacity.as_ref().and_then(|found| found.gpus);
     let predicted = || {

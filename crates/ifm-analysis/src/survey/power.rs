@@ -49,7 +49,7 @@ pub struct PowerSeries {
     /// Which rate: prompt, generation, output.
     pub quantity: Quantity,
     /// Whether the power was told, by measurement or by the user; otherwise the limit stands for it.
-    pub is_measured: bool,
+    pub is_told: bool,
     /// The points, rising in the limit.
     pub points: Vec<PowerPoint>,
 }
@@ -84,20 +84,20 @@ impl Survey {
             for cell in self.pool(kind).cells {
                 for quantity in [Quantity::DecodeRate, Quantity::OutputRate, Quantity::PrefillRate]
                 {
-                    let Some((point, is_measured)) = point(&cell, &quantity) else { continue };
+                    let Some((point, is_told)) = point(&cell, &quantity) else { continue };
                     let of = others(&cell);
                     let is = |(known, series): &&mut (Factors, PowerSeries)| {
                         *known == of && series.quantity == quantity
                     };
                     match all.iter_mut().find(is) {
                         Some((_, series)) => {
-                            series.is_measured &= is_measured;
+                            series.is_told &= is_told;
                             series.points.push(point);
                         }
                         None => {
                             let name = name(&cell);
                             let points = vec![point];
-                            all.push((of, PowerSeries { name, quantity, is_measured, points }));
+                            all.push((of, PowerSeries { name, quantity, is_told, points }));
                         }
                     }
                 }
@@ -108,7 +108,7 @@ impl Survey {
             .filter_map(|mut series| {
                 series.points.sort_by(|a, b| a.limit_w.total_cmp(&b.limit_w));
                 series.points.dedup_by(|a, b| a.limit_w == b.limit_w);
-                if !series.is_measured {
+                if !series.is_told {
                     for point in &mut series.points {
                         point.per_joule = point.rate / point.limit_w;
                     }
@@ -227,7 +227,7 @@ pub(crate) mod tests {
         assert_eq!(series.keeping().map(|point| point.limit_w), Some(400.0));
         // 0.9491 ± 0.0025 at 200 W and 0.94752 ± 0.002 at 250 W reach each other.
         let best: Vec<f64> = series.best().iter().map(|point| point.limit_w).collect();
-        assert_eq!((best, series.is_measured), (vec![200.0, 250.0], false));
+        assert_eq!((best, series.is_told), (vec![200.0, 250.0], false));
         assert!((series.points[1].per_joule - 0.947_52).abs() < 1e-6);
         assert!((series.points[1].per_joule_std().expect("a deviation") - 0.002).abs() < 1e-9);
     }
@@ -259,7 +259,7 @@ pub(crate) mod tests {
         let points = vec![with_power(600, 280.0, 400.0), with_power(300, 260.0, 260.0)];
         let survey = Survey { origins: Vec::new(), points: points.clone() };
         let [series] = survey.power_series().try_into().expect("one");
-        assert!(series.is_measured);
+        assert!(series.is_told);
         assert_eq!(series.points[0].per_joule, 1.0);
         let survey = Survey { origins: Vec::new(), points: points[..1].to_vec() };
         assert!(survey.power_series().is_empty());

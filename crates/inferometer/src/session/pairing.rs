@@ -250,10 +250,9 @@ fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Said, server};
-    use ifm_wire::request::TemplateSpec;
+    use crate::testing::{Said, chat_template, server};
     use ifm_workload::{Turn, WorkItem, WorkloadError};
-    use serde_json::{Map, Value, json};
+    use serde_json::json;
     use std::sync::Mutex;
 
     /// Items with one image each, of two sizes.
@@ -288,23 +287,6 @@ mod tests {
         }
     }
 
-    fn template() -> RequestTemplate {
-        let extra: Map<String, Value> = Map::new();
-        RequestTemplate::new(&TemplateSpec {
-            api: Api::Chat,
-            host: "h",
-            path: "/v1/chat/completions",
-            model: "m",
-            authorization: None,
-            headers: &[],
-            stream: false,
-            ignore_eos: false,
-            temperature: None,
-            extra_body: &extra,
-        })
-        .unwrap()
-    }
-
     /// What is measured against a server that counts a token for each byte of an address, and how
     /// often it was asked.
     fn measured(items: u32, tells: bool, wants_all: bool) -> (Paired, usize) {
@@ -324,7 +306,7 @@ mod tests {
                 "finish_reason": "length"});
             Said::Json(200, json!({"choices": [choice], "usage": usage}))
         });
-        let template = template();
+        let template = chat_template(false);
         let dataset = &Images(items);
         let ask =
             PairsAsk { template: &template, api: Api::Chat, stream: false, wants_all, dataset };
@@ -347,7 +329,7 @@ mod tests {
                 let usage = json!({"prompt_tokens": 12, "completion_tokens": 1});
                 Said::Json(200, json!({"choices": [choice], "usage": usage}))
             });
-            let (template, dataset) = (template(), &Images(4));
+            let (template, dataset) = (chat_template(false), &Images(4));
             let (api, stream, wants_all) = (Api::Chat, false, false);
             let ask = PairsAsk { template: &template, api, stream, wants_all, dataset };
             measure(&mut Caller::new(endpoint), &ask).err()

@@ -45,7 +45,7 @@ fn saving(series: &PowerSeries) -> Option<Insight> {
     if last.limit_w >= highest.limit_w || highest.per_joule <= 0.0 {
         return None;
     }
-    let unit = match series.is_measured {
+    let unit = match series.is_told {
         true => " tokens per joule",
         false => " tok/s per watt of limit",
     };

@@ -139,7 +139,7 @@ fn speed_chart(all: &[&PowerSeries], id: &str, title: &str) -> Chart {
 
 /// What the energy of a series is of.
 fn per(series: &PowerSeries) -> &'static str {
-    if series.is_measured { "tok/J" } else { "tok/s per W of limit" }
+    if series.is_told { "tok/J" } else { "tok/s per W of limit" }
 }
 
 /// Tokens per joule with their deviation: `0.95 ± 0.01`.

@@ -233,10 +233,16 @@ impl Session {
                 return Ended::Early("stopped by the user".to_owned());
             }
             if ran_out {
-                terminal::warn(
-                    "the data set has no more prompts; --repeat-prompts begins again, and a server \
-                     with a prefix cache will know them",
-                );
+                let levels = self.job.spec.levels.iter().take(index + 1);
+                let warmup: u32 = levels.map(|level| level.warmup_requests).sum();
+                let taken = match warmup {
+                    0 => String::new(),
+                    some => format!(" (the warm-up took {some} of them; --warmup 0 takes none)"),
+                };
+                terminal::warn(&format!(
+                    "the data set has no more prompts{taken}; --repeat-prompts begins again, and a \
+                     server with a prefix cache will know them",
+                ));
                 return Ended::Early("the data set has no more prompts".to_owned());
             }
             if let Some(summary) = summary {

@@ -230,13 +230,18 @@ fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Differen
     found
 }
 
+/// Why the client may have been the bottleneck, with what was measured of it.
+pub const CLIENT_TIMING: &str = "suspect client timing";
+/// How a side is told that has none.
+pub const NONE: &str = "none";
+
 /// What calls for caution on either side by itself.
 fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
     let about = |of: &dyn Fn(&Member) -> Option<String>, what: &str| {
         let (a, b) = (joined(a, of), joined(b, of));
         let kind = DifferenceKind::Warning;
         let is_found = a.is_some() || b.is_some();
-        let told = |words: Option<String>| Some(words.unwrap_or_else(|| "none".to_owned()));
+        let told = |words: Option<String>| Some(words.unwrap_or_else(|| NONE.to_owned()));
         is_found.then(|| Difference::new(what, kind, (told(a), told(b))))
     };
     let doubt = |which: usize| move |run: &Member| run.doubts.get(which)?.clone();
@@ -246,7 +251,7 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
         (!ids.is_empty()).then(|| ids.join(", "))
     };
     [
-        about(&doubt(0), "suspect client timing"),
+        about(&doubt(0), CLIENT_TIMING),
         about(&doubt(1), "why the run is not complete"),
         about(&checks, "checks that call for caution"),
     ]

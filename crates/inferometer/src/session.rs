@@ -588,14 +588,21 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "max_tokens",
         "--extra-body '{\"max_completion_tokens\": 64}' sends the newer name in its place",
     ),
-    ("temperature", "--extra-body '{\"temperature\": null}' leaves it out"),
+    ("temperature", "--temperature none leaves it out"),
 ];
 
 /// How to leave out the field that a server's words refuse.
 fn refused_field(why: &str) -> Option<&'static str> {
     let lower = why.to_ascii_lowercase();
-    let refusals =
-        ["unexpected", "unrecognized", "unsupported", "unknown", "not support", "not permitted"];
+    let refusals = [
+        "unexpected",
+        "unrecognized",
+        "unsupported",
+        "unknown",
+        "not support",
+        "not permitted",
+        "deprecated",
+    ];
     if !refusals.iter().any(|word| lower.contains(word)) {
         return None;
     }

@@ -168,7 +168,8 @@ fn is_far(a: f64, b: f64) -> bool {
     (a - b).abs() > LENGTH_SHARE_MAX * a.abs().max(b.abs())
 }
 
-/// Mean lengths that were asked for. A document that tells none may have asked for any.
+/// Mean lengths that were asked for. A document that tells none may have asked for any; the same
+/// workload with another seed has other lengths by chance, which is worth a warning.
 fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
     let over = |side: &Side, which: usize| {
         let asked = side.members.iter().filter_map(|member| *member.asked.get(which)?);
@@ -176,10 +177,15 @@ fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let are_own = a.is_own() && b.is_own();
+    let seed = |run: &Member| run.facts.iter().find(|fact| fact.what == SEED)?.value.clone();
+    let typed = |side: &Side| joined(side, &|run| run.typed.clone());
+    let are_drawn =
+        typed(a).is_some() && typed(a) == typed(b) && joined(a, &seed) != joined(b, &seed);
     let each = ["prompt tokens asked for", "output tokens asked for"].into_iter().zip(0..);
     each.map(|(what, which)| {
         let (a, b) = (over(a, which), over(b, which));
         let kind = match (a, b) {
+            (Some(a), Some(b)) if is_far(a, b) && are_drawn => DifferenceKind::Warning,
             (Some(a), Some(b)) if is_far(a, b) => DifferenceKind::Unlike,
             (Some(_), None) | (None, Some(_)) if are_own => DifferenceKind::Unlike,
             (Some(_), None) | (None, Some(_)) => DifferenceKind::Warning,

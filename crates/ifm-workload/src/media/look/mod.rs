@@ -6,6 +6,7 @@
 //!
 //! Not here: small images of them (`sheet`), where files come from (`file`).
 
+mod boxes;
 mod image;
 mod jpeg;
 mod samples;

@@ -3,7 +3,7 @@
 //!
 //! Not here: fragments, whose samples stand beside their tables, and codecs.
 
-use super::{big, damaged, slice, video::Mp4Box};
+use super::{big, boxes::Mp4Box, damaged, slice};
 
 /// Samples of a track at most that are looked at.
 const SAMPLES_MAX: u64 = 1 << 24;

@@ -5,10 +5,11 @@
 
 use ifm_core::MediumKind;
 
-use super::{Look, big, cut, cut_at, damaged, little, samples, slice};
-
-/// Boxes of one file that are looked at, at most.
-const BOXES_MAX: usize = 1 << 20;
+use super::{
+    Look, big,
+    boxes::{BOXES_MAX, Mp4Box, boxes},
+    cut, cut_at, damaged, little, samples, slice,
+};
 
 /// What a container's heads tell.
 #[derive(Default)]
@@ -42,44 +43,6 @@ impl Heads {
 /// Nanoseconds of so many units, of which a second has `scale`.
 fn units_ns(units: u64, scale: u64) -> Option<u64> {
     (scale > 0).then(|| u128::from(units) * 1_000_000_000 / u128::from(scale))?.try_into().ok()
-}
-
-/// One box of MP4: its name, and where its content stands.
-pub(super) struct Mp4Box<'file> {
-    pub name: &'file [u8],
-    pub body: usize,
-    pub end: usize,
-}
-
-/// The boxes between two places of a file (ISO/IEC 14496-12, 4.2); one that goes on beyond is an error.
-fn boxes(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Mp4Box<'_>>, String> {
-    let mut found = Vec::new();
-    let mut place = from;
-    while place < to && found.len() < BOXES_MAX {
-        let small = big(bytes, place, 4).ok_or_else(cut)?;
-        let name = slice(bytes, place + 4, 4).ok_or_else(cut)?;
-        let (head, length) = match small {
-            // To the end of what it stands in.
-            0 => (8, (to - place) as u64),
-            1 => (16, big(bytes, place + 8, 8).ok_or_else(cut)?),
-            _ => (8, small),
-        };
-        if length < head {
-            return Err(damaged(&format!("a box at byte {place} has no length")));
-        }
-        let end = (place as u64).checked_add(length).ok_or_else(cut)?;
-        if end > to as u64 {
-            return Err(match to == bytes.len() {
-                true => cut_at(to as u64, end),
-                false => {
-                    damaged(&format!("a box at byte {place} is longer than what it stands in"))
-                }
-            });
-        }
-        found.push(Mp4Box { name, body: place + head as usize, end: end as usize });
-        place = end as usize;
-    }
-    Ok(found)
 }
 
 /// MP4 and QuickTime. One whose index was to be written at the end, and was not, cannot be played.

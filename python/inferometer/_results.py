@@ -172,7 +172,8 @@ class Run(Result):
     def __repr__(self) -> str:
         run = self.document["run"]
         name = f" {run['name']}" if run.get("name") else ""
-        return f"<Run {self.id}{name}: {run.get('state')}, {len(self.document['levels'])} levels>"
+        levels = len(self.document["levels"])
+        return f"<Run {self.id}{name}: {run.get('state')}, {levels} level{'s' * (levels != 1)}>"
 
     def _repr_html_(self) -> str:
         if self._page is None:

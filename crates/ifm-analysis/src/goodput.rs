@@ -5,7 +5,7 @@
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
 //! complete is not good. One that completed without what a term is about (its answer is no sound,
 //! or the kernel did not tell when its last byte arrived) is neither good nor not, unless another term is
-//! broken. What is not here: percentiles over requests.
+//! broken. A term over whole sessions is asked of no request. What is not here: percentiles over requests.
 
 use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_value};
@@ -52,6 +52,8 @@ impl Evaluation {
 /// Asks every request; absent without terms, where a term needs tokens in time and an answer was not
 /// streamed, and where no complete answer has what a term bounds: sound has no first token.
 pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluation> {
+    let mut slo = slo.clone();
+    slo.terms.retain(|term| !term.metric.is_of_sessions());
     let needs_stream = slo.terms.iter().any(|term| is_of_tokens(term.metric));
     let unstreamed = sent.iter().any(|record| record.outcome.is_ok() && !record.streamed);
     if slo.terms.is_empty() || (needs_stream && unstreamed) {
@@ -62,7 +64,7 @@ pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluat
     if complete().next().is_some() && !slo.terms.iter().all(is_told) {
         return None;
     }
-    let met: Vec<Option<bool>> = sent.iter().map(|record| meets(slo, record)).collect();
+    let met: Vec<Option<bool>> = sent.iter().map(|record| meets(&slo, record)).collect();
     Some(Evaluation {
         good: met.iter().map(|met| *met == Some(true)).collect(),
         unknown: met.iter().filter(|met| met.is_none()).count() as u64,

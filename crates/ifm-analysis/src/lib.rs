@@ -78,13 +78,15 @@ pub fn summarize(run: &RunData) -> RunSummary {
         .iter()
         .map(|(level, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
-            let mut summary = level::summarize_measured(spec, *level, info, requests);
+            let ended = ended_in(run, *level);
+            let mut summary = level::summarize_measured(spec, *level, info, requests, &ended);
             let energy = |rates| LevelEnergy::of(rates, summary.generates, run);
             summary.energy = summary.window().and_then(energy);
             summary.server = server_account(run, *level);
             summary.speculation = Speculation::of(requests, summary.server.as_ref());
-            summary.sessions = sessions(run, requests).map(Box::new);
             let percentiles = level::percentiles(spec);
+            let sessions = level::sessions_of(requests, &ended, &percentiles, block_tokens(run));
+            summary.sessions = sessions.map(Box::new);
             summary.probe = measured::ProbeSummary::of(run, *level, &percentiles).map(Box::new);
             summary
         })
@@ -100,15 +102,17 @@ pub fn summarize(run: &RunData) -> RunSummary {
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
 }
 
-/// The sessions of a level, and how those ended of which no request shows it.
-fn sessions(run: &RunData, requests: &[&RequestRecord]) -> Option<level::SessionsSummary> {
+/// Tokens of a block of the server's cache, where it tells them.
+fn block_tokens(run: &RunData) -> Option<u32> {
+    let told = run.manifest.server.notes.get("block_size")?.parse().ok();
+    told.filter(|tokens| *tokens > 0)
+}
+
+/// The sessions of a level of which no request shows how they ended.
+fn ended_in(run: &RunData, level: u16) -> Vec<EndedSession> {
     let workload = run.manifest.workload.as_ref();
     let ended = workload.map_or(&[][..], |workload| &workload.ended_sessions);
-    let level = requests.first()?.level;
-    let ended: Vec<EndedSession> =
-        ended.iter().filter(|ended| ended.level == level).copied().collect();
-    let each = measured::sessions::sessions(requests, &ended);
-    level::SessionsSummary::of(each, &ended, &level::percentiles(&run.manifest.spec))
+    ended.iter().filter(|ended| ended.level == level).copied().collect()
 }
 
 /// What the server counted while a level ran, warm-up included.

@@ -24,6 +24,7 @@ pub mod series;
 pub mod session;
 pub mod setting;
 pub mod sheet;
+pub mod slo;
 pub mod spec;
 pub mod start_up;
 mod vocabulary;

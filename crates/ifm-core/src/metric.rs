@@ -68,6 +68,13 @@ pub enum Metric {
     SessionRate,
     /// Complete sessions over those that ended by themselves, 0 to 1.
     SessionOk,
+    /// Sessions that ended by themselves before they were complete, over all that ended by
+    /// themselves, 0 to 1.
+    SessionFailed,
+    /// Share of a complete session's prompt tokens that its server took from a cache, as it told, 0 to 1.
+    SessionCached,
+    /// The rest of them: 1 - the cached share.
+    SessionUncached,
     /// Seconds of audio that a request carries over its E2E, in seconds.
     Rtfx,
     /// Seconds of audio in the prompts of complete answers for each second of the headline window.
@@ -143,6 +150,8 @@ enum Values {
     Many,
     /// One number for a level.
     One,
+    /// One number for a level, and a latency target can bound it.
+    OneBounded,
 }
 
 /// Who has a metric: the groups in which they are listed.
@@ -187,6 +196,9 @@ const TOKENS: Kind = Kind::new(MetricUnit::TokPerS, Direction::Higher, Values::O
 const REQUESTS: Kind = Kind::new(MetricUnit::ReqPerS, Direction::Higher, Values::One);
 const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One);
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
+const FAILED_SESSIONS: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::OneBounded);
+const CACHED: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::Many);
+const UNCACHED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::Bounded);
 const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One);
 const HEARD: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::Many);
 const RATIO: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Bounded);
@@ -210,7 +222,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 42] = [
+static METRICS: [Facts; 45] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TARGET),
@@ -242,9 +254,12 @@ static METRICS: [Facts; 42] = [
         PLAIN,
     ),
     row(Metric::AcceptanceRate, "acceptance_rate", "acceptance rate", None, PLAIN),
-    row(Metric::Session, "session", "session", None, TIME),
+    row(Metric::Session, "session", "session", None, TARGET),
     row(Metric::SessionRate, "sessions_h", "sessions/h", None, SESSIONS),
     row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
+    row(Metric::SessionFailed, "session_failed", "sessions failed", None, FAILED_SESSIONS),
+    row(Metric::SessionCached, "session_cached", "session cached", None, CACHED),
+    row(Metric::SessionUncached, "session_uncached", "session uncached", None, UNCACHED),
     row(Metric::Rtfx, "rtfx", "RTFx", Some(Quantity::Rtfx), HEARD),
     row(Metric::LevelRtfx, "level_rtfx", "level RTFx", Some(Quantity::AudioRate), PLAIN),
     row(Metric::HeardRtf, "rtf_heard", "RTF heard", None, RATIO),
@@ -350,7 +365,7 @@ impl Metric {
 
     /// Whether it is of whole sessions, and not of single requests.
     pub fn is_of_sessions(self) -> bool {
-        matches!(self, Metric::Session | Metric::SessionRate | Metric::SessionOk)
+        (Metric::Session..=Metric::SessionUncached).contains(&self)
     }
 
     /// What its values are counted in.
@@ -365,13 +380,13 @@ impl Metric {
 
     /// Whether a level has many values of it, so that it needs a percentile or a mean.
     pub fn has_many_values(self) -> bool {
-        self.facts().kind.values != Values::One
+        !matches!(self.facts().kind.values, Values::One | Values::OneBounded)
     }
 
-    /// Whether a latency target can bound it as it is: a time, or a ratio of times. A speed is bounded by
-    /// the time that it leaves.
+    /// Whether a latency target can bound it as it is: a time, a ratio of times, or a share. A speed is
+    /// bounded by the time that it leaves, a share that is to be large by the rest.
     pub fn is_bounded_by_targets(self) -> bool {
-        self.facts().kind.values == Values::Bounded
+        matches!(self.facts().kind.values, Values::Bounded | Values::OneBounded)
     }
 
     /// The same from the due time, where requests have one and the metric counts from their start.

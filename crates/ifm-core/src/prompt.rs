@@ -128,6 +128,8 @@ pub struct Reply {
     pub reasoning: String,
     /// Calls of tools, in their order, with the ids that the server gave.
     pub tool_calls: Vec<ToolCall>,
+    /// Prompt tokens, where the server counted.
+    pub prompt_tokens: Option<u32>,
     /// Output tokens, reasoning included, where the server counted.
     pub output_tokens: Option<u32>,
     /// Reasoning tokens among them, where the server counted.

@@ -405,6 +405,7 @@ fn reply_of(answer: &Answer) -> Reply {
         content: text.map(Generated::answer).unwrap_or_default(),
         reasoning: text.map(Generated::reasoning).unwrap_or_default(),
         tool_calls: text.map(|text| text.tool_calls().to_vec()).unwrap_or_default(),
+        prompt_tokens: answer.prompt_tokens.filter(|it| !it.from.is_estimate()).map(|it| it.tokens),
         // Of several choices one is carried on, and the count is that of all.
         output_tokens: answer
             .output_tokens

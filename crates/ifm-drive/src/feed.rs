@@ -275,7 +275,8 @@ impl Feed {
             return self.hand_over(prepared);
         }
         if self.warmup_left.load(Ordering::Acquire) > 0 {
-            return match exhausted && self.measure.is_empty() && self.failure().is_some() {
+            // Nothing was made behind the warm-up, which may never be as long as it was to be.
+            return match exhausted && self.measure.is_empty() {
                 true => self.never(now_ns),
                 false => Claim::Later { starved: false },
             };
@@ -378,6 +379,18 @@ mod tests {
 
     struct Count(u32, u32);
 
+    /// The same, and then its end.
+    struct Ends(Count);
+
+    impl RequestSource for Ends {
+        fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
+            if self.0.0 == self.0.1 {
+                return Ok(Offer::End);
+            }
+            self.0.next(ask, buffer)
+        }
+    }
+
     impl RequestSource for Count {
         fn next(&mut self, _: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
             if self.0 == self.1 {
@@ -415,6 +428,17 @@ mod tests {
         feed.begun(6);
         feed.begun(4);
         assert_eq!(feed.send_end_ns(), Some(6));
+    }
+
+    #[test]
+    fn a_source_that_ends_within_the_warm_up_ends_the_level() {
+        let feed = Feed::of(1, 4, None, false, None, Stop::default());
+        feed.fill(&mut Ends(Count(0, 1)), 0, None);
+        assert_eq!(seq(feed.claim(1)), Some((0, Phase::Warmup)));
+        assert!(matches!(feed.claim(2), Claim::Never));
+        feed.warmup_ended();
+        assert!(matches!(feed.claim(3), Claim::Never));
+        assert!(feed.ran_out() && feed.measure_start_ns().is_none());
     }
 
     #[test]

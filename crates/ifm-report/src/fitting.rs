@@ -20,7 +20,7 @@ use ifm_analysis::level::Load;
 use ifm_analysis::slo;
 use ifm_analysis::survey::{Fitting, Miss, Pooled, name_of};
 use ifm_core::Metric;
-use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use serde_json::{Map, Value, json};
 
 const MS_PER_S: f64 = 1e3;
@@ -208,7 +208,11 @@ fn media_object(fitting: &Fitting) -> Option<Value> {
 
 /// What the least value of a term is called, where it has one.
 fn least_name(term: &SloTerm) -> &'static str {
-    if term.is_ratio() { "rtfx_min" } else { "speed_min_tok_per_s" }
+    match term.limit_shown() {
+        Asked::Share(_) => "share_min",
+        Asked::Ratio(_) => "rtfx_min",
+        _ => "speed_min_tok_per_s",
+    }
 }
 
 fn curve(fitting: &Fitting, worth: &Worth) -> Value {

@@ -5,7 +5,7 @@
 use crate::format::{ABSENT, count, number, percent, span};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::level::SessionsSummary;
+use ifm_analysis::level::{KnownPart, SessionsSummary};
 use ifm_core::SessionEnd;
 
 /// How a session ended, in words.
@@ -33,20 +33,45 @@ pub(crate) fn ends(sessions: &SessionsSummary) -> String {
     format!("{} begun: {}", count(sessions.begun()), parts.join(", "))
 }
 
+/// A difference of the ideal share that is told.
+const TOLD_MIN: f64 = 0.005;
+
+/// What an ideal cache would know: `63% with an ideal cache (62% in whole blocks of 16 tokens; 58% if it
+/// finds only prompts again, and no answers)`.
+fn ideal(sessions: &SessionsSummary) -> Option<String> {
+    let whole = sessions.ideal.share()?;
+    let less = |part: KnownPart| {
+        let share = part.share().filter(|_| part.of == sessions.ideal.of)?;
+        (whole - share >= TOLD_MIN).then(|| percent(share))
+    };
+    let in_blocks = less(sessions.ideal_in_blocks).zip(sessions.block_tokens);
+    let told: Vec<String> = [
+        in_blocks.map(|(share, size)| format!("{share} in whole blocks of {size} tokens")),
+        less(sessions.ideal_of_prompts)
+            .map(|share| format!("{share} if it finds only prompts again, and no answers")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let more = if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) };
+    Some(format!("{} with an ideal cache{more}", percent(whole)))
+}
+
 /// What a cache knew of the prompts, by everybody who says: the workload's arithmetic, the answers,
-/// and the server's own counter.
+/// and the server's own counter, which is over all prompts where the others may not be.
 pub(crate) fn cache(level: &LevelSummary) -> Option<String> {
     let sessions = level.sessions.as_ref()?;
     let counter = level.server.as_ref().and_then(|server| server.cache_share());
-    let told = [
-        ("with an ideal cache", sessions.ideal.share()),
-        ("by the answers", sessions.told.share()),
-        ("by the server's counter", counter),
-    ];
-    let parts: Vec<String> = told
-        .into_iter()
-        .filter_map(|(who, share)| Some(format!("{} {who}", percent(share?))))
-        .collect();
+    let is_of_some = level.tokens.prompt_total.is_some_and(|all| all > sessions.told.of);
+    let over = if is_of_some { " over all prompts" } else { "" };
+    let parts: Vec<String> = [
+        ideal(sessions),
+        sessions.told.share().map(|share| format!("{} by the answers", percent(share))),
+        counter.map(|share| format!("{} by the server's counter{over}", percent(share))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 

@@ -52,6 +52,7 @@ fn limit_words(term: &SloTerm) -> String {
     match term.limit_shown() {
         Asked::Ms(ms) => limit(ms),
         Asked::TokPerS(least) | Asked::Ratio(least) => meant(least, Meant::Load),
+        Asked::Share(share) => meant(share, Meant::Share),
     }
 }
 
@@ -61,6 +62,7 @@ pub fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String) {
     let value = match term.shown(value_ms) {
         Asked::Ms(ms) => span(ms * 1e6),
         Asked::TokPerS(value) | Asked::Ratio(value) => number(value),
+        Asked::Share(share) => meant(share, Meant::Share),
     };
     (value, limit_words(term))
 }

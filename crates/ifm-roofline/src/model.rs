@@ -254,6 +254,14 @@ impl LayerMatrices {
 }
 
 impl Model {
+    /// Heads of queries of each kind of layers; none where a layer keeps a state in place of keys and values.
+    pub fn query_heads(&self) -> impl Iterator<Item = u64> {
+        self.blocks.iter().filter_map(|block| match block.attention {
+            Attention::Grouped { heads, .. } | Attention::Latent { heads, .. } => Some(heads),
+            Attention::Delta { .. } => None,
+        })
+    }
+
     /// Layers in all.
     pub fn layers(&self) -> u64 {
         self.blocks.iter().map(|block| block.layers).sum()

@@ -117,7 +117,8 @@ async fn run(
         let shutdown = shutdown.clone();
         async move { shutdown.wait().await }
     };
-    let serving = axum::serve(Sockets(listener), service).with_graceful_shutdown(until_shutdown);
+    let serving =
+        axum::serve(Sockets::new(listener), service).with_graceful_shutdown(until_shutdown);
     on_ready(address);
     let out_of_patience = async {
         shutdown.wait().await;

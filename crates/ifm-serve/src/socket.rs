@@ -32,7 +32,17 @@ use tokio::{
 
 /// Accepts connections.
 #[derive(Debug)]
-pub(crate) struct Sockets(pub(crate) TcpListener);
+pub(crate) struct Sockets(TcpListener);
+
+impl Sockets {
+    /// Accepts from a listener. Its sockets have stamps from their first byte on: in a burst over new
+    /// connections requests are there before anybody accepts.
+    pub(crate) fn new(listener: TcpListener) -> Self {
+        // Without stamps, bytes arrive when they are read.
+        let _ = enable_stamps(&listener);
+        Self(listener)
+    }
+}
 
 impl Listener for Sockets {
     type Io = Socket;
@@ -42,7 +52,7 @@ impl Listener for Sockets {
         let (stream, address) = Listener::accept(&mut self.0).await;
         // An event waits for nothing. A socket that refuses is about to fail anyway.
         let _ = stream.set_nodelay(true);
-        // Without stamps, bytes arrive when they are read.
+        // Where a listener does not pass it on.
         let _ = enable_stamps(&stream);
         (Socket { stream, connection: Connection::default() }, address)
     }
@@ -175,16 +185,17 @@ mod tests {
     /// What comes waits in the kernel until it is read, and arrived before.
     #[tokio::test]
     async fn bytes_arrive_when_the_kernel_has_them() {
-        let mut sockets = Sockets(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+        let mut sockets = Sockets::new(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
         let address = sockets.0.local_addr().expect("an address");
-        let mut client = std::net::TcpStream::connect(address).expect("a connection");
-        let (mut socket, _) = sockets.accept().await;
         // The first segments of a host may come without a stamp.
         for _ in 0..100 {
             let before_sent = Instant::now();
+            let mut client = std::net::TcpStream::connect(address).expect("a connection");
             client.write_all(b"a request").expect("room");
             std::thread::sleep(Duration::from_millis(20));
             let before_read = Instant::now();
+            // The bytes are there before the connection is accepted.
+            let (mut socket, _) = sockets.accept().await;
             let mut room = [0; 16];
             let mut buffer = ReadBuf::new(&mut room);
             poll_fn(|context| Pin::new(&mut socket).poll_read(context, &mut buffer))

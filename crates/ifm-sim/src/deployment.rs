@@ -40,6 +40,17 @@ pub enum DeploymentError {
     /// Memory of the machine is not known, and neither is the room for keys and values.
     #[error("the memory of this machine is not known: say how many tokens of keys and values fit")]
     UnknownMemory,
+    /// Heads of queries that the GPUs cannot share.
+    #[error(
+        "{gpus} GPUs cannot share the {heads} attention heads of this model: tensor parallelism gives each the same number, so it takes {}",
+        degrees(*.heads)
+    )]
+    Heads {
+        /// GPUs of one replica.
+        gpus: u32,
+        /// Heads of queries of each layer.
+        heads: u64,
+    },
     /// A setting that cannot be.
     #[error("{0}")]
     Setting(String),
@@ -204,6 +215,7 @@ impl Deployment {
         settings: Settings,
     ) -> Result<Deployment, DeploymentError> {
         check(&settings)?;
+        check_heads(&setup)?;
         let tokens = match settings.kv_tokens {
             Some(tokens) => tokens as f64,
             None => kv_tokens(&setup, &settings)?,
@@ -253,6 +265,27 @@ fn kv_tokens(setup: &Setup, settings: &Settings) -> Result<f64, DeploymentError>
     Ok(free / (capacity.request_bytes / TYPICAL_TOKENS).max(1e-9))
 }
 
+/// Heads of keys and values may be copied, those of queries are shared.
+fn check_heads(setup: &Setup) -> Result<(), DeploymentError> {
+    let gpus = setup.gpus() as u32;
+    let uneven = setup.model().query_heads().find(|heads| !heads.is_multiple_of(u64::from(gpus)));
+    uneven.map_or(Ok(()), |heads| Err(DeploymentError::Heads { gpus, heads }))
+}
+
+/// The numbers of GPUs that divide the heads: `1, 2, 4, 8, 16 or 32 GPUs`.
+fn degrees(heads: u64) -> String {
+    let all: Vec<String> = (1..=heads)
+        .filter(|gpus| heads.is_multiple_of(*gpus))
+        .map(|gpus| gpus.to_string())
+        .collect();
+    match all.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("{} or {last} GPUs", others.join(", "))
+        }
+        _ => "1 GPU".to_owned(),
+    }
+}
+
 fn check(settings: &Settings) -> Result<(), DeploymentError> {
     let wrong = |text: &str| Err(DeploymentError::Setting(text.to_owned()));
     if settings.step_tokens == 0 || settings.sequences == 0 || settings.prompt_piece == Some(0) {
@@ -287,4 +320,33 @@ fn check(settings: &Settings) -> Result<(), DeploymentError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_roofline::{Machine, Model, Precision};
+
+    /// Whether GPUs can share a model, or why not.
+    fn shared(model: &str, gpus: u32) -> Option<String> {
+        let (model, machine) = (Model::find(model).unwrap(), Machine::parse("h200").unwrap());
+        let setup = Setup::new(machine, model, Precision::find("bf16").unwrap(), gpus).unwrap();
+        let constants = Constants::defaults(Kind::Vllm, &setup);
+        let settings = Settings::defaults(Kind::Vllm, &setup);
+        Deployment::new(setup, constants, settings).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn gpus_share_heads_of_queries_evenly() {
+        // 32 heads, 8 of them of keys and values, which 16 GPUs copy.
+        for gpus in [1, 2, 8, 16, 32] {
+            assert_eq!(shared("llama-3.1-8b", gpus), None, "{gpus}");
+        }
+        let said = shared("llama-3.1-8b", 3).expect("a refusal");
+        assert!(said.contains("3 GPUs cannot share the 32 attention heads"), "{said}");
+        assert!(said.ends_with("so it takes 1, 2, 4, 8, 16 or 32 GPUs"), "{said}");
+        // 28 heads.
+        let said = shared("qwen2.5-7b", 8);
+        assert!(said.is_none_or(|said| said.ends_with("1, 2, 4, 7, 14 or 28 GPUs")));
+    }
 }

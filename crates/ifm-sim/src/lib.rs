@@ -13,6 +13,7 @@
 mod constants;
 mod deployment;
 mod fit;
+mod grammars;
 mod kv;
 pub mod power;
 mod predict;
@@ -28,6 +29,7 @@ pub use deployment::{
     Speculation,
 };
 pub use fit::{Compared, Estimate, Fit, FitError, HeldOut, Row, fit, free_by_default, held_out};
+pub use grammars::Grammars;
 pub use kv::BLOCK_TOKENS;
 pub use predict::{Load, Observation, PredictError, Predicted, Span, Statistic, predict};
 pub use replica::Emitted;

@@ -214,6 +214,11 @@ pub trait Dataset: Send + Sync {
         None
     }
 
+    /// Whether all items are text made up by one rule: an API that takes the first takes all of them.
+    fn are_items_alike(&self) -> bool {
+        false
+    }
+
     /// Whether items have several turns.
     fn has_conversations(&self) -> bool {
         false

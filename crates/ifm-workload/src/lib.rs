@@ -84,4 +84,4 @@ pub use preview::{Preview, Sample, Sessions, preview};
 pub use request::{AfterLast, Answers, Carry, OnBadRow, WorkloadRequest};
 pub use rng::{Draws, Rng, Stream};
 pub use scale::{LengthScale, word_texts};
-pub use thread::{Begun, Thread};
+pub use thread::{Begun, Carried, Thread};

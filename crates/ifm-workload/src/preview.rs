@@ -13,7 +13,7 @@ use crate::{
     item::{Dataset, WorkItem},
     known::{Known, MediaPreview},
     lengths::LengthCounts,
-    thread::Thread,
+    thread::{Carried, Thread},
 };
 
 /// Samples that are shown at most.
@@ -120,7 +120,12 @@ impl SessionCounts {
                 let shared = shared_tokens.map(|tokens| if self.has_said { tokens } else { 0 });
                 let begun = thread.begin(turn, messages, shared);
                 self.has_said = true;
-                thread.answer(number, turn.recorded_tokens.or(turn.output_tokens));
+                let carried = Carried {
+                    tokens: turn.recorded_tokens.or(turn.output_tokens),
+                    is_of_server: turn.recorded_answer.is_none(),
+                    prompt_tokens: None,
+                };
+                thread.answer(number, carried);
                 self.sessions.requests += 1;
                 if number > 0 {
                     self.sessions.pauses_ms.add(milliseconds(turn.think_ns));

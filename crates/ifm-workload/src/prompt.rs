@@ -245,9 +245,8 @@ impl PromptMaker {
                 let first = pick(&self.openers, &mut draws);
                 self.push_word(&mut prefix.text, first);
                 let words = left.min(block_tokens);
-                for _ in 1..words {
-                    self.push_word(&mut prefix.text, draws.below(self.words.count()));
-                }
+                let more = words.saturating_sub(1) as usize;
+                self.words.put_drawn(more, &mut draws, &mut prefix.text);
                 prefix.tokens += words;
             } else {
                 if !prefix.text.is_empty() {
@@ -320,15 +319,14 @@ impl PromptMaker {
         for &word in head {
             self.push_word(&mut text, word);
         }
-        let mut left = head.len()..words;
-        if text.is_empty() && left.next().is_some() {
+        let mut left = words - head.len();
+        if text.is_empty() && left > 0 {
             let opener = pick(&self.openers, &mut draws);
             self.push_word(&mut text, opener);
+            left -= 1;
         }
-        let mut text = text.into_bytes();
-        left.for_each(|_| self.words.put(draws.below(self.words.count()), &mut text));
-        // Words are put as a whole.
-        String::from_utf8(text).unwrap_or_default()
+        self.words.put_drawn(left, &mut draws, &mut text);
+        text
     }
 
     /// Encodes, and mends the end, until the text has the tokens asked for.

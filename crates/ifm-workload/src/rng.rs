@@ -14,6 +14,9 @@ use sha2::{Digest as _, Sha256};
 /// of all prompts: a change makes other prompts from the same seed.
 const DOMAIN: &[u8] = b"inferometer rng 1\0";
 
+/// Words of the generator's own blocks: 4 of ChaCha's.
+const BLOCK_WORDS: usize = 64;
+
 /// The root of all draws of one seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rng {
@@ -65,7 +68,20 @@ impl Draws {
     /// by at most `bound` / 2^32 of themselves, one in four million for the words
     /// of a prompt.
     pub fn below(&mut self, bound: u32) -> u32 {
-        ((u64::from(self.rng.next_u32()) * u64::from(bound)) >> 32) as u32
+        scaled(self.rng.next_u32(), bound)
+    }
+
+    /// Many numbers as [`Draws::below`] gives them one after the other, without a call for each: the
+    /// words of a long prompt are half a million of them.
+    pub(crate) fn fill_below(&mut self, bound: u32, out: &mut [u32]) {
+        for part in out.chunks_mut(BLOCK_WORDS) {
+            let mut bytes = [0_u8; 4 * BLOCK_WORDS];
+            let bytes = bytes.get_mut(..4 * part.len()).unwrap_or_default();
+            self.rng.fill_bytes(bytes);
+            for (place, word) in part.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *place = scaled(u32::from_le_bytes(*word), bound);
+            }
+        }
     }
 
     /// A number in `0..bound`; 0 when `bound` is 0. As [`Draws::below`], for large bounds.
@@ -96,6 +112,11 @@ impl Draws {
     }
 }
 
+/// 32 random bits as a number in `0..bound`.
+fn scaled(bits: u32, bound: u32) -> u32 {
+    ((u64::from(bits) * u64::from(bound)) >> 32) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +140,19 @@ mod tests {
             assert!(!all[i + 1..].contains(one), "{all:?}");
         }
         assert_eq!(draw(1, "a", 1), all[0]);
+    }
+
+    #[test]
+    fn many_draws_at_once_are_those_one_by_one() {
+        for count in [0, 1, 63, 64, 65, 1000] {
+            let [mut one, mut many] = [(); 2].map(|()| Rng::new(7).stream("words").item(3));
+            // They begin in the middle of a block.
+            assert_eq!(one.below(9), many.below(9));
+            let mut filled = vec![0; count];
+            many.fill_below(1000, &mut filled);
+            assert_eq!(filled, (0..count).map(|_| one.below(1000)).collect::<Vec<_>>());
+            assert_eq!(one.below(1 << 30), many.below(1 << 30), "{count}");
+        }
     }
 
     #[test]

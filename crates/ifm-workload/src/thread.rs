@@ -17,6 +17,20 @@ struct Node {
     depth: u32,
     /// Tokens likewise; absent where some were not counted.
     tokens: Option<u64>,
+    /// Whether the server has read or written it. It has not where another answer is to take the place
+    /// of its own.
+    is_known: bool,
+}
+
+/// The answer to a turn, as later turns carry it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Carried {
+    /// Its tokens.
+    pub tokens: Option<u32>,
+    /// Whether the server wrote it, rather than whoever recorded the conversation.
+    pub is_of_server: bool,
+    /// Tokens of the turn's whole prompt as its server counted, chat template included.
+    pub prompt_tokens: Option<u32>,
 }
 
 /// What one agent has said so far.
@@ -52,18 +66,19 @@ impl Thread {
             None => Some(0),
             Some(_) => self.tokens(base),
         };
+        let read = self.read_before(base);
         let prompt_tokens = before.zip(turn.prompt_tokens).map(|(a, b)| a + u64::from(b));
         let mut tip = base;
         for left in (0..messages).rev() {
             // The tokens of a turn are known as one number: a message in its midst counts as
             // nothing, so that what is told as known is never too much.
             let tokens = if left == 0 { prompt_tokens } else { before };
-            tip = Some(self.push(tip, tokens));
+            tip = Some(self.push(tip, tokens, true));
         }
         self.turns.push((tip, None));
         let said = match base {
             None => shared_tokens.map(u64::from),
-            Some(_) => before,
+            Some(_) => read,
         };
         let said = said.map(|said| said.min(prompt_tokens.unwrap_or(u64::MAX)));
         let known = said.and_then(|said| u32::try_from(said).ok());
@@ -72,10 +87,13 @@ impl Thread {
     }
 
     /// Takes the answer to a turn; returns its number.
-    pub fn answer(&mut self, turn: usize, tokens: Option<u32>) -> u32 {
+    pub fn answer(&mut self, turn: usize, answer: Carried) -> u32 {
         let (prompt, _) = self.turns.get(turn).copied().unwrap_or_default();
-        let before = self.tokens(prompt);
-        let node = self.push(prompt, before.zip(tokens).map(|(a, b)| a + u64::from(b)));
+        if let Some(node) = prompt.and_then(|node| self.nodes.get_mut(node as usize)) {
+            node.tokens = answer.prompt_tokens.map(u64::from).or(node.tokens);
+        }
+        let tokens = self.tokens(prompt).zip(answer.tokens).map(|(a, b)| a + u64::from(b));
+        let node = self.push(prompt, tokens, answer.is_of_server);
         if let Some((_, answer)) = self.turns.get_mut(turn) {
             *answer = Some(node);
         }
@@ -95,11 +113,24 @@ impl Thread {
         path
     }
 
-    fn push(&mut self, parent: Option<u32>, tokens: Option<u64>) -> u32 {
+    fn push(&mut self, parent: Option<u32>, tokens: Option<u64>, is_known: bool) -> u32 {
         let number = self.nodes.len() as u32;
         let depth = self.depth(parent) + 1;
-        self.nodes.push(Node { parent, depth, tokens });
+        self.nodes.push(Node { parent, depth, tokens, is_known });
         number
+    }
+
+    /// Tokens of the messages up to this one that the server has read or written, up to the first
+    /// that it has not; from now on it has read all.
+    fn read_before(&mut self, base: Option<u32>) -> Option<u64> {
+        let mut known = base;
+        for number in self.path(base) {
+            let Some(node) = self.nodes.get_mut(number as usize) else { continue };
+            if !std::mem::replace(&mut node.is_known, true) && known == base {
+                known = node.parent;
+            }
+        }
+        if base.is_some() && known.is_none() { Some(0) } else { self.tokens(known) }
     }
 
     fn depth(&self, node: Option<u32>) -> u32 {
@@ -225,7 +256,7 @@ pub(crate) fn said_again(item: &mut WorkItem) {
             let on_prompt =
                 begun.base.is_some() && begun.base == from.and_then(|it| thread.prompt_of(it));
             let is_known = carries.0 && (carries.1 || on_prompt);
-            thread.answer(number, turn.recorded_tokens);
+            thread.answer(number, Carried { tokens: turn.recorded_tokens, ..Carried::default() });
             is_same.push((is_known, turn.recorded_answer.is_some()));
             let whole = begun.prompt_tokens.and_then(|tokens| u32::try_from(tokens).ok());
             turn.known_tokens = match is_known {
@@ -252,11 +283,12 @@ mod tests {
         let first = thread.begin(&turn(100, None), 2, Some(30));
         assert_eq!((first.known_tokens, first.prompt_tokens), (Some(30), Some(100)));
         assert_eq!((first.base, first.first, first.tip), (None, 0, Some(1)));
-        thread.answer(0, Some(20));
+        let answer = |tokens| Carried { tokens, is_of_server: true, prompt_tokens: None };
+        thread.answer(0, answer(Some(20)));
         let second = thread.begin(&turn(5, None), 1, Some(30));
         assert_eq!((second.known_tokens, second.prompt_tokens), (Some(120), Some(125)));
         assert_eq!(thread.path(second.tip), [0, 1, 2, 3]);
-        thread.answer(1, None);
+        thread.answer(1, answer(None));
         // Back to the prompt of the first turn, without its answer.
         let third = thread.begin(&turn(7, Some(Keep { turn: 0, messages: 2 })), 1, Some(30));
         assert_eq!((third.known_tokens, third.prompt_tokens), (Some(100), Some(107)));
@@ -268,6 +300,24 @@ mod tests {
         let fifth = thread.begin(&turn(1, Some(Keep { turn: 1, messages: 9 })), 1, None);
         assert_eq!((fifth.known_tokens, fifth.prompt_tokens), (None, None));
         assert_eq!(thread.path(fifth.tip), [0, 1, 2, 3, 4, 7]);
+    }
+
+    /// The server reads a recorded answer in the turn after it, and not before: its own was another.
+    #[test]
+    fn a_recorded_answer_is_known_once_it_was_sent() {
+        let mut thread = Thread::default();
+        let recorded = Carried { tokens: Some(20), ..Carried::default() };
+        thread.begin(&turn(100, None), 1, None);
+        thread.answer(0, recorded);
+        let second = thread.begin(&turn(5, None), 1, None);
+        assert_eq!((second.known_tokens, second.prompt_tokens), (Some(100), Some(125)));
+        // This server counts 7 tokens of its template too.
+        thread.answer(1, Carried { prompt_tokens: Some(132), ..recorded });
+        let third = thread.begin(&turn(5, None), 1, None);
+        assert_eq!((third.known_tokens, third.prompt_tokens), (Some(132), Some(157)));
+        // Back behind the first answer, which was read by now.
+        let fourth = thread.begin(&turn(5, Some(Keep { turn: 0, messages: 2 })), 1, None);
+        assert_eq!((fourth.known_tokens, fourth.prompt_tokens), (Some(120), Some(125)));
     }
 
     #[test]

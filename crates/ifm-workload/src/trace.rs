@@ -170,6 +170,10 @@ impl Dataset for Trace {
         Ok(item)
     }
 
+    fn are_items_alike(&self) -> bool {
+        true
+    }
+
     fn distinct_items(&self) -> u64 {
         let Some((blocks, _)) = &self.blocks else {
             let shortest = self.requests.iter().map(|request| request.prompt_tokens).min();

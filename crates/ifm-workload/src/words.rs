@@ -9,6 +9,8 @@
 
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
+use crate::rng::Draws;
+
 /// Words that are used at most. Ten bits of choice each are plenty, and more
 /// would cost time at the start of every run.
 const WORDS_MAX: usize = 1024;
@@ -25,14 +27,23 @@ const WORD_BYTES_MAX: usize = 16;
 /// Bytes that are copied for a word, whatever its length: a copy of a known length is a few instructions,
 /// and a long prompt is half a million of them.
 const SLOT_BYTES: usize = 24;
+/// Words that are drawn and put at once.
+const DRAWN_AT_ONCE: usize = 64;
+
+/// A word with the space before it, filled up to a length that is the same for all.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    bytes: [u8; SLOT_BYTES],
+    length: u32,
+}
 
 /// A list of words in one text, each with the space before it.
 #[derive(Debug)]
 pub(crate) struct Words {
     text: String,
     spans: Vec<Span>,
-    /// The words again, each filled up to a length that is the same for all; empty where one is longer.
-    slots: Vec<[u8; SLOT_BYTES]>,
+    /// The words again; empty where one is longer than a slot.
+    slots: Vec<Slot>,
     /// Words that can stand first, by index.
     openers: Vec<u32>,
     /// Whether each word is one token wherever it stands.
@@ -96,9 +107,9 @@ impl Words {
             .collect();
         let slot = |span: &Span| {
             let word = text.as_bytes().get(span.start as usize..span.end as usize)?;
-            let mut slot = [b' '; SLOT_BYTES];
-            slot.get_mut(..word.len())?.copy_from_slice(word);
-            Some(slot)
+            let mut bytes = [b' '; SLOT_BYTES];
+            bytes.get_mut(..word.len())?.copy_from_slice(word);
+            Some(Slot { bytes, length: word.len() as u32 })
         };
         let slots = spans.iter().map(slot).collect::<Option<_>>().unwrap_or_default();
         Self { text, spans, slots, openers: Vec::new(), single: false }
@@ -127,15 +138,29 @@ impl Words {
             .unwrap_or("")
     }
 
-    /// Appends a word with the space before it.
-    pub(crate) fn put(&self, index: u32, out: &mut Vec<u8>) {
-        let place = index as usize;
-        let (Some(slot), Some(span)) = (self.slots.get(place), self.spans.get(place)) else {
-            return out.extend_from_slice(self.get(index).as_bytes());
-        };
-        let end = out.len() + (span.end - span.start) as usize;
-        out.extend_from_slice(slot);
-        out.truncate(end);
+    /// Appends so many drawn words, each with the space before it.
+    pub(crate) fn put_drawn(&self, mut count: usize, draws: &mut Draws, out: &mut String) {
+        let mut drawn = [0_u32; DRAWN_AT_ONCE];
+        let mut written = [0_u8; DRAWN_AT_ONCE * SLOT_BYTES];
+        while count > 0 {
+            let drawn = drawn.get_mut(..count.min(DRAWN_AT_ONCE)).unwrap_or_default();
+            draws.fill_below(self.count(), drawn);
+            count -= drawn.len();
+            let mut end = 0;
+            for &word in &*drawn {
+                let slot = self.slots.get(word as usize);
+                let place = written.get_mut(end..end + SLOT_BYTES);
+                if let (Some(slot), Some(place)) = (slot, place) {
+                    place.copy_from_slice(&slot.bytes);
+                    end += slot.length as usize;
+                } else {
+                    out.push_str(self.get(word));
+                }
+            }
+            // Words are put as a whole.
+            let written = written.get(..end).unwrap_or_default();
+            out.push_str(str::from_utf8(written).unwrap_or_default());
+        }
     }
 
     /// About how many tokens a word has.
@@ -278,6 +303,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::rng::Rng;
 
     /// What `find` checks on a sample holds for each word and each pair of kinds.
     #[test]
@@ -298,13 +324,17 @@ mod tests {
     }
 
     #[test]
-    fn words_are_put_as_they_are_got() {
+    fn words_are_put_as_they_are_drawn() {
         let long = "x".repeat(SLOT_BYTES);
         for list in [["a", "bcd", "äöü"], ["a", "bcd", long.as_str()]] {
             let words = Words::from_words(list.into_iter());
-            let mut out = b"so".to_vec();
-            (0..4).for_each(|index| words.put(index, &mut out));
-            assert_eq!(String::from_utf8(out).unwrap(), format!("so {}", list.join(" ")));
+            for count in [0, 1, DRAWN_AT_ONCE, 2 * DRAWN_AT_ONCE + 1] {
+                let [mut one, mut many] = [(); 2].map(|()| Rng::new(7).stream("words").item(3));
+                let mut out = "so".to_owned();
+                words.put_drawn(count, &mut many, &mut out);
+                let drawn: String = (0..count).map(|_| words.get(one.below(3))).collect();
+                assert_eq!(out, format!("so{drawn}"));
+            }
         }
     }
 

@@ -536,8 +536,11 @@ fn judge(
     let verdict = &summary.verdict;
     // In front of a server that is asked at random the waits depend on each other, which the interval
     // of a percentile does not know: both have to say so.
+    // Of sessions no more is known than their own intervals.
+    let is_of_sessions = spec.slo.terms.iter().all(|term| term.metric.is_of_sessions());
     let is_agreed = |certainty_needed| match axis {
         Axis::Users => true,
+        Axis::Rate { .. } if is_of_sessions => true,
         Axis::Rate { .. } => certainty(&pooled, &spec.slo, true) == certainty_needed,
     };
     let finding = match verdict.state {

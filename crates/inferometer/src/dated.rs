@@ -76,7 +76,7 @@ fn tags_of(manifest: &Manifest) -> Vec<String> {
     manifest.tags.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// Stored runs that ended, the oldest first: those with a tag, or all.
+/// Stored runs that ended, the oldest first: those with a tag or a name, or all.
 fn stored(store: &Store, tag: Option<&str>) -> Result<Vec<Found>, Failure> {
     let mut runs = store.list().map_err(|error| Failure::files(error.to_string()))?;
     let has_ended = |entry: &RunEntry| {
@@ -85,15 +85,18 @@ fn stored(store: &Store, tag: Option<&str>) -> Result<Vec<Found>, Failure> {
             .as_ref()
             .is_ok_and(|manifest| manifest.state != RunState::Open && manifest.predicted.is_none())
     };
-    let has_tag =
-        |entry: &RunEntry| tag.is_none_or(|tag| tags(entry).iter().any(|known| known == tag));
-    runs.retain(|entry| has_ended(entry) && has_tag(entry));
+    let is_called = |entry: &RunEntry, word: &str| {
+        let name = entry.manifest.as_ref().ok().and_then(|manifest| manifest.name.as_deref());
+        name == Some(word) || tags(entry).iter().any(|known| known == word)
+    };
+    let is_meant = |entry: &RunEntry| tag.is_none_or(|word| is_called(entry, word));
+    runs.retain(|entry| has_ended(entry) && is_meant(entry));
     let mut found: Vec<Found> = runs.into_iter().map(|run| Found::Run(Box::new(run))).collect();
     found.sort_by(|a, b| a.place().cmp(&b.place()));
     Ok(found)
 }
 
-/// Reads what the words name, the oldest first: a tag stands for all runs that have it. Without a word
+/// Reads what the words name, the oldest first: a tag or a name stands for all runs that have it. Without a word
 /// all stored runs; of more than `last` the latest. Documents have no time and stay in the order in
 /// which they are named.
 ///
@@ -143,7 +146,7 @@ pub fn read(
 pub struct Baseline {
     /// Runs at most.
     pub last: usize,
-    /// The tag that they have.
+    /// The tag or the name that they have.
     pub tag: Option<String>,
 }
 
@@ -164,7 +167,7 @@ impl Baseline {
         }
         let wrong = || {
             Failure::usage(format!("\"{word}\" is no history of runs")).hint(
-                "history:20 are the last 20 runs of the same, history:20:nightly those with a tag",
+                "history:20 are the last 20 runs of the same, history:20:nightly those with a tag or a name",
             )
         };
         let last = match parts.next() {

@@ -4,6 +4,7 @@
 
 use crate::exit::Failure;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch};
+use ifm_core::words::counted;
 use ifm_workload::{Arrivals, OpenedWorkload};
 
 /// Requests that warm a server up before an open loop.
@@ -154,6 +155,15 @@ fn load_spec(
         warmup_requests: level.warmup_requests(),
         early_end: level.ending.early_end(level.arrivals.is_none().then_some(level.concurrency)),
     };
+    let rows = workload.dataset.items().filter(|_| !workload.dataset.has_conversations());
+    let is_replay = matches!(&level.arrivals, Some(it) if matches!(it.law, ArrivalLaw::Replay(_)));
+    if let Some(rows) = rows.filter(|rows| load.warmup_requests >= *rows && !is_replay) {
+        return Err(Failure::usage(format!(
+            "the warm-up of {} takes all of the data set, which has {rows}",
+            counted(load.warmup_requests.into(), "prompt")
+        ))
+        .hint("--warmup 0 measures all of them, --repeat-prompts begins again"));
+    }
     if let Some(mut arrivals) = level.arrivals.clone() {
         arrivals.seed = seed;
         if let ArrivalLaw::Replay(speed) = arrivals.law {

@@ -233,10 +233,16 @@ impl Session {
                 return Ended::Early("stopped by the user".to_owned());
             }
             if ran_out {
-                terminal::warn(
-                    "the data set has no more prompts; --repeat-prompts begins again, and a server \
-                     with a prefix cache will know them",
-                );
+                let levels = self.job.spec.levels.iter().take(index + 1);
+                let warmup: u32 = levels.map(|level| level.warmup_requests).sum();
+                let taken = match warmup {
+                    0 => String::new(),
+                    some => format!(" (the warm-up took {some} of them; --warmup 0 takes none)"),
+                };
+                terminal::warn(&format!(
+                    "the data set has no more prompts{taken}; --repeat-prompts begins again, and a \
+                     server with a prefix cache will know them",
+                ));
                 return Ended::Early("the data set has no more prompts".to_owned());
             }
             if let Some(summary) = summary {
@@ -582,14 +588,21 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "max_tokens",
         "--extra-body '{\"max_completion_tokens\": 64}' sends the newer name in its place",
     ),
-    ("temperature", "--extra-body '{\"temperature\": null}' leaves it out"),
+    ("temperature", "--temperature none leaves it out"),
 ];
 
 /// How to leave out the field that a server's words refuse.
 fn refused_field(why: &str) -> Option<&'static str> {
     let lower = why.to_ascii_lowercase();
-    let refusals =
-        ["unexpected", "unrecognized", "unsupported", "unknown", "not support", "not permitted"];
+    let refusals = [
+        "unexpected",
+        "unrecognized",
+        "unsupported",
+        "unknown",
+        "not support",
+        "not permitted",
+        "deprecated",
+    ];
     if !refusals.iter().any(|word| lower.contains(word)) {
         return None;
     }

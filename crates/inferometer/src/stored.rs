@@ -5,7 +5,7 @@
 use crate::exit::Failure;
 use crate::terminal;
 use ifm_report::ReportModel;
-use ifm_store::{Import, RunEntry, Store};
+use ifm_store::{FindError, Import, RunEntry, Store};
 
 /// Finds a run by what the user calls it.
 ///
@@ -21,7 +21,13 @@ pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
                      take files of other tools: inferometer report results.json",
                 ),
             false => {
-                Failure::usage(error.to_string()).hint("inferometer runs list shows what there is")
+                let newest = match &error {
+                    FindError::Ambiguous { candidates, .. } => candidates.first(),
+                    _ => None,
+                };
+                let newest = newest.map(|id| format!("the newest is {id}; ")).unwrap_or_default();
+                let list = "inferometer runs list shows what there is";
+                Failure::usage(error.to_string()).hint(format!("{newest}{list}"))
             }
         }
     })

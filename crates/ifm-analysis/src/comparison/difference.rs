@@ -168,7 +168,8 @@ fn is_far(a: f64, b: f64) -> bool {
     (a - b).abs() > LENGTH_SHARE_MAX * a.abs().max(b.abs())
 }
 
-/// Mean lengths that were asked for. A document that tells none may have asked for any.
+/// Mean lengths that were asked for. A document that tells none may have asked for any; the same
+/// workload with another seed has other lengths by chance, which is worth a warning.
 fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
     let over = |side: &Side, which: usize| {
         let asked = side.members.iter().filter_map(|member| *member.asked.get(which)?);
@@ -176,10 +177,15 @@ fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let are_own = a.is_own() && b.is_own();
+    let seed = |run: &Member| run.facts.iter().find(|fact| fact.what == SEED)?.value.clone();
+    let typed = |side: &Side| joined(side, &|run| run.typed.clone());
+    let are_drawn =
+        typed(a).is_some() && typed(a) == typed(b) && joined(a, &seed) != joined(b, &seed);
     let each = ["prompt tokens asked for", "output tokens asked for"].into_iter().zip(0..);
     each.map(|(what, which)| {
         let (a, b) = (over(a, which), over(b, which));
         let kind = match (a, b) {
+            (Some(a), Some(b)) if is_far(a, b) && are_drawn => DifferenceKind::Warning,
             (Some(a), Some(b)) if is_far(a, b) => DifferenceKind::Unlike,
             (Some(_), None) | (None, Some(_)) if are_own => DifferenceKind::Unlike,
             (Some(_), None) | (None, Some(_)) => DifferenceKind::Warning,
@@ -224,13 +230,18 @@ fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Differen
     found
 }
 
+/// Why the client may have been the bottleneck, with what was measured of it.
+pub const CLIENT_TIMING: &str = "suspect client timing";
+/// How a side is told that has none.
+pub const NONE: &str = "none";
+
 /// What calls for caution on either side by itself.
 fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
     let about = |of: &dyn Fn(&Member) -> Option<String>, what: &str| {
         let (a, b) = (joined(a, of), joined(b, of));
         let kind = DifferenceKind::Warning;
         let is_found = a.is_some() || b.is_some();
-        let told = |words: Option<String>| Some(words.unwrap_or_else(|| "none".to_owned()));
+        let told = |words: Option<String>| Some(words.unwrap_or_else(|| NONE.to_owned()));
         is_found.then(|| Difference::new(what, kind, (told(a), told(b))))
     };
     let doubt = |which: usize| move |run: &Member| run.doubts.get(which)?.clone();
@@ -240,7 +251,7 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
         (!ids.is_empty()).then(|| ids.join(", "))
     };
     [
-        about(&doubt(0), "suspect client timing"),
+        about(&doubt(0), CLIENT_TIMING),
         about(&doubt(1), "why the run is not complete"),
         about(&checks, "checks that call for caution"),
     ]

@@ -79,6 +79,7 @@ impl Member {
             samples: levels.iter().map(|level| level.sample(&wanted)).collect(),
             lengths: levels.iter().map(Level::lengths).collect(),
             asked: [key::INPUT_TOKENS, key::OUTPUT_TOKENS].map(|name| constant.number(name)),
+            typed: None,
             levels: Vec::new(),
             prompts: None,
             sent: None,

@@ -103,7 +103,7 @@ impl fmt::Display for Over {
 
 impl Measure {
     /// What a comparison shows unless told otherwise.
-    pub const DEFAULT: [Measure; 18] = [
+    pub const DEFAULT: [Measure; 19] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),
         Measure::percentile_of(Metric::Itl, 50.0),
@@ -122,6 +122,7 @@ impl Measure {
         Measure::percentile_of(Metric::Session, 50.0),
         Measure::value_of(Metric::SessionRate),
         Measure::value_of(Metric::SessionOk),
+        Measure::percentile_of(Metric::SessionCached, 50.0),
     ];
 
     /// The metrics that there are, and how each is written.
@@ -142,7 +143,12 @@ impl Measure {
 
     /// What a term of a latency target bounds.
     pub(crate) fn of_term(term: &SloTerm) -> Measure {
-        Measure { metric: term.metric, over: term.percentile.map_or(Over::Mean, Over::Percentile) }
+        let over = match term.percentile {
+            Some(p) => Over::Percentile(p),
+            None if term.metric.has_many_values() => Over::Mean,
+            None => Over::Value,
+        };
+        Measure { metric: term.metric, over }
     }
 
     /// What a comparison with documents looks for: whatever both sides have of it is shown.
@@ -216,9 +222,10 @@ impl Measure {
         self.metric.unit()
     }
 
-    /// Whether it is a share of requests, whose change is told in points and not as a ratio.
+    /// Whether it is a share of requests or sessions, whose change is told in points and not as a
+    /// ratio. A percentile of shares that each of them has is a value like others.
     pub fn is_share(&self) -> bool {
-        self.unit() == Unit::Share
+        self.unit() == Unit::Share && !self.metric.has_many_values()
     }
 
     /// The percentile that it is, if it is one.

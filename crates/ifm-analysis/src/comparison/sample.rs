@@ -206,11 +206,17 @@ fn session_block(sessions: &[Session]) -> f64 {
 /// that of Little's law, as with requests.
 fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<Column> {
     match measure.metric {
-        Metric::Session => {
+        Metric::Session | Metric::SessionCached | Metric::SessionUncached => {
+            let value = |session: &Session| match measure.metric {
+                Metric::Session => session.complete_ns().map(|ns| ns as f64),
+                metric => {
+                    let cached = session.told.share().filter(|_| session.is_complete())?;
+                    Some(if metric == Metric::SessionCached { cached } else { 1.0 - cached })
+                }
+            };
             let places = of.each.iter().zip(0u32..);
-            let mut pairs: Vec<(f64, u32)> = places
-                .filter_map(|(session, place)| Some((session.complete_ns()? as f64, place)))
-                .collect();
+            let mut pairs: Vec<(f64, u32)> =
+                places.filter_map(|(session, place)| Some((value(session)?, place))).collect();
             pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let (sorted, owner): (Vec<f64>, Vec<u32>) = pairs.into_iter().unzip();
             (!sorted.is_empty()).then_some(Column::Values(Values {
@@ -235,6 +241,10 @@ fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<
         Metric::SessionOk => {
             let n = of.ended_by_themselves();
             (n > 0).then(|| Column::Share { hits: of.complete(), n })
+        }
+        Metric::SessionFailed => {
+            let n = of.ended_by_themselves();
+            (n > 0).then(|| Column::Share { hits: n - of.complete(), n })
         }
         _ => None,
     }
@@ -516,20 +526,33 @@ mod tests {
     fn sessions_are_units_of_their_own() {
         let mut run = run(&[2], crate::testing::conversations((0, 0), (2, 12), 3, 500.0, 0.0));
         run.requests[0].outcome = Outcome::HttpError;
-        let words = ["ttft.p50", "session.p50", "sessions_h", "session_ok"];
+        let words = [
+            "ttft.p50",
+            "session.p50",
+            "sessions_h",
+            "session_ok",
+            "session_failed",
+            "session_cached.p10",
+        ];
         let measures = words.map(|word| Measure::parse(word).expect(word));
         let summary = crate::summarize(&run);
         let measured: Vec<&RequestRecord> = run.requests.iter().collect();
         let sample = LevelSample::of(&summary.levels[0], &measured, &measures).expect("a load");
-        assert_eq!((sample.columns.len(), sample.told().count()), (1, 4));
+        assert_eq!((sample.columns.len(), sample.told().count()), (1, 6));
         let sessions = sample.sessions.expect("conversations");
         assert_eq!(sessions.sessions, 24);
-        let [times, rate, ok] = sessions.columns.as_slice() else { panic!("{sessions:?}") };
+        let [times, rate, ok, failed, cached] = sessions.columns.as_slice() else {
+            panic!("{sessions:?}")
+        };
         let Column::Values(times) = &times.column else { panic!("values") };
         assert_eq!((times.sorted.len(), times.sorted[0]), (23, 1780.0 * MS as f64));
         let Column::Rate(rate) = &rate.column else { panic!("a rate") };
         assert_eq!((rate.amount[0], rate.amount[1]), (0.0, 1.0));
         assert!(matches!(ok.column, Column::Share { hits: 23, n: 24 }));
+        assert!(matches!(failed.column, Column::Share { hits: 1, n: 24 }));
+        let Column::Values(cached) = &cached.column else { panic!("values") };
+        // Two later turns of three have 60 of 100 tokens from the cache.
+        assert_eq!((cached.sorted.len(), cached.sorted[0]), (23, 0.4));
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub struct Member {
     pub(crate) lengths: Vec<Lengths>,
     /// Mean lengths of prompts and answers that were asked for.
     pub(crate) asked: [Option<f64>; 2],
+    /// The workload as it was typed, by which these lengths were drawn; absent where that is not
+    /// known.
+    pub(crate) typed: Option<String>,
     /// The load that was asked for, where it is known in full, and the sum of the prompts.
     pub(crate) levels: Vec<LoadSpec>,
     pub(crate) prompts: Option<String>,
@@ -141,6 +144,7 @@ impl Member {
             samples: counting().filter_map(sample).collect(),
             lengths: counting().filter_map(lengths).collect(),
             asked: asked_of(manifest),
+            typed: manifest.spec.workload.text.clone(),
             levels: manifest.spec.levels.clone(),
             prompts: manifest.prompts_sha256.as_ref().map(|sum| sum.chars().take(12).collect()),
             sent: manifest
@@ -171,6 +175,7 @@ impl Member {
             samples,
             lengths: self.lengths.clone(),
             asked: self.asked,
+            typed: self.typed.clone(),
             levels: self.levels.clone(),
             prompts: self.prompts.clone(),
             sent: self.sent,

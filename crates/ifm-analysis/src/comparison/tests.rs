@@ -313,6 +313,30 @@ fn machines_are_compared_where_both_are_told() {
     assert!(found(None, None, "facts of the machine").is_none());
 }
 
+/// Lengths drawn by another seed differ by chance; others were asked for.
+#[test]
+fn lengths_of_one_workload_may_differ_by_their_seed() {
+    let made = |seed: u64, tokens: u32| {
+        let mut run = noisy_run(&[NOISY]);
+        run.manifest.spec.workload.text = Some("agents:200/30".to_owned());
+        run.manifest.spec.workload.seed = seed;
+        if let Some(sent) = run.manifest.workload.as_mut() {
+            sent.prompt_tokens = vec![(tokens, 160)];
+        }
+        run
+    };
+    let kind = |b: &RunData| {
+        let pair = two(&made(1, 100), b, &settings());
+        let found = pair.differences.iter().find(|it| it.what == "prompt tokens asked for");
+        found.map(|found| found.kind)
+    };
+    assert_eq!(kind(&made(2, 110)), Some(DifferenceKind::Warning));
+    assert_eq!(kind(&made(1, 110)), Some(DifferenceKind::Unlike));
+    let mut other = made(2, 110);
+    other.manifest.spec.workload.text = Some("agents:210/30".to_owned());
+    assert_eq!(kind(&other), Some(DifferenceKind::Unlike));
+}
+
 #[test]
 fn unlike_things_are_told() {
     let settings = settings();

@@ -57,7 +57,7 @@ pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
         .iter()
         .map(|(index, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *index);
-            let summary = level::summarize_measured(spec, *index, info, requests);
+            let summary = level::summarize_measured(spec, *index, info, requests, &[]);
             row(&summary, requests, by)
         })
         .collect();

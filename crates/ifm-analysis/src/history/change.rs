@@ -5,7 +5,7 @@
 use super::cell::{alone, value_of_tag};
 use super::{Change, ChangeKind, Dated};
 use crate::comparison::contrast::{Basis, Contrast, contrast, judge};
-use crate::comparison::difference::differences;
+use crate::comparison::difference::{CLIENT_TIMING, NONE, differences};
 use crate::comparison::evidence::Evidence;
 use crate::comparison::fact::SEED;
 use crate::comparison::{Difference, DifferenceKind, Doubt, Measure, Settings, Verdict};
@@ -123,8 +123,15 @@ fn came_with(
         difference.kind > DifferenceKind::Same
             && difference.a != difference.b
             && !NO_REASONS.contains(&difference.what.as_str())
+            && !is_suspect_twice(difference)
     }));
     found
+}
+
+/// Whether the client was suspect before and after: only its own figures differ then, as they always do.
+fn is_suspect_twice(difference: &Difference) -> bool {
+    let is_told = |side: &Option<String>| side.as_deref().is_some_and(|words| words != NONE);
+    difference.what == CLIENT_TIMING && is_told(&difference.a) && is_told(&difference.b)
 }
 
 /// Tags that differ: `name=value` by its name, others as a list.

@@ -30,7 +30,7 @@ use crate::speculation::Speculation;
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use crate::telemetry::{LevelEnergy, ServerCounters};
 use ifm_core::spec::{LoadSpec, RunSpec};
-use ifm_core::{LevelEnd, LevelInfo, Outcome, Phase, RequestRecord};
+use ifm_core::{EndedSession, LevelEnd, LevelInfo, Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
 
 /// The summary of one level.
@@ -191,7 +191,9 @@ pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
 
 /// Summarizes one level from all requests of a run (others than those of `level` are skipped), as
 /// soon as it has ended. `info` is absent while that is not known. What was sampled beside the
-/// requests is left out, and so are sessions as wholes, of which not every end is in a request. O(events), and memory for a few numbers per request.
+/// requests is left out, and so are sessions as wholes, of which not every end is in a request: a
+/// target over sessions is judged by what their requests show, and one that ended because its next prompt
+/// was too long counts as cut off. O(events), and memory for a few numbers per request.
 pub fn summarize_level(
     spec: &RunSpec,
     level: u16,
@@ -202,7 +204,7 @@ pub fn summarize_level(
         .iter()
         .filter(|record| record.level == level && record.phase == Phase::Measure)
         .collect();
-    summarize_measured(spec, level, info, &measured)
+    summarize_measured(spec, level, info, &measured, &[])
 }
 
 /// Whether a complete answer has tokens that were counted or seen; so it is where none is complete.
@@ -213,12 +215,14 @@ fn tells_tokens(measured: &[&RequestRecord]) -> bool {
     complete.peek().is_none() || complete.any(told)
 }
 
-/// Summarizes one level from its measured requests.
+/// Summarizes one level from its measured requests. `ended` are the sessions of which no request shows
+/// how they ended.
 pub(crate) fn summarize_measured(
     spec: &RunSpec,
     level: u16,
     info: Option<&LevelInfo>,
     measured: &[&RequestRecord],
+    ended: &[EndedSession],
 ) -> LevelSummary {
     let asked = spec.levels.get(usize::from(level)).cloned();
     let percentiles = percentiles(spec);
@@ -236,9 +240,14 @@ pub(crate) fn summarize_measured(
     let warm_ns = warming.map(|warming| warming.end_ns);
     let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.begin_ns()) };
     let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);
+    let is_of_sessions = spec.slo.terms.iter().any(|term| term.metric.is_of_sessions());
+    let sessions =
+        is_of_sessions.then(|| sessions_of(measured, ended, &percentiles, None)).flatten();
     let judge = |latencies: &Latencies, requests: &[&RequestRecord]| {
         let (percentiles, counts) = (percentiles.as_slice(), &counts);
-        slo::judge(&spec.slo, &slo::Evidence { latencies, requests, percentiles, counts })
+        let sessions = sessions.as_ref();
+        let evidence = slo::Evidence { latencies, requests, percentiles, counts, sessions };
+        slo::judge(&spec.slo, &evidence)
     };
     let verdict = judge(&latencies, &judged.requests);
     let first_wave = (judged.first_wave > 0).then(|| {
@@ -280,6 +289,17 @@ pub(crate) fn summarize_measured(
         server: None,
         speculation: None,
     }
+}
+
+/// The sessions of a level; absent where requests stand alone.
+pub(crate) fn sessions_of(
+    measured: &[&RequestRecord],
+    ended: &[EndedSession],
+    percentiles: &[f64],
+    block_tokens: Option<u32>,
+) -> Option<SessionsSummary> {
+    let each = crate::measured::sessions::sessions(measured, ended, block_tokens);
+    SessionsSummary::of(each, ended, percentiles, block_tokens)
 }
 
 /// The percentiles to compute: the usual ones and those that the latency target names, rising.

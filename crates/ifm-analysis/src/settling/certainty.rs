@@ -30,14 +30,15 @@ pub enum Certainty {
 /// interval of the share of values above its limit (Wilson's, of so many trials as the requests
 /// are worth) against the share that its percentile leaves. `is_open` says that TTFT and E2E count from
 /// the due time. A target without a term, and one with fewer than eight values for a term, is open
-/// unless another term is missed.
+/// unless another term is missed. Sessions of conversations are not asked here: a target over nothing else
+/// is open.
 pub fn certainty(records: &[RequestRecord], slo: &SloSpec, is_open: bool) -> Certainty {
     let is_judged =
         |record: &&RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
     let mut judged: Vec<&RequestRecord> = records.iter().filter(is_judged).collect();
     judged.sort_by_key(|record| (record.start_ns, record.seq));
-    let terms: Vec<Certainty> =
-        slo.terms.iter().map(|term| of_term(term, &judged, is_open)).collect();
+    let of_requests = slo.terms.iter().filter(|term| !term.metric.is_of_sessions());
+    let terms: Vec<Certainty> = of_requests.map(|term| of_term(term, &judged, is_open)).collect();
     if terms.contains(&Certainty::Missed) {
         Certainty::Missed
     } else if !terms.is_empty() && terms.iter().all(|term| *term == Certainty::Kept) {

@@ -100,6 +100,27 @@ pub enum SloError {
         /// What is bounded.
         word: &'static str,
     },
+    /// A share that is none between 0 and 1.
+    #[error("the limit must be a share between 0 and 1, such as 0.6 or 60%: {term}")]
+    Share {
+        /// The term as written.
+        term: String,
+    },
+    /// A share of sessions that does not follow the grammar.
+    #[error("a share of sessions is one number, write session_failed<1% or session_ok>99%: {term}")]
+    Sessions {
+        /// The term as written.
+        term: String,
+    },
+    /// A cached share that is not bounded from below in its low tail.
+    #[error(
+        "a cached share is bounded from below, by its mean or a percentile up to p50: write for example \
+         session_cached:p10>60%: {term}"
+    )]
+    Cached {
+        /// The term as written.
+        term: String,
+    },
     /// A limit on errors, which is not a term.
     #[error("the limit on failed requests is always 1 %, write err<1% or leave it out: {term}")]
     ErrorRate {
@@ -126,19 +147,25 @@ fn offer(near: &[&str]) -> String {
 
 /// The metrics that a target bounds, and from which side.
 pub fn metrics() -> String {
-    let bounded = |is_time: bool| {
+    let bounded = |unit: MetricUnit, is_of_sessions: bool| {
         let of = Metric::all().filter(|metric| metric.is_bounded_by_targets());
         let words: Vec<&str> = of
-            .filter(|metric| (metric.unit() == MetricUnit::Ns) == is_time)
+            .filter(|it| it.unit() == unit && it.is_of_sessions() == is_of_sessions)
             .map(Metric::word)
             .collect();
         words.join(", ")
     };
     format!(
-        "{} (times), {} (ratios: rtf:p95<0.5), and from below speed and {} (speed:p10>20)",
-        bounded(true),
-        bounded(false),
-        Metric::Rtfx
+        "{} (times), {} (ratios: rtf:p95<0.5), and from below speed and {} (speed:p10>20); of sessions \
+         {} (session:p95<5min), {} (session_failed<1%), and from below {} (session_ok>99%) and {} \
+         (session_cached:p10>60%)",
+        bounded(MetricUnit::Ns, false),
+        bounded(MetricUnit::Plain, false),
+        Metric::Rtfx,
+        bounded(MetricUnit::Ns, true),
+        bounded(MetricUnit::Share, true),
+        Metric::SessionOk,
+        Metric::SessionCached,
     )
 }
 

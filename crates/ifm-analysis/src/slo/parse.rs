@@ -17,12 +17,15 @@ const RATIO_DIGITS: f64 = 1e9;
 /// Percentiles of a speed above this one are of the fast tail.
 const SLOW_TAIL_MAX: f64 = 50.0;
 const MS_PER_S: f64 = 1e3;
+const MS_PER_MIN: f64 = 60e3;
 
 /// Reads the name of a [`Preset`](super::Preset), or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
 /// `ttft_acked`, `ttfat`, `itl`, `tpot`, `e2e`, `ttfa`, `silence`), a percentile (`p99`) or `mean`, and a limit in
 /// `ms`, `s` or `us` (`ms` if no unit is written); a ratio (`rtf`, `rtf_heard`) has a limit without a unit. `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99. The speed
 /// of a user is bounded from below by a percentile up to the median: `speed:p10>20`, tokens per
-/// second; `>`, `>=` and `≥` mean at least. So is the RTFx of requests: `rtfx:p10>20`.
+/// second; `>`, `>=` and `≥` mean at least. So is the RTFx of requests: `rtfx:p10>20`. Of sessions of
+/// conversations: `session:p95<5min`, `session_cached:p10>60%`, and the share of them that fail or are
+/// complete, `session_failed<1%` or `session_ok>99%`.
 ///
 /// # Errors
 /// [`SloError`] with the term that cannot be read.
@@ -81,7 +84,8 @@ fn close_up(text: &str) -> String {
     let mut closed = String::with_capacity(spaced.len());
     for word in spaced.split_whitespace() {
         let word_alone = word.trim_end_matches([',', ';']);
-        let joins = matches!(word_alone, "<" | ">" | "s" | "ms" | "us" | "tok/s" | "x");
+        let joins =
+            matches!(word_alone, "<" | ">" | "s" | "ms" | "us" | "min" | "tok/s" | "x" | "%");
         if !joins && !closed.is_empty() && !closed.ends_with(['<', '>']) {
             closed.push(' ');
         }
@@ -97,7 +101,13 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     if lower.starts_with("err") {
         return Err(SloError::ErrorRate { term: named() });
     }
+    if let Some(share) = share_of_sessions(term, &lower) {
+        return share;
+    }
     let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
+    if metric == Metric::SessionCached.word() {
+        return parse_cached(term, bound);
+    }
     if metric == SPEED || metric == Metric::UserSpeed.word() {
         return parse_least(term, bound, SPEED);
     }
@@ -125,6 +135,7 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     };
     let limit_ms = match metric.unit() {
         MetricUnit::Ns => milliseconds(limit),
+        MetricUnit::Share => share(limit).map(|share| rounded(share * MS_PER_S)),
         _ => limit.parse().ok().map(|ratio: f64| rounded(ratio * MS_PER_S)),
     };
     let limit_ms = limit_ms.ok_or_else(grammar)?;
@@ -139,11 +150,61 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
 
 /// Reads a time, milliseconds if no unit is written.
 fn milliseconds(limit: &str) -> Option<f64> {
-    let units = [("ms", 1.0), ("us", 0.001), ("s", MS_PER_S)];
+    let units = [("ms", 1.0), ("us", 0.001), ("s", MS_PER_S), ("min", MS_PER_MIN)];
     let of_unit =
         |(unit, ms): &(&str, f64)| limit.strip_suffix(unit).map(|number| (number.to_owned(), *ms));
     let (number, ms) = units.iter().find_map(of_unit).unwrap_or((limit.to_owned(), 1.0));
     Some(number.parse::<f64>().ok()? * ms)
+}
+
+/// Reads a share: `0.6`, `60%`.
+fn share(text: &str) -> Option<f64> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => rounded(percent.parse::<f64>().ok()? / 100.0),
+        None => text.parse::<f64>().ok()?,
+    };
+    (share > 0.0 && share < 1.0).then_some(share)
+}
+
+/// Reads `session_failed<1%` and `session_ok>99%`, which are one number for all sessions; absent for
+/// other terms.
+fn share_of_sessions(term: &str, lower: &str) -> Option<Result<SloTerm, SloError>> {
+    let of = |metric: Metric| {
+        let bound = lower.strip_prefix(metric.word())?;
+        Some(bound.strip_prefix(":share").unwrap_or(bound))
+    };
+    let wrong = |why: fn(String) -> SloError| Some(Err(why(term.to_owned())));
+    if let Some(bound) = of(Metric::SessionOk) {
+        let Some(least) = bound.strip_prefix('>') else {
+            return wrong(|term| SloError::Sessions { term });
+        };
+        let Some(least) = share(least) else { return wrong(|term| SloError::Share { term }) };
+        return Some(Ok(SloTerm::share(Metric::SessionFailed, None, least)));
+    }
+    let bound = of(Metric::SessionFailed)?;
+    let Some(most) = bound.strip_prefix('<') else {
+        return wrong(|term| SloError::Sessions { term });
+    };
+    let Some(most) = share(most) else { return wrong(|term| SloError::Share { term }) };
+    let limit_ms = rounded(most * MS_PER_S);
+    let metric = Metric::SessionFailed;
+    Some(Ok(SloTerm { metric, percentile: None, limit_ms, speed_min: None }))
+}
+
+/// Reads the bound of the cached share of sessions: `p10>60%`, `mean>0.6`.
+fn parse_cached(term: &str, bound: &str) -> Result<SloTerm, SloError> {
+    let term = || term.to_owned();
+    let grammar = || SloError::Grammar { term: term() };
+    let (over, least) = bound.split_once('>').ok_or_else(|| SloError::Cached { term: term() })?;
+    let percentile = match over {
+        "mean" | "avg" => None,
+        _ => Some(over.strip_prefix('p').and_then(|p| p.parse::<f64>().ok()).ok_or_else(grammar)?),
+    };
+    if percentile.is_some_and(|p| !(p > 0.0 && p <= SLOW_TAIL_MAX)) {
+        return Err(SloError::Cached { term: term() });
+    }
+    let least = share(least).ok_or_else(|| SloError::Share { term: term() })?;
+    Ok(SloTerm::share(Metric::SessionUncached, percentile, least))
 }
 
 fn rounded(value: f64) -> f64 {
@@ -187,12 +248,18 @@ pub fn words(slo: &SloSpec) -> String {
         .terms
         .iter()
         .map(|term| match (term.speed_min, term.limit_shown()) {
+            (Some(least), _) if term.metric == Metric::SessionFailed => {
+                format!("{}>{}", Metric::SessionOk, rounded(least))
+            }
+            (None, Asked::Share(most)) if term.metric == Metric::SessionFailed => {
+                format!("{}<{}", term.metric, rounded(most))
+            }
             (Some(least), _) => {
                 let metric = term.speed_metric();
                 let word = if metric == Metric::UserSpeed { SPEED } else { metric.word() };
                 format!("{word}:{}>{least}", term.asked().1)
             }
-            (None, Asked::Ratio(limit)) => {
+            (None, Asked::Ratio(limit) | Asked::Share(limit)) => {
                 format!("{}:{}<{}", term.metric, term.over(), rounded(limit))
             }
             (None, _) => format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms),

@@ -312,3 +312,70 @@ fn a_level_of_sound_is_judged_by_what_it_has() {
     let (acked, counts) = judged("ttft_acked:p50<60ms");
     assert_eq!((acked.value_ms, counts), (Some(60.0), (120, 0, 120)));
 }
+
+#[test]
+fn targets_of_sessions_are_written_as_people_think_of_them() {
+    let check = |text: &str, metric: Metric, percentile: Option<f64>, limit: f64, written: &str| {
+        let found = parse(text).expect(text);
+        let [only] = found.terms.as_slice() else { panic!("{found:?}") };
+        assert_eq!((only.metric, only.percentile), (metric, percentile), "{text}");
+        assert!((only.limit() - limit).abs() < 1e-9, "{text}: {}", only.limit());
+        assert_eq!(words(&found), written);
+        assert_eq!(parse(written), Ok(found), "{written}");
+    };
+    let (time, failed, uncached) =
+        (Metric::Session, Metric::SessionFailed, Metric::SessionUncached);
+    check("session:p95 < 5 min", time, Some(95.0), 300e9, "session:p95<300000ms");
+    check("session:mean<90s", time, None, 90e9, "session:mean<90000ms");
+    check("session_failed < 1 %", failed, None, 0.01, "session_failed<0.01");
+    check("session_ok:share>=0.99", failed, None, 0.01, "session_ok>0.99");
+    check("session_cached:p10>60%", uncached, Some(90.0), 0.4, "session_cached:p10>0.6");
+    check("session_cached:mean>0.6", uncached, None, 0.4, "session_cached:mean>0.6");
+    check("session_uncached:p90<40%", uncached, Some(90.0), 0.4, "session_uncached:p90<0.4");
+    let said = |text: &str, word: &str| {
+        let error = parse(text).expect_err(text).to_string();
+        assert!(error.contains(word), "{error}");
+    };
+    said("session_ok<1%", "session_ok>99%");
+    said("session_failed:p99<1%", "is one number");
+    said("session_failed<2", "between 0 and 1");
+    said("session_cached:p90>0.6", "a percentile up to p50");
+    said("session_cached:p10<0.6", "bounded from below");
+    said("session_cached:p10>1", "between 0 and 1");
+    said("session_age:p10<1s", "of sessions session (session:p95<5min)");
+}
+
+/// Sessions of three turns, 1780 ms each: 3 x 260 ms and two pauses of 500 ms. Of 300 prompt tokens the
+/// server has 120 from its cache.
+#[test]
+fn sessions_are_judged_as_wholes() {
+    let mut run = run(&[2], crate::testing::conversations((0, 0), (2, 60), 3, 500.0, 0.0));
+    let judged = |run: &mut ifm_core::RunData, target: &str| {
+        run.manifest.spec.slo = parse(target).unwrap();
+        let level = crate::summarize(run).levels.remove(0);
+        let term = level.verdict.terms[0].clone();
+        let shown = term.value_ms.map(|value| term.term.shown(value));
+        (term.state, term.is_sure, term.n, shown, level.goodput)
+    };
+    let pass = VerdictState::Pass;
+    let found = judged(&mut run, "session:p95<1781ms");
+    assert_eq!(found, (pass, true, 120, Some(Asked::Ms(1780.0)), None));
+    assert_eq!(judged(&mut run, "session:p50<1779ms").0, VerdictState::Fail);
+    let found = judged(&mut run, "session_cached:p10>39%");
+    assert_eq!((found.0, found.2, found.3), (pass, 120, Some(Asked::Share(0.4))));
+    assert_eq!(judged(&mut run, "session_cached:p10>41%").0, VerdictState::Fail);
+    let found = judged(&mut run, "session_ok>99%");
+    // None of 120 failed: up to 3.1 % may fail all the same (Wilson).
+    assert_eq!((found.0, found.1, found.3), (pass, false, Some(Asked::Share(1.0))));
+    assert!(judged(&mut run, "session_ok>96%").1);
+    // One failed request is one failed session: 0.3 % of the requests, 0.8 % of the sessions.
+    run.requests[4].outcome = ifm_core::Outcome::HttpError;
+    let found = judged(&mut run, "session_failed<0.5%");
+    assert_eq!((found.0, found.3), (VerdictState::Fail, Some(Asked::Share(1.0 / 120.0))));
+    // Goodput asks the other terms alone.
+    let both = judged(&mut run, "session:p95<1s,ttft:p50<1s");
+    assert_eq!((both.0, both.4.map(|goodput| goodput.good)), (VerdictState::Fail, Some(359)));
+    // Requests that stand alone have no sessions.
+    let mut alone = crate::testing::run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
+    assert_eq!(judged(&mut alone, "session:p50<1s").0, VerdictState::Unknown);
+}

@@ -2,10 +2,11 @@
 //!
 //! Not here: goodput, which asks the terms of single requests, and answers over several levels.
 
-use crate::measured::{Counts, Latencies};
+use crate::measured::{Counts, Latencies, SessionsSummary};
 use crate::request::{RequestMetrics, each_value};
+use crate::stat::proportion::wilson;
 use crate::stat::quantile::is_enough;
-use crate::stat::special::student_upper_quantile;
+use crate::stat::special::{normal_upper_quantile, student_upper_quantile};
 use crate::stat::{Distribution, Interval, Percentile};
 use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_core::{Metric, RequestRecord};
@@ -88,6 +89,8 @@ pub(crate) struct Evidence<'a> {
     pub percentiles: &'a [f64],
     /// All requests of the level.
     pub counts: &'a Counts,
+    /// Its sessions; absent where requests stand alone, and where no term is about sessions.
+    pub sessions: Option<&'a SessionsSummary>,
 }
 
 impl Evidence<'_> {
@@ -103,6 +106,11 @@ impl Evidence<'_> {
             Metric::Itl => latencies.gap_ns.as_ref(),
             Metric::Tpot => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
             Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
+            Metric::Session => self.sessions.and_then(|sessions| sessions.duration_ns.as_ref()),
+            Metric::SessionUncached => {
+                let values = self.sessions?.uncached();
+                return Distribution::from_values(values, self.percentiles).map(Cow::Owned);
+            }
             _ => return self.derived(metric).map(Cow::Owned),
         };
         known.map(Cow::Borrowed)
@@ -144,13 +152,17 @@ pub(crate) fn judge(slo: &SloSpec, evidence: &Evidence) -> Verdict {
 }
 
 fn judge_term(term: &SloTerm, evidence: &Evidence) -> TermVerdict {
-    let found = evidence.population(term.metric).and_then(|population| {
-        let bounded = match term.percentile {
-            Some(p) => *population.percentile(p)?,
-            None => mean(&population),
-        };
-        Some((population.n, bounded))
-    });
+    let shared = || evidence.sessions.and_then(failed_sessions);
+    let of_values = || {
+        evidence.population(term.metric).and_then(|population| {
+            let bounded = match term.percentile {
+                Some(p) => *population.percentile(p)?,
+                None => mean(&population),
+            };
+            Some((population.n, bounded))
+        })
+    };
+    let found = if term.metric == Metric::SessionFailed { shared() } else { of_values() };
     let Some((n, percentile)) = found else {
         let (term, state) = (term.clone(), VerdictState::Unknown);
         return TermVerdict { term, value_ms: None, n: 0, state, is_sure: false };
@@ -169,6 +181,17 @@ fn judge_term(term: &SloTerm, evidence: &Evidence) -> TermVerdict {
         state: if holds { VerdictState::Pass } else { VerdictState::Fail },
         is_sure,
     }
+}
+
+/// The share of sessions that failed in the form of a percentile, and of how many.
+pub(crate) fn failed_sessions(sessions: &SessionsSummary) -> Option<(u64, Percentile)> {
+    let n = sessions.ended_by_themselves();
+    let failed = n.saturating_sub(sessions.complete());
+    let share = (n > 0).then(|| failed as f64 / n as f64)?;
+    let estimate = wilson(share, n as f64, normal_upper_quantile(MEAN_TAIL));
+    let interval = Interval { low: Some(estimate.low), high: Some(estimate.high) };
+    let enough = is_enough(n, MEAN_WORTH);
+    Some((n, Percentile { p: MEAN_WORTH, value: share, enough, interval: Some(interval) }))
 }
 
 /// The mean of a population in the form of a percentile. Values that depend on each other, such as

@@ -6,8 +6,8 @@ use crate::RunSummary;
 use crate::capacity::gpus_told;
 use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
 use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
-use crate::slo::VerdictState;
-use crate::stat::Distribution;
+use crate::slo::{self, VerdictState};
+use crate::stat::{Distribution, Interval};
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
 use ifm_core::{Manifest, Metric, Prediction};
@@ -169,7 +169,33 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     if let Some(window) = level.window() {
         readings.extend(rates(window));
     }
+    whole_sessions(&mut readings, level);
     readings
+}
+
+/// What a target may ask of sessions.
+fn whole_sessions(readings: &mut Vec<Reading>, level: &LevelSummary) {
+    let Some(of) = level.sessions.as_deref() else { return };
+    let named = |metric: Metric| Quantity::Other(metric.name().to_owned());
+    if let Some(durations) = &of.duration_ns {
+        population(readings, &named(Metric::Session), durations, NS_PER_MS);
+    }
+    let at: Vec<f64> =
+        of.duration_ns.iter().flat_map(|of| of.percentiles.iter().map(|it| it.p)).collect();
+    if let Some(uncached) = Distribution::from_values(of.uncached(), &at) {
+        population(readings, &named(Metric::SessionUncached), &uncached, 1.0);
+    }
+    if let Some(failed) = slo::failed_sessions(of) {
+        let (n, share) = failed;
+        let bound = |pick: fn(&Interval) -> Option<f64>| share.interval.as_ref().and_then(pick);
+        readings.push(Reading {
+            low: bound(|interval| interval.low),
+            high: bound(|interval| interval.high),
+            n: Some(n),
+            is_enough: share.enough,
+            ..own(Reading::new(named(Metric::SessionFailed), Statistic::Mean, share.value))
+        });
+    }
 }
 
 /// What a target may ask of recordings and sound, beside what documents have.
@@ -241,7 +267,7 @@ fn population(
     readings.push(of(Statistic::Min, distribution.min));
     readings.push(of(Statistic::Max, distribution.max));
     for percentile in &distribution.percentiles {
-        let bound = |pick: fn(&crate::stat::Interval) -> Option<f64>| {
+        let bound = |pick: fn(&Interval) -> Option<f64>| {
             percentile.interval.as_ref().and_then(pick).map(|bound| bound / scale)
         };
         readings.push(Reading {

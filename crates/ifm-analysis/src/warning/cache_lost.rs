@@ -34,7 +34,11 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
         (_, Some(share)) => (share, "by the server's counter"),
         _ => return AtLevel::NotApplicable,
     };
-    if served >= SERVED_MIN * ideal {
+    // Neither whole blocks nor answers that became other tokens are the cache's loss.
+    let parts = [sessions.ideal_of_prompts, sessions.ideal_in_blocks];
+    let told = parts.into_iter().filter(|part| part.of == sessions.ideal.of);
+    let could = told.filter_map(KnownPart::share).fold(ideal, f64::min);
+    if served >= SERVED_MIN * could {
         return AtLevel::Silent;
     }
     AtLevel::Fires(

@@ -26,7 +26,7 @@ fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
     let line = |(number, (row, factors)): (usize, (&Row, Factors))| {
         let mut object = object(row, &factors);
         if let Some(run) = run {
-            object.extend(of_run(run, asked(run, row, number)));
+            of_run(&mut object, run, asked(run, row, number));
         }
         Value::from(object).to_string()
     };
@@ -77,9 +77,9 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     object
 }
 
-/// What the run knows beside its rows: when it began, UTC where the client writes local time, and how its
-/// arrivals were spaced, where the client has a number for that.
-fn of_run(run: &RunData, load: Option<&LoadSpec>) -> Vec<(String, Value)> {
+/// What the run knows beside its rows: when it began, UTC where the client writes local time; how its arrivals
+/// were spaced, where the client has a number for that; and its tags, as the client writes what `--metadata` says.
+fn of_run(object: &mut Map<String, Value>, run: &RunData, load: Option<&LoadSpec>) {
     let utc = run.manifest.created_utc.get(..19).unwrap_or_default();
     let date = utc.replace(['-', ':'], "").replace('T', "-");
     let burstiness = load.and_then(|load| match load.arrivals.as_ref()?.law {
@@ -87,7 +87,12 @@ fn of_run(run: &RunData, load: Option<&LoadSpec>) -> Vec<(String, Value)> {
         ArrivalLaw::Gamma(shape) => Some(shape),
         ArrivalLaw::Constant | ArrivalLaw::Burst(_) | ArrivalLaw::Replay(_) => None,
     });
-    vec![("date".to_owned(), Value::from(date)), ("burstiness".to_owned(), number(burstiness))]
+    object.insert("date".to_owned(), Value::from(date));
+    object.insert("burstiness".to_owned(), number(burstiness));
+    // A figure keeps its name.
+    for (name, value) in &run.manifest.tags {
+        object.entry(name.as_str()).or_insert_with(|| Value::from(value.as_str()));
+    }
 }
 
 /// `mean_ttft_ms` and its like, which SGLang names likewise but for the end-to-end latency. `own`

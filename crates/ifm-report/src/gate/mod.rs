@@ -73,9 +73,9 @@ fn limit_value(measure: Measure, limit: Limit) -> String {
         ) => number(value),
         (Limit::Value(value), unit @ (Unit::Bytes | Unit::J)) => words::value(unit, value),
         (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),
-        (Limit::Change(change), unit) => {
+        (Limit::Change(change), _) => {
             let sign = if change < 0.0 { "−" } else { "+" };
-            let of = if unit == Unit::Share { "points" } else { "%" };
+            let of = if measure.is_share() { "points" } else { "%" };
             format!("{sign}{} {of}", short(change.abs() * 100.0))
         }
     }

@@ -71,7 +71,9 @@ pub(super) fn chart(history: &History, series: &Series) -> Chart {
         name: format!(
             "{} {}",
             words::size(series, change).split(" [").next().unwrap_or_default(),
-            words::run_at(history, series, change.first_after).map(words::run).unwrap_or_default()
+            words::run_at(history, series, change.first_after)
+                .map(|head| words::run(history, head))
+                .unwrap_or_default()
         ),
         tone: match change.verdict {
             Verdict::Worse => Tone::Bad,

@@ -108,7 +108,8 @@ fn tiles(history: &History) -> Vec<Tile> {
     let worst = relevant(history, Verdict::Worse);
     let named = worst.iter().find_map(|(_, change)| words::came_with(change));
     if let (Some((series, change)), came) = (worst.first(), named) {
-        let first = words::run_at(history, series, change.first_after).map(words::run);
+        let first = words::run_at(history, series, change.first_after)
+            .map(|head| words::run(history, head));
         tiles.push(Tile::new(
             "First run of it",
             first.unwrap_or_default(),
@@ -193,7 +194,7 @@ fn every(history: &History) -> Section {
     let since = |series: &Series| {
         let change = series.latest().filter(|_| series.state != SeriesState::Undecided);
         let run = change.and_then(|change| words::run_at(history, series, change.first_after));
-        run.map_or_else(|| ABSENT.to_owned(), words::run)
+        run.map_or_else(|| ABSENT.to_owned(), |head| words::run(history, head))
     };
     let counted_of = |series: &Series| {
         let counts = series.points.iter().filter(|point| point.standing == Standing::Counted);
@@ -276,7 +277,7 @@ fn values(history: &History) -> Table {
     let head = |row: &Row| words::run_at(history, row.series, row.place);
     let point = |row: &Row| row.series.points.get(row.place).cloned();
     Columns::<Row>::default()
-        .name("run", |row| head(row).map(words::run).unwrap_or_default())
+        .name("run", |row| head(row).map(|head| words::run(history, head)).unwrap_or_default())
         .text("begun, UTC", |row| head(row).and_then(words::date).unwrap_or_default())
         .text("measure", |row| words::what(row.series))
         .cell(Head::number("value"), |row| {

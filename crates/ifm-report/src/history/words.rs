@@ -10,9 +10,21 @@ use ifm_core::words::counted;
 /// Reasons that are named in one line.
 const REASONS_NAMED: usize = 6;
 
-/// A run: its name, or its id.
-pub(super) fn run(head: &RunHead) -> String {
-    plain(head.name.as_deref().unwrap_or(&head.id))
+/// A run: its name, or its id. Of several runs with one name, as every night's may be, the day where that tells
+/// them apart.
+pub(super) fn run(history: &History, head: &RunHead) -> String {
+    let Some(name) = &head.name else { return plain(&head.id) };
+    let namesakes = || history.runs.iter().filter(|run| run.name.as_ref() == Some(name));
+    let is_of_day = |run: &&RunHead| day(run) == day(head);
+    match day(head) {
+        _ if namesakes().count() < 2 => plain(name),
+        Some(day) if namesakes().filter(is_of_day).count() < 2 => day.to_owned(),
+        _ => plain(&head.id),
+    }
+}
+
+fn day(head: &RunHead) -> Option<&str> {
+    head.at_utc.as_deref()?.get(..10)
 }
 
 /// The day and minute of a run.
@@ -33,13 +45,12 @@ pub(super) fn run_at<'h>(
 /// A run at a place of a series with its day: `night-8 (2026-03-09)`.
 pub(super) fn told(history: &History, series: &Series, place: usize) -> String {
     let Some(head) = run_at(history, series, place) else { return String::new() };
-    let day = head.at_utc.as_deref().and_then(|at| at.get(..10));
-    match day {
+    let told = run(history, head);
+    match (day(head), &head.name) {
+        (Some(day), Some(name)) if told == day => format!("{} ({day})", plain(name)),
         // An id of ours begins with its day.
-        Some(day) if !run(head).starts_with(&day.replace('-', "")) => {
-            format!("{} ({day})", run(head))
-        }
-        _ => run(head),
+        (Some(day), _) if !told.starts_with(&day.replace('-', "")) => format!("{told} ({day})"),
+        _ => told,
     }
 }
 

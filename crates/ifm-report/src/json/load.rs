@@ -88,6 +88,11 @@ fn ratio(asked: Asked) -> Option<f64> {
     if let Asked::Ratio(ratio) = asked { Some(ratio) } else { None }
 }
 
+/// A share, where a term is about one.
+fn share(asked: Asked) -> Option<f64> {
+    if let Asked::Share(share) = asked { Some(share) } else { None }
+}
+
 /// A figure over repeats, times `scale`.
 pub(super) fn between(figure: &Option<repeats::Between>, scale: f64) -> Option<Between> {
     figure.as_ref().map(|figure| Between::from((figure, scale)))
@@ -171,13 +176,15 @@ objects! {
 
     /// One term of a latency target, compared with what was measured.
     Term of term: &slo::TermVerdict {
-        /// Metric: `ttft`, `itl`, `tpot`, `e2e`, `ttfa`, `rtf`.
+        /// Metric: `ttft`, `itl`, `tpot`, `e2e`, `ttfa`, `rtf`, `session`, `session_uncached`,
+        /// `session_failed`.
         metric: &'static str = term.term.metric.word(),
-        /// What of the metric is bounded: `p99`, or `mean`.
+        /// What of the metric is bounded: `p99`, `mean`, or `share`.
         over: String = term.term.over(),
         /// Percentile, above 0 and at most 100; absent for the mean.
         percentile: Option<f64> = term.term.percentile,
-        /// Upper bound, seconds; of `rtf` and `rtf_heard` seconds for each second of audio.
+        /// Upper bound, seconds; of `rtf` and `rtf_heard` seconds for each second of audio; of shares
+        /// from 0 to 1.
         limit_s: f64 = term.term.limit_ms / 1e3,
         /// Measured percentile or mean, likewise; absent where nothing was measured.
         value_s: Option<f64> = term.value_ms.map(|value| value / 1e3),
@@ -190,6 +197,11 @@ objects! {
         rtfx_min: Option<f64> = term.term.speed_min.and(ratio(term.term.limit_shown())),
         /// The measured RTFx, where it was asked for.
         rtfx: Option<f64> = term.term.speed_min.and(term.value_ms).and_then(|ms| ratio(term.term.shown(ms))),
+        /// Least share, 0 to 1, where the term was asked for so: `session_ok` is the rest of
+        /// `session_failed`, and P10 of `session_cached` that of P90 of `session_uncached`.
+        share_min: Option<f64> = term.term.speed_min.and(share(term.term.limit_shown())),
+        /// The measured share, where a least one was asked for.
+        share: Option<f64> = term.term.speed_min.and(term.value_ms).and_then(|ms| share(term.term.shown(ms))),
         /// Values.
         n: u64 = term.n,
         /// Whether the term is kept.

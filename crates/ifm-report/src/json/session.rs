@@ -48,6 +48,12 @@ objects! {
         sub_agents: u64 = sessions.sub_agents(),
         /// Share of prompt tokens that a cache which forgets nothing would know, 0 to 1.
         ideal_cached_share: Option<f64> = sessions.ideal.share(),
+        /// The same if it finds only prompts again, and no answers of the server.
+        ideal_cached_share_of_prompts: Option<f64> = sessions.ideal_of_prompts.share(),
+        /// The same as `ideal_cached_share` in whole blocks of the server's cache.
+        ideal_cached_share_in_blocks: Option<f64> = sessions.ideal_in_blocks.share(),
+        /// Tokens of such a block, where the server tells them.
+        block_tokens: Option<u32> = sessions.block_tokens,
         /// Share of prompt tokens that the answers say came from a cache, 0 to 1.
         cached_share: Option<f64> = sessions.told.share(),
     }

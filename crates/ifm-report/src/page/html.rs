@@ -129,10 +129,12 @@ fn big(tile: &Tile) -> Markup {
     }
 }
 
-/// Words in which no line ends between a number and its unit.
+/// Words in which no line ends between a number and its unit, or its sign.
 fn joined(text: &str) -> String {
-    const UNITS: [&str; 12] =
-        ["ms", "s", "%", "tok/s", "req/s", "users", "user", "W", "J", "GB", "GiB", "TFLOPS"];
+    const UNITS: [&str; 16] = [
+        "ms", "s", "%", "tok/s", "req/s", "users", "user", "W", "J", "GB", "GiB", "TFLOPS", "✓",
+        "⚠", "✗", "·",
+    ];
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(space) = rest.find(' ') {
@@ -170,7 +172,7 @@ fn trust(trust: &Trust) -> Markup {
     let line = trust.line.replacen(" checks: ", ": ", 1);
     html! {
         section class={ "strip " (trust.worst().map_or("plain", Tone::word)) } aria-labelledby="checks" {
-            div class="trust" { h2 id="checks" { "Checks" } " " span { (line) } }
+            div class="trust" { h2 id="checks" { "Checks" } " " span { (joined(&line)) } }
             (loud(&bad))
             @if few { (loud(&cautions)) } @else {
                 details class="cautions" {

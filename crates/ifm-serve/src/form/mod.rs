@@ -10,7 +10,7 @@ mod pattern;
 mod schema;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -21,8 +21,6 @@ use serde_json::{Value, json};
 
 use crate::{error::ApiError, event::Event, fields::Fields};
 
-/// Grammars that a server remembers; then it forgets all of them.
-const COMPILED_MAX: usize = 4096;
 /// What makes a text of any form another one.
 const BROKEN: &str = " (broken on demand)";
 
@@ -166,31 +164,25 @@ pub(crate) fn broken(text: &str) -> String {
     format!("{text}{BROKEN}")
 }
 
-/// The grammars of a server: the first request of each waits until it is compiled, and so does
-/// whoever asks for it meanwhile.
-#[derive(Debug, Default)]
+/// The grammars of a server, by the clock.
+#[derive(Debug)]
 pub(crate) struct Grammars {
-    takes: Duration,
-    ready: Mutex<HashMap<String, Instant>>,
+    began: Instant,
+    all: Mutex<ifm_sim::Grammars<String>>,
 }
 
 impl Grammars {
     /// Grammars that take so long each.
     pub(crate) fn new(takes: Duration) -> Self {
-        Self { takes, ready: Mutex::default() }
+        let takes_ns = u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX);
+        Self { began: Instant::now(), all: Mutex::new(ifm_sim::Grammars::new(takes_ns)) }
     }
 
     /// How long a request waits for its grammar.
     pub(crate) fn wait(&self, form: &Form, now: Instant) -> Duration {
-        if self.takes.is_zero() {
-            return Duration::ZERO;
-        }
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if ready.len() >= COMPILED_MAX {
-            ready.clear();
-        }
-        let at = ready.entry(form.name()).or_insert(now + self.takes);
-        at.saturating_duration_since(now)
+        let now_ns = now.saturating_duration_since(self.began).as_nanos() as u64;
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        Duration::from_nanos(all.wait_ns(Some(form.name()), now_ns))
     }
 }
 
@@ -286,6 +278,5 @@ mod tests {
         assert_eq!(grammars.wait(&one, later), Duration::from_millis(300));
         assert_eq!(grammars.wait(&other, later), Duration::from_millis(500));
         assert_eq!(grammars.wait(&one, now + Duration::from_secs(9)), Duration::ZERO);
-        assert_eq!(Grammars::default().wait(&one, now), Duration::ZERO);
     }
 }

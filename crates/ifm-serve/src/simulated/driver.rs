@@ -68,7 +68,8 @@ pub(super) struct Driver {
     /// From the scheduler to a client.
     way_ns: u64,
     emitted: Vec<Emitted>,
-    /// Events that are to be sent.
+    /// Events that are to be sent: the first of each request, and all others.
+    firsts: Vec<(u64, Piece)>,
     written: Vec<(u64, Piece)>,
     accepted_by_position: Vec<u64>,
     finished_total: u64,
@@ -86,6 +87,7 @@ impl Driver {
             on_the_way: VecDeque::new(),
             way_ns: (simulation.deployment().step.constants().frontend_s / 2.0 * 1e9) as u64,
             emitted: Vec::new(),
+            firsts: Vec::new(),
             written: Vec::new(),
             accepted_by_position: vec![0; drafts as usize],
             finished_total: 0,
@@ -200,6 +202,7 @@ impl Driver {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let words = &self.shared.words;
         let text: String = (0..tokens).map(|_| words.draw(&mut live.answer).1).collect();
+        let is_first = live.sent_tokens == 0;
         live.sent_tokens += tokens;
         // One of the tokens is the model's own, the others were guessed.
         let accepted = tokens.saturating_sub(1) as usize;
@@ -207,16 +210,19 @@ impl Driver {
         let is_last = live.sent_tokens >= live.output_tokens;
         let finish = is_last.then(|| finish(live, self.way_ns, &self.clock));
         let due = Some(self.clock.instant(at_ns));
-        self.written.push((ticket, Piece { text, tokens: tokens as usize, due, finish }));
+        let list = if is_first { &mut self.firsts } else { &mut self.written };
+        list.push((ticket, Piece { text, tokens: tokens as usize, due, finish }));
         if is_last {
             self.finished_total += 1;
             self.leave(1);
         }
     }
 
-    /// Hands the events to their requests.
+    /// Hands the events to their requests. All of a step are due at the same instant and are sent one
+    /// after the other, so that the last of them are late: first tokens, for which somebody waits, go
+    /// first, and the others keep their order, which keeps their gaps.
     fn send(&mut self) {
-        for (ticket, piece) in self.written.drain(..) {
+        for (ticket, piece) in self.firsts.drain(..).chain(self.written.drain(..)) {
             let is_last = piece.finish.is_some();
             if let Some(live) = self.live.get(&ticket) {
                 // The channel has room for every token, so only a closed one refuses; those

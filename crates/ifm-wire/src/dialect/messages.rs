@@ -10,7 +10,8 @@
 //!
 //! The API insists on an output length: where the workload leaves it open, 4096 is sent. It has no
 //! word for going on past the end of the text, so none is sent; a server that has one takes it from
-//! `--extra-body`. The key goes into `x-api-key`, and also into `Authorization` for servers that
+//! `--extra-body`. A temperature is sent only where somebody asks for one: Claude from Opus 4.7 on
+//! refuses a request that has one. The key goes into `x-api-key`, and also into `Authorization` for servers that
 //! only speak the API, unless it is one of Anthropic's own.
 
 use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_object};
@@ -39,6 +40,7 @@ const KEY_PREFIX: &str = "sk-ant-";
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
     can_ignore_eos: false,
+    takes_temperature: false,
     headers,
     length: Some(LengthField {
         within: None,

@@ -234,6 +234,8 @@ pub struct Dialect {
     end_mark: Option<&'static str>,
     /// Whether the API has a word for going on past the end of the text.
     pub can_ignore_eos: bool,
+    /// Whether all models behind the API take a temperature, so that one may be sent unasked.
+    pub takes_temperature: bool,
     /// Whether the body names the model.
     names_model: bool,
     /// Where the output length stands; absent for an API that generates nothing.
@@ -271,6 +273,7 @@ impl Dialect {
             end: End::Mark,
             end_mark: None,
             can_ignore_eos: true,
+            takes_temperature: true,
             names_model: true,
             length: None,
             more_fields: |_, _, _| {},

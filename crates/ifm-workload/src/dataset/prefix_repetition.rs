@@ -188,6 +188,10 @@ impl Dataset for PrefixPrompts {
         Ok(WorkItem::single(id, prompt, Some(tokens), Some(output)))
     }
 
+    fn are_items_alike(&self) -> bool {
+        true
+    }
+
     fn distinct_items(&self) -> u64 {
         let first = self.prefixes.first();
         first.map_or(0, |prefix| self.prompts.distinct_prompts(prefix, self.prompt.min()))

@@ -202,6 +202,10 @@ impl Dataset for RandomPrompts {
         Ok(item)
     }
 
+    fn are_items_alike(&self) -> bool {
+        true
+    }
+
     fn distinct_items(&self) -> u64 {
         self.prompts.distinct_prompts(&self.prefix, self.plan.prompt_tokens_min())
     }

@@ -133,6 +133,10 @@ impl Dataset for OwnIds {
         Ok(WorkItem::single(id, Prompt::Tokens(list), Some(tokens), Some(output)))
     }
 
+    fn are_items_alike(&self) -> bool {
+        true
+    }
+
     fn distinct_items(&self) -> u64 {
         let free = (self.prompt.min() - self.prefix.len() as u32).min(HEAD_IDS);
         (self.ids.len() as u64).saturating_pow(free)
@@ -153,6 +157,10 @@ impl Dataset for ToolIds {
         let list = ids.take(draw.prompt_tokens as usize).copied().collect();
         let (prompt, output) = (Some(draw.prompt_tokens), Some(draw.output_tokens));
         Ok(WorkItem::single(id, Prompt::Tokens(list), prompt, output))
+    }
+
+    fn are_items_alike(&self) -> bool {
+        true
     }
 
     fn distinct_items(&self) -> u64 {

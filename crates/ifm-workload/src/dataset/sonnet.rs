@@ -223,6 +223,10 @@ impl Dataset for Lines {
         Ok(WorkItem::single(id, Prompt::Text(text), Some(tokens), Some(output)))
     }
 
+    fn are_items_alike(&self) -> bool {
+        true
+    }
+
     /// Lines are drawn, so two prompts may begin with the same one by chance.
     fn distinct_items(&self) -> u64 {
         self.lines.len() as u64

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::{KEPT_BYTES_MAX, MEDIA_MAX, dress::place, file};
 use crate::{
+    count::map_parallel,
     error::{WorkloadError, file_name},
     request::{Carry, OnBadRow, WorkloadRequest},
     source::{Columns, Row, Rows, kind},
@@ -26,6 +27,9 @@ use crate::{
 
 /// Files of one folder at most.
 const FILES_MAX: usize = 1 << 17;
+
+/// Files of a folder that are read and looked into at once, on all processors.
+const READ_AT_ONCE: usize = 16;
 
 /// The columns that hold media.
 const COLUMNS: [(&str, MediumKind); 3] =
@@ -67,17 +71,23 @@ impl Reader {
         paths.sort();
         let mut media = Vec::new();
         let mut skipped = 0;
-        for path in paths {
-            if media.len() >= most {
-                break;
-            }
-            match self.file(&path, kind) {
-                Ok(medium) => media.push(medium),
-                Err(_) if self.on_bad_row == OnBadRow::Skip => skipped += 1,
-                Err(reason) => {
-                    let way_out = "; remove the file, or leave such files out with bad_rows=skip";
-                    let reason = format!("{reason}{}", if is_folder { way_out } else { "" });
-                    return Err(WorkloadError::File { file: file_name(&path), reason });
+        let mut rest = paths.as_slice();
+        while !rest.is_empty() && media.len() < most {
+            let (batch, later) =
+                rest.split_at(rest.len().min(most - media.len()).min(READ_AT_ONCE));
+            rest = later;
+            let carry = self.carry;
+            let read = map_parallel(batch, |path| file::of_bytes(file::read(path)?, kind, carry));
+            for (path, medium) in batch.iter().zip(read) {
+                match medium.and_then(|medium| self.hold(path, medium)) {
+                    Ok(medium) => media.push(medium),
+                    Err(_) if self.on_bad_row == OnBadRow::Skip => skipped += 1,
+                    Err(reason) => {
+                        let way_out =
+                            "; remove the file, or leave such files out with bad_rows=skip";
+                        let reason = format!("{reason}{}", if is_folder { way_out } else { "" });
+                        return Err(WorkloadError::File { file: file_name(path), reason });
+                    }
                 }
             }
         }
@@ -245,13 +255,22 @@ impl Reader {
         if let Some(known) = self.read.get(path).filter(|known| known.kind == kind) {
             return Ok(known.clone());
         }
-        let medium = self.keep(file::read(path)?, kind)?;
+        let medium = file::of_bytes(file::read(path)?, kind, self.carry)?;
+        self.hold(path, medium)
+    }
+
+    /// Keeps what a file is, under its path.
+    fn hold(&mut self, path: &Path, medium: Medium) -> Result<Arc<Medium>, String> {
+        let medium = self.keep_medium(medium)?;
         self.read.insert(path.to_owned(), medium.clone());
         Ok(medium)
     }
 
     fn keep(&mut self, bytes: Vec<u8>, kind: MediumKind) -> Result<Arc<Medium>, String> {
-        let medium = file::of_bytes(bytes, kind, self.carry)?;
+        self.keep_medium(file::of_bytes(bytes, kind, self.carry)?)
+    }
+
+    fn keep_medium(&mut self, medium: Medium) -> Result<Arc<Medium>, String> {
         self.bytes += medium.carried.bytes().map_or(0, |bytes| bytes.len() as u64);
         if self.bytes > KEPT_BYTES_MAX {
             return Err(format!(

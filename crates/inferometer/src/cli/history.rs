@@ -38,7 +38,7 @@ enum FailOn {
 /// Flags of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// A tag, for all runs that have it; runs by id or name; files and folders of other tools
+    /// A tag or a name, for all runs that have it; runs by id; files and folders of other tools
     /// [default: every stored run]
     #[arg(value_name = "TAG|RUN")]
     runs: Vec<String>,

@@ -92,9 +92,9 @@ pub struct LoadArgs {
     )]
     pub forms_as: Option<FormSpeech>,
 
-    /// Sampling temperature; "none" sends none
-    #[arg(long, default_value = "0")]
-    pub temperature: String,
+    /// Sampling temperature; "none" sends none [default: 0, and none for the API messages]
+    #[arg(long)]
+    pub temperature: Option<String>,
 
     /// Ask for whole answers instead of streams
     #[arg(help_heading = "Server", long)]

@@ -96,7 +96,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let session_headers =
         session_headers(&args.session_headers, &args.headers_per_session, &headers)?;
     let extra_body = extra_body(args)?;
-    let temperature = temperature(args)?;
+    let temperature = temperature(args.temperature.as_deref(), dialect::of(api))?;
     let url = match typed {
         Some((url, _)) => url,
         None => server::find_local()?,
@@ -502,13 +502,16 @@ pub fn slo(results: &ResultArgs) -> Result<SloSpec, Failure> {
     })
 }
 
-fn temperature(args: &LoadArgs) -> Result<Option<f64>, Failure> {
-    match args.temperature.as_str() {
-        "none" => Ok(None),
-        text => match text.parse::<f64>() {
-            Ok(value) if (0.0..=10.0).contains(&value) => Ok(Some(value)),
-            _ => Err(Failure::usage(format!("--temperature {text} is not a number from 0 to 10"))),
-        },
+/// The temperature that was asked for. Greedy answers are the default, where all models of the API take
+/// a temperature.
+fn temperature(asked: Option<&str>, dialect: &Dialect) -> Result<Option<f64>, Failure> {
+    let Some(text) = asked else {
+        return Ok(dialect.takes_temperature.then_some(0.0));
+    };
+    match text.parse::<f64>() {
+        _ if text == "none" => Ok(None),
+        Ok(value) if (0.0..=10.0).contains(&value) => Ok(Some(value)),
+        _ => Err(Failure::usage(format!("--temperature {text} is not a number from 0 to 10"))),
     }
 }
 
@@ -622,6 +625,16 @@ pub fn endpoint_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_temperature_is_sent_unasked_where_models_refuse_it() {
+        let of = |asked, api| temperature(asked, dialect::of(api)).unwrap();
+        assert_eq!(of(None, Api::Chat), Some(0.0));
+        assert_eq!(of(None, Api::Messages), None);
+        assert_eq!(of(Some("0"), Api::Messages), Some(0.0));
+        assert_eq!(of(Some("none"), Api::Chat), None);
+        assert!(temperature(Some("hot"), dialect::of(Api::Chat)).is_err());
+    }
 
     #[test]
     fn every_run_without_a_seed_has_one_of_its_own() {

@@ -256,8 +256,8 @@ pub fn name_runs(store: &Store, label: &str, keys: &[String]) -> Result<Named, F
     Ok(Named { label: label.to_owned(), parts })
 }
 
-/// Runs of one name get their ids beside it: two columns of one name could be mistaken for each
-/// other.
+/// Runs of one name get the ends of their ids beside it: two columns of one name could be mistaken for
+/// each other, and whole ids are cut off in a heading.
 fn tell_apart(sides: &mut [Named]) {
     let mut seen = BTreeSet::new();
     let twice: BTreeSet<String> = sides
@@ -266,11 +266,19 @@ fn tell_apart(sides: &mut [Named]) {
         .map(|side| side.label.clone())
         .collect();
     for name in &twice {
-        terminal::warn(&format!("several runs are called \"{name}\": their ids stand beside it"));
+        terminal::warn(&format!(
+            "several runs are called \"{name}\": the ends of their ids stand beside it"
+        ));
     }
     for side in sides.iter_mut().filter(|side| twice.contains(&side.label)) {
-        let ids: Vec<String> = side.parts.iter().map(Part::id).collect();
-        side.label = format!("{} ({})", side.label, ids.join(", "));
+        let end = |part: &Part| match (part, part.id()) {
+            (Part::Run(_) | Part::RunFile(..), id) => {
+                id.rsplit('-').next().unwrap_or(&id).to_owned()
+            }
+            (_, id) => id,
+        };
+        let ends: Vec<String> = side.parts.iter().map(end).collect();
+        side.label = format!("{} ({})", side.label, ends.join(", "));
     }
 }
 

@@ -30,6 +30,9 @@ pub struct Table {
     pub dotted: bool,
     /// The flags.
     pub flags: BTreeMap<String, Row>,
+    /// The fields of the tool's file: the names in each of its sections, with spaces between them.
+    #[serde(default)]
+    pub fields: BTreeMap<String, String>,
 }
 
 /// A flag.
@@ -210,7 +213,11 @@ impl Table {
                 if self.dotted && typed.contains('.') {
                     let next = value.or_else(|| words.next().cloned());
                     let text = next.ok_or_else(|| format!("{typed} needs a value"))?;
-                    given.fields.push((typed.trim_start_matches('-').to_owned(), text));
+                    let name = typed.trim_start_matches('-');
+                    if !self.has_field(name) {
+                        return Err(self.unknown(typed));
+                    }
+                    given.fields.push((name.to_owned(), text));
                     continue;
                 }
                 let Some(takes) = ours(&self.verb, typed) else {
@@ -304,11 +311,26 @@ impl Table {
             && (self.find(name, ours, &mut None).is_some() || ours(&self.verb, name).is_some())
     }
 
+    /// Whether the tool's file has a field, or a field whose value is a document with it.
+    fn has_field(&self, name: &str) -> bool {
+        self.fields().any(|known| {
+            known == name || name.strip_prefix(&known).is_some_and(|rest| rest.starts_with('.'))
+        })
+    }
+
+    fn fields(&self) -> impl Iterator<Item = String> {
+        let each = |(section, names): (&String, &String)| {
+            names.split(' ').map(|name| format!("{section}.{name}")).collect::<Vec<String>>()
+        };
+        self.fields.iter().flat_map(each)
+    }
+
     fn unknown(&self, typed: &str) -> String {
-        let names = self.flags.iter().flat_map(|(name, row)| {
+        let flags = self.flags.iter().flat_map(|(name, row)| {
             std::iter::once(name.as_str()).chain(row.aliases.iter().map(String::as_str))
         });
-        let near = ifm_core::words::nearest(typed, names);
+        let fields: Vec<String> = self.fields().map(|name| format!("--{name}")).collect();
+        let near = ifm_core::words::nearest(typed, flags.chain(fields.iter().map(String::as_str)));
         let meant = near.map(|name| format!(": {name} is the nearest that is known"));
         format!(
             "{typed} is no flag of {} {}, and none of inferometer {}{}",

@@ -141,7 +141,13 @@ fn from_file(kind: FormKind, file: &str) -> Result<Form, String> {
     if length > FILE_BYTES_MAX {
         return Err(format!("{file} has {length} bytes; {FILE_BYTES_MAX} are the most"));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+    let bytes = std::fs::read(path).map_err(|error| format!("{file}: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().get(..place).unwrap_or_default();
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        format!("{file} is no text in UTF-8: line {line}, byte {place}")
+    })?;
     if text.trim().is_empty() {
         return Err(format!("{file} is empty"));
     }
@@ -188,6 +194,10 @@ mod tests {
         };
         let (no_json, no_schema) = (file("a.json", "{"), file("b.json", r#"{"type":"objekt"}"#));
         let empty = file("c.json", " ");
+        let prose = file("d.gbnf", "# a rule?\nplease answer yes\n");
+        let open = file("e.gbnf", "root ::= a\na ::= \"yes | (b)\n");
+        let no_text = file("f.json", "");
+        std::fs::write(&no_text, b"{\n\xff}").unwrap();
         for (text, said) in [
             ("xml".to_owned(), "no form \"xml\""),
             ("2*json".to_owned(), "above 0 and at most 1"),
@@ -195,6 +205,18 @@ mod tests {
             (format!("json:{no_json}"), "not JSON"),
             (format!("json:{no_schema}"), "no JSON schema"),
             (format!("grammar:{empty}"), "is empty"),
+            (
+                format!("grammar:{no_json}"),
+                "not JSON either: EOF while parsing an object at line 1",
+            ),
+            (
+                format!("grammar:{no_schema}"),
+                "which is no grammar; a schema is asked for with json:",
+            ),
+            (format!("grammar:{prose}"), "line 2: \"please answer yes\" defines no rule"),
+            (format!("grammar:{open}"), "line 2: the text that begins here does not end"),
+            (format!("grammar:{no_text}"), "no text in UTF-8: line 2, byte 2"),
+            (format!("json:{no_text}"), "no text in UTF-8: line 2, byte 2"),
             ("preset:nobody".to_owned(), "person, sentiment"),
             ("regex:(".to_owned(), "does not compile"),
             ("choice:, ,".to_owned(), "holds no text"),

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 
 /// Symbols of all productions at most: beyond it a grammar is not read.
 const SYMBOLS_MAX: usize = 1 << 18;
+/// Letters of a line that are shown.
+const LINE_SHOWN: usize = 40;
 /// Groups within each other at most.
 const DEPTH_MAX: usize = 64;
 
@@ -71,13 +73,55 @@ enum Unread {
 /// Reads a grammar; nothing where it is in another language.
 ///
 /// # Errors
-/// A rule that there is not.
+/// A text that is a grammar in no language, something in it that does not end, and a rule that there is
+/// not.
 pub(super) fn read(text: &str) -> Result<Option<Grammar>, String> {
+    check_language(text)?;
     let mut reader = Reader { letters: text.chars().collect(), ..Reader::default() };
     match reader.grammar() {
         Ok(grammar) => Ok(Some(grammar)),
-        Err(Unread::Foreign) => Ok(None),
+        Err(Unread::Foreign) => match reader.open {
+            // The text ended within: that is no word of another language.
+            Some((place, what)) if reader.at >= reader.letters.len() => {
+                let before = reader.letters.get(..place).unwrap_or_default();
+                let line = 1 + before.iter().filter(|letter| **letter == '\n').count();
+                Err(format!("line {line}: the {what} that begins here does not end"))
+            }
+            _ => Ok(None),
+        },
         Err(Unread::Wrong(why)) => Err(why),
+    }
+}
+
+/// Whether a text defines anything, in GBNF, EBNF or Lark.
+fn check_language(text: &str) -> Result<(), String> {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with(['{', '[']) {
+        return Err(match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+            Ok(_) => {
+                "the file holds JSON, which is no grammar; a schema is asked for with json:FILE"
+                    .to_owned()
+            }
+            Err(error) => format!("the file is no grammar, and not JSON either: {error}"),
+        });
+    }
+    let defines = |line: &str| {
+        let name = line.trim_start().trim_start_matches(['?', '!']);
+        let rest = name
+            .trim_start_matches(|letter: char| letter.is_alphanumeric() || "-_".contains(letter));
+        rest.len() < name.len() && rest.contains([':', '='])
+    };
+    let first = text.lines().zip(1..).find(|(line, _)| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('#') && !line.starts_with("//")
+    });
+    match (text.lines().any(defines), first) {
+        (true, _) => Ok(()),
+        (false, Some((line, number))) => {
+            let start: String = line.trim().chars().take(LINE_SHOWN).collect();
+            Err(format!("line {number}: \"{start}\" defines no rule, and no other line does"))
+        }
+        (false, None) => Err("the file holds nothing but comments".to_owned()),
     }
 }
 
@@ -85,6 +129,8 @@ pub(super) fn read(text: &str) -> Result<Option<Grammar>, String> {
 struct Reader {
     letters: Vec<char>,
     at: usize,
+    /// The innermost of what was begun and has not ended: where, and what it is.
+    open: Option<(usize, &'static str)>,
     /// Numbers of rules by their names.
     names: HashMap<String, u32>,
     /// The ways to meet each rule; empty for one that is not defined yet.
@@ -235,21 +281,21 @@ impl Reader {
             let start = self.at;
             let mut one = match self.peek() {
                 None | Some('|' | ')') => return Ok(all),
-                Some('"') => self.literal()?,
-                Some('[') => self.set()?,
+                Some('"') => self.within("text", Self::literal)?,
+                Some('[') => self.within("set", Self::set)?,
                 Some('.') => {
                     self.at += 1;
                     let any = Chars { ranges: Vec::new(), is_negated: true };
                     vec![self.chars(any)]
                 }
-                Some('(') => {
-                    self.at += 1;
-                    let ways = self.ways(depth + 1)?;
-                    if self.next()? != ')' {
+                Some('(') => self.within("group", |reader| {
+                    reader.at += 1;
+                    let ways = reader.ways(depth + 1)?;
+                    if reader.next()? != ')' {
                         return Err(Unread::Foreign);
                     }
-                    vec![self.new_rule(ways)?]
-                }
+                    Ok(vec![reader.new_rule(ways)?])
+                })?,
                 Some(_) => {
                     let name = self.name().ok_or(Unread::Foreign)?;
                     // A word of one server, as `TagDispatch(…)`.
@@ -272,6 +318,18 @@ impl Reader {
             }
             all.append(&mut one);
         }
+    }
+
+    /// Reads something that ends by a mark of its own.
+    fn within(
+        &mut self,
+        what: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<Vec<Symbol>, Unread>,
+    ) -> Result<Vec<Symbol>, Unread> {
+        let around = self.open.replace((self.at, what));
+        let all = read(self)?;
+        self.open = around;
+        Ok(all)
     }
 
     /// The same as often as what stands behind it says; nothing where nothing does.

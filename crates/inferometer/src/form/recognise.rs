@@ -170,16 +170,22 @@ mod tests {
             "start: \"a\" | \"b\"",
             "root ::= (?= \"a\") b\nb ::= \"a\"",
             "root ::= TagDispatch((\"a\", b))\nb ::= \"x\"",
-            "root ::= \"a",
-            "root ::= [a-z",
             "root ::= \"\\d\"",
-            "root ::= (\"a\"",
             "root ::= \"a\"{1000000000}",
             "root ::= \"a\"\nroot ::= \"b\"",
         ] {
             assert!(read(foreign).unwrap().is_none(), "{foreign}");
         }
         assert!(read(&format!("root ::= {}", "(".repeat(100_000))).unwrap().is_none());
+        for (open, what) in [
+            ("root ::= \"a", "line 1: the text"),
+            ("root ::= b\nb ::= [a-z", "line 2: the set"),
+            ("root ::= (\"a\"", "line 1: the group"),
+            ("root ::= (\"a\" \"b)", "line 1: the text"),
+        ] {
+            let error = read(open).unwrap_err();
+            assert_eq!(error, format!("{what} that begins here does not end"), "{open}");
+        }
         assert_eq!(read("root ::= thing").unwrap_err(), "the grammar has no rule \"thing\"");
         assert_eq!(read("top ::= \"a\"").unwrap_err(), "the grammar has no rule \"root\"");
     }

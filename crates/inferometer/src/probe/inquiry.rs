@@ -247,7 +247,7 @@ pub fn template(
         headers: &endpoint.headers,
         stream: wish.stream,
         ignore_eos: wish.ignore_eos,
-        temperature: Some(0.0),
+        temperature: dialect::of(wish.api).takes_temperature.then_some(0.0),
         extra_body: wish.fields.as_object().unwrap_or(&none),
     });
     template.map_err(|error| error.to_string())

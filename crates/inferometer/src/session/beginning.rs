@@ -177,6 +177,7 @@ pub(super) fn check_items(job: &Job, template: &RequestTemplate) -> Result<(), F
     let began = Instant::now();
     let different = u32::try_from(job.dataset.distinct_items()).ok();
     let items = job.dataset.items().or(different).unwrap_or(1).clamp(1, CHECKED_ITEMS_MAX);
+    let items = if job.dataset.are_items_alike() { 1 } else { items };
     let mut buffer = RequestBytes::default();
     for number in 0..items {
         let item = match job.dataset.item(number) {

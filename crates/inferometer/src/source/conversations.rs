@@ -21,7 +21,7 @@ use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall}
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
 use ifm_wire::request::{Ask, AskSession};
 use ifm_wire::{RequestBytes, RequestTemplate};
-use ifm_workload::{Begun, Dataset, Thread, Turn, WorkItem, WorkloadError};
+use ifm_workload::{Begun, Carried, Dataset, Thread, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -456,9 +456,9 @@ impl ConversationSource {
         }
         let place = (agent, turn);
         let echo = self.carrying.echo_reasoning;
-        if let Heard::Said(message, tokens) = held.session.hear(place, reply, is_overflow, echo) {
+        if let Heard::Said(message, carried) = held.session.hear(place, reply, is_overflow, echo) {
             if usize::from(turn) + 1 < held.session.item.turns_of(agent).len() {
-                held.carry(place, message, tokens, &self.templates.free);
+                held.carry(place, message, carried, &self.templates.free);
             } else {
                 // Nothing that it said is needed any more.
                 held.talks.remove(&agent);
@@ -556,13 +556,13 @@ impl Held {
         &mut self,
         (agent, turn): (u16, u16),
         message: Message,
-        tokens: Option<u32>,
+        carried: Carried,
         template: &RequestTemplate,
     ) {
         let recorded = self.session.take_calls(agent, turn);
         let Some(talk) = self.talks.get_mut(&agent) else { return };
         let prompt = talk.thread.prompt_of(usize::from(turn));
-        let node = talk.thread.answer(usize::from(turn), tokens);
+        let node = talk.thread.answer(usize::from(turn), carried);
         talk.calls.insert(node, (message.tool_calls.clone(), recorded));
         talk.said.push(template, prompt, Vec::new(), message);
     }

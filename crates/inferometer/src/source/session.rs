@@ -8,7 +8,7 @@
 //! Not here: bytes of requests, users and levels (`conversations`).
 
 use ifm_core::{Message, Prompt, Reply, SessionEnd, ToolCall};
-use ifm_workload::{SubAgent, Turn, WorkItem};
+use ifm_workload::{Carried, SubAgent, Turn, WorkItem};
 
 /// A turn that waits for its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,8 +46,8 @@ pub struct Session {
 
 /// What a reply means for the conversation.
 pub enum Heard {
-    /// It goes on with this message, of so many tokens where they were counted.
-    Said(Message, Option<u32>),
+    /// It goes on with this message.
+    Said(Message, Carried),
     /// The session has ended.
     Over,
 }
@@ -136,7 +136,9 @@ impl Session {
             None => (None, None, None),
         };
         if let Some(recorded) = recorded {
-            return Heard::Said(recorded, recorded_tokens);
+            let tokens = recorded_tokens;
+            let prompt_tokens = reply.prompt_tokens;
+            return Heard::Said(recorded, Carried { tokens, is_of_server: false, prompt_tokens });
         }
         let echoes = echo_reasoning && !reply.reasoning.is_empty();
         // A length that was asked for is no half answer.
@@ -145,8 +147,12 @@ impl Session {
             self.end(SessionEnd::EmptyAnswer);
             return Heard::Over;
         }
-        let tokens = carried_tokens(&reply, echo_reasoning);
-        Heard::Said(reply.into_message(echo_reasoning), tokens)
+        let carried = Carried {
+            tokens: carried_tokens(&reply, echo_reasoning),
+            is_of_server: true,
+            prompt_tokens: reply.prompt_tokens,
+        };
+        Heard::Said(reply.into_message(echo_reasoning), carried)
     }
 
     /// What is due after the answer to a turn, which came at that time.

@@ -256,6 +256,7 @@ fn shown(value: Asked, is_measured: bool) -> Sentence {
         Asked::Ms(ms) => say!("{}"; ms => Ms if is_measured),
         Asked::TokPerS(speed) => say!("{}"; speed => TokPerS if is_measured),
         Asked::Ratio(ratio) => say!("{}"; ratio => Plain if is_measured),
+        Asked::Share(share) => say!("{}"; share => Share if is_measured),
     }
 }
 

@@ -72,6 +72,11 @@ pub struct Session {
     pub output_tokens: Option<u64>,
     /// What a cache that forgets nothing would have known of the prompts.
     pub ideal: KnownPart,
+    /// The same if it found again the prompt of the turn before, and not its answer: a text does not
+    /// always become the tokens again that it was made of.
+    pub ideal_of_prompts: KnownPart,
+    /// The same of `ideal` in whole blocks of the server's cache; empty where their size is not told.
+    pub ideal_in_blocks: KnownPart,
     /// What the server said came from its cache.
     pub told: KnownPart,
     /// Time in which at least one of its requests was under way, nanoseconds.
@@ -126,17 +131,37 @@ impl Session {
             prompt_tokens: None,
             output_tokens: None,
             ideal: KnownPart::default(),
+            ideal_of_prompts: KnownPart::default(),
+            ideal_in_blocks: KnownPart::default(),
             told: KnownPart::default(),
             busy_ns: busy_ns(requests),
         };
+        let prompt_of = |record: &RequestRecord| record.prompt_tokens.map(|counted| counted.tokens);
+        let prompts: BTreeMap<(u16, Option<u16>), Option<u32>> = requests
+            .iter()
+            .map(|record| ((agent(record), record.turn), prompt_of(record)))
+            .collect();
         for record in requests.iter().filter(|record| record.outcome.is_ok()) {
-            let prompt = record.prompt_tokens.map(|counted| counted.tokens);
+            let prompt = prompt_of(record);
             let output = record.output_tokens.map(|counted| counted.tokens);
             add(&mut found.prompt_tokens, prompt);
             add(&mut found.output_tokens, output);
             // Shares that stand beside each other are over the same requests.
             if !tells.cached || record.cached_tokens.is_some() {
-                found.ideal.add(record.known_tokens, prompt);
+                let known = record.known_tokens;
+                found.ideal.add(known, prompt);
+                let before = record.turn.and_then(|turn| turn.checked_sub(1));
+                let before = before.map(|turn| prompts.get(&(agent(record), Some(turn))));
+                let of_prompts = match before {
+                    None => known,
+                    Some(read) => known.zip(read.copied().flatten()).map(|(a, b)| a.min(b)),
+                };
+                found.ideal_of_prompts.add(of_prompts, prompt);
+                if let Some(size) = tells.block_tokens {
+                    // The last token of a prompt is computed in any case.
+                    let whole = |of: u32| of.min(prompt.map_or(of, |it| it.saturating_sub(1)));
+                    found.ideal_in_blocks.add(known.map(|of| whole(of) / size * size), prompt);
+                }
             }
             if !tells.known || record.known_tokens.is_some() {
                 found.told.add(record.cached_tokens, prompt);
@@ -164,6 +189,8 @@ impl Session {
 struct Tells {
     known: bool,
     cached: bool,
+    /// Tokens of a block of the server's cache.
+    block_tokens: Option<u32>,
 }
 
 /// The agent of a request; a session without agents has one.
@@ -197,8 +224,12 @@ fn busy_ns(requests: &[&RequestRecord]) -> u64 {
 }
 
 /// The sessions of one level that sent something, in the order in which they began; empty where
-/// requests stand alone.
-pub(crate) fn sessions(measured: &[&RequestRecord], ended: &[EndedSession]) -> Vec<Session> {
+/// requests stand alone. `block_tokens` are those of a block of the server's cache, where it tells them.
+pub(crate) fn sessions(
+    measured: &[&RequestRecord],
+    ended: &[EndedSession],
+    block_tokens: Option<u32>,
+) -> Vec<Session> {
     let mut by_session = BTreeMap::<u32, Vec<&RequestRecord>>::new();
     for record in measured {
         if let Some(session) = record.session {
@@ -211,6 +242,7 @@ pub(crate) fn sessions(measured: &[&RequestRecord], ended: &[EndedSession]) -> V
     let tells = Tells {
         known: measured.iter().any(|record| record.known_tokens.is_some()),
         cached: measured.iter().any(|record| record.cached_tokens.is_some()),
+        block_tokens,
     };
     let all = by_session.into_iter();
     let mut found: Vec<Session> = all

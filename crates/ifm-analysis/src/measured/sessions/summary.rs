@@ -28,6 +28,12 @@ pub struct SessionsSummary {
     pub per_hour: Option<f64>,
     /// What a cache that forgets nothing would have known of all prompts.
     pub ideal: KnownPart,
+    /// The same if it finds prompts again and no answers of the server: see [`Session`].
+    pub ideal_of_prompts: KnownPart,
+    /// The same of `ideal` in whole blocks of the server's cache; empty where their size is not told.
+    pub ideal_in_blocks: KnownPart,
+    /// Tokens of such a block.
+    pub block_tokens: Option<u32>,
     /// What the server said came from its cache.
     pub told: KnownPart,
 }
@@ -39,6 +45,7 @@ impl SessionsSummary {
         each: Vec<Session>,
         ended: &[EndedSession],
         percentiles: &[f64],
+        block_tokens: Option<u32>,
     ) -> Option<SessionsSummary> {
         let first_ns = each.iter().map(|session| session.start_ns).min()?;
         let last_ns = each.iter().map(|session| session.end_ns).max()?;
@@ -65,6 +72,9 @@ impl SessionsSummary {
             waiting_ns: times(Session::waiting_ns),
             per_hour: (n > 0 && hours > 0.0).then(|| n as f64 / hours),
             ideal: sum(|session| session.ideal),
+            ideal_of_prompts: sum(|session| session.ideal_of_prompts),
+            ideal_in_blocks: sum(|session| session.ideal_in_blocks),
+            block_tokens,
             told: sum(|session| session.told),
             each,
         })
@@ -95,6 +105,13 @@ impl SessionsSummary {
     pub fn ok_share(&self) -> Option<f64> {
         let ended = self.ended_by_themselves();
         (ended > 0).then(|| self.complete() as f64 / ended as f64)
+    }
+
+    /// Of each complete session whose server told, the share of prompt tokens that came from no
+    /// cache, 0 to 1.
+    pub fn uncached(&self) -> Vec<f64> {
+        let complete = self.each.iter().filter(|session| session.is_complete());
+        complete.filter_map(|session| Some(1.0 - session.told.share()?)).collect()
     }
 
     /// Turns that were sent, over all sessions.

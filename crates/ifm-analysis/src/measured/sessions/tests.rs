@@ -3,7 +3,7 @@
 use super::{Session, sessions};
 use crate::stat::random::RandomStream;
 use crate::testing::{MS, conversations, failed, request, run};
-use ifm_core::{EndedSession, Outcome, RequestRecord, SessionEnd};
+use ifm_core::{CountSource, Counted, EndedSession, Outcome, RequestRecord, SessionEnd};
 
 /// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 told as cached.
 fn turn(seq: u32, session: u32, (number, turns): (u16, u16), start_ms: f64) -> RequestRecord {
@@ -15,7 +15,7 @@ fn turn(seq: u32, session: u32, (number, turns): (u16, u16), start_ms: f64) -> R
 
 fn found(records: &[RequestRecord], ended: &[EndedSession]) -> Vec<Session> {
     let records: Vec<&RequestRecord> = records.iter().collect();
-    sessions(&records, ended)
+    sessions(&records, ended, Some(32))
 }
 
 #[test]
@@ -135,4 +135,24 @@ fn sums_over_sessions_are_sums_over_requests() {
             assert!(!one.is_complete() || one.failed == 0 && Some(one.ok) >= one.turns_asked);
         }
     }
+}
+
+/// Of a second prompt of 100 tokens 70 had been said before, 60 of them in the first prompt.
+#[test]
+fn an_ideal_cache_may_find_only_prompts_and_only_whole_blocks() {
+    let mut records = [turn(0, 0, (0, 2), 0.0), turn(1, 0, (1, 2), 1000.0)];
+    let counted = |tokens| Some(Counted { tokens, from: CountSource::FinalUsage });
+    records[0].known_tokens = Some(0);
+    records[0].prompt_tokens = counted(60);
+    records[1].known_tokens = Some(70);
+    let one = found(&records, &[]).remove(0);
+    let shares = [one.ideal, one.ideal_of_prompts, one.ideal_in_blocks].map(|part| part.known);
+    assert_eq!((shares, one.ideal.of), ([70, 60, 64], 160));
+    // A prompt that is known whole: its last token is computed all the same.
+    records[1].known_tokens = Some(100);
+    records[1].prompt_tokens = counted(96);
+    assert_eq!(found(&records, &[])[0].ideal_in_blocks.known, 64);
+    // Nobody counted the first prompt: what of it a cache finds is not known.
+    records[0].prompt_tokens = None;
+    assert_eq!(found(&records, &[])[0].ideal_of_prompts.of, 0);
 }

@@ -109,7 +109,17 @@ fn parts(label: &str) -> Parts {
     }
     outside.push_str(rest);
     // A unit at the end: `Output tok/s`, `TTFT, ms`, `ttft_ms`, `TTFT in ms`.
-    let trimmed = outside.trim();
+    let mut trimmed = outside.trim();
+    // Or before what it is of: `tok/s/user p90`.
+    let is_rate = |word: &str| word.contains('/') && unit(word).is_some();
+    if found.unit.is_none()
+        && let Some((before, last)) = trimmed.rsplit_once(char::is_whitespace)
+        && let Some(of) = statistic(&last.to_lowercase())
+        && before.split_whitespace().next_back().is_some_and(is_rate)
+        && found.statistic.is_none()
+    {
+        (found.statistic, trimmed) = (Some(of), before.trim_end());
+    }
     if found.unit.is_none() {
         let cut = trimmed.rfind(|c: char| c.is_whitespace() || matches!(c, ',' | '_'));
         let (before, last) = match cut {
@@ -208,6 +218,8 @@ mod tests {
         let p90 = Some(Statistic::Percentile(90.0));
         assert_eq!(figure("P90 tok/s/user"), (Quantity::UserRate, p90, Some(Unit::PerS)));
         assert_eq!(figure("tok/s/user (P90)"), (Quantity::UserRate, p90, Some(Unit::PerS)));
+        assert_eq!(figure("tok/s/user p90"), (Quantity::UserRate, p90, Some(Unit::PerS)));
+        assert_eq!(figure("Output tok/s p90"), (OutputRate, p90, Some(Unit::PerS)));
         assert_eq!(figure("Output tok/s"), (OutputRate, None, Some(Unit::PerS)));
         assert_eq!(figure("End-to-End Latency (Mean)"), (E2e, Some(Statistic::Mean), None));
     }

@@ -1,9 +1,16 @@
 //! Images: walked through to their end, so that what was cut off or damaged is found. PNG has
-//! checksums, which are verified; of JPEG, GIF and WebP the marks between the coded data are looked at.
+//! checksums, which are verified; the codes of JPEG and GIF are read, and a WebP is decoded.
 //!
-//! Not here: decoding.
+//! Not here: the codes of JPEG (`jpeg`).
 
-use super::{Look, big, cut, cut_at, damaged, little, slice};
+use std::io::Cursor;
+
+use image::{AnimationDecoder as _, ImageDecoder as _, ImageError, codecs::webp::WebPDecoder};
+
+use super::{Look, big, cut, cut_at, damaged, jpeg::Walk, little, slice};
+
+/// Pixels of the largest WebP that is decoded: 256 MB of memory.
+const WEBP_PIXELS_MAX: u32 = 64 << 20;
 
 /// Chunks to the one that ends it, each with its checksum (PNG, third edition, 5.3).
 pub(super) fn png(bytes: &[u8]) -> Result<Look, String> {
@@ -42,6 +49,7 @@ pub(super) fn png(bytes: &[u8]) -> Result<Look, String> {
 pub(super) fn jpeg(bytes: &[u8]) -> Result<Look, String> {
     let mut place = 2;
     let mut size = None;
+    let mut walk = Walk::default();
     loop {
         let mark = slice(bytes, place, 2).ok_or_else(|| end_is_missing(bytes))?;
         let [0xff, kind] = *mark else {
@@ -54,8 +62,10 @@ pub(super) fn jpeg(bytes: &[u8]) -> Result<Look, String> {
             0xd9 => return Err(damaged("it has no pixels")),
             0xda => {
                 let size = size.ok_or_else(|| damaged("its pixels come before its size"))?;
+                let head = place + 4;
                 place += 2 + length()?.max(2) as usize;
                 let next = end_of_scan(bytes, place).ok_or_else(|| end_is_missing(bytes))?;
+                walk.scan(bytes, head, place, next)?;
                 match bytes.get(next + 1) {
                     Some(0xd9) => return Ok(Look::image("image/jpeg", size)),
                     // Tables and the next scan of an image that comes in several.
@@ -66,9 +76,15 @@ pub(super) fn jpeg(bytes: &[u8]) -> Result<Look, String> {
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let side = |from| big(bytes, place + from, 2).ok_or_else(|| end_is_missing(bytes));
                 size = Some((side(7)? as u32, side(5)? as u32));
-                place += 2 + length()?.max(2) as usize;
+                let next = place + 2 + length()?.max(2) as usize;
+                walk.segment(bytes, kind, place + 4, next)?;
+                place = next;
             }
-            _ => place += 2 + length()?.max(2) as usize,
+            _ => {
+                let next = place + 2 + length()?.max(2) as usize;
+                walk.segment(bytes, kind, place + 4, next)?;
+                place = next;
+            }
         }
     }
 }
@@ -105,8 +121,11 @@ pub(super) fn gif(bytes: &[u8]) -> Result<Look, String> {
             0x21 => place += 2,
             0x2c => {
                 has_pixels = true;
+                let side = |from| little(bytes, place + from, 2).ok_or_else(cut);
+                let pixels = side(5)? * side(7)?;
                 // The image's own colours, and the size of its codes.
                 place += 11 + colours(*bytes.get(place + 9).ok_or_else(cut)?);
+                gif_pixels(bytes, place, pixels)?;
             }
             _ => return Err(damaged(&format!("at byte {place} there is no block"))),
         }
@@ -117,6 +136,66 @@ pub(super) fn gif(bytes: &[u8]) -> Result<Look, String> {
                 break;
             }
         }
+    }
+}
+
+/// Whether the codes of an image stand for as many pixels as it has (GIF89a, appendix F). `place` is
+/// that of the first block of codes.
+fn gif_pixels(bytes: &[u8], mut place: usize, pixels: u64) -> Result<(), String> {
+    const CODES: usize = 4096;
+    let base = u32::from(*bytes.get(place - 1).ok_or_else(cut)?);
+    let wrong =
+        |place: usize, why: &str| Err(damaged(&format!("its pixels at byte {place}: {why}")));
+    if !(1..=11).contains(&base) {
+        return wrong(place - 1, "codes of a size that there is not");
+    }
+    let (clear, end) = (1_usize << base, (1_usize << base) + 1);
+    // How many pixels each code stands for.
+    let mut lengths = [1_u64; CODES];
+    let (mut next, mut width, mut before) = (end + 1, base + 1, None::<u64>);
+    let (mut held, mut count, mut found) = (0_u32, 0_u32, 0_u64);
+    loop {
+        let block = usize::from(*bytes.get(place).ok_or_else(cut)?);
+        let codes = slice(bytes, place + 1, block).ok_or_else(cut)?;
+        if block == 0 {
+            break;
+        }
+        for (byte, at) in codes.iter().zip(place + 1..) {
+            held |= u32::from(*byte) << count;
+            count += 8;
+            while count >= width {
+                let code = (held & ((1 << width) - 1)) as usize;
+                held >>= width;
+                count -= width;
+                if code == clear {
+                    (next, width, before) = (end + 1, base + 1, None);
+                    continue;
+                }
+                let length = match (code, before) {
+                    _ if code == end => return gif_end(found, pixels),
+                    _ if code < next => lengths.get(code).copied(),
+                    (_, Some(before)) if code == next => Some(before + 1),
+                    _ => None,
+                };
+                let Some(length) = length else { return wrong(at, "a code that there is not") };
+                if let (Some(before), Some(new)) = (before, lengths.get_mut(next)) {
+                    *new = before + 1;
+                    next += 1;
+                    width += u32::from(next == 1 << width && width < 12);
+                }
+                found += length;
+                before = Some(length);
+            }
+        }
+        place += 1 + block;
+    }
+    gif_end(found, pixels)
+}
+
+fn gif_end(found: u64, pixels: u64) -> Result<(), String> {
+    match found == pixels {
+        true => Ok(()),
+        false => Err(damaged(&format!("it has {found} of {pixels} pixels"))),
     }
 }
 
@@ -150,8 +229,31 @@ pub(super) fn webp(bytes: &[u8]) -> Result<Look, String> {
         place = body + (length + (length & 1)) as usize;
     }
     match size.filter(|_| has_pixels) {
-        Some(size) => Ok(Look::image("image/webp", size)),
+        Some(size) => {
+            webp_pixels(bytes, size)?;
+            Ok(Look::image("image/webp", size))
+        }
         None => Err(damaged("it has no pixels")),
+    }
+}
+
+/// Decodes all frames. What no decoder here knows passes.
+fn webp_pixels(bytes: &[u8], (width, height): (u32, u32)) -> Result<(), String> {
+    if width.saturating_mul(height) > WEBP_PIXELS_MAX {
+        return Ok(());
+    }
+    let decoded = || -> Result<(), ImageError> {
+        let decoder = WebPDecoder::new(Cursor::new(bytes))?;
+        if decoder.has_animation() {
+            return decoder.into_frames().try_for_each(|frame| frame.map(|_| ()));
+        }
+        let size = usize::try_from(decoder.total_bytes()).unwrap_or(usize::MAX);
+        decoder.read_image(&mut vec![0; size])
+    };
+    match decoded() {
+        Err(ImageError::Decoding(error)) => Err(damaged(&format!("its pixels: {error}"))),
+        Err(ImageError::IoError(_)) => Err(damaged("its pixels end too early")),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Recordings: their lengths, and whether all of their sound is there. FLAC and Ogg have checksums,
-//! which are verified; MP3 is walked through frame by frame; WAV tells how much sound it holds.
+//! which are verified; MP3 is walked through frame by frame, with the checksums that it may have; WAV
+//! tells how much sound it holds, and any samples are sound.
 //!
 //! Not here: decoding.
 
@@ -178,10 +179,14 @@ pub(super) fn mp3(bytes: &[u8]) -> Result<Look, String> {
         if bytes.len() < place + length {
             return Err(format!("{} within a frame of sound", cut()));
         }
+        let whole = slice(bytes, place, length).unwrap_or_default();
         // A first frame that only tells about the others holds no sound.
-        let frame = slice(bytes, place, length.min(64)).unwrap_or_default();
+        let frame = whole.get(..length.min(64)).unwrap_or_default();
         let tells = |word: &[u8]| frame.windows(4).any(|four| four == word);
         let is_silent = samples == 0 && (tells(b"Xing") || tells(b"Info") || tells(b"VBRI"));
+        if let Some(why) = mp3_damage(whole).filter(|_| !is_silent) {
+            return Err(damaged(&format!("the frame of sound at byte {place}: {why}")));
+        }
         match is_silent {
             true => frames_told = mp3_frames(frame),
             false => (samples, frames) = (samples + count, frames + 1),
@@ -203,6 +208,50 @@ pub(super) fn mp3(bytes: &[u8]) -> Result<Look, String> {
         }
         _ => Ok(Look::sound("audio/mpeg", samples, rate_of_all)),
     }
+}
+
+/// What is wrong within a frame (ISO 11172-3, 2.4.1; ISO 13818-3): its checksum, where it has one, and
+/// how much of it and of the frames before its parts say that they fill.
+fn mp3_damage(frame: &[u8]) -> Option<&'static str> {
+    let head = big(frame, 0, 4)?;
+    let is_first = head >> 19 & 3 == 3;
+    let has_sum = head >> 16 & 1 == 0;
+    let channels = if head >> 6 & 3 == 3 { 1 } else { 2 };
+    let side_bytes = match (is_first, channels) {
+        (true, 2) => 32,
+        (true, _) | (false, 2) => 17,
+        (false, _) => 9,
+    };
+    let from = 4 + 2 * usize::from(has_sum);
+    let side = slice(frame, from, side_bytes)?;
+    if has_sum {
+        let covered = slice(frame, 2, 2)?.iter().chain(side);
+        let sum = covered.fold(0xffff, |crc, byte| crc16_with(crc, *byte));
+        if u64::from(sum) != big(frame, 4, 2)? {
+            return Some("its checksum is wrong");
+        }
+    }
+    let bits = |from: usize, count: usize| {
+        let bit = |at: usize| side.get(at / 8).map(|byte| u32::from(byte >> (7 - at % 8) & 1));
+        (from..from + count).try_fold(0, |sum, at| Some(sum << 1 | bit(at)?))
+    };
+    // Bits of the reservoir's length, of what stands before the parts, and of a part.
+    let (reservoir, before, part, parts) = match (is_first, channels) {
+        (true, 1) => (9, 9 + 5 + 4, 59, 2),
+        (true, _) => (9, 9 + 3 + 8, 59, 4),
+        (false, 1) => (8, 8 + 1, 63, 1),
+        (false, _) => (8, 8 + 2, 63, 2),
+    };
+    let mut filled = 0;
+    for number in 0..parts {
+        filled += bits(before + number * part, 12)?;
+        // Pairs of the 576 values.
+        if bits(before + number * part + 12, 9)? > 288 {
+            return Some("it has more values than there are");
+        }
+    }
+    let there = 8 * (bits(0, reservoir)? as usize + frame.len() - from - side_bytes);
+    (filled as usize > there).then_some("it has more sound than it has room for")
 }
 
 /// How many frames of sound follow, by the frame that tells of them (Xing's head, which LAME calls Info).

@@ -1,14 +1,15 @@
 //! Videos, and recordings in the same containers: MP4 (and QuickTime), WebM (and Matroska). Their boxes
 //! are walked through to the end; sizes, lengths and frames stand in their heads.
 //!
-//! Not here: decoding, codecs.
+//! Not here: the samples of MP4 (`samples`), codecs.
 
 use ifm_core::MediumKind;
 
-use super::{Look, big, cut, cut_at, damaged, slice};
-
-/// Boxes of one file that are looked at, at most.
-const BOXES_MAX: usize = 1 << 20;
+use super::{
+    Look, big,
+    boxes::{BOXES_MAX, Mp4Box, boxes},
+    cut, cut_at, damaged, little, samples, slice,
+};
 
 /// What a container's heads tell.
 #[derive(Default)]
@@ -44,44 +45,6 @@ fn units_ns(units: u64, scale: u64) -> Option<u64> {
     (scale > 0).then(|| u128::from(units) * 1_000_000_000 / u128::from(scale))?.try_into().ok()
 }
 
-/// One box of MP4: its name, and where its content stands.
-struct Mp4Box<'file> {
-    name: &'file [u8],
-    body: usize,
-    end: usize,
-}
-
-/// The boxes between two places of a file (ISO/IEC 14496-12, 4.2); one that goes on beyond is an error.
-fn boxes(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Mp4Box<'_>>, String> {
-    let mut found = Vec::new();
-    let mut place = from;
-    while place < to && found.len() < BOXES_MAX {
-        let small = big(bytes, place, 4).ok_or_else(cut)?;
-        let name = slice(bytes, place + 4, 4).ok_or_else(cut)?;
-        let (head, length) = match small {
-            // To the end of what it stands in.
-            0 => (8, (to - place) as u64),
-            1 => (16, big(bytes, place + 8, 8).ok_or_else(cut)?),
-            _ => (8, small),
-        };
-        if length < head {
-            return Err(damaged(&format!("a box at byte {place} has no length")));
-        }
-        let end = (place as u64).checked_add(length).ok_or_else(cut)?;
-        if end > to as u64 {
-            return Err(match to == bytes.len() {
-                true => cut_at(to as u64, end),
-                false => {
-                    damaged(&format!("a box at byte {place} is longer than what it stands in"))
-                }
-            });
-        }
-        found.push(Mp4Box { name, body: place + head as usize, end: end as usize });
-        place = end as usize;
-    }
-    Ok(found)
-}
-
 /// MP4 and QuickTime. One whose index was to be written at the end, and was not, cannot be played.
 pub(super) fn mp4(bytes: &[u8]) -> Result<Look, String> {
     let brand = slice(bytes, 8, 4).unwrap_or_default();
@@ -100,11 +63,13 @@ pub(super) fn mp4(bytes: &[u8]) -> Result<Look, String> {
     if !has(b"mdat") && !has(b"moof") {
         return Err(damaged("it has nothing but heads"));
     }
+    let content: Vec<(usize, usize)> =
+        top.iter().filter(|it| it.name == b"mdat").map(|it| (it.body, it.end)).collect();
     let mut heads = Heads::default();
     for it in boxes(bytes, index.body, index.end)? {
         match it.name {
             b"mvhd" => heads.duration_ns = mp4_duration_ns(bytes, it.body),
-            b"trak" => track(bytes, &it, &mut heads)?,
+            b"trak" => track(bytes, &it, &content, &mut heads)?,
             _ => {}
         }
     }
@@ -118,7 +83,12 @@ fn mp4_duration_ns(bytes: &[u8], body: usize) -> Option<u64> {
     }
 }
 
-fn track(bytes: &[u8], track: &Mp4Box<'_>, heads: &mut Heads) -> Result<(), String> {
+fn track(
+    bytes: &[u8],
+    track: &Mp4Box<'_>,
+    content: &[(usize, usize)],
+    heads: &mut Heads,
+) -> Result<(), String> {
     let mut size = None;
     let mut kind: &[u8] = b"";
     let mut frames = None;
@@ -133,7 +103,7 @@ fn track(bytes: &[u8], track: &Mp4Box<'_>, heads: &mut Heads) -> Result<(), Stri
                 for it in boxes(bytes, it.body, it.end)? {
                     match it.name {
                         b"hdlr" => kind = slice(bytes, it.body + 8, 4).unwrap_or_default(),
-                        b"minf" => frames = samples(bytes, &it)?,
+                        b"minf" => frames = samples_of(bytes, &it, content)?,
                         _ => {}
                     }
                 }
@@ -154,11 +124,15 @@ fn track(bytes: &[u8], track: &Mp4Box<'_>, heads: &mut Heads) -> Result<(), Stri
 }
 
 /// Samples of a track: frames, of a video's. None are told in the index of a file in fragments.
-fn samples(bytes: &[u8], info: &Mp4Box<'_>) -> Result<Option<u32>, String> {
+fn samples_of(
+    bytes: &[u8],
+    info: &Mp4Box<'_>,
+    content: &[(usize, usize)],
+) -> Result<Option<u32>, String> {
     for table in boxes(bytes, info.body, info.end)?.iter().filter(|it| it.name == b"stbl") {
-        if let Some(sizes) =
-            boxes(bytes, table.body, table.end)?.iter().find(|it| it.name == b"stsz")
-        {
+        let tables = boxes(bytes, table.body, table.end)?;
+        if let Some(sizes) = tables.iter().find(|it| it.name == b"stsz") {
+            samples::check(bytes, &tables, content)?;
             let count = big(bytes, sizes.body + 8, 4).map(|count| count as u32);
             return Ok(count.filter(|count| *count > 0));
         }
@@ -217,6 +191,14 @@ const VIDEO: u64 = 0xe0;
 const PIXEL_WIDTH: u64 = 0xb0;
 const PIXEL_HEIGHT: u64 = 0xba;
 const CLUSTER: u64 = 0x1f43_b675;
+const TRACK_NUMBER: u64 = 0xd7;
+const SIMPLE_BLOCK: u64 = 0xa3;
+const BLOCK_GROUP: u64 = 0xa0;
+const BLOCK: u64 = 0xa1;
+const CRC_32: u64 = 0xbf;
+/// What else may stand beside clusters, and in one.
+const BESIDE: [u64; 6] = [0x114d_9b74, 0x1c53_bb6b, 0x1254_c367, 0x1941_a469, 0x1043_a770, 0xec];
+const WITHIN: [u64; 5] = [0xe7, 0xab, 0xa7, 0x5854, 0xec];
 
 /// WebM and Matroska (RFC 9559).
 pub(super) fn webm(bytes: &[u8]) -> Result<Look, String> {
@@ -224,18 +206,24 @@ pub(super) fn webm(bytes: &[u8]) -> Result<Look, String> {
     let segment = top.iter().find(|it| it.id == SEGMENT).ok_or_else(cut)?;
     let mut heads = Heads::default();
     let mut has_content = false;
+    let mut tracks = Vec::new();
     for it in elements(bytes, segment.body, segment.end)? {
+        checksum(bytes, &it)?;
         match it.id {
             INFO => heads.duration_ns = webm_duration_ns(bytes, &it)?,
             TRACKS => {
                 for it in elements(bytes, it.body, it.end)? {
                     if it.id == TRACK_ENTRY {
-                        webm_track(bytes, &it, &mut heads)?;
+                        tracks.extend(webm_track(bytes, &it, &mut heads)?);
                     }
                 }
             }
-            CLUSTER => has_content = true,
-            _ => {}
+            CLUSTER => {
+                has_content = true;
+                cluster(bytes, &it, &tracks)?;
+            }
+            id if BESIDE.contains(&id) || id == CRC_32 => {}
+            _ => return Err(no_part(&it)),
         }
     }
     match has_content {
@@ -266,10 +254,51 @@ fn webm_duration_ns(bytes: &[u8], info: &Element) -> Result<Option<u64>, String>
     Ok(ns.filter(|ns| ns.is_finite() && *ns > 0.0).map(|ns| ns as u64))
 }
 
-fn webm_track(bytes: &[u8], track: &Element, heads: &mut Heads) -> Result<(), String> {
+fn no_part(it: &Element) -> String {
+    damaged(&format!("at the part whose content begins at byte {}", it.body))
+}
+
+/// The checksum of an element, where it has one: the first within, over the others (RFC 8794, 11.3.1).
+fn checksum(bytes: &[u8], it: &Element) -> Result<(), String> {
+    let Some([0xbf, 0x84]) = slice(bytes, it.body, 2) else { return Ok(()) };
+    let told = little(bytes, it.body + 2, 4);
+    let sum = bytes.get(it.body + 6..it.end).map(|data| u64::from(crc32fast::hash(data)));
+    match sum.is_some() && sum == told {
+        true => Ok(()),
+        false => Err(damaged(&format!("the checksum of its part at byte {} is wrong", it.body))),
+    }
+}
+
+/// The blocks of a cluster: each is of a track that there is. Within one of unknown length the next
+/// ones stand too.
+fn cluster(bytes: &[u8], cluster: &Element, tracks: &[u64]) -> Result<(), String> {
+    let block = |it: &Element| match vint(bytes, it.body, false) {
+        Some((track, _)) if tracks.contains(&track) => Ok(()),
+        _ => Err(damaged(&format!("the block at byte {} is of no track", it.body))),
+    };
+    for it in elements(bytes, cluster.body, cluster.end)? {
+        match it.id {
+            SIMPLE_BLOCK => block(&it)?,
+            BLOCK_GROUP => {
+                for it in elements(bytes, it.body, it.end)?.iter().filter(|it| it.id == BLOCK) {
+                    block(it)?;
+                }
+            }
+            CRC_32 | INFO | TRACKS | CLUSTER => {}
+            id if WITHIN.contains(&id) || BESIDE.contains(&id) => {}
+            _ => return Err(no_part(&it)),
+        }
+    }
+    Ok(())
+}
+
+/// Reads a track; its number.
+fn webm_track(bytes: &[u8], track: &Element, heads: &mut Heads) -> Result<Option<u64>, String> {
     let (mut kind, mut sides) = (None, [None, None]);
+    let mut of = None;
     for it in elements(bytes, track.body, track.end)? {
         match it.id {
+            TRACK_NUMBER => of = number(bytes, &it),
             TRACK_TYPE => kind = number(bytes, &it),
             VIDEO => {
                 for it in elements(bytes, it.body, it.end)? {
@@ -292,5 +321,5 @@ fn webm_track(bytes: &[u8], track: &Element, heads: &mut Heads) -> Result<(), St
         Some(2) => heads.has_sound = true,
         _ => {}
     }
-    Ok(())
+    Ok(of)
 }

@@ -49,7 +49,7 @@ pub struct GateArgs {
     run: String,
 
     /// The run or file that changes are taken against; history:20 for the last 20 runs of the same,
-    /// history:20:TAG for those with a tag: without a threshold no metric may leave their band
+    /// history:20:TAG for those with a tag or a name: without a threshold no metric may leave their band
     #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
 

@@ -359,7 +359,19 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
         ("llama-batched-bench --ctx-sise 5", "--ctx-size is the nearest"),
         ("inference-perf --config_fil c.yml", "--config_file is the nearest"),
         ("inference-perf --load.type constant", "load.stages names no rate"),
-        ("inference-perf --config_file nowhere.yml", "--config_file nowhere.yml: No such file"),
+        (
+            "inference-perf --config_file nowhere.yml",
+            "--config_file nowhere.yml: no such file or folder",
+        ),
+        ("inference-perf --server.base_ulr http://h:1", "--server.base_url is the nearest"),
+        ("inference-perf --analyze reports", "inferometer report FOLDER does"),
+        (
+            "oha -D nowhere.json http://h:1/v1/completions",
+            "-D nowhere.json: no such file or folder",
+        ),
+        ("aiperf profile -m m --endpoint-type chatt", "chat is the nearest"),
+        ("genai-perf profile -m m --service-kind opeai", "none of openai and triton"),
+        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "none of D(IN,OUT)"),
         ("inference-perf", "inference-perf needs --config_file"),
         ("llama-batched-bench -m a.gguf -npp 0 -ntg 8 -npl 1", "-npp 1 or more"),
         (
@@ -370,12 +382,18 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
         let said = said(text);
         assert!(said.contains(part) && !said.contains('\n'), "{text}: {said}");
     }
-    let missing =
-        translated("vllm bench serve --dataset-name sharegpt --dataset-path /no/such.json");
-    assert_eq!(
-        missing.missing().as_deref(),
-        Some("--dataset-path /no/such.json: no such file or folder")
-    );
+    for (text, flag, path) in [
+        (
+            "vllm bench serve --dataset-name sharegpt --dataset-path /no/such.json",
+            "--dataset-path",
+            "/no/such.json",
+        ),
+        ("llama-bench -m /no/such.gguf", "-m", "/no/such.gguf"),
+        ("llama-batched-bench -m /no/such.gguf -npp 8 -ntg 8 -npl 1", "-m", "/no/such.gguf"),
+    ] {
+        let said = format!("{flag} {path}: no such file or folder");
+        assert_eq!(translated(text).missing(), Some(said), "{text}");
+    }
 }
 
 #[test]

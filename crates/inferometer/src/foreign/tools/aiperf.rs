@@ -54,7 +54,11 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         true => url.trim_end_matches('/').to_owned(),
         false => format!("http://{}", url.trim_end_matches('/')),
     };
-    let of_triton = given.last("--service-kind") == Some("triton");
+    let of_triton = match given.last("--service-kind") {
+        None | Some("openai" | "dynamic_grpc" | "tensorrtllm_engine") => false,
+        Some("triton") => true,
+        Some(other) => return Err(format!("--service-kind {other} is none of openai and triton")),
+    };
     let api = match given.last("--endpoint-type") {
         None if of_triton => {
             draft.differs(
@@ -102,6 +106,20 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
     Ok(())
 }
 
+/// The tool's words for APIs, as people mean them.
+const KINDS: [&str; 10] = [
+    "chat",
+    "completions",
+    "responses",
+    "messages",
+    "embeddings",
+    "chat_embeddings",
+    "nim_embeddings",
+    "rankings",
+    "multimodal",
+    "huggingface_generate",
+];
+
 /// Our word for an API of the tool's.
 fn spoken(kind: &str) -> Result<&str, String> {
     Ok(match kind {
@@ -111,9 +129,11 @@ fn spoken(kind: &str) -> Result<&str, String> {
         "rankings" | "cohere_rankings" | "nim_rankings" | "hf_tei_rankings" => "rerank",
         "huggingface_generate" => "tgi",
         other => {
-            return Err(format!(
-                "--endpoint-type {other} is no API that is known: --api custom:FILE describes any"
-            ));
+            let meant = ifm_core::words::nearest(other, KINDS.into_iter()).map_or_else(
+                || "--api custom:FILE describes any".to_owned(),
+                |near| format!("{near} is the nearest that is known"),
+            );
+            return Err(format!("--endpoint-type {other} is no API that is known: {meant}"));
         }
     })
 }

@@ -158,7 +158,14 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
                         }
                     }
                 }
-                text => text.to_owned(),
+                // Fixed, normal and uniform lengths are read as they stand.
+                text if text.starts_with(['D', 'N', 'U']) => text.to_owned(),
+                text => {
+                    return Err(format!(
+                        "--traffic-scenario {text} is none of D(IN,OUT), N(MEAN,SD)/(MEAN,SD), U(MIN,MAX)/(MIN,MAX), \
+                         E(IN), I(WIDTH,HEIGHT) and dataset"
+                    ));
+                }
             };
             draft.set("--workload", text);
         }

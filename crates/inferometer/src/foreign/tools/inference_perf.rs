@@ -2,7 +2,7 @@
 
 use super::super::draft::Draft;
 use super::super::table::Given;
-use super::plain;
+use super::{plain, text_of};
 use serde_json::{Map, Value};
 
 /// What the tool says of random prompts without lengths too.
@@ -13,6 +13,9 @@ const NO_LENGTHS: &str = "data.type random needs data.input_distribution and dat
 pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     let mut fields = match given.last("--config_file") {
         Some(path) => read(path)?,
+        None if given.has("--analyze") => {
+            return Err("--analyze reads reports: inferometer report FOLDER does".to_owned());
+        }
         None if given.fields.is_empty() => {
             return Err(
                 "inference-perf needs --config_file, or fields such as --load.type".to_owned()
@@ -91,9 +94,9 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
 
 /// The fields of a file.
 fn read(path: &str) -> Result<Map<String, Value>, String> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("--config_file {path}: {error}"))?;
-    match super::document(&text).map_err(|error| format!("{path}: {error}"))? {
+    match super::document(&text_of("--config_file", path)?)
+        .map_err(|error| format!("{path}: {error}"))?
+    {
         Value::Object(fields) => Ok(fields),
         _ => Err(format!("{path} holds no fields")),
     }
@@ -132,8 +135,13 @@ fn load(fields: &Value, draft: &mut Draft) -> Result<(), String> {
                 return Err("load.stages names no concurrency_level".to_owned());
             }
             draft.assume("--concurrency", joined(&users));
-            if let Some(requests) = all("num_requests").first() {
-                draft.assume("--requests", plain(*requests));
+            let requests = all("num_requests");
+            if let Some(first) = requests.first() {
+                draft.assume("--requests", plain(*first));
+                if requests.iter().any(|other| (other - first).abs() > f64::EPSILON) {
+                    let effect = "all levels have as many requests as the first";
+                    draft.leave_out("load.stages.num_requests", effect);
+                }
             }
         }
         "constant" | "poisson" => {

@@ -33,8 +33,16 @@ const OF_LLAMA: [&str; 26] = [
     "--hf-repo",
 ];
 
+/// The models that are files, which have to be there.
+fn models(given: &Given, draft: &mut Draft) {
+    for model in given.all("--model").into_iter().filter(|model| model.ends_with(".gguf")) {
+        draft.reads("-m", model);
+    }
+}
+
 /// What the flags of `llama-bench` mean together.
 pub fn bench(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
+    models(given, draft);
     let by_its_tool = draft.has("--llama-bench");
     for flag in OF_LLAMA.into_iter().chain(["--hf-file", "--hf-token"]) {
         for value in given.all(flag) {
@@ -62,6 +70,7 @@ pub fn bench(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
 
 /// What the flags of `llama-batched-bench` mean together.
 pub fn batched(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
+    models(given, draft);
     let list = |flag: &str, name: &str| match given.list(flag) {
         list if list.is_empty() => Err(format!("llama-batched-bench needs {flag}: {name}")),
         list => Ok(list),

@@ -86,6 +86,14 @@ fn object(flag: &str, text: &str) -> Result<serde_json::Map<String, serde_json::
     }
 }
 
+/// The text of a file that a flag names.
+fn text_of(flag: &str, path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("{flag} {path}: no such file or folder"),
+        _ => format!("{flag} {path}: {error}"),
+    })
+}
+
 /// A file of JSON or YAML.
 fn document(text: &str) -> Result<serde_json::Value, String> {
     if let Ok(value) = serde_json::from_str(text) {

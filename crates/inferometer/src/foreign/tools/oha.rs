@@ -92,9 +92,7 @@ fn body(given: &Given, draft: &mut Draft) -> Result<(), String> {
     }
     let text = match (given.last("-d"), given.last("-D")) {
         (Some(text), _) => text.to_owned(),
-        (None, Some(path)) => {
-            std::fs::read_to_string(path).map_err(|error| format!("-D {path}: {error}"))?
-        }
+        (None, Some(path)) => super::text_of("-D", path)?,
         (None, None) => {
             let why = "an API of a model needs one";
             return Err(format!("oha's line has no body (-d, -D or -Z): {why}"));

@@ -1,8 +1,9 @@
 //! Processes: those that this one started, what the kernel tells about others, and their ends.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::ffi::OsStr;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Ends a process that was started as the head of a group of its own, with everything that it
 /// started. Does nothing if it has gone.
@@ -32,20 +33,38 @@ fn pid_of(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
-/// The program that runs, to start it again. Where the kernel keeps it open, a name by which one that was
-/// replaced on disk meanwhile still starts.
+/// The program that runs, to start it again. One whose file was replaced meanwhile still starts, by the
+/// name under which the kernel keeps it open; where the system does not tell (a root without `/proc`),
+/// it is found by what it was called.
 ///
 /// # Errors
-/// The system does not tell.
+/// Neither the system nor the name that it was called by tells.
 pub fn own_program() -> io::Result<PathBuf> {
+    let told = std::env::current_exe();
     #[cfg(target_os = "linux")]
-    {
-        let kept = PathBuf::from("/proc/self/exe");
-        if kept.exists() {
-            return Ok(kept);
-        }
+    if let Ok(kept) = std::fs::metadata(KEPT) {
+        use std::os::unix::fs::MetadataExt as _;
+        let is_same =
+            |found: std::fs::Metadata| (found.dev(), found.ino()) == (kept.dev(), kept.ino());
+        let path = told.as_ref().ok().filter(|path| path.metadata().is_ok_and(is_same));
+        return Ok(path.cloned().unwrap_or_else(|| KEPT.into()));
     }
-    std::env::current_exe()
+    told.or_else(|error| called(&std::env::args_os().next().ok_or(error)?))
+}
+
+/// Where the kernel keeps the program that runs open.
+#[cfg(target_os = "linux")]
+const KEPT: &str = "/proc/self/exe";
+
+/// Where a program is that was called by this name, as a shell finds it.
+fn called(name: &OsStr) -> io::Result<PathBuf> {
+    if Path::new(name).components().count() > 1 {
+        return std::fs::canonicalize(name);
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    let found = found.into_iter().find(|path| path.is_file());
+    found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "not on the PATH"))
 }
 
 /// The number of the user whose rights this process has.
@@ -134,6 +153,15 @@ mod tests {
     use super::*;
     use std::os::unix::process::CommandExt;
     use std::process::Command;
+
+    #[test]
+    fn a_program_is_found_by_the_system_and_by_what_it_was_called() {
+        let own = std::env::current_exe().expect("a program");
+        assert_eq!(own_program().expect("a program"), own);
+        assert_eq!(called(own.as_os_str()).expect("by its path"), own);
+        assert!(called(OsStr::new("sh")).expect("on the path").ends_with("sh"));
+        assert!(called(OsStr::new("no-such-program")).is_err());
+    }
 
     #[test]
     fn a_group_ends_with_all_that_it_started() {

@@ -18,6 +18,16 @@ pub struct OwnServer {
     pub url: String,
 }
 
+/// A command that starts this very program, also where its file was replaced since it started.
+///
+/// # Errors
+/// The program cannot find itself.
+pub fn own_command() -> std::io::Result<Command> {
+    let mut command = Command::new(ifm_sys::process::own_program()?);
+    command.arg0("inferometer");
+    Ok(command)
+}
+
 impl OwnServer {
     /// Starts `inferometer serve` with these flags and waits until it listens.
     ///
@@ -27,8 +37,8 @@ impl OwnServer {
         let cannot = |why: String| {
             Failure::new(Code::Internal, format!("the embedded server did not start: {why}"))
         };
-        let program = std::env::current_exe().map_err(|error| cannot(error.to_string()))?;
-        let mut child = Command::new(program)
+        let mut child = own_command()
+            .map_err(|error| cannot(error.to_string()))?
             .arg("serve")
             // It is what the flags say, whatever folder this is.
             .env(PROJECT_VARIABLE, "")

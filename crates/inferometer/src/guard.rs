@@ -252,7 +252,7 @@ pub fn guard() -> Result<Code, Failure> {
 
 #[cfg(not(test))]
 fn command() -> std::io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = crate::child::own_command()?;
     command.arg("guard");
     Ok(command)
 }

@@ -2,6 +2,7 @@
 //!
 //! Not here: what becomes of their flags (`foreign`).
 
+use crate::child::own_command;
 use crate::exit::{Code, Failure};
 use crate::foreign::{self, Becomes, Draft, Table, Translation, shell};
 use crate::terminal;
@@ -171,8 +172,8 @@ fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
 fn with_variables(translation: &Translation, line: &[String]) -> Failure {
     let variables = translation.environment.iter();
     let variables: Vec<_> = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let program = match std::env::current_exe() {
-        Ok(program) => program,
+    let mut command = match own_command() {
+        Ok(command) => command,
         Err(error) => return Failure::new(Code::Internal, error.to_string()),
     };
     let words = match foreign::words_of(line) {
@@ -180,7 +181,7 @@ fn with_variables(translation: &Translation, line: &[String]) -> Failure {
         Err(failure) => return failure,
     };
     let behind = words.iter().skip_while(|word| shell::assignment(word).is_some());
-    let error = std::process::Command::new(program).arg("as").args(behind).envs(variables).exec();
+    let error = command.arg("as").args(behind).envs(variables).exec();
     Failure::new(Code::Internal, error.to_string())
 }
 

@@ -1,16 +1,17 @@
 //! One cell, measured by a process of this program.
 
+use crate::child::own_command;
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Undo};
 use crate::interrupt::{Interrupts, Urge};
 use crate::tree::{TOKEN, Tree};
-use ifm_sys::process::{Ending, own_program, signal_group};
+use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often the process is looked at.
@@ -56,9 +57,7 @@ pub fn measure(
     };
     let mut log_file = File::create(log)
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", log.display())))?;
-    // This very program, also where its file was replaced since it started.
-    let mut command = Command::new(own_program().map_err(cannot)?);
-    command.arg0("inferometer");
+    let mut command = own_command().map_err(cannot)?;
     // A group of its own: Ctrl-C reaches it through this process, once.
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);

@@ -5,7 +5,7 @@
 //! nothing of one is left in the next but what the server keeps. What is not here: judging, which is
 //! the same for stored runs.
 
-use crate::child::OwnServer;
+use crate::child::{OwnServer, own_command};
 use crate::cli::repeats;
 use crate::exit::{Code, Failure};
 use crate::terminal;
@@ -13,7 +13,7 @@ use crate::url::BaseUrl;
 use serde_json::Value;
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// The word for the embedded engine; flags of `serve` may follow a colon.
@@ -91,8 +91,8 @@ pub fn measure(
 /// One measurement; the id of its run.
 fn sweep(url: &str, flags: &[String], store: &Path) -> Result<String, Failure> {
     let internal = |why: String| Failure::new(Code::Internal, why);
-    let program = std::env::current_exe().map_err(|error| internal(error.to_string()))?;
-    let output = Command::new(program)
+    let output = own_command()
+        .map_err(|error| internal(error.to_string()))?
         .args(["sweep", url, "--quiet", "--json", "--store"])
         .arg(store)
         // They are said already, and nobody would see them.

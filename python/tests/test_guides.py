@@ -74,7 +74,7 @@ def test_snippets_print_what_the_program_says(page, folder, times, monkeypatch):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 exec(compile(text, page, "exec"), {})  # noqa: S102
-            printed = [float(number) for number in re.findall(r"\d+\.\d+", out.getvalue())]
+            printed = [float(number) for number in re.findall(r"\d+\.\d*(?:e[-+]\d+)?", out.getvalue())]
             wanted = {
                 "polars": [numpy.median(level) for times in (ttft, gaps) for level in times.values()],
                 "pandas": [numpy.percentile(level, [50, 99]) for level in gaps.values()],

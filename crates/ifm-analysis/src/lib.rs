@@ -104,7 +104,8 @@ pub fn summarize(run: &RunData) -> RunSummary {
 
 /// Tokens of a block of the server's cache, where it tells them.
 fn block_tokens(run: &RunData) -> Option<u32> {
-    let told = run.manifest.server.notes.get("block_size")?.parse().ok();
+    let server = run.manifest.facts.as_ref()?.server.as_ref()?;
+    let told = server.notes.get("block_size")?.parse().ok();
     told.filter(|tokens| *tokens > 0)
 }
 

@@ -14,6 +14,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+#[cfg(target_arch = "aarch64")]
+use crate::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
 use crate::{
@@ -158,6 +160,8 @@ impl Bandwidth {
             Isa::Avx512 | Isa::Avx512Vnni => self.run_with::<Avx512<false>>(pool),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => self.run_with::<Avx2>(pool),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => self.run_with::<Neon>(pool),
             _ => self.run_with::<Portable>(pool),
         }
     }

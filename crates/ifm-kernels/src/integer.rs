@@ -58,7 +58,7 @@ pub(crate) trait Codes: 'static {
     type Scales: Scales;
     /// Whether codes are below 16 and kept in nibbles.
     const NIBBLES: bool;
-    /// Columns that share a scale; 0 for all.
+    /// Columns that share a scale: 16 or 32; 0 for all.
     const GROUP: usize;
     /// The code that stands for zero.
     const ZERO: u8;
@@ -226,7 +226,7 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
             rounding,
             group: tiles.group,
             quad,
-            zero: i32::from(C::ZERO),
+            zero: i32::from(C::ZERO) - if C::NIBBLES { 0 } else { S::TAKEN_OFF },
             bytes: take(&mut left.0, bytes),
             scales: take(&mut left.1, notes),
             corrections: take(&mut left.2, notes),

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// A set of instructions that kernels are made for, each with all before it.
+/// A set of instructions that kernels are made for; those of one kind of processor each with all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
     /// What every processor has.
@@ -13,11 +13,14 @@ pub enum Isa {
     Avx512,
     /// AVX-512 with dot products of bytes.
     Avx512Vnni,
+    /// NEON, which every 64-bit Arm has.
+    Neon,
 }
 
 impl Isa {
     /// All of them, the least first.
-    pub const ALL: [Self; 4] = [Self::Baseline, Self::Avx2, Self::Avx512, Self::Avx512Vnni];
+    pub const ALL: [Self; 5] =
+        [Self::Baseline, Self::Avx2, Self::Avx512, Self::Avx512Vnni, Self::Neon];
 
     /// The best that this processor has.
     pub fn best() -> Self {
@@ -41,12 +44,17 @@ impl Isa {
                 return Self::Avx2;
             }
         }
-        Self::Baseline
+        if cfg!(target_arch = "aarch64") { Self::Neon } else { Self::Baseline }
     }
 
     /// Whether this processor has it.
     pub fn is_here(self) -> bool {
-        self <= Self::best()
+        match (self, Self::best()) {
+            (Self::Baseline, _) => true,
+            // Sets of another kind of processor.
+            (Self::Neon, best) | (best, Self::Neon) => self == best,
+            (_, best) => self <= best,
+        }
     }
 
     /// The spelling that [`Isa::from_str`] reads, such as `avx512-vnni`.
@@ -56,6 +64,7 @@ impl Isa {
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
             Self::Avx512Vnni => "avx512-vnni",
+            Self::Neon => "neon",
         }
     }
 }

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+#[cfg(target_arch = "aarch64")]
+use crate::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
 use crate::{
@@ -40,6 +42,8 @@ fn float<W: Weights>(computed: &'static str, isa: Isa) -> Kernel {
         Isa::Avx512Vnni | Isa::Avx512 => float::multiply::<Avx512<false>, W>,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => float::multiply::<Avx2, W>,
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => float::multiply::<Neon, W>,
         _ => float::multiply::<Portable, W>,
     };
     Kernel { computed, pack: float::pack::<W>, run: Run::Float(run) }
@@ -53,6 +57,8 @@ fn integer<C: Codes>(computed: &'static str, isa: Isa, rounding: Rounding) -> Ke
         Isa::Avx512 => integer::multiply::<Avx512<false>, C>,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => integer::multiply::<Avx2, C>,
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => integer::multiply::<Neon, C>,
         _ => integer::multiply::<Portable, C>,
     };
     Kernel { computed, pack: integer::pack::<C>, run: Run::Integer(run, rounding) }

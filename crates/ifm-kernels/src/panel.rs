@@ -2,7 +2,7 @@
 //!
 //! Not here: how many tokens go together (`schedule`).
 
-use crate::lanes::{Lanes, Task};
+use crate::lanes::{LANES, Lanes, Task};
 
 /// What shares a scale among activations, and how large it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,9 +17,6 @@ pub(crate) enum Rounding {
 
 /// Columns of a block of [`Rounding::Blocks`].
 const BLOCK: usize = 32;
-/// Adding it leaves the nearest integer in the low bits: 1.5 * 2^23.
-const ROUND: f32 = 12_582_912.0;
-
 /// One panel to be rounded.
 pub(crate) struct RoundTask<'a> {
     /// Rows of `columns` activations, one for each token.
@@ -43,13 +40,17 @@ pub(crate) struct RoundTask<'a> {
 impl Task for RoundTask<'_> {
     #[inline(always)]
     unsafe fn run<S: Lanes>(mut self) {
-        round(&mut self);
+        // SAFETY: the caller's promise.
+        unsafe { round::<S>(&mut self) };
     }
 }
 
 /// Rounds a panel: `q = round(x / scale)`, half to even.
+///
+/// # Safety
+/// The processor has the instructions.
 #[inline(always)]
-fn round(task: &mut RoundTask<'_>) {
+unsafe fn round<S: Lanes>(task: &mut RoundTask<'_>) {
     let tokens = task.input.len() / task.columns;
     let span = if task.rounding == Rounding::Blocks { BLOCK } else { task.columns };
     for token in 0..tokens {
@@ -58,20 +59,25 @@ fn round(task: &mut RoundTask<'_>) {
         for (index, values) in row.chunks(span).enumerate() {
             let scale = match task.rounding {
                 Rounding::Fixed(scale) => scale,
-                _ => greatest(values) / 127.0,
+                // SAFETY: the caller's promise.
+                _ => (unsafe { greatest::<S>(values) }) / 127.0,
             };
             let inverse = if scale > 0.0 { scale.recip() } else { 0.0 };
             for (part, values) in values.chunks(BLOCK).enumerate() {
                 let column = index * span + part * BLOCK;
-                let codes = codes(values, inverse);
+                // SAFETY: the caller's promise.
+                let (codes, sums) = unsafe { codes::<S>(values, inverse) };
                 write_quads(task, token, tokens, column, &codes, values.len());
                 if task.group >= task.columns {
-                    total += sum(&codes);
-                    continue;
-                }
-                for (half, codes) in codes[..values.len()].chunks(task.group).enumerate() {
-                    let place = (column / task.group + half) * tokens + token;
-                    note(task, place, scale, sum(codes));
+                    total += sums[0] + sums[1];
+                } else if task.group == LANES {
+                    for (half, sum) in
+                        sums.into_iter().enumerate().take(values.len().div_ceil(LANES))
+                    {
+                        note(task, (column / LANES + half) * tokens + token, scale, sum);
+                    }
+                } else {
+                    note(task, column / task.group * tokens + token, scale, sums[0] + sums[1]);
                 }
             }
             if task.group >= task.columns {
@@ -88,31 +94,46 @@ fn note(task: &mut RoundTask<'_>, place: usize, scale: f32, sum: i32) {
     task.totals[place] = scale * sum as f32;
 }
 
-/// The greatest magnitude. The order of magnitudes is that of their bits.
+/// The greatest magnitude.
+///
+/// # Safety
+/// The processor has the instructions.
 #[inline(always)]
-fn greatest(values: &[f32]) -> f32 {
-    let magnitudes = values.iter().map(|value| (value.to_bits() & 0x7FFF_FFFF) as i32);
-    f32::from_bits(magnitudes.fold(0, i32::max) as u32)
-}
-
-#[inline(always)]
-fn codes(values: &[f32], inverse: f32) -> [i8; BLOCK] {
-    let mut codes = [0; BLOCK];
-    let code = |value: f32| {
-        let steps = (value * inverse).clamp(-127.0, 127.0);
-        (steps + ROUND).to_bits() as u8 as i8
-    };
-    if let Ok(values) = <&[f32; BLOCK]>::try_from(values) {
-        codes = values.map(code);
-    } else {
-        codes.iter_mut().zip(values).for_each(|(out, value)| *out = code(*value));
+unsafe fn greatest<S: Lanes>(values: &[f32]) -> f32 {
+    let (vectors, rest) = values.as_chunks::<LANES>();
+    let mut last = [0.0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    // SAFETY: the caller's promise; each pointer is one to sixteen floats.
+    unsafe {
+        let mut greatest = S::load_f32(last.as_ptr().cast());
+        for vector in vectors {
+            greatest = S::greater(greatest, S::load_f32(vector.as_ptr().cast()));
+        }
+        S::greatest(greatest)
     }
-    codes
 }
 
+/// The codes of up to a block of values, nothing for what is missing; the sum of each half.
+///
+/// # Safety
+/// The processor has the instructions.
 #[inline(always)]
-fn sum(codes: &[i8]) -> i32 {
-    codes.iter().map(|code| i32::from(*code)).sum()
+unsafe fn codes<S: Lanes>(values: &[f32], inverse: f32) -> ([i8; BLOCK], [i32; 2]) {
+    let mut padded = [0.0; BLOCK];
+    let whole = <&[f32; BLOCK]>::try_from(values).unwrap_or_else(|_| {
+        padded[..values.len()].copy_from_slice(values);
+        &padded
+    });
+    let (mut codes, mut sums) = ([0_i8; BLOCK], [0; 2]);
+    let halves = whole.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0);
+    for ((values, codes), sum) in halves.zip(&mut sums) {
+        // SAFETY: the caller's promise; sixteen floats are read, sixteen bytes written.
+        *sum = unsafe {
+            let values = S::load_f32(values.as_ptr().cast());
+            S::round(values, S::splat(inverse), codes.as_mut_ptr())
+        };
+    }
+    (codes, sums)
 }
 
 #[inline(always)]

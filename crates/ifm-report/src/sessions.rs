@@ -40,14 +40,16 @@ const TOLD_MIN: f64 = 0.005;
 /// finds only prompts again, and no answers)`.
 fn ideal(sessions: &SessionsSummary) -> Option<String> {
     let whole = sessions.ideal.share()?;
-    let less = |part: KnownPart| {
-        let share = part.share().filter(|_| part.of == sessions.ideal.of)?;
-        (whole - share >= TOLD_MIN).then(|| percent(share))
+    let share = |part: KnownPart| part.share().filter(|_| part.of == sessions.ideal.of);
+    let blocks = share(sessions.ideal_in_blocks).unwrap_or(whole);
+    let less = |part: KnownPart, than: f64| {
+        let share = share(part)?;
+        (than - share >= TOLD_MIN).then(|| percent(share))
     };
-    let in_blocks = less(sessions.ideal_in_blocks).zip(sessions.block_tokens);
+    let in_blocks = less(sessions.ideal_in_blocks, whole).zip(sessions.block_tokens);
     let told: Vec<String> = [
         in_blocks.map(|(share, size)| format!("{share} in whole blocks of {size} tokens")),
-        less(sessions.ideal_of_prompts)
+        less(sessions.ideal_of_prompts, blocks)
             .map(|share| format!("{share} if it finds only prompts again, and no answers")),
     ]
     .into_iter()
@@ -177,8 +179,9 @@ pub(crate) const CAPTION: &str = "Times are of complete sessions, from the first
 mod tests {
     use super::{cache, facts, row};
     use ifm_analysis::testing::{conversations, run, telemetry};
-    use ifm_core::Outcome;
+    use ifm_core::facts::ServerProcess;
     use ifm_core::series::Quantity;
+    use ifm_core::{Facts, Outcome};
 
     #[test]
     fn sessions_are_told_with_their_cache_beside_each_other() {
@@ -194,6 +197,13 @@ mod tests {
             facts(level).into_iter().map(|(name, line)| format!("{name}|{line}")).collect();
         insta::assert_snapshot!(text.join("\n"));
         assert!(cache(level).is_some_and(|line| line.contains("25% by the server's counter")));
+        // Of 80 known tokens two blocks of 32 are whole.
+        let notes = [("block_size".to_owned(), "32".to_owned())].into();
+        let server = Some(ServerProcess { notes, ..ServerProcess::default() });
+        run.manifest.facts = Some(Facts { server, ..Facts::default() });
+        let told = ifm_analysis::summarize(&run);
+        let line = cache(&told.levels[0]).expect("known");
+        assert!(line.contains("an ideal cache (42% in whole blocks of 32 tokens)"), "{line}");
         let row = row(level).expect("conversations");
         assert_eq!(row[..4], ["24", "23", "1", "0"].map(str::to_owned));
     }

@@ -8,6 +8,26 @@
 //! reason this crate exists, and Linux has them; on macOS and the BSDs bytes are stamped when they are
 //! read, and what the system does not tell is absent or `Unsupported`.
 
+/// What only Linux's side of a library has: `Some` of the expression there, elsewhere nothing, without
+/// compiling it.
+#[cfg(target_os = "linux")]
+#[macro_export]
+macro_rules! only_on_linux {
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
+/// What only Linux's side of a library has: `Some` of the expression there, elsewhere nothing, without
+/// compiling it.
+#[cfg(not(target_os = "linux"))]
+#[macro_export]
+macro_rules! only_on_linux {
+    ($value:expr) => {
+        None
+    };
+}
+
 pub mod account;
 pub mod clock;
 pub mod family;

@@ -2,6 +2,7 @@
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::io;
+use std::path::PathBuf;
 
 /// Ends a process that was started as the head of a group of its own, with everything that it
 /// started. Does nothing if it has gone.
@@ -29,6 +30,27 @@ impl Ending {
 
 fn pid_of(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+/// The program that runs, to start it again. Where the kernel keeps it open, a name by which one that was
+/// replaced on disk meanwhile still starts.
+///
+/// # Errors
+/// The system does not tell.
+pub fn own_program() -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        let kept = PathBuf::from("/proc/self/exe");
+        if kept.exists() {
+            return Ok(kept);
+        }
+    }
+    std::env::current_exe()
+}
+
+/// The number of the user whose rights this process has.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Tells every process of a group to end. Does nothing if there is none, or none that we may.

@@ -1,7 +1,7 @@
 //! Sockets as the load generator needs them: non-blocking connect, no delay, reset on close.
 
 use rustix::net::{self, AddressFamily, SocketType, ipproto, sockopt};
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -45,6 +45,22 @@ pub fn connect_result(socket: &TcpStream) -> io::Result<()> {
         Some(error) => Err(error),
         None => Ok(()),
     }
+}
+
+/// Hands bytes to the kernel without a signal if the other side has gone; how many it took. With
+/// `has_more` it may hold them for what follows at once, where the system can (`MSG_MORE`).
+///
+/// # Errors
+/// The kernel's: `WouldBlock` where there is no room, `Interrupted`, a broken connection.
+pub fn send(mut stream: &TcpStream, bytes: &[u8], has_more: bool) -> io::Result<usize> {
+    #[cfg(target_os = "linux")]
+    if has_more {
+        let flags = net::SendFlags::NOSIGNAL | net::SendFlags::MORE;
+        return Ok(net::send(stream, bytes, flags)?);
+    }
+    let _ = has_more;
+    // The standard library keeps the signal away on every system.
+    stream.write(bytes)
 }
 
 /// Makes closing the socket send a reset instead of an orderly end.

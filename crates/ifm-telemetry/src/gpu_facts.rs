@@ -86,7 +86,7 @@ fn gpu(nvml: &Nvml, index: u32) -> Gpu {
         locked_clocks_mhz: None,
         ecc: found.is_ecc_enabled().ok().map(|ecc| ecc.currently_enabled),
         mig: found.mig_mode().ok().map(|mig| mig.current != 0),
-        persistence: found.is_in_persistent_mode().ok(),
+        persistence: ifm_sys::only_on_linux!(found.is_in_persistent_mode().ok()).flatten(),
         temperature_c: found.temperature(TemperatureSensor::Gpu).ok(),
         throttle_reasons: found.current_throttle_reasons().ok().map(|found| reasons(found.bits())),
         processes: found.running_compute_processes().ok().map(|found| {

@@ -100,6 +100,49 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn greater(a: Floats, b: Floats) -> Floats {
+        here! {
+            let mask = _mm256_set1_epi32(i32::MAX);
+            let bits = |values: __m256| _mm256_and_si256(_mm256_castps_si256(values), mask);
+            [
+                _mm256_castsi256_ps(_mm256_max_epi32(bits(a[0]), bits(b[0]))),
+                _mm256_castsi256_ps(_mm256_max_epi32(bits(a[1]), bits(b[1]))),
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn greatest(values: Floats) -> f32 {
+        here! {
+            let mask = _mm256_set1_epi32(i32::MAX);
+            let bits = |values: __m256| _mm256_and_si256(_mm256_castps_si256(values), mask);
+            let eight = _mm256_max_epi32(bits(values[0]), bits(values[1]));
+            let (low, high) = (_mm256_castsi256_si128(eight), _mm256_extracti128_si256::<1>(eight));
+            let four = _mm_max_epi32(low, high);
+            let two = _mm_max_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+            let one = _mm_max_epi32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two));
+            f32::from_bits(_mm_cvtsi128_si32(one).cast_unsigned())
+        }
+    }
+    #[inline(always)]
+    unsafe fn round(values: Floats, inverse: Floats, to: *mut i8) -> i32 {
+        here! {
+            let (least, most) = (_mm256_set1_ps(-127.0), _mm256_set1_ps(127.0));
+            let first = _mm256_max_ps(least, _mm256_mul_ps(values[0], inverse[0]));
+            let second = _mm256_max_ps(least, _mm256_mul_ps(values[1], inverse[1]));
+            let first = _mm256_cvtps_epi32(_mm256_min_ps(most, first));
+            let second = _mm256_cvtps_epi32(_mm256_min_ps(most, second));
+            // Halves of the vectors change places in the first step: the second puts them back.
+            let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(first, second));
+            let high = _mm256_extracti128_si256::<1>(words);
+            _mm_storeu_si128(to.cast(), _mm_packs_epi16(_mm256_castsi256_si128(words), high));
+            let eight = _mm256_add_epi32(first, second);
+            let high = _mm256_extracti128_si256::<1>(eight);
+            let four = _mm_add_epi32(_mm256_castsi256_si128(eight), high);
+            let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+            _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two)))
+        }
+    }
+    #[inline(always)]
     unsafe fn fetch(at: *const u8) {
         here!(_mm_prefetch::<_MM_HINT_T0>(at.cast()))
     }

@@ -80,6 +80,29 @@ impl<const VNNI: bool> Lanes for Avx512<VNNI> {
         here!(_mm_prefetch::<_MM_HINT_T0>(at.cast()))
     }
     #[inline(always)]
+    unsafe fn greater(a: __m512, b: __m512) -> __m512 {
+        here! {
+            let (a, b) = (_mm512_abs_ps(a), _mm512_abs_ps(b));
+            _mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn greatest(values: __m512) -> f32 {
+        here! {
+            let magnitudes = _mm512_castps_si512(_mm512_abs_ps(values));
+            f32::from_bits(_mm512_reduce_max_epi32(magnitudes).cast_unsigned())
+        }
+    }
+    #[inline(always)]
+    unsafe fn round(values: __m512, inverse: __m512, to: *mut i8) -> i32 {
+        here! {
+            let steps = _mm512_max_ps(_mm512_set1_ps(-127.0), _mm512_mul_ps(values, inverse));
+            let codes = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(127.0), steps));
+            _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(codes));
+            _mm512_reduce_add_epi32(codes)
+        }
+    }
+    #[inline(always)]
     unsafe fn load_bytes(from: *const u8) -> [__m512i; 2] {
         here! {
             let bytes = _mm512_loadu_si512(from.cast());

@@ -9,12 +9,16 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+pub(crate) use neon::Neon;
 pub(crate) use portable::Portable;
 
 /// Lanes of a vector; outputs of a tile.
@@ -38,6 +42,8 @@ pub(crate) trait Lanes: Copy + 'static {
     /// Bytes that `dot8` reads for four activations: 4, or 8 where it takes them as
     /// 16-bit integers in the order 0, 2, 1, 3.
     const QUAD: usize;
+    /// What `load_bytes` takes off each byte, because its products are of signed bytes.
+    const TAKEN_OFF: i32 = 0;
     /// Tokens of the widest float kernel, which its registers have room for.
     const FLOAT_TOKENS: usize;
     /// Tokens of the widest integer kernel.
@@ -59,6 +65,12 @@ pub(crate) trait Lanes: Copy + 'static {
     /// From 16 bytes: the low nibbles, then the high ones.
     unsafe fn load_u4(from: *const u8) -> [Self::Floats; 2];
     unsafe fn store(to: *mut f32, values: Self::Floats);
+    /// In each lane the greater magnitude, by the order of their bits.
+    unsafe fn greater(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// The greatest magnitude of all lanes.
+    unsafe fn greatest(values: Self::Floats) -> f32;
+    /// `values * inverse`, between -127 and 127, rounded half to even, as 16 bytes; their sum.
+    unsafe fn round(values: Self::Floats, inverse: Self::Floats, to: *mut i8) -> i32;
     /// Fetches the line of the cache at a place that need not be there, as a hint.
     #[inline(always)]
     unsafe fn fetch(_at: *const u8) {}

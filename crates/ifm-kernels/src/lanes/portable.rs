@@ -8,6 +8,15 @@ pub(crate) struct Portable;
 
 type Array = [f32; LANES];
 
+/// Adding it leaves the nearest integer in the low bits: 1.5 * 2^23.
+const ROUND: f32 = 12_582_912.0;
+
+/// The bits without the sign: their order is that of the magnitudes.
+#[inline(always)]
+fn magnitude(value: f32) -> u32 {
+    value.to_bits() & 0x7FFF_FFFF
+}
+
 unsafe fn array<T: Copy, const N: usize>(from: *const u8) -> [T; N] {
     // SAFETY: the caller's pointer is good for the array; it need not be aligned.
     unsafe { from.cast::<[T; N]>().read_unaligned() }
@@ -91,6 +100,24 @@ impl Lanes for Portable {
     unsafe fn store(to: *mut f32, values: Array) {
         // SAFETY: the caller's promise.
         unsafe { to.cast::<Array>().write_unaligned(values) }
+    }
+    #[inline(always)]
+    unsafe fn greater(a: Array, b: Array) -> Array {
+        std::array::from_fn(|lane| f32::from_bits(magnitude(a[lane]).max(magnitude(b[lane]))))
+    }
+    #[inline(always)]
+    unsafe fn greatest(values: Array) -> f32 {
+        f32::from_bits(values.into_iter().map(magnitude).fold(0, u32::max))
+    }
+    #[inline(always)]
+    unsafe fn round(values: Array, inverse: Array, to: *mut i8) -> i32 {
+        let codes: [i8; LANES] = std::array::from_fn(|lane| {
+            let steps = (values[lane] * inverse[lane]).clamp(-127.0, 127.0);
+            (steps + ROUND).to_bits() as u8 as i8
+        });
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[i8; LANES]>().write_unaligned(codes) };
+        codes.into_iter().map(i32::from).sum()
     }
     #[inline(always)]
     unsafe fn load_bytes(from: *const u8) -> Self::Bytes {

@@ -48,7 +48,8 @@ objects! {
         sub_agents: u64 = sessions.sub_agents(),
         /// Share of prompt tokens that a cache which forgets nothing would know, 0 to 1.
         ideal_cached_share: Option<f64> = sessions.ideal.share(),
-        /// The same if it finds only prompts again, and no answers of the server.
+        /// The same if it finds only prompts again, and no answers of the server; in whole blocks of its
+        /// cache, where their size is told.
         ideal_cached_share_of_prompts: Option<f64> = sessions.ideal_of_prompts.share(),
         /// The same as `ideal_cached_share` in whole blocks of the server's cache.
         ideal_cached_share_in_blocks: Option<f64> = sessions.ideal_in_blocks.share(),

@@ -81,7 +81,7 @@ impl Poller {
         let capacity = self.events.len().min(i32::MAX as usize) as i32;
         if !MILLISECONDS_ONLY.load(Ordering::Relaxed) {
             let timeout = timeout_ns.map(|ns| libc::timespec {
-                tv_sec: (ns / 1_000_000_000) as libc::time_t,
+                tv_sec: (ns / 1_000_000_000) as _,
                 tv_nsec: (ns % 1_000_000_000) as libc::c_long,
             });
             let pointer = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

@@ -9,7 +9,6 @@ use crate::listen::{Arrival, Stamper, accept};
 use crate::request::{Progress, Request, RequestReader};
 use crate::truth::Api;
 use ifm_sys::{Interest, Poller, Ready, mono_ns, recv_stamped};
-use rustix::net::SendFlags;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{self, Write};
@@ -451,8 +450,7 @@ impl Server {
         let sent = match parts.iter().filter(|part| !part.is_empty()).count() {
             1 => {
                 let part = parts.iter().find(|part| !part.is_empty()).map_or(&[][..], |part| part);
-                rustix::net::send(&connection.stream, part, SendFlags::NOSIGNAL)
-                    .map_err(io::Error::from)
+                (&connection.stream).write(part)
             }
             _ => (&connection.stream).write_vectored(&parts),
         };
@@ -493,8 +491,8 @@ impl Server {
 }
 
 /// Sends something short; a client that has no room even for that is not worth waiting for.
-fn write_all_now(stream: &TcpStream, bytes: &[u8]) -> Fate {
-    match rustix::net::send(stream, bytes, SendFlags::NOSIGNAL) {
+fn write_all_now(mut stream: &TcpStream, bytes: &[u8]) -> Fate {
+    match stream.write(bytes) {
         Ok(count) if count == bytes.len() => Fate::Waits,
         _ => Fate::Ends,
     }

@@ -5,8 +5,8 @@ use super::{Exchange, ScriptedOptions, SharedLog, WriteStamp};
 use crate::case::{Action, Case, Step};
 use crate::listen::{Arrival, Stamper, accept};
 use crate::request::{Progress, Request, RequestReader};
+use ifm_sys::socket::send;
 use ifm_sys::{Interest, Poller, Ready, mono_ns, recv_stamped};
-use rustix::net::SendFlags;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -230,7 +230,7 @@ impl Server {
             Ok(Progress::WantsContinue) => {
                 let leave = b"HTTP/1.1 100 Continue\r\n\r\n";
                 // Without leave a client sends its body after a while all the same.
-                rustix::net::send(&connection.stream, leave, SendFlags::NOSIGNAL).ok();
+                send(&connection.stream, leave, false).ok();
                 return Fate::Lives;
             }
             Ok(Progress::Complete(used)) => {
@@ -349,16 +349,15 @@ fn send_step(stream: &TcpStream, play: &mut Play, step: &Step, bytes: &[u8]) -> 
         .steps
         .get(play.next + 1)
         .is_some_and(|next| next.action == Action::Close && next.at_ms == step.at_ms);
-    let flags = if closes_next { SendFlags::MORE } else { SendFlags::empty() };
     if play.sent == 0 {
         play.start_ns = mono_ns();
     }
     while let Some(rest) = bytes.get(play.sent..).filter(|rest| !rest.is_empty()) {
-        match rustix::net::send(stream, rest, SendFlags::NOSIGNAL | flags) {
+        match send(stream, rest, closes_next) {
             Ok(count) => play.sent += count,
-            Err(rustix::io::Errno::AGAIN) => return Ok(false),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     let due_ns = play.due_ns(step);

@@ -15,10 +15,9 @@ use std::time::Duration;
 /// # Errors
 /// This program cannot find itself.
 pub fn own_worker() -> Result<Vec<String>, String> {
-    // By this name a program that was replaced on disk still starts itself.
-    let own = "/proc/self/exe";
-    std::fs::metadata(own).map_err(|error| format!("cannot start ourselves: {error}"))?;
-    Ok([own, "worker"].map(str::to_owned).to_vec())
+    let own = ifm_sys::process::own_program()
+        .map_err(|error| format!("cannot start ourselves: {error}"))?;
+    Ok(vec![own.to_string_lossy().into_owned(), "worker".to_owned()])
 }
 
 /// The shipped adapters: name, and source: the lines of the protocol, then the engine.

@@ -4,7 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Undo};
 use crate::interrupt::{Interrupts, Urge};
 use crate::tree::{TOKEN, Tree};
-use ifm_sys::process::{Ending, signal_group};
+use ifm_sys::process::{Ending, own_program, signal_group};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 
 /// How often the process is looked at.
 const STEP: Duration = Duration::from_millis(50);
-/// Where the kernel has the program that runs.
-const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Largest document that is taken from it, bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 /// Where documents of results have the id of what they stored.
@@ -59,7 +57,7 @@ pub fn measure(
     let mut log_file = File::create(log)
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", log.display())))?;
     // This very program, also where its file was replaced since it started.
-    let mut command = Command::new(OWN_PROGRAM);
+    let mut command = Command::new(own_program().map_err(cannot)?);
     command.arg0("inferometer");
     // A group of its own: Ctrl-C reaches it through this process, once.
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -73,7 +73,7 @@ pub struct Session {
     /// What a cache that forgets nothing would have known of the prompts.
     pub ideal: KnownPart,
     /// The same if it found again the prompt of the turn before, and not its answer: a text does not
-    /// always become the tokens again that it was made of.
+    /// always become the tokens again that it was made of. In whole blocks, where their size is told.
     pub ideal_of_prompts: KnownPart,
     /// The same of `ideal` in whole blocks of the server's cache; empty where their size is not told.
     pub ideal_in_blocks: KnownPart,
@@ -156,11 +156,10 @@ impl Session {
                     None => known,
                     Some(read) => known.zip(read.copied().flatten()).map(|(a, b)| a.min(b)),
                 };
-                found.ideal_of_prompts.add(of_prompts, prompt);
-                if let Some(size) = tells.block_tokens {
-                    // The last token of a prompt is computed in any case.
-                    let whole = |of: u32| of.min(prompt.map_or(of, |it| it.saturating_sub(1)));
-                    found.ideal_in_blocks.add(known.map(|of| whole(of) / size * size), prompt);
+                let whole = |known: u32| tells.whole(known, prompt);
+                found.ideal_of_prompts.add(of_prompts.map(whole), prompt);
+                if tells.block_tokens.is_some() {
+                    found.ideal_in_blocks.add(known.map(whole), prompt);
                 }
             }
             if !tells.known || record.known_tokens.is_some() {
@@ -191,6 +190,15 @@ struct Tells {
     cached: bool,
     /// Tokens of a block of the server's cache.
     block_tokens: Option<u32>,
+}
+
+impl Tells {
+    /// The tokens in whole blocks, where their size is told. The last token of a prompt is computed in
+    /// any case.
+    fn whole(self, known: u32, prompt: Option<u32>) -> u32 {
+        let Some(size) = self.block_tokens else { return known };
+        known.min(prompt.map_or(known, |all| all.saturating_sub(1))) / size * size
+    }
 }
 
 /// The agent of a request; a session without agents has one.

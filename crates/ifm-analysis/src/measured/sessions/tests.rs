@@ -147,7 +147,9 @@ fn an_ideal_cache_may_find_only_prompts_and_only_whole_blocks() {
     records[1].known_tokens = Some(70);
     let one = found(&records, &[]).remove(0);
     let shares = [one.ideal, one.ideal_of_prompts, one.ideal_in_blocks].map(|part| part.known);
-    assert_eq!((shares, one.ideal.of), ([70, 60, 64], 160));
+    assert_eq!((shares, one.ideal.of), ([70, 32, 64], 160));
+    let refs: Vec<&RequestRecord> = records.iter().collect();
+    assert_eq!(sessions(&refs, &[], None)[0].ideal_of_prompts.known, 60);
     // A prompt that is known whole: its last token is computed all the same.
     records[1].known_tokens = Some(100);
     records[1].prompt_tokens = counted(96);

@@ -330,7 +330,7 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
     for (text, part) in [
         (
             "vllm bench serve --num-promts 5",
-            "--num-promts is no flag of vllm bench serve 0.32, and none of inferometer run: --num-prompts is the nearest",
+            "--num-promts is no flag of vllm bench serve 0.33, and none of inferometer run: --num-prompts is the nearest",
         ),
         // A flag of a newer version.
         ("vllm bench serve --lora-assignments random", "--lora-assignment is the nearest"),

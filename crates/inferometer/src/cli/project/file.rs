@@ -6,6 +6,7 @@ use crate::child::PROJECT_VARIABLE;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Arg, ValueHint};
+use ifm_sys::process::user_id;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -173,11 +174,7 @@ impl ProjectFile {
 
 /// Whether a file is the user's own, or root's: one of somebody else could send the user's key anywhere.
 fn is_ours(path: &Path) -> bool {
-    let owner = |path: &Path| path.metadata().map(|facts| facts.uid());
-    match (owner(path), owner(Path::new("/proc/self"))) {
-        (Ok(owner), Ok(me)) => owner == me || owner == 0,
-        _ => true,
-    }
+    path.metadata().is_ok_and(|facts| [user_id(), 0].contains(&facts.uid()))
 }
 
 fn read(path: PathBuf) -> Result<ProjectFile, Failure> {

@@ -3,7 +3,7 @@
 //! `curl`.
 
 use super::child::run_on;
-use super::lab::{Lab, Load, Loaded, Served, Server};
+use super::lab::{Lab, Load, Loaded, Served};
 use super::pair::pair;
 use super::statistics::{Spread, median};
 use super::table::{Table, number, verdict};
@@ -21,8 +21,8 @@ struct Case {
     prompt_tokens: u32,
     /// Media of each request, all different.
     options: &'static str,
-    /// The same media, made once and sent again; absent where a file holds one prompt that is.
-    options_ready: Option<&'static str>,
+    /// The same where the processor's time counts: to make an image is not to send it.
+    options_ready: &'static str,
     /// kB that the server reads of each connection in a second.
     read_kb_s: u32,
 }
@@ -32,14 +32,14 @@ const CASES: [Case; 3] = [
         name: "50,000 tokens",
         prompt_tokens: 50_000,
         options: "",
-        options_ready: None,
+        options_ready: "",
         read_kb_s: 1_000,
     },
     Case {
         name: "500,000 tokens",
         prompt_tokens: 500_000,
         options: "",
-        options_ready: None,
+        options_ready: "",
         read_kb_s: 10_000,
     },
     // Noise does not get smaller: three bytes a pixel, 8 MB.
@@ -47,7 +47,7 @@ const CASES: [Case; 3] = [
         name: "an image of 8 MB",
         prompt_tokens: 16,
         options: "?image=1635x1635&image_kind=noise&image_format=png",
-        options_ready: Some("?image=1635x1635&image_kind=noise&image_format=png&media_pool=1"),
+        options_ready: "?image=1635x1635&image_kind=noise&image_format=png&media_pool=1",
         read_kb_s: 10_000,
     },
 ];
@@ -62,9 +62,8 @@ const CPU_RATIO_TARGET: f64 = 1.3;
 const NOTE: &str = "64 users, 128 requests, a server that reads each connection slowly. The error is that of \
     TTFT from the last byte: the stored time at which the server's machine had it, less the kernel's stamp \
     in the server's log. The memory target is 64 bodies and 60 MB. Processor time is that of the whole \
-    client from its start to its report, with a server that reads at once: in all, where every prompt is \
-    made and different, and of sending, where one prompt is made once (an image) or stands in a file \
-    (a text). The ratio is that of sending to curl, which sends one file as often.";
+    client, its prompts included and images made once, to a server that reads at once, beside that of \
+    curl, which sends one file as often.";
 
 /// Runs the benchmark.
 ///
@@ -79,8 +78,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
         "target",
         "peak MB",
         "target",
-        "CPU s in all",
-        "of sending",
+        "CPU s",
         "CPU s of curl",
         "ratio",
         "target",
@@ -95,8 +93,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
             tokens: TOKENS,
             options: case.options,
         };
-        let (mut errors, mut peaks, mut curl) = (vec![], vec![], vec![]);
-        let (mut all, mut sending) = (vec![], vec![]);
+        let (mut errors, mut peaks, mut cpu, mut curl) = (vec![], vec![], vec![], vec![]);
         let mut body_mb = 0.0;
         for repeat in 1..=lab.repeats {
             let flags = ["--read-kb-s".to_owned(), case.read_kb_s.to_string()];
@@ -108,21 +105,17 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
             body_mb = sent as f64 / f64::from(REQUESTS) / 1e6;
             peaks.push(loaded.cost.peak_memory_bytes as f64 / 1e6);
             let server = lab.serve(false)?;
-            let body_bytes = sent / u64::from(REQUESTS);
-            all.push(lab.load(&server, &load)?.cost.cpu_ns as f64 / 1e9);
-            let ready = match case.options_ready {
-                Some(options) => lab.load(&server, &Load { options, ..load })?,
-                None => one_text(lab, &server, body_bytes)?,
-            };
-            sending.push(ready.cost.cpu_ns as f64 / 1e9);
-            curl.push(curl_cpu_s(lab, &server.address, body_bytes)?);
+            let ready = Load { options: case.options_ready, ..load };
+            let quick = lab.load(&server, &ready)?;
+            cpu.push(quick.cost.cpu_ns as f64 / 1e9);
+            curl.push(curl_cpu_s(lab, &server.address, sent / u64::from(REQUESTS))?);
             server.stop()?;
             say(&format!("{}, run {repeat}: {body_mb:.1} MB a request", case.name));
         }
         let spread = Spread::median(&errors);
         let error = spread.map(|spread| spread.mean);
         let (peak, most) = (median(&peaks), f64::from(STREAMS) * body_mb + MEMORY_BESIDE_MB);
-        let ratio = median(&sending).zip(median(&curl)).map(|(own, curl)| own / curl);
+        let ratio = median(&cpu).zip(median(&curl)).map(|(own, curl)| own / curl);
         table.push(vec![
             case.name.to_owned(),
             number(Some(body_mb), 2),
@@ -131,8 +124,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
             verdict(spread.map(|spread| spread.p99_size), ERROR_TARGET_MS, "1"),
             number(peak, 0),
             verdict(peak, most, &format!("{most:.0}")),
-            number(median(&all), 2),
-            number(median(&sending), 2),
+            number(median(&cpu), 2),
             number(median(&curl), 2),
             number(ratio, 2),
             verdict(ratio, CPU_RATIO_TARGET, "1.3"),
@@ -150,23 +142,6 @@ fn arrival_errors(loaded: &Loaded, log: &[Served]) -> Result<Vec<f64>> {
         Ok((acked_ns as i64 - pair.truth.arrival_ns as i64) as f64 / 1e6)
     };
     pairs.iter().map(error_ms).collect()
-}
-
-/// Runs the client with one text of a file in every request.
-fn one_text(lab: &Lab, server: &Server, bytes: u64) -> Result<Loaded> {
-    let folder = tempfile::tempdir().context("no temporary folder can be made")?;
-    let file = folder.path().join("one.jsonl");
-    let text = "word ".repeat(bytes as usize / 5);
-    let row = serde_json::json!({ "prompt": text, "output_tokens": TOKENS });
-    fs::write(&file, format!("{row}\n")).context("the prompt cannot be written")?;
-    let flags = [
-        format!("--workload=custom:{}", file.display()),
-        "--repeat-prompts".to_owned(),
-        format!("--concurrency={STREAMS}"),
-        format!("--requests={REQUESTS}"),
-        "--warmup=0".to_owned(),
-    ];
-    lab.run_with(server, PACE, &flags)
 }
 
 /// Processor time of curl for as many bodies of the same size, as many at once.

@@ -24,6 +24,7 @@ class Inferometer < Formula
 
   def install
     bin.install "inferometer"
+    man1.install Dir["man/man1/*"]
     generate_completions_from_executable(bin/"inferometer", "completions")
   end
 

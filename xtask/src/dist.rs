@@ -22,16 +22,31 @@ const PROFILE: &str = "dist";
 const NEEDS: &str =
     "hint: pip install maturin cargo-zigbuild ziglang, and rustup target add TARGET";
 
+/// Shells, and what a file of completions is called where each looks for it.
+const COMPLETIONS: [(&str, &str); 3] =
+    [("bash", "inferometer.bash"), ("zsh", "_inferometer"), ("fish", "inferometer.fish")];
+
 /// What can be made.
-struct Target {
-    triple: &'static str,
+pub struct Target {
+    /// What the compiler calls it.
+    pub triple: &'static str,
     /// Oldest glibc that it runs with, as zig is told; nothing where the C library is inside, or a Mac's.
     glibc: Option<&'static str>,
     /// Whether a wheel is made of it.
     wheel: bool,
 }
 
-const TARGETS: [Target; 5] = [
+impl Target {
+    /// Whether its programs run on this machine.
+    pub fn is_here(&self) -> bool {
+        let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
+        let system = if os == "macos" { "apple-darwin" } else { os };
+        self.triple.starts_with(arch) && self.triple.contains(system)
+    }
+}
+
+/// All that is published.
+pub const TARGETS: [Target; 5] = [
     Target { triple: "x86_64-unknown-linux-gnu", glibc: Some("2.17"), wheel: true },
     Target { triple: "x86_64-unknown-linux-musl", glibc: None, wheel: false },
     Target { triple: "aarch64-unknown-linux-gnu", glibc: Some("2.17"), wheel: true },
@@ -126,11 +141,7 @@ fn parse(arguments: Vec<String>) -> Result<Option<Request>> {
         return Ok(Some(request));
     }
     if request.targets.is_empty() {
-        let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
-        let system = if os == "macos" { "apple-darwin" } else { os };
-        let here =
-            |target: &&Target| target.triple.starts_with(arch) && target.triple.contains(system);
-        request.targets.extend(TARGETS.iter().filter(here));
+        request.targets.extend(TARGETS.iter().filter(|target| target.is_here()));
     }
     ensure!(!request.targets.is_empty(), "nothing is published for this machine; name a --target");
     Ok(Some(request))
@@ -223,11 +234,33 @@ impl Build {
         for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             fs::copy(self.root.join(file), inside.join(file)).with_context(|| file.to_owned())?;
         }
+        self.pages(target, program, &inside)?;
         let file = self.folder.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"]);
         tar.args(["--use-compress-program=gzip -9n", "-C"]).arg(stage.path());
         self.finish(tar.arg("-cf").arg(&file).arg(&name))
+    }
+
+    /// Manual pages and completions of shells, as the program prints them; one for another machine is
+    /// stood in for by one that is built for this.
+    fn pages(&self, target: &Target, program: &Path, inside: &Path) -> Result<()> {
+        let program = if target.is_here() {
+            program.to_owned()
+        } else {
+            self.finish(Command::new(env!("CARGO")).args(["build", "--locked", "-p", "inferometer"]))?;
+            self.root.join("target/debug/inferometer")
+        };
+        let pages = inside.join("man/man1");
+        fs::create_dir_all(&pages).context("no folder can be made")?;
+        self.finish(Command::new(&program).args(["man", "--out"]).arg(&pages))?;
+        let completions = inside.join("completions");
+        fs::create_dir(&completions).context("no folder can be made")?;
+        for (shell, file) in COMPLETIONS {
+            let file = fs::File::create(completions.join(file)).context("no file can be made")?;
+            self.finish(Command::new(&program).args(["completions", shell]).stdout(file))?;
+        }
+        Ok(())
     }
 
     /// The bill of materials: every crate that is in the program, as CycloneDX 1.5.

@@ -248,7 +248,8 @@ impl Build {
         let program = if target.is_here() {
             program.to_owned()
         } else {
-            self.finish(Command::new(env!("CARGO")).args(["build", "--locked", "-p", "inferometer"]))?;
+            let mut cargo = Command::new(env!("CARGO"));
+            self.finish(cargo.args(["build", "--locked", "-p", "inferometer"]))?;
             self.root.join("target/debug/inferometer")
         };
         let pages = inside.join("man/man1");

@@ -8,6 +8,7 @@
 
 mod bench;
 mod check;
+mod cross;
 mod dist;
 mod examples;
 mod pack_ranks;
@@ -50,6 +51,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check the structure of the workspace: edges, unsafe, registries, licences, links",
         run: check::run,
+    },
+    Command {
+        name: "cross",
+        arguments: "[TARGET...]",
+        summary: "build the program for other machines, and run its tests where an emulator can",
+        run: |arguments, out| cross::run(&arguments, out),
     },
     Command {
         name: "dist",

@@ -234,7 +234,7 @@ impl Build {
         for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             fs::copy(self.root.join(file), inside.join(file)).with_context(|| file.to_owned())?;
         }
-        self.pages(target, program, &inside)?;
+        self.pages(target, &copied, &inside)?;
         let file = self.folder.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"]);

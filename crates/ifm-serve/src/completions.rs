@@ -1,6 +1,6 @@
 //! `POST /v1/completions`: a text or its tokens, continued.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     body::Bytes,
@@ -19,6 +19,7 @@ use crate::{
     media::Taken,
     params::Params,
     socket::Connection,
+    template::MEDIUM,
 };
 
 /// Tokens of an answer when the request does not say: OpenAI's default.
@@ -31,23 +32,38 @@ pub(crate) async fn handle(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let arrival = connection.0.arrival();
-    let fields = read_fields(body)?;
+    answer(Api::Completions, app, connection, arrival, read_fields(body)?).await
+}
+
+/// Continues a prompt in the words of an API. Media of one that takes them stand before its text.
+pub(crate) async fn answer(
+    api: Api,
+    app: Arc<App>,
+    connection: ConnectInfo<Connection>,
+    arrival: Instant,
+    fields: Fields,
+) -> Result<Response, ApiError> {
     app.check_model(&fields)?;
     let params = Params::read(&fields)?;
+    let mut media = Taken::default();
+    let parts = match api {
+        Api::Foreign(_) => fields.list("media")?.unwrap_or_default(),
+        Api::Chat | Api::Completions => &[],
+    };
+    for part in parts {
+        app.media.take(part, &mut media)?;
+    }
     let prompt = match read_prompt(&fields)? {
+        Prompt::Text(text) if !parts.is_empty() => {
+            let places = String::from(MEDIUM).repeat(parts.len());
+            app.encode_with(places + &text.replace(MEDIUM, ""), &media).await?
+        }
         Prompt::Text(text) => app.encode(text, true).await?,
         Prompt::Tokens(tokens) => tokens,
     };
     let max_tokens_default = Some(MAX_TOKENS_DEFAULT);
-    let generation = Generation {
-        api: Api::Completions,
-        params,
-        prompt,
-        media: Taken::default(),
-        max_tokens_default,
-        arrival,
-        connection,
-    };
+    let generation =
+        Generation { api, params, prompt, media, max_tokens_default, arrival, connection };
     generate(app, generation).await
 }
 

@@ -24,6 +24,16 @@ impl Fields {
         }
     }
 
+    /// Fields that were put together.
+    pub(crate) fn of(object: Map<String, Value>) -> Self {
+        Self { object }
+    }
+
+    /// All of them.
+    pub(crate) fn into_map(self) -> Map<String, Value> {
+        self.object
+    }
+
     /// A value that is there and not null.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.object.get(name).filter(|value| !value.is_null())

@@ -5,15 +5,34 @@
 //!
 //! Not here: when events are sent (`stream`).
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
-use crate::{event::Finish, params::StreamParams};
+use crate::{event::Finish, foreign::Dialect, params::StreamParams};
 
-/// Which of the two forms of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which form an answer has.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Api {
     Chat,
     Completions,
+    /// That of another API than OpenAI's first two.
+    Foreign(&'static Dialect),
+}
+
+/// The bytes of a stream of an answer.
+pub(crate) trait Frames: fmt::Debug + Send {
+    /// What stands before the first token.
+    fn begin(&mut self, out: &mut Vec<u8>);
+
+    /// The event that brings the answer to so many `tokens`, and whether they are the last.
+    fn token(&mut self, out: &mut Vec<u8>, text: &str, tokens: usize, finish: Option<&Finish>);
+
+    /// What follows the last token, with the times of the request where they are to be told.
+    fn end(&mut self, out: &mut Vec<u8>, finish: &Finish, timing: Option<Value>);
+
+    /// The event of an error, and the end of the stream.
+    fn error(&self, out: &mut Vec<u8>, error: &Value);
 }
 
 impl Api {
@@ -21,7 +40,7 @@ impl Api {
         match (self, is_stream) {
             (Self::Chat, true) => "chat.completion.chunk",
             (Self::Chat, false) => "chat.completion",
-            (Self::Completions, _) => "text_completion",
+            (Self::Completions | Self::Foreign(_), _) => "text_completion",
         }
     }
 
@@ -29,12 +48,26 @@ impl Api {
         match self {
             Self::Chat => "chatcmpl-",
             Self::Completions => "cmpl-",
+            Self::Foreign(dialect) => dialect.id_prefix,
+        }
+    }
+
+    /// Whether a stream is one JSON object to a line; events otherwise.
+    pub(crate) fn has_lines(self) -> bool {
+        matches!(self, Self::Foreign(dialect) if dialect.has_lines)
+    }
+
+    /// The event of an error inside a stream, and its end.
+    pub(crate) fn write_error(self, out: &mut Vec<u8>, error: &Value) {
+        match self {
+            Self::Foreign(dialect) => dialect.write_error(out, error),
+            Self::Chat | Self::Completions => write_error(out, error),
         }
     }
 }
 
 /// What names an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) api: Api,
     pub(crate) id: String,
@@ -58,6 +91,7 @@ impl Identity {
     ) -> Value {
         let reason = finish.reason.as_str();
         let choice = match self.api {
+            Api::Foreign(dialect) => return dialect.whole(self, text, finish, has_usage),
             Api::Chat => json!({
                 "index": 0,
                 "message": {"role": "assistant", "content": text, "refusal": null},
@@ -104,10 +138,24 @@ fn usage(finish: &Finish, media: Option<&Value>) -> Value {
     usage
 }
 
-/// Writes the events of one answer.
+/// What writes the stream of an answer, with counts of tokens unless `params` says otherwise.
+pub(crate) fn frames(
+    identity: &Identity,
+    params: StreamParams,
+    prompt_tokens: usize,
+    has_usage: bool,
+) -> Box<dyn Frames> {
+    let params = if has_usage { params } else { params.without_usage() };
+    match identity.api {
+        Api::Foreign(dialect) => Box::new(dialect.stream(identity, prompt_tokens, has_usage)),
+        Api::Chat | Api::Completions => Box::new(EventWriter::new(identity, params, prompt_tokens)),
+    }
+}
+
+/// Writes the events of a chat or a completion.
 #[derive(Debug)]
-pub(crate) struct EventWriter {
-    api: Api,
+struct EventWriter {
+    is_chat: bool,
     params: StreamParams,
     /// From `data: ` to the list of choices, which it opens.
     head: String,
@@ -116,7 +164,7 @@ pub(crate) struct EventWriter {
 }
 
 impl EventWriter {
-    pub(crate) fn new(identity: &Identity, params: StreamParams, prompt_tokens: usize) -> Self {
+    fn new(identity: &Identity, params: StreamParams, prompt_tokens: usize) -> Self {
         let Identity { api, id, created_s, model, media, .. } = identity;
         let head = format!(
             "data: {{\"id\":{},\"object\":\"{}\",\"created\":{created_s},\"model\":{},\"choices\":[",
@@ -124,12 +172,15 @@ impl EventWriter {
             api.object(true),
             Value::from(model.as_str()),
         );
-        Self { api: *api, params, head, prompt_tokens, media: media.clone() }
+        let (is_chat, media) = (matches!(api, Api::Chat), media.clone());
+        Self { is_chat, params, head, prompt_tokens, media }
     }
+}
 
+impl Frames for EventWriter {
     /// The first event of a chat, which has the role and no text.
-    pub(crate) fn write_role(&self, out: &mut Vec<u8>) {
-        if self.api == Api::Chat {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.is_chat {
             self.open(out);
             out.extend_from_slice(
                 b"{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\
@@ -139,34 +190,26 @@ impl EventWriter {
         }
     }
 
-    /// The event that brings the answer to so many `tokens`. A completion says with its last token why it
-    /// ended, a chat in an event of its own.
-    pub(crate) fn write_token(
-        &self,
-        out: &mut Vec<u8>,
-        text: &str,
-        tokens: usize,
-        finish: Option<&Finish>,
-    ) {
+    /// A completion says with its last token why it ended, a chat in an event of its own.
+    fn token(&mut self, out: &mut Vec<u8>, text: &str, tokens: usize, finish: Option<&Finish>) {
         self.open(out);
-        let (before, after) = match self.api {
-            Api::Chat => ("{\"index\":0,\"delta\":{\"content\":", "},\"logprobs\":null,"),
-            Api::Completions => ("{\"index\":0,\"text\":", ",\"logprobs\":null,"),
+        let (before, after) = match self.is_chat {
+            true => ("{\"index\":0,\"delta\":{\"content\":", "},\"logprobs\":null,"),
+            false => ("{\"index\":0,\"text\":", ",\"logprobs\":null,"),
         };
         out.extend_from_slice(before.as_bytes());
         write_string(out, text);
         out.extend_from_slice(after.as_bytes());
-        match finish.filter(|_| self.api == Api::Completions) {
+        match finish.filter(|_| !self.is_chat) {
             Some(finish) => write_reason(out, finish),
             None => out.extend_from_slice(b"\"finish_reason\":null}"),
         }
         self.close(out, tokens);
     }
 
-    /// What follows the last token: the end of a chat, the usage with the times of the
-    /// request where they are to be told, the end of the stream.
-    pub(crate) fn write_end(&self, out: &mut Vec<u8>, finish: &Finish, timing: Option<Value>) {
-        if self.api == Api::Chat {
+    /// The end of a chat, the usage with the times of the request, the end of the stream.
+    fn end(&mut self, out: &mut Vec<u8>, finish: &Finish, timing: Option<Value>) {
+        if self.is_chat {
             self.open(out);
             out.extend_from_slice(b"{\"index\":0,\"delta\":{},\"logprobs\":null,");
             write_reason(out, finish);
@@ -185,6 +228,12 @@ impl EventWriter {
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 
+    fn error(&self, out: &mut Vec<u8>, error: &Value) {
+        write_error(out, error);
+    }
+}
+
+impl EventWriter {
     fn open(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.head.as_bytes());
     }
@@ -245,12 +294,12 @@ mod tests {
     fn events(api: Api, params: StreamParams) -> Vec<Value> {
         let (id, model) = ("x-1".to_owned(), "a \"model\"".to_owned());
         let identity = Identity { api, id, number: 1, created_s: 7, model, media: None };
-        let writer = EventWriter::new(&identity, params, 5);
+        let mut writer = EventWriter::new(&identity, params, 5);
         let mut out = Vec::new();
-        writer.write_role(&mut out);
-        writer.write_token(&mut out, "a\n\u{2028}\"é", 1, None);
-        writer.write_token(&mut out, "", 2, Some(&FINISH));
-        writer.write_end(&mut out, &FINISH, Some(json!({"queue_time_ms": 1.5})));
+        writer.begin(&mut out);
+        writer.token(&mut out, "a\n\u{2028}\"é", 1, None);
+        writer.token(&mut out, "", 2, Some(&FINISH));
+        writer.end(&mut out, &FINISH, Some(json!({"queue_time_ms": 1.5})));
         let text = String::from_utf8(out).expect("text");
         let text = text.strip_suffix("data: [DONE]\n\n").expect("the end");
         text.split_terminator("\n\n")

@@ -23,7 +23,7 @@ use crate::{
     event::Event,
     fault::{Cut, Fate, FaultBody, HowCut},
     form::{self, Script},
-    frames::{Api, EventWriter, Identity},
+    frames::{Api, Identity, frames},
     media::Taken,
     params::Params,
     socket::Connection,
@@ -91,28 +91,37 @@ pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Re
     match params.stream {
         None => {
             let response = collect(events, &identity, stopwatch, &fate).await?;
-            Ok(meet(response, &fate, connection, 1))
+            Ok(meet(response, &fate, connection, 1, api))
         }
         Some(stream) => {
-            let stream = if fate.tells_usage { stream } else { stream.without_usage() };
-            let writer = EventWriter::new(&identity, stream, prompt_tokens);
+            let writer = frames(&identity, stream, prompt_tokens, fate.tells_usage);
             let body = EventBody::new(events, writer, stopwatch, fate.tokens_per_event);
             let mut response = Response::new(Body::new(body));
             let headers = response.headers_mut();
-            let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
-            headers.insert(CONTENT_TYPE, kind);
+            let kind = match api.has_lines() {
+                true => "application/x-ndjson",
+                false => "text/event-stream; charset=utf-8",
+            };
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            Ok(meet(response, &fate, connection, max_tokens.div_ceil(fate.tokens_per_event)))
+            let events = max_tokens.div_ceil(fate.tokens_per_event);
+            Ok(meet(response, &fate, connection, events, api))
         }
     }
 }
 
 /// Has an answer of about so many events meet with its fate.
-fn meet(response: Response, fate: &Fate, connection: Connection, events: usize) -> Response {
+fn meet(
+    response: Response,
+    fate: &Fate,
+    connection: Connection,
+    events: usize,
+    api: Api,
+) -> Response {
     if !fate.strikes_body() {
         return response;
     }
-    response.map(|body| Body::new(FaultBody::new(body, fate, connection, events)))
+    response.map(|body| Body::new(FaultBody::new(body, fate, connection, events, api)))
 }
 
 async fn collect(

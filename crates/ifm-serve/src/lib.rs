@@ -6,7 +6,9 @@
 //! extensions of vLLM that load generators use (`min_tokens`, `ignore_eos`,
 //! `continuous_usage_stats`); `GET /v1/models`, `/health`, `/version` and `/metrics`
 //! (Prometheus, in vLLM's names); `POST /tokenize` and `/detokenize`;
-//! `POST /v1/audio/transcriptions`, `translations` and `speech`, made up at a stated pace.
+//! `POST /v1/audio/transcriptions`, `translations` and `speech`, made up at a stated pace. The same
+//! answers in the words of other APIs: OpenAI's Responses, Anthropic's Messages, Ollama's, SGLang's and
+//! llama.cpp's own.
 //!
 //! Made to be measured: every generated token is one event, and every event is sent at
 //! once and on its own, so what a client sees is what the engine did.
@@ -26,6 +28,7 @@ mod event;
 mod facts;
 mod fault;
 mod fields;
+mod foreign;
 mod form;
 mod frames;
 mod generate;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, Request, State},
-    http::{Method, header::AUTHORIZATION},
+    http::{HeaderName, HeaderValue, Method, header::AUTHORIZATION},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
     routing::{get, post},
@@ -19,7 +19,7 @@ use crate::{
     audio::{speech, transcription},
     chat, completions,
     error::ApiError,
-    tokenize,
+    foreign, tokenize,
 };
 
 /// Which path leads where.
@@ -29,6 +29,7 @@ pub(crate) fn router(app: Arc<App>, body_bytes_max: usize) -> Router {
         .route("/v1/models/{*model}", get(model))
         .route("/v1/chat/completions", post(chat::handle))
         .route("/v1/completions", post(completions::handle))
+        .merge(foreign::routes())
         .route("/v1/audio/transcriptions", post(transcription::handle))
         .route("/v1/audio/translations", post(transcription::handle))
         .route("/v1/audio/speech", post(speech::handle))
@@ -53,11 +54,13 @@ async fn check_key(
     next: Next,
 ) -> Result<Response, ApiError> {
     if let Some(key) = &app.api_key {
-        let given = request.headers().get(AUTHORIZATION).map(|value| value.as_bytes());
-        let given = given.and_then(|value| {
+        let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
+        let given = header(AUTHORIZATION).and_then(|value| {
             let (scheme, token) = value.split_at_checked("Bearer ".len())?;
             scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
         });
+        // Anthropic's clients bring it so.
+        let given = given.or_else(|| header(HeaderName::from_static("x-api-key")));
         if !given.is_some_and(|given| is_equal(given, key.as_bytes())) {
             return Err(ApiError::unauthorized());
         }

@@ -22,7 +22,7 @@ use crate::{
     backend::Events,
     error::ApiError,
     event::{Event, Piece},
-    frames::{EventWriter, write_error},
+    frames::Frames,
     stopwatch::Stopwatch,
 };
 
@@ -30,7 +30,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct EventBody {
     events: Events,
-    writer: EventWriter,
+    writer: Box<dyn Frames>,
     stopwatch: Stopwatch,
     /// Tokens that an event has at least, unless the answer ends.
     tokens_per_event: usize,
@@ -46,7 +46,7 @@ pub(crate) struct EventBody {
 impl EventBody {
     pub(crate) fn new(
         events: Events,
-        writer: EventWriter,
+        writer: Box<dyn Frames>,
         stopwatch: Stopwatch,
         tokens_per_event: usize,
     ) -> Self {
@@ -70,7 +70,7 @@ impl EventBody {
         if let Some(piece) = self.gathered.take() {
             self.write_piece(&mut out, &piece);
         }
-        write_error(&mut out, &ApiError::internal(reason).to_json());
+        self.writer.error(&mut out, &ApiError::internal(reason).to_json());
         self.is_done = true;
         Some(out.into())
     }
@@ -96,13 +96,13 @@ impl EventBody {
 
     fn write_piece(&mut self, out: &mut Vec<u8>, piece: &Piece) {
         if self.stopwatch.tokens() == 0 {
-            self.writer.write_role(out);
+            self.writer.begin(out);
         }
         self.stopwatch.note(piece);
         let finish = piece.finish.as_ref();
-        self.writer.write_token(out, &piece.text, self.stopwatch.tokens(), finish);
+        self.writer.token(out, &piece.text, self.stopwatch.tokens(), finish);
         if let Some(finish) = finish {
-            self.writer.write_end(out, finish, self.stopwatch.told(finish));
+            self.writer.end(out, finish, self.stopwatch.told(finish));
             self.is_done = true;
         }
     }

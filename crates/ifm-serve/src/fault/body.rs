@@ -17,7 +17,7 @@ use http_body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use super::{Cut, Fate, HowCut, fate::Pause};
-use crate::{error::ApiError, frames::write_error, socket::Connection};
+use crate::{error::ApiError, frames::Api, socket::Connection};
 
 /// The body.
 #[derive(Debug)]
@@ -37,12 +37,20 @@ pub(crate) struct FaultBody {
     gathered: Vec<u8>,
     gathered_events: usize,
     events_per_write: usize,
+    /// Whose errors are written.
+    api: Api,
     is_done: bool,
 }
 
 impl FaultBody {
     /// A body of about so many events.
-    pub(crate) fn new(healthy: Body, fate: &Fate, connection: Connection, events: usize) -> Self {
+    pub(crate) fn new(
+        healthy: Body,
+        fate: &Fate,
+        connection: Connection,
+        events: usize,
+        api: Api,
+    ) -> Self {
         // Behind the first and before the last.
         let number = |place: f64| 1 + (place * events.saturating_sub(1) as f64) as usize;
         Self {
@@ -56,6 +64,7 @@ impl FaultBody {
             gathered: Vec::new(),
             gathered_events: 0,
             events_per_write: fate.events_per_write,
+            api,
             is_done: false,
         }
     }
@@ -76,7 +85,7 @@ impl FaultBody {
                 HowCut::Reset => self.connection.end_with_reset(),
                 HowCut::Error => {
                     let error = ApiError::internal("The stream broke off (a fault on demand).");
-                    write_error(&mut self.gathered, &error.to_json());
+                    self.api.write_error(&mut self.gathered, &error.to_json());
                 }
                 HowCut::Truncate => {}
             }

@@ -14,6 +14,7 @@ mod answers;
 mod audio;
 mod errors;
 mod faults;
+mod foreign;
 mod media;
 mod operations;
 mod simulated;

@@ -42,6 +42,8 @@ pub struct Request {
     pub path: String,
     /// What follows the question mark; empty without one.
     pub query: String,
+    /// The header `X-Request-Id`.
+    pub id: Option<String>,
     /// Bytes of the body, without its framing.
     pub body_bytes: u64,
     /// The body's first bytes, as many as the reader was told to keep.
@@ -212,6 +214,8 @@ impl RequestReader {
                     return Err(RequestError::NotHttp { what: "the transfer-encoding" });
                 }
                 self.place = Place::ChunkSize;
+            } else if name.eq_ignore_ascii_case("x-request-id") {
+                self.request.id = Some(value.to_owned());
             } else if name.eq_ignore_ascii_case("expect") {
                 waits = value.eq_ignore_ascii_case("100-continue");
             }

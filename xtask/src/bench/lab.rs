@@ -89,8 +89,8 @@ impl Drained {
 /// One request as the server logged it. Times are nanoseconds on the monotonic clock.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Served {
-    /// Connection, in order of acceptance.
-    pub connection: u64,
+    /// What the client calls it.
+    pub id: Option<String>,
     /// Arrival of the first segment of the request.
     pub first_byte_ns: u64,
     /// Arrival of its last byte.

@@ -1,13 +1,9 @@
-//! Which stored request is which request of the server's log.
-//!
-//! Nothing in a request tells. But one thread of the client sends one request after the other, on
-//! connections that are open, so the order of starts is the order in which first bytes arrive. That
-//! each of the client's slots then keeps to one of the server's connections shows that it holds.
+//! Which stored request is which request of the server's log: each carries an id that the run knows.
 
 use super::lab::Served;
 use anyhow::{Context as _, Result, ensure};
 use ifm_core::{RequestRecord, RunData};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// A request as the client stored it and as the server logged it.
 #[derive(Debug, Clone, Copy)]
@@ -30,42 +26,26 @@ impl Pair<'_> {
 /// Brings the two sides together, in the order of the requests' starts.
 ///
 /// # Errors
-/// When they differ in number or in the number of tokens, or when connections do not fit.
+/// When a request was stored and not served, or they differ in the number of tokens.
 pub fn pair<'a>(run: &'a RunData, log: &'a [Served]) -> Result<Vec<Pair<'a>>> {
     let origin_ns = run.manifest.clock.origin_monotonic_ns;
     let origin_ns = origin_ns.context("the run does not tell its origin: is the client older?")?;
+    // Requests that ask what an image counts went ahead of the load, and are not among those of the run.
+    let served: HashMap<&str, &Served> =
+        log.iter().filter_map(|served| Some((served.id.as_deref()?, served))).collect();
     let mut said: Vec<&RequestRecord> = run.requests.iter().collect();
     said.sort_by_key(|record| record.start_ns);
-    // Requests that ask what an image counts go ahead of the load.
-    let begun_ns = origin_ns + said.first().map_or(0, |first| first.start_ns);
-    let mut truth: Vec<&Served> =
-        log.iter().filter(|served| served.first_byte_ns >= begun_ns).collect();
-    truth.sort_by_key(|served| served.first_byte_ns);
-    ensure!(
-        said.len() == truth.len(),
-        "{} requests were stored and {} served",
-        said.len(),
-        truth.len()
-    );
-    let (mut connection_of, mut slot_of) = (BTreeMap::new(), BTreeMap::new());
-    let mut pairs = Vec::with_capacity(said.len());
-    for (said, truth) in said.into_iter().zip(truth) {
-        let connection = *connection_of.entry(said.slot).or_insert(truth.connection);
-        let slot = *slot_of.entry(truth.connection).or_insert(said.slot);
-        ensure!(
-            connection == truth.connection && slot == said.slot,
-            "request {} and the server's log do not fit: slot {} changed its connection",
-            said.seq,
-            said.slot
-        );
+    let pair_of = |said: &'a RequestRecord| {
+        let id = run.manifest.request_id(said.seq).context("the run sent no ids")?;
+        let truth = served.get(id.as_str());
+        let truth = *truth.with_context(|| format!("request {id} is not in the server's log"))?;
         ensure!(
             truth.stamps_left_out == 0 && truth.token_ns.len() == said.events.len(),
-            "request {} has {} token events, the server logged {}",
-            said.seq,
+            "request {id} has {} token events, the server logged {}",
             said.events.len(),
             truth.token_ns.len()
         );
-        pairs.push(Pair { said, truth, origin_ns });
-    }
-    Ok(pairs)
+        Ok(Pair { said, truth, origin_ns })
+    };
+    said.into_iter().map(pair_of).collect()
 }

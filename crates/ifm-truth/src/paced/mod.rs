@@ -97,6 +97,8 @@ pub struct Served {
     pub connection: u64,
     /// Number of the request on its connection, from 0.
     pub request: u32,
+    /// What the client calls it: its header `X-Request-Id`.
+    pub id: Option<String>,
     /// `chat` or `completions`.
     pub api: &'static str,
     /// When the connection was accepted, nanoseconds on the monotonic clock.
@@ -150,6 +152,7 @@ impl Served {
         serde_json::json!({
             "connection": self.connection,
             "request": self.request,
+            "id": self.id,
             "api": self.api,
             "accepted_ns": self.accepted_ns,
             "first_byte_ns": self.first_byte.at_ns,

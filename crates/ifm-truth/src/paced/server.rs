@@ -401,6 +401,7 @@ impl Server {
         let served = Served {
             connection: connection.number,
             request: connection.requests,
+            id: request.id.clone(),
             api: api.word(),
             accepted_ns: connection.accepted_ns,
             first_byte,

@@ -85,16 +85,26 @@ impl RequestBytes {
         bytes
     }
 
-    /// Fills the holes behind `start`, in order. Says whether there were as many as bytes for them.
-    pub(crate) fn fill(&mut self, start: usize, shared: impl Iterator<Item = Arc<[u8]>>) -> bool {
+    /// Fills the holes behind `start`, in order. Says where the last one ends; absent where there are
+    /// fewer than bytes for them.
+    pub(crate) fn fill(
+        &mut self,
+        start: usize,
+        shared: impl Iterator<Item = Arc<[u8]>>,
+    ) -> Option<usize> {
         let mut at = start;
         for bytes in shared {
             let rest = self.own.get(at..).unwrap_or_default();
-            let Some(hole) = rest.iter().position(|byte| *byte == HOLE) else { return false };
+            let hole = rest.iter().position(|byte| *byte == HOLE)?;
             self.shared.push((at + hole, bytes));
             at += hole + 1;
         }
-        !self.own.get(at..).unwrap_or_default().contains(&HOLE)
+        Some(at)
+    }
+
+    /// Whether a hole is left that nothing fills.
+    pub(crate) fn has_hole(&self, from: usize) -> bool {
+        self.own.get(from..).unwrap_or_default().contains(&HOLE)
     }
 }
 
@@ -111,14 +121,17 @@ mod tests {
             (b"ab\xff\xff\xff", "ab11333"),
         ] {
             let mut bytes = RequestBytes::of(own.to_vec());
-            assert!(bytes.fill(0, shared.iter().cloned()));
+            let end = bytes.fill(0, shared.iter().cloned()).unwrap();
+            assert!(!bytes.has_hole(end));
             assert_eq!((bytes.to_vec(), bytes.len()), (whole.as_bytes().to_vec(), whole.len()));
             for offset in 0..=whole.len() {
                 assert!(whole.as_bytes()[offset..].starts_with(bytes.run_at(offset)));
                 assert_eq!(bytes.run_at(offset).is_empty(), offset == whole.len());
             }
         }
-        assert!(!RequestBytes::of(b"a".to_vec()).fill(0, shared.iter().cloned()));
-        assert!(!RequestBytes::of(b"\xff\xff\xff\xff".to_vec()).fill(0, shared.into_iter()));
+        assert_eq!(RequestBytes::of(b"a".to_vec()).fill(0, shared.iter().cloned()), None);
+        let mut more = RequestBytes::of(b"\xff\xff\xff\xff".to_vec());
+        let end = more.fill(0, shared.into_iter()).unwrap();
+        assert!(more.has_hole(end));
     }
 }

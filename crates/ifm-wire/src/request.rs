@@ -217,8 +217,11 @@ impl RequestTemplate {
         };
         let media = self.dialect.in_order(ask);
         let shared = media.into_iter().filter_map(|medium| medium.carried.bytes().cloned());
-        let is_filled = request.fill(body_start, shared);
-        debug_assert!(is_filled, "a dialect writes one hole for each medium that it carries");
+        let filled = request.fill(body_start, shared);
+        debug_assert!(
+            filled.is_some_and(|end| !request.has_hole(end)),
+            "a dialect writes one hole for each medium that it carries"
+        );
         let length = format!("{:>LENGTH_WIDTH$}", request.len() - body_start);
         let out = request.own_mut();
         out[length_start..length_start + LENGTH_WIDTH].copy_from_slice(length.as_bytes());

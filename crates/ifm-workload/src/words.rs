@@ -24,17 +24,18 @@ const BORDERS_CHECKED: usize = 64;
 /// The longest word in bytes.
 const WORD_BYTES_MAX: usize = 16;
 
-/// Bytes that are copied for a word, whatever its length: a copy of a known length is a few instructions,
+/// Bytes that are copied for a word, whatever its length: a copy of a known length is two instructions,
 /// and a long prompt is half a million of them.
-const SLOT_BYTES: usize = 24;
+const SLOT_BYTES: usize = 16;
 /// Words that are drawn and put at once.
-const DRAWN_AT_ONCE: usize = 64;
+const DRAWN_AT_ONCE: usize = 256;
 
-/// A word with the space before it, filled up to a length that is the same for all.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    bytes: [u8; SLOT_BYTES],
-    length: u32,
+/// Words with the space before each, filled up to a length that is the same for all. A word that is
+/// longer has the length 0 here.
+#[derive(Debug)]
+struct Slots {
+    bytes: [[u8; SLOT_BYTES]; WORDS_MAX],
+    lengths: [u8; WORDS_MAX],
 }
 
 /// A list of words in one text, each with the space before it.
@@ -42,8 +43,8 @@ struct Slot {
 pub(crate) struct Words {
     text: String,
     spans: Vec<Span>,
-    /// The words again; empty where one is longer than a slot.
-    slots: Vec<Slot>,
+    /// The words again.
+    slots: Box<Slots>,
     /// Words that can stand first, by index.
     openers: Vec<u32>,
     /// Whether each word is one token wherever it stands.
@@ -105,13 +106,18 @@ impl Words {
                 Span { start, end: text.len() as u32, tokens: 1 }
             })
             .collect();
-        let slot = |span: &Span| {
-            let word = text.as_bytes().get(span.start as usize..span.end as usize)?;
-            let mut bytes = [b' '; SLOT_BYTES];
-            bytes.get_mut(..word.len())?.copy_from_slice(word);
-            Some(Slot { bytes, length: word.len() as u32 })
-        };
-        let slots = spans.iter().map(slot).collect::<Option<_>>().unwrap_or_default();
+        let (bytes, lengths) = ([[b' '; SLOT_BYTES]; WORDS_MAX], [0; WORDS_MAX]);
+        let mut slots = Box::new(Slots { bytes, lengths });
+        let Slots { bytes, lengths } = &mut *slots;
+        for ((slot, length), span) in bytes.iter_mut().zip(lengths).zip(&spans) {
+            let word = text.as_bytes().get(span.start as usize..span.end as usize);
+            if let Some(word) = word
+                && let Some(place) = slot.get_mut(..word.len())
+            {
+                place.copy_from_slice(word);
+                *length = word.len() as u8;
+            }
+        }
         Self { text, spans, slots, openers: Vec::new(), single: false }
     }
 
@@ -148,18 +154,19 @@ impl Words {
             count -= drawn.len();
             let mut end = 0;
             for &word in &*drawn {
-                let slot = self.slots.get(word as usize);
-                let place = written.get_mut(end..end + SLOT_BYTES);
-                if let (Some(slot), Some(place)) = (slot, place) {
-                    place.copy_from_slice(&slot.bytes);
-                    end += slot.length as usize;
-                } else {
+                // There are no more words than places.
+                let place = word as usize % WORDS_MAX;
+                let Some(written_here) = written.get_mut(end..end + SLOT_BYTES) else { break };
+                written_here.copy_from_slice(&self.slots.bytes[place]);
+                let length = self.slots.lengths[place];
+                end += usize::from(length);
+                if length == 0 {
+                    push_bytes(written.get(..end), out);
                     out.push_str(self.get(word));
+                    end = 0;
                 }
             }
-            // Words are put as a whole.
-            let written = written.get(..end).unwrap_or_default();
-            out.push_str(str::from_utf8(written).unwrap_or_default());
+            push_bytes(written.get(..end), out);
         }
     }
 
@@ -172,6 +179,11 @@ impl Words {
     pub(crate) fn mean_bytes(&self) -> usize {
         self.text.len().div_ceil(self.spans.len().max(1))
     }
+}
+
+/// Appends words as bytes, each of them whole.
+fn push_bytes(words: Option<&[u8]>, out: &mut String) {
+    out.push_str(str::from_utf8(words.unwrap_or_default()).unwrap_or_default());
 }
 
 /// Reads a word out of a token, if the token is of the kind wanted.

@@ -17,6 +17,8 @@ pub(crate) fn put(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
 pub(crate) fn put_text(text: &str, out: &mut Vec<u8>) {
     /// Bytes that are looked at together; few enough that one escape costs little.
     const STRETCH: usize = 256;
+    /// Bytes that are copied together; few enough that they need not be fetched twice.
+    const PART: usize = 16 * STRETCH;
     // Without an early end, so that many bytes are looked at with one instruction.
     let is_plain =
         |stretch: &[u8]| !stretch.iter().fold(false, |any, byte| any | is_escaped(*byte));
@@ -24,10 +26,13 @@ pub(crate) fn put_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
-        let plain = rest.chunks(STRETCH).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len);
+        let part = rest.get(..PART).unwrap_or(rest);
+        let plain = part.chunks(STRETCH).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len);
         let (stretch, behind) = rest.split_at(plain.sum());
         out.extend_from_slice(stretch);
-        let (mixed, behind) = behind.split_at(behind.len().min(STRETCH));
+        let is_mixed = stretch.len() < part.len();
+        let mixed = if is_mixed { behind.len().min(STRETCH) } else { 0 };
+        let (mixed, behind) = behind.split_at(mixed);
         for run in mixed.split_inclusive(|byte| is_escaped(*byte)) {
             match run.split_last() {
                 Some((last, before)) if is_escaped(*last) => {

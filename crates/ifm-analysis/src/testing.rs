@@ -347,6 +347,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         },
         levels,
         prompts_sha256: None,
+        prompts_blake3: None,
         workload: None,
         media_pairs: Vec::new(),
         health: Some(health()),

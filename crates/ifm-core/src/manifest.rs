@@ -336,8 +336,13 @@ pub struct Manifest {
     pub clock: ClockInfo,
     /// When each level ran.
     pub levels: Vec<LevelInfo>,
-    /// SHA-256 over all prompts that were sent, in order; absent until sealed.
+    /// SHA-256 over all prompts that were sent, in order; in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts_sha256: Option<String>,
+    /// BLAKE3 over all prompts that were sent, in order, in hex; absent until sealed, and in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_blake3: Option<String>,
     /// What was sent, as it turned out; absent until sealed, and in runs of format 1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<SentWorkload>,

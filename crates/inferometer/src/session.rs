@@ -418,7 +418,7 @@ impl Session {
         };
         let sent = sent(&records);
         manifest.workload = Some(source.sent_workload(sent, job.spec.target.api, &job.facts));
-        manifest.prompts_sha256 = Some(source.prompts_sha256());
+        manifest.prompts_blake3 = Some(source.prompts_blake3());
         manifest.clock.offset_ns = evidence
             .clock
             .iter()

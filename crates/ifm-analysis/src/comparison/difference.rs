@@ -45,7 +45,7 @@ impl Difference {
 pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
     let (mut found, untold) = of_facts(a, b, keys);
     if a.is_own() && b.is_own() {
-        found.push(prompts(a, b));
+        found.extend(prompts(a, b));
     }
     found.extend(asked_lengths(a, b));
     found.extend(measured_lengths(a, b, keys));
@@ -145,8 +145,17 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
     (found, untold)
 }
 
+/// The digest of the prompts.
+pub(crate) const PROMPTS: &str = "digest of the prompts";
+
 /// The prompts themselves: with another seed they are meant to differ, with the same they are not.
-fn prompts(a: &Side, b: &Side) -> Difference {
+/// Nothing where two versions of ours took digests of two kinds, which say nothing of each other.
+fn prompts(a: &Side, b: &Side) -> Option<Difference> {
+    let kinds =
+        |side| joined(side, &|run| Some(run.prompts.as_ref()?.split(':').next()?.to_owned()));
+    if kinds(a).zip(kinds(b)).is_some_and(|(a, b)| a != b) {
+        return None;
+    }
     let sum = |run: &Member| run.prompts.clone();
     let seed = |run: &Member| run.facts.iter().find(|fact| fact.what == SEED)?.value.clone();
     let (sum_a, sum_b) = (joined(a, &sum), joined(b, &sum));
@@ -160,7 +169,7 @@ fn prompts(a: &Side, b: &Side) -> Difference {
         (false, true) => DifferenceKind::Warning,
         (false, false) => DifferenceKind::Expected,
     };
-    Difference::new("SHA-256 of the prompts", kind, (sum_a, sum_b))
+    Some(Difference::new(PROMPTS, kind, (sum_a, sum_b)))
 }
 
 /// Whether two numbers differ by more than the share that is allowed.

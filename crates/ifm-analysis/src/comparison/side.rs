@@ -12,6 +12,7 @@ use super::sample::LevelSample;
 use crate::level::{LevelSummary, Load, measured_by_level};
 use crate::slo::VerdictState;
 use crate::warning::{Severity, Warning};
+use ifm_core::manifest::Manifest;
 use ifm_core::sheet::key;
 use ifm_core::spec::{LoadSpec, SloSpec};
 use ifm_core::{HealthVerdict, RunData, RunState};
@@ -43,7 +44,8 @@ pub struct Member {
     /// The workload as it was typed, by which these lengths were drawn; absent where that is not
     /// known.
     pub(crate) typed: Option<String>,
-    /// The load that was asked for, where it is known in full, and the sum of the prompts.
+    /// The load that was asked for, where it is known in full, and the digest of the prompts with its
+    /// kind.
     pub(crate) levels: Vec<LoadSpec>,
     pub(crate) prompts: Option<String>,
     /// Prompts that were sent, and how many different ones, where each was sent by itself.
@@ -146,7 +148,7 @@ impl Member {
             asked: asked_of(manifest),
             typed: manifest.spec.workload.text.clone(),
             levels: manifest.spec.levels.clone(),
-            prompts: manifest.prompts_sha256.as_ref().map(|sum| sum.chars().take(12).collect()),
+            prompts: digest_of(manifest),
             sent: manifest
                 .workload
                 .as_ref()
@@ -351,4 +353,13 @@ impl AtLoad {
             }
         }
     }
+}
+
+/// The beginning of the digest of a run's prompts, behind its kind.
+fn digest_of(manifest: &Manifest) -> Option<String> {
+    let digests =
+        [("blake3", &manifest.prompts_blake3), ("sha256", &manifest.prompts_sha256)].into_iter();
+    let (kind, digest) =
+        digests.filter_map(|(kind, digest)| Some((kind, digest.as_ref()?))).next()?;
+    Some(format!("{kind}:{}", digest.chars().take(12).collect::<String>()))
 }

@@ -381,13 +381,19 @@ fn unlike_things_are_told() {
     assert!(!pair.differences.iter().any(|found| found.what == "kernel receive stamps"));
     check(&lengths(101), "prompt tokens asked for", Same);
     check(&lengths(110), "prompt tokens asked for", Unlike);
-    let sums = |run: &mut RunData| run.manifest.prompts_sha256 = Some("ab".to_owned());
-    check(&sums, "SHA-256 of the prompts", Warning);
+    let sums = |run: &mut RunData| run.manifest.prompts_blake3 = Some("ab".to_owned());
+    check(&sums, "digest of the prompts", Warning);
+    // Digests of two kinds say nothing of each other.
+    let (mut old, mut new) = (a.clone(), a.clone());
+    old.manifest.prompts_sha256 = Some("cd".to_owned());
+    sums(&mut new);
+    let pair = two(&old, &new, &settings);
+    assert!(!pair.differences.iter().any(|found| found.what == "digest of the prompts"));
     let other_seed = |run: &mut RunData| {
         sums(run);
         run.manifest.spec.workload.seed = 9;
     };
-    check(&other_seed, "SHA-256 of the prompts", Expected);
+    check(&other_seed, "digest of the prompts", Expected);
     let longer = noisy_run(&[NoisyLoop { tokens: 24, ..NOISY }]);
     let pair = two(&a, &longer, &settings);
     assert!(pair.unlike().any(|d| d.what == "mean output tokens at 4 users"), "{pair:?}");

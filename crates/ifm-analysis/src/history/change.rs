@@ -5,7 +5,7 @@
 use super::cell::{alone, value_of_tag};
 use super::{Change, ChangeKind, Dated};
 use crate::comparison::contrast::{Basis, Contrast, contrast, judge};
-use crate::comparison::difference::{CLIENT_TIMING, NONE, differences};
+use crate::comparison::difference::{CLIENT_TIMING, NONE, PROMPTS, differences};
 use crate::comparison::evidence::Evidence;
 use crate::comparison::fact::SEED;
 use crate::comparison::{Difference, DifferenceKind, Doubt, Measure, Settings, Verdict};
@@ -16,7 +16,7 @@ use crate::stat::welch::tail;
 use std::collections::BTreeSet;
 
 /// Differences between runs that say nothing of why they differ.
-const NO_REASONS: [&str; 3] = [SEED, "SHA-256 of the prompts", "not given, so it may differ"];
+const NO_REASONS: [&str; 3] = [SEED, PROMPTS, "not given, so it may differ"];
 
 /// Where a change is: places of values, and the runs between which it lies.
 pub(super) struct Places<'p> {

@@ -79,8 +79,10 @@ objects! {
             (!model.manifest.settings.is_empty()).then(|| model.manifest.settings.clone()),
         /// Who wrote it.
         tool: ToolInfo = model.manifest.tool.clone(),
-        /// SHA-256 over all prompts, in order.
+        /// SHA-256 over all prompts, in order; in runs of earlier versions.
         prompts_sha256: Option<String> = model.manifest.prompts_sha256.clone(),
+        /// BLAKE3 over all prompts, in order; absent in runs of earlier versions.
+        prompts_blake3: Option<String> = model.manifest.prompts_blake3.clone(),
         /// What was sent: `workload` of the schema `manifest`, without what is not known.
         workload: Option<Map<String, Value>> = model.manifest.workload.as_ref().map(known_object),
         /// A sentence for weights that were drawn and not trained; absent for others.

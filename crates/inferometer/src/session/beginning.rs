@@ -101,6 +101,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         },
         levels: Vec::new(),
         prompts_sha256: None,
+        prompts_blake3: None,
         workload: None,
         media_pairs: Vec::new(),
         health: None,

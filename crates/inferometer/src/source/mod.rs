@@ -172,9 +172,9 @@ impl Source {
         }
     }
 
-    /// SHA-256 over the SHA-256 of each prompt that was sent, in order, in hex.
-    pub fn prompts_sha256(&self) -> String {
-        self.ledger().prompts_sha256()
+    /// BLAKE3 over the BLAKE3 of each prompt that was sent, in order, in hex.
+    pub fn prompts_blake3(&self) -> String {
+        self.ledger().prompts_blake3()
     }
 
     /// What was sent in all: so many requests.

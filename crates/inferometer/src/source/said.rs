@@ -1,14 +1,13 @@
 //! The messages of one agent, each written once.
 //!
 //! A request of a conversation carries all that was said before. The bytes of a message are the same
-//! in each of them, so they are kept and copied; its digest is a chain: SHA-256 over the digest of
+//! in each of them, so they are kept and copied; its digest is a chain: BLAKE3 over the digest of
 //! the message before it (nothing for the first one) and its own canonical JSON.
 //!
 //! Not here: which message follows which (`ifm_workload::Thread`).
 
 use ifm_core::{Medium, Message, Prompt};
 use ifm_wire::RequestTemplate;
-use sha2::{Digest, Sha256};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,7 +52,7 @@ impl Said {
         before: Vec<Message>,
         message: Message,
     ) {
-        let mut digest = Sha256::new();
+        let mut digest = blake3::Hasher::new();
         if let Some(former) = follows.and_then(|number| self.digests.get(number as usize)) {
             digest.update(former);
         }
@@ -61,7 +60,7 @@ impl Said {
         let (mut kept, mut media) = (Vec::new(), Vec::new());
         for message in before.into_iter().chain([message]) {
             // Strings and lists always become JSON.
-            digest.update(serde_json::to_vec(&message).unwrap_or_default());
+            digest.update(&serde_json::to_vec(&message).unwrap_or_default());
             if self.bytes.len() > start {
                 self.bytes.push(b',');
             }

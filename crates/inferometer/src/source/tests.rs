@@ -537,11 +537,11 @@ fn the_digest_of_a_turn_is_a_chain_and_one_turn_is_as_ever() {
         let items = vec![WorkItem::new(0, turns)];
         let made = Made { items, shared_tokens: None };
         let (_, source) = play(made, 1, Carrying::default(), |_| (1, said("b".to_owned()), false));
-        source.ledger().prompts_sha256()
+        source.ledger().prompts_blake3()
     };
     let mut alone = super::ledger::Ledger::default();
     alone.note(super::ledger::digest(&user("a").prompt), None, None);
-    assert_eq!(digest(vec![user("a")]), alone.prompts_sha256());
+    assert_eq!(digest(vec![user("a")]), alone.prompts_blake3());
     let two = digest(vec![user("a"), user("c")]);
     assert_eq!(digest(vec![user("a"), user("c")]), two);
     assert_ne!(digest(vec![user("a"), user("d")]), two);

@@ -37,7 +37,7 @@ fn prompts_of_a_run_are_all_different_and_the_same_for_the_same_seed() {
         let runs = folder.path().join("runs");
         let entry = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap();
         let manifest = std::fs::read_to_string(entry.path().join("manifest.json")).unwrap();
-        json(&manifest)["prompts_sha256"].as_str().unwrap().to_owned()
+        json(&manifest)["prompts_blake3"].as_str().unwrap().to_owned()
     };
     assert_eq!(digest(&["--seed", "7"]), digest(&["--seed", "7"]));
     assert_ne!(digest(&["--seed", "7"]), digest(&["--seed", "8"]));

@@ -361,6 +361,7 @@ fn calibration(
         scatter: found.scatter,
         rows: found.rows,
         left_out: found.left_out,
+        unsaid: found.unsaid,
         created_utc: facts::now_utc(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         engine,
@@ -388,6 +389,7 @@ fn document(calibration: &Calibration, deployed: &Deployed, path: String) -> Cal
         rows: calibration.rows.clone(),
         left_out: calibration.left_out.clone(),
         warnings: misses(&calibration.rows),
+        unsaid: calibration.unsaid.clone(),
     }
 }
 

@@ -5,8 +5,10 @@
 use super::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
 use super::rows::MeasuredRow;
 use crate::exit::Failure;
+use crate::terminal::wrapped;
 use ifm_sim::{
-    CONSTANTS, Deployment, FitError, Predicted, fit, free_by_default, held_out, predict,
+    CONSTANTS, Deployment, Fit, FitError, Predicted, fit, free_by_default, has_several, held_out,
+    predict,
 };
 use std::fmt::Write as _;
 
@@ -27,6 +29,8 @@ pub struct Fitted {
     pub rows: Vec<RowDocument>,
     /// Each row that helped, beside what the others say of it.
     pub left_out: Vec<RowDocument>,
+    /// What the rows do not say, and which row would.
+    pub unsaid: Vec<String>,
 }
 
 /// Finds the constants that rows say, and predicts those that are held out.
@@ -74,7 +78,37 @@ pub fn fitted(
         scatter: found.scatter,
         rows,
         left_out,
+        unsaid: unsaid(&found, used),
     })
+}
+
+/// What the rows do not say of other loads, and which row would: a sentence, or none.
+fn unsaid(found: &Fit, used: &[MeasuredRow]) -> Vec<String> {
+    let is_open =
+        found.estimates.iter().any(|one| one.name == "sequence_host_us" && !one.is_determined);
+    if !is_open {
+        return Vec::new();
+    }
+    let under_way = || found.rows.iter().map(|row| row.predicted.in_flight);
+    let least = under_way().fold(f64::INFINITY, f64::min);
+    let most = under_way().fold(0.0, f64::max);
+    let one = match used.iter().any(|row| has_several(&row.seen.load)) {
+        false => "no row has more than one request under way: what each further one adds to a step is a \
+                  default (sequence_host_us, kv_share), and forecasts are worse the more requests there \
+                  are. Add a load from the middle of those that you want to predict, or better the \
+                  highest of them"
+            .to_owned(),
+        true => format!(
+            "the rows have {} under way: that says how long a step takes there, and not how it grows \
+             (sequence_host_us is a default). Add the lowest or the highest of the loads that you want \
+             to predict",
+            match (digits(least), digits(most)) {
+                (least, most) if least == most => format!("{most} requests"),
+                (least, most) => format!("{least} to {most} requests"),
+            }
+        ),
+    };
+    vec![one]
 }
 
 fn failure(error: FitError) -> Failure {
@@ -185,6 +219,9 @@ pub fn text(calibration: &Calibration, path: &str) -> String {
     let left: Vec<&RowDocument> = calibration.left_out.iter().collect();
     if !left.is_empty() {
         let _ = writeln!(out, "each row that was used, from the others alone: {}", errors(&left));
+    }
+    for sentence in &calibration.unsaid {
+        let _ = write!(out, "\n{}", wrapped("note: ", &format!("{sentence}.")));
     }
     let missed = misses(&calibration.rows);
     if !missed.is_empty() {

@@ -84,12 +84,7 @@ impl Course {
     }
 
     /// What follows the last of the measured levels.
-    pub fn after(
-        &mut self,
-        spec: &RunSpec,
-        measured: &[LevelSummary],
-        seen: Seen,
-    ) -> Step {
+    pub fn after(&mut self, spec: &RunSpec, measured: &[LevelSummary], seen: Seen) -> Step {
         match self {
             Course::Planned => Step::GoOn,
             Course::UntilPlateau if is_plateau(measured) => Step::End,
@@ -494,13 +489,7 @@ impl CapacityCourse {
     }
 
     /// What the last level says of a load that was looked at before.
-    fn again(
-        &self,
-        spec: &RunSpec,
-        place: u32,
-        last: usize,
-        seen: Seen,
-    ) -> Option<Again> {
+    fn again(&self, spec: &RunSpec, place: u32, last: usize, seen: Seen) -> Option<Again> {
         let mut before = looks_at(self.axis, spec, place);
         before.retain(|level| usize::from(*level) != last);
         let alone = [last as u16];
@@ -523,13 +512,7 @@ fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
 }
 
 /// Some looks at a load as one.
-fn judge(
-    axis: Axis,
-    spec: &RunSpec,
-    place: u32,
-    looks: &[u16],
-    seen: Seen,
-) -> Judged {
+fn judge(axis: Axis, spec: &RunSpec, place: u32, looks: &[u16], seen: Seen) -> Judged {
     let first = looks.first().copied().unwrap_or(0);
     let pooled = pooled(spec, looks, seen);
     let summary = ifm_analysis::summarize_level(spec, first, None, pooled.seen());

@@ -217,6 +217,7 @@ fn width(is_terminal: bool) -> usize {
         None => DEFAULT_WIDTH,
     }
 }
+
 /// Columns of a line of words.
 const WIDTH: usize = 96;
 
@@ -237,4 +238,3 @@ pub fn wrapped(lead: &str, sentence: &str) -> String {
     }
     text + &line + "\n"
 }
-

@@ -178,7 +178,8 @@ fn two_rows_of_one_user_leave_the_cost_of_further_ones_alone() {
     assert_eq!((seen.len(), others.len()), (2, 5));
     let fit = fit(&deployment, &seen, &free_by_default(&deployment)).expect("a fit");
     assert_eq!(fit.constants.sequence_host_s, deployment.step.constants().sequence_host_s);
-    let held = fit.estimates.iter().find(|one| one.name == "sequence_host_us").expect("it was free");
+    let held =
+        fit.estimates.iter().find(|one| one.name == "sequence_host_us").expect("it was free");
     assert!(!held.is_determined && held.high / held.low > 30.0, "{held:?}");
     let calibrated = deployment.with_constants(fit.constants);
     let got = |row| (predict(&calibrated, &batch_row(row)).expect("a forecast"), row);

@@ -211,6 +211,9 @@ fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
         return args;
     };
     let kind = told.info.kind.as_deref().and_then(|kind| kind.parse::<Kind>().ok());
+    // A simulation tells what it simulates.
+    let simulated = told.info.notes.get("server_defaults").and_then(|kind| kind.parse().ok());
+    let kind = simulated.or(kind);
     if wanted.is_none() && args.setup.config.is_none() {
         args.setup.model = Some(match kind {
             Some(Kind::Inferometer) => format!("inferometer-{}", told.model),

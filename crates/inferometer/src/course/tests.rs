@@ -114,7 +114,9 @@ impl Played {
         let mut level = 0;
         while let Some(load) = spec.levels.get(level).cloned() {
             records.extend(self.level(level as u16, &load, &spec, records.len() as u32));
-            if let Step::Append(levels) = course.after(&spec, Seen { requests: &records, ended: &[] }) {
+            if let Step::Append(levels) =
+                course.after(&spec, Seen { requests: &records, ended: &[] })
+            {
                 spec.levels.extend(levels);
             }
             level += 1;
@@ -153,7 +155,7 @@ fn no_look_is_judged_by_its_first_wave() {
         record.events.at_ns[0] = record.start_ns + 900_000_000;
     }
     let run = run(&[4, 4], records);
-    let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], &run.requests);
+    let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], Seen::of(&run));
     assert_eq!((judged.finding, judged.looks(), judged.requests), (Finding::Inside, 2, 4000));
     let ttft = judged.summary.latencies.ttft_ns.expect("answers");
     assert_eq!((ttft.n, ttft.max), (3992, 100e6));

@@ -102,7 +102,7 @@ fn unsaid(found: &Fit, used: &[MeasuredRow]) -> Vec<String> {
             "the rows have {} under way: that says how long a step takes there, and not how it grows \
              (sequence_host_us is a default). Add the lowest or the highest of the loads that you want \
              to predict",
-            match (digits(least), digits(most)) {
+            match (under_way_words(least), under_way_words(most)) {
                 (least, most) if least == most => format!("{most} requests"),
                 (least, most) => format!("{least} to {most} requests"),
             }
@@ -259,6 +259,11 @@ fn errors(rows: &[&RowDocument]) -> String {
     let both = [words("TTFT", median(|row| row.ttft)), words("ITL", median(|row| row.itl))];
     let both: Vec<String> = both.into_iter().flatten().collect();
     format!("median error {}", both.join(", "))
+}
+
+/// A mean number of requests: `4`, `11.5`.
+fn under_way_words(requests: f64) -> String {
+    format!("{}", (requests * 10.0).round() / 10.0)
 }
 
 /// Three significant digits.

@@ -28,9 +28,7 @@ pub use deployment::{
     Deployment, DeploymentError, Disaggregation, Policy, REPLICAS_MAX, Router, Settings,
     Speculation,
 };
-pub use fit::{
-    Compared, Estimate, Fit, FitError, HeldOut, Row, fit, free_by_default, has_several, held_out,
-};
+pub use fit::{Compared, Estimate, Fit, FitError, HeldOut, Row, fit, free_by_default, held_out};
 pub use grammars::Grammars;
 pub use kv::BLOCK_TOKENS;
 pub use predict::{Load, Observation, PredictError, Predicted, Span, Statistic, predict};

@@ -193,10 +193,13 @@ pub struct HeldOut {
     pub row: Row,
 }
 
-/// Whether more than one request is under way at a time. An open load may have several, whatever
-/// its rate is.
-pub fn has_several(load: &Load) -> bool {
-    !matches!(load, Load::Closed { users: 1 } | Load::Batch { sequences: 1 })
+/// Whether more than one request is under way at a time. Of an open load it is what the defaults say;
+/// one that cannot be predicted is told later.
+fn has_several(deployment: &Deployment, row: &Observation) -> bool {
+    match row.load {
+        Load::Closed { users: several } | Load::Batch { sequences: several } => several > 1,
+        Load::Open { .. } => predict(deployment, row).map_or(true, |got| got.in_flight > 1.0),
+    }
 }
 
 /// The constants that are free when nothing is said.
@@ -322,7 +325,7 @@ impl<'a> Problem<'a> {
             let default = if is_ratio { default / defaults.bandwidth_share } else { default };
             let is_held = constant.name == PER_SEQUENCE
                 && is_step_free
-                && !rows.iter().any(|row| has_several(&row.load));
+                && !rows.iter().any(|row| has_several(deployment, row));
             free.push(Free { constant, default, sd, is_ratio, is_held });
         }
         if free.len() < names.len() || free.is_empty() {

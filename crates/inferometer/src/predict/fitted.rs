@@ -7,8 +7,7 @@ use super::rows::MeasuredRow;
 use crate::exit::Failure;
 use crate::terminal::wrapped;
 use ifm_sim::{
-    CONSTANTS, Deployment, Fit, FitError, Predicted, fit, free_by_default, has_several, held_out,
-    predict,
+    CONSTANTS, Deployment, Fit, FitError, Predicted, fit, free_by_default, held_out, predict,
 };
 use std::fmt::Write as _;
 
@@ -78,12 +77,12 @@ pub fn fitted(
         scatter: found.scatter,
         rows,
         left_out,
-        unsaid: unsaid(&found, used),
+        unsaid: unsaid(&found),
     })
 }
 
 /// What the rows do not say of other loads, and which row would: a sentence, or none.
-fn unsaid(found: &Fit, used: &[MeasuredRow]) -> Vec<String> {
+fn unsaid(found: &Fit) -> Vec<String> {
     let is_open =
         found.estimates.iter().any(|one| one.name == "sequence_host_us" && !one.is_determined);
     if !is_open {
@@ -92,7 +91,7 @@ fn unsaid(found: &Fit, used: &[MeasuredRow]) -> Vec<String> {
     let under_way = || found.rows.iter().map(|row| row.predicted.in_flight);
     let least = under_way().fold(f64::INFINITY, f64::min);
     let most = under_way().fold(0.0, f64::max);
-    let one = match used.iter().any(|row| has_several(&row.seen.load)) {
+    let one = match most > 1.0 {
         false => "no row has more than one request under way: what each further one adds to a step is a \
                   default (sequence_host_us, kv_share), and forecasts are worse the more requests there \
                   are. Add a load from the middle of those that you want to predict, or better the \

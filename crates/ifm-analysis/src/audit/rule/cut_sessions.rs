@@ -46,9 +46,7 @@ fn look(subject: &Subject) -> Looked {
     let cut: Vec<Said> = cells.iter().filter_map(|cell| cut(cell)).collect();
     let undone: Vec<Undone> = cells.iter().filter_map(|cell| undone(cell)).collect();
     if cut.is_empty() && undone.is_empty() {
-        return Looked::Needs(
-            "counts of sessions or requests that were cut, or of turns planned and done",
-        );
+        return Looked::Needs("counts of sessions or requests that were cut");
     }
     Looked::Found(of_cut(cut).into_iter().chain(of_undone(undone)).collect())
 }

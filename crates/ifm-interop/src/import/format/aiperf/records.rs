@@ -206,6 +206,7 @@ fn request(wire: &Wire) -> SheetRequest {
         input_tokens,
         output_tokens: metrics.output_sequence_length.count(),
         error: None,
+        status: None,
     }
 }
 

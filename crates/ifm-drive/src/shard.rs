@@ -5,6 +5,7 @@
 
 use crate::Histogram;
 use crate::feed::{Claim, Feed, Prepared};
+use crate::mark::Marks;
 use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
 use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
@@ -43,6 +44,8 @@ const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
 const PAUSE_MIN_NS: u64 = 20_000_000;
 const PAUSE_MAX_NS: u64 = 1_000_000_000;
+/// What the poller calls the connection of the marks; slots have their index.
+const MARKS: u64 = u64::MAX;
 /// How long the decoder is given to say whether a first token has come.
 const DECODER_ANSWER_NS: u64 = 100_000_000;
 
@@ -53,6 +56,8 @@ pub(crate) struct ShardReport {
     pub wall_ns: u64,
     pub involuntary_switches: u64,
     pub send_lateness: Histogram,
+    /// From a mark's leaving to its being read; empty where the kernel stamps.
+    pub stamp_error: Histogram,
     pub starved_sends: u64,
     pub late_segments: u64,
     pub decoder_stalls: u64,
@@ -85,6 +90,8 @@ pub(crate) struct Shard<'level> {
     clock: ClockPair,
     clock_noted_ns: u64,
     started: bool,
+    /// Tells how late stamps are that the kernel does not take.
+    marks: Option<Marks>,
     report: ShardReport,
 }
 
@@ -94,6 +101,7 @@ impl<'level> Shard<'level> {
         feed: &'level Feed,
         shared: &'level Shared,
         index: usize,
+        marks: Option<Marks>,
     ) -> io::Result<Shard<'level>> {
         let ids = (0..plan.slots).filter(|id| *id as usize % plan.shards == index);
         let slots: Vec<Slot> = ids.map(Slot::new).collect();
@@ -114,6 +122,7 @@ impl<'level> Shard<'level> {
             clock,
             clock_noted_ns: 0,
             started: false,
+            marks,
             report,
         })
     }
@@ -132,7 +141,7 @@ impl<'level> Shard<'level> {
         self.idle.extend((0..self.slots.len()).rev());
         let before = thread::usage();
         let start_ns = mono_ns();
-        if let Err(error) = self.work() {
+        if let Err(error) = self.watch_marks().and_then(|()| self.work()) {
             self.report.failure = Some(format!("the poller failed: {error}"));
             self.shared.stop.raise(StopLevel::Cancel);
             self.cancel_all(mono_ns());
@@ -141,7 +150,15 @@ impl<'level> Shard<'level> {
         self.report.wall_ns = mono_ns() - start_ns;
         self.report.cpu_ns = after.cpu_ns - before.cpu_ns;
         self.report.involuntary_switches = after.involuntary_switches - before.involuntary_switches;
+        if let Some(marks) = self.marks {
+            self.report.stamp_error = marks.late;
+        }
         self.report
+    }
+
+    fn watch_marks(&mut self) -> io::Result<()> {
+        let Some(marks) = &self.marks else { return Ok(()) };
+        self.poller.add(&marks.stream, MARKS, Interest::Read)
     }
 
     /// Opens all connections before the start, a few at a time. A slot whose connection fails
@@ -217,6 +234,12 @@ impl<'level> Shard<'level> {
                 // Due work waits behind a single read, at most.
                 self.send_due();
                 let ready = self.poller.ready(position);
+                if ready.token == MARKS {
+                    if let Some(marks) = &mut self.marks {
+                        marks.take();
+                    }
+                    continue;
+                }
                 let index = ready.token as usize;
                 // What else is ready is told again.
                 if ready.has_error && self.note_stamps(index) {
@@ -337,8 +360,10 @@ impl<'level> Shard<'level> {
         let slot = &mut self.slots[index];
         let address = addresses[slot.id as usize % addresses.len()];
         let stream = socket::connect_start(address)?;
-        // Without stamps the run is still right, only less exact; health says how many had one.
-        let _ = enable_stamps(&stream);
+        if self.plan.kernel_stamps {
+            // Without stamps the run is still right, only less exact; health says how many had one.
+            let _ = enable_stamps(&stream);
+        }
         self.poller.add(&stream, index as u64, Interest::ReadWrite)?;
         slot.transport = Some(match &self.plan.target.tls {
             None => Transport::plain(stream),

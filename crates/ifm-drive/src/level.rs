@@ -138,7 +138,8 @@ pub fn drive_level(
     let finished = AtomicBool::new(false);
     // Without loopback the error of the stamps stays unknown; the load does not need it.
     let marked = (!plan.kernel_stamps).then(|| mark::connect(plan.shards).ok()).flatten();
-    let (marker, marks) = marked.map_or((None, Vec::new()), |(marker, marks)| (Some(marker), marks));
+    let (marker, marks) =
+        marked.map_or((None, Vec::new()), |(marker, marks)| (Some(marker), marks));
     let (shards, decoder) = std::thread::scope(|scope| {
         // Dropped before the scope waits for its threads: none waits for ever for one that broke.
         let _end = EndOfLevel { finished: &finished, shared: &shared, stop: &own_stop };

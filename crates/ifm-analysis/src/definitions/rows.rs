@@ -2,6 +2,7 @@
 
 use crate::level::{LevelSummary, Load};
 use crate::stat::quantile::percentile_of_sorted;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{
     Definition, Figure, Quantity, Row, SheetRequest, Statistic, StdKind, Unit, key,
 };
@@ -47,7 +48,7 @@ pub(super) fn settings(level: &LevelSummary, row: &mut Row) {
 pub(super) fn requests(sent: &[&RequestRecord]) -> Vec<SheetRequest> {
     let origin_ns = sent.iter().map(|record| record.start_ns).min().unwrap_or(0);
     let mut records = sent.to_vec();
-    records.sort_by_key(|record| record.start_ns);
+    records.order_by_key(|record| record.start_ns);
     records.into_iter().map(|record| request(record, origin_ns)).collect()
 }
 

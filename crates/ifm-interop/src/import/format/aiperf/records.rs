@@ -153,6 +153,7 @@ fn request(wire: &Wire) -> SheetRequest {
         input_tokens,
         output_tokens: metrics.output_sequence_length.count(),
         error: None,
+        status: None,
     }
 }
 

@@ -8,21 +8,12 @@
 
 use crate::ChartError;
 use crate::description::{Cartesian, Chart, Plot, Scale};
-use crate::drawing::{drawing, escape, slug};
+use crate::drawing::{DRAWING, drawing, escape, slug};
 use crate::packed::LIBRARY;
 use crate::still::svg;
 use crate::theme::{Theme, palette, variables};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
-
-/// From a drawing to an option of ECharts, in pages and without a browser.
-pub(crate) const DRAWING: &str = concat!(
-    include_str!("../assets/drawing/frame.js"),
-    include_str!("../assets/drawing/series.js"),
-    include_str!("../assets/drawing/cartesian.js"),
-    include_str!("../assets/drawing/grid.js"),
-    include_str!("../assets/drawing/option.js"),
-);
 
 /// What stands in the place of a chart until the page draws it, where the program draws none itself.
 const UNDRAWN: &str = "<p>Drawn here where scripts run; the numbers are below.</p>";

@@ -16,6 +16,15 @@ use serde_json::{Value, json};
 /// Letters of a name that a drawing takes; it shows fewer still.
 const LONGEST: usize = 400;
 
+/// From a drawing to an option of ECharts, in pages and without a browser.
+pub(crate) const DRAWING: &str = concat!(
+    include_str!("../../assets/drawing/frame.js"),
+    include_str!("../../assets/drawing/series.js"),
+    include_str!("../../assets/drawing/cartesian.js"),
+    include_str!("../../assets/drawing/grid.js"),
+    include_str!("../../assets/drawing/option.js"),
+);
+
 /// The drawing of a chart as JSON.
 pub(crate) fn drawing(chart: &Chart) -> Value {
     let mut value = match &chart.plot {

@@ -6,8 +6,8 @@
 
 use super::letters;
 use crate::ChartError;
+use crate::drawing::DRAWING;
 use crate::packed::LIBRARY;
-use crate::page::DRAWING;
 use crate::theme::{Theme, palette};
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime, Value};
 use std::cell::RefCell;

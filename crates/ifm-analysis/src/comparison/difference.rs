@@ -6,6 +6,7 @@
 pub use super::fact::DifferenceKind;
 use super::fact::{ACCOUNT, Fact, SEED};
 use super::side::{Lengths, Member, Side};
+use ifm_core::order::Order as _;
 use std::collections::BTreeSet;
 
 /// Mean lengths that differ by a larger share than this make sides unlike.
@@ -52,7 +53,7 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found.extend(doubts(a, b));
     found.extend(untold);
     found.extend(machine_untold(a, b));
-    found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+    found.order_by_key(|difference| std::cmp::Reverse(difference.kind));
     found
 }
 

@@ -6,6 +6,7 @@
 
 use super::super::subject::Other;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
@@ -32,7 +33,7 @@ fn look(subject: &Subject) -> Looked {
     }
     let seen = rows.len();
     rows.retain(|(_, other, share)| share.map_or(other.value > 0.0, |share| share > SHARE_MAX));
-    rows.sort_by(|a, b| b.2.unwrap_or(0.0).total_cmp(&a.2.unwrap_or(0.0)));
+    rows.order_by(|a, b| b.2.unwrap_or(0.0).total_cmp(&a.2.unwrap_or(0.0)));
     let Some((cell, worst, share)) = rows.first() else { return Looked::Found(Vec::new()) };
     let count = if worst.share().is_some() { String::new() } else { format!(" {}", worst.value) };
     let of = share.map(|share| format!(", {:.1} %", share * 100.0)).unwrap_or_default();

@@ -9,6 +9,7 @@ use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_lev
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
+use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
 use ifm_core::{CapacityFound, RunData};
 
@@ -178,7 +179,7 @@ pub(crate) fn answers(
     if by_load.iter().any(|(load, _)| is_rate(*load)) {
         by_load.retain(|(load, _)| is_rate(*load));
     }
-    by_load.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
+    by_load.order_by(|a, b| a.0.value().total_cmp(&b.0.value()));
     let is_changing = !levels.is_empty() && levels.iter().all(LevelSummary::is_changing);
     let users = match searched {
         Some(found) => searched_answer(found, &by_load),

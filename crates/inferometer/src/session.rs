@@ -26,6 +26,7 @@ use beginning::{check_items, check_open_files, first_manifest, form_templates, p
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Seen, Settling};
+use ifm_core::order::Order as _;
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
 use ifm_core::{
@@ -409,7 +410,7 @@ impl Session {
             ..
         } = self;
         let RunSink { writer, mut records, .. } = sink;
-        records.sort_by_key(|record| record.seq);
+        records.order_by_key(|record| record.seq);
         manifest.state = match &ended {
             Ended::Planned if signals.code().is_none() => RunState::Complete,
             _ => RunState::Partial,
@@ -636,6 +637,7 @@ fn judge(
 ) -> ClientHealth {
     let seen = ClientHealth {
         reader_lag: evidence.reader_lag.quantiles(),
+        stamp_error: evidence.stamp_error.quantiles(),
         send_lateness: evidence.send_lateness.quantiles(),
         steal_share,
         ..evidence.counts.clone()

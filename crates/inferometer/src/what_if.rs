@@ -10,6 +10,7 @@ use crate::source::{Carrying, Source};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::{LevelSummary, Seen, summarize_level};
 use ifm_core::RequestRecord;
+use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
 use ifm_drive::{Progress, Sink, Stop};
 use ifm_report::TerminalStyle;
@@ -297,7 +298,7 @@ impl Variant {
         let inside = |variant: &Variant| variant.outside_because.is_none();
         let have_prices =
             variants.iter().filter(|v| inside(v)).all(|v| v.usd_per_million_tokens.is_some());
-        variants.sort_by(|left, right| {
+        variants.order_by(|left, right| {
             let by = |variant: &Variant| match have_prices {
                 true => variant.usd_per_million_tokens,
                 false => variant.output_tok_per_s_per_gpu.map(|rate| -rate),

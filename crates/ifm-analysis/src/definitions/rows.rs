@@ -2,6 +2,7 @@
 
 use crate::level::{LevelSummary, Load};
 use crate::stat::quantile::percentile_of_sorted;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{
     Definition, Figure, Quantity, Row, SheetRequest, Statistic, StdKind, Unit, key,
 };
@@ -50,7 +51,7 @@ type End = fn(&RequestRecord) -> Option<u64>;
 pub(super) fn requests(sent: &[&RequestRecord], end_ns: End) -> Vec<SheetRequest> {
     let origin_ns = sent.iter().map(|record| record.start_ns).min().unwrap_or(0);
     let mut records = sent.to_vec();
-    records.sort_by_key(|record| record.start_ns);
+    records.order_by_key(|record| record.start_ns);
     records.into_iter().map(|record| request(record, origin_ns, end_ns(record))).collect()
 }
 

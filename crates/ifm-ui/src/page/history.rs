@@ -13,6 +13,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use ifm_analysis::comparison::{Member, Settings};
 use ifm_analysis::history::{Dated, HistorySettings, Per, history};
+use ifm_core::order::Order as _;
 use ifm_report::{Charts, history_page, page as formats};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +107,7 @@ fn runs(app: &App) -> Result<Vec<Item>, Failure> {
         matches!(item.state, Standing::Complete | Standing::Partial)
             && !item.server.starts_with("predicted")
     });
-    all.sort_by(|a, b| a.id.cmp(&b.id));
+    all.order_by(|a, b| a.id.cmp(&b.id));
     Ok(all)
 }
 

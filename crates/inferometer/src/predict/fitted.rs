@@ -244,7 +244,7 @@ fn errors(rows: &[&RowDocument]) -> String {
     let median = |of: fn(&RowDocument) -> Option<ComparedDocument>| {
         let mut errors: Vec<f64> =
             rows.iter().filter_map(|row| Some(of(row)?.error.abs())).collect();
-        errors.sort_by(f64::total_cmp);
+        errors.sort_unstable_by(f64::total_cmp);
         let middle = errors.len() / 2;
         let upper = *errors.get(middle)?;
         Some(match errors.len() % 2 {

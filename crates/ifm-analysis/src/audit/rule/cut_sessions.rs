@@ -7,6 +7,7 @@
 
 use super::super::subject::Other;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
@@ -59,7 +60,7 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
         _ => said.cut.value > 0.0,
     });
     let least = |said: &Said| said.share.unwrap_or(0.0);
-    rows.sort_by(|a, b| least(b).total_cmp(&least(a)));
+    rows.order_by(|a, b| least(b).total_cmp(&least(a)));
     let worst = rows.first()?;
     let name = &worst.cut.name;
     let count =
@@ -101,7 +102,7 @@ fn of_undone(mut rows: Vec<Undone>) -> Option<Finding> {
     let seen = rows.len();
     let missing = |row: &Undone| 1.0 - row.done.value / row.planned;
     rows.retain(|row| missing(row) > SHARE_MAX);
-    rows.sort_by(|a, b| missing(b).total_cmp(&missing(a)));
+    rows.order_by(|a, b| missing(b).total_cmp(&missing(a)));
     let worst = rows.first()?;
     let text = format!(
         "{} of {seen} rows have fewer sessions or turns done than planned, such as {}: {} {} of {} \

@@ -9,6 +9,7 @@ use super::super::super::{Input, measure};
 use super::super::collect::Gathered;
 use super::super::{Format, Like, collect};
 use ifm_core::Sheet;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{
     Figure, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, Unit,
 };
@@ -124,7 +125,7 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
         })
     })?;
     all.rows = phases.into_iter().map(|(name, phase)| phase.row(name)).collect();
-    all.rows.sort_by_key(|row| row.place.line);
+    all.rows.order_by_key(|row| row.place.line);
     all.finish(format, gone, "no request in it")
 }
 

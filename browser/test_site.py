@@ -56,6 +56,9 @@ def test_a_question_leads_to_its_guide(reader, site, shots):
     shots(page, "site-search")
     links = page.locator("#properdocs-search-results article a")
     assert any("guides/confidential" in link.get_attribute("href") for link in links.all())
+    # A section is told with its page.
+    titles = [link.inner_text() for link in links.all()]
+    assert any(title.endswith(" · Confidential computing study") for title in titles), titles
 
 
 def test_every_page_is_plain_html(site, reader):

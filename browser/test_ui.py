@@ -157,7 +157,7 @@ def test_runs_one_after_the_other(page, command, shots):
     command("runs", "tag", "variant", "nights")
     page.get_by_role("link", name="History", exact=True).click()
     expect(page.get_by_text("runs, the oldest first")).to_be_visible()
-    page.get_by_label("Runs with the tag").select_option("nights")
+    page.get_by_label("Runs with the name or tag").select_option("nights")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_text("2 runs, the oldest first")).to_be_visible()
     report = page.frame_locator("iframe")

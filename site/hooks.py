@@ -1,7 +1,9 @@
 """What the site does with the pages of docs, which are written to be read in the repository too."""
 
+import json
 import posixpath
 import re
+from pathlib import Path
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^<!-- says.*?-->\n?", re.MULTILINE | re.DOTALL)
@@ -41,3 +43,15 @@ def on_nav(nav, config, files):
     missing = sorted(path for path in pages - known if not path.startswith("reference/cli/"))
     if missing:
         raise SystemExit(f"site/properdocs.yml: nav does not name {', '.join(missing)}")
+
+
+def on_post_build(config):
+    """A section that the search finds says of which page it is: many are called "What can go wrong"."""
+    path = Path(config.site_dir, "search", "search_index.json")
+    index = json.loads(path.read_text(encoding="utf-8"))
+    pages = {entry["location"]: entry["title"] for entry in index["docs"] if "#" not in entry["location"]}
+    for entry in index["docs"]:
+        page = pages.get(entry["location"].split("#")[0], "")
+        if "#" in entry["location"] and page.lower() not in entry["title"].lower():
+            entry["title"] += f" · {page}"
+    path.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")

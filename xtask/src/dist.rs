@@ -18,6 +18,8 @@ use std::{
 
 /// Most bytes of a program that is published: what it has, so that it grows no further. 25 MB is the aim.
 const PROGRAM_BYTES_MAX: u64 = 34_000_000;
+/// The same of the slim one.
+const SLIM_BYTES_MAX: u64 = 25_000_000;
 const PROFILE: &str = "dist";
 const NEEDS: &str =
     "hint: pip install maturin cargo-zigbuild ziglang, and rustup target add TARGET";
@@ -34,6 +36,8 @@ pub struct Target {
     glibc: Option<&'static str>,
     /// Whether a wheel is made of it.
     wheel: bool,
+    /// Whether a program without engine and charts is made too, for images of CI.
+    slim: bool,
 }
 
 impl Target {
@@ -47,11 +51,11 @@ impl Target {
 
 /// All that is published.
 pub const TARGETS: [Target; 5] = [
-    Target { triple: "x86_64-unknown-linux-gnu", glibc: Some("2.17"), wheel: true },
-    Target { triple: "x86_64-unknown-linux-musl", glibc: None, wheel: false },
-    Target { triple: "aarch64-unknown-linux-gnu", glibc: Some("2.17"), wheel: true },
-    Target { triple: "aarch64-unknown-linux-musl", glibc: None, wheel: false },
-    Target { triple: "aarch64-apple-darwin", glibc: None, wheel: true },
+    Target { triple: "x86_64-unknown-linux-gnu", glibc: Some("2.17"), wheel: true, slim: false },
+    Target { triple: "x86_64-unknown-linux-musl", glibc: None, wheel: false, slim: true },
+    Target { triple: "aarch64-unknown-linux-gnu", glibc: Some("2.17"), wheel: true, slim: false },
+    Target { triple: "aarch64-unknown-linux-musl", glibc: None, wheel: false, slim: true },
+    Target { triple: "aarch64-apple-darwin", glibc: None, wheel: true, slim: false },
 ];
 
 /// Runs the command.
@@ -172,21 +176,21 @@ impl Build {
         let program = if target.wheel {
             self.program_of(&self.wheel(target)?)?
         } else {
-            self.program(target)?
+            self.program(target, &[])?
         };
-        let bytes = fs::metadata(&program).context("the program is not there")?.len();
-        ensure!(
-            bytes <= PROGRAM_BYTES_MAX,
-            "the program for {} has {bytes} bytes, {PROGRAM_BYTES_MAX} are allowed",
-            target.triple
-        );
-        self.archive(target, &program)
+        self.archive(target, &program, "", PROGRAM_BYTES_MAX)?;
+        if target.slim {
+            let program = self.program(target, &["--no-default-features"])?;
+            self.archive(target, &program, "-slim", SLIM_BYTES_MAX)?;
+        }
+        Ok(())
     }
 
     /// Builds the program alone.
-    fn program(&self, target: &Target) -> Result<PathBuf> {
+    fn program(&self, target: &Target, features: &[&str]) -> Result<PathBuf> {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["zigbuild", "--locked", "-p", "inferometer", "--profile", PROFILE]);
+        cargo.args(features);
         cargo.args(["--target", &format!("{}{}", target.triple, suffix(target))]);
         self.finish(&mut cargo)?;
         Ok(self.root.join("target").join(target.triple).join(PROFILE).join("inferometer"))
@@ -223,8 +227,10 @@ impl Build {
     }
 
     /// An archive with the program and what belongs to it; the same bytes for the same commit.
-    fn archive(&self, target: &Target, program: &Path) -> Result<()> {
-        let name = format!("inferometer-{}-{}", self.version, target.triple);
+    fn archive(&self, target: &Target, program: &Path, kind: &str, bytes_max: u64) -> Result<()> {
+        let bytes = fs::metadata(program).context("the program is not there")?.len();
+        let name = format!("inferometer-{}-{}{kind}", self.version, target.triple);
+        ensure!(bytes <= bytes_max, "{name} has {bytes} bytes, {bytes_max} are allowed");
         let stage = tempfile::tempdir().context("no temporary folder can be made")?;
         let inside = stage.path().join(&name);
         fs::create_dir(&inside).context("no folder can be made")?;

@@ -5,10 +5,11 @@
 //! the reports write.
 
 use crate::capacity::pooled;
-use crate::level::{GapLabel, LevelSummary, Load, WindowKind, summarize_level};
+use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_level};
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
+use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
 use ifm_core::{CapacityFound, RunData};
 
@@ -157,8 +158,8 @@ impl<'a> Searched<'a> {
     pub(crate) fn of(run: &'a RunData) -> Option<Searched<'a>> {
         let found = run.manifest.capacity.as_ref()?;
         let outside = found.outside_looks.first().map(|first| {
-            let requests = pooled(&run.manifest.spec, &found.outside_looks, &run.requests);
-            summarize_level(&run.manifest.spec, *first, None, &requests)
+            let looks = pooled(&run.manifest.spec, &found.outside_looks, Seen::of(run));
+            summarize_level(&run.manifest.spec, *first, None, looks.seen())
         });
         Some(Searched { found, outside })
     }
@@ -178,7 +179,7 @@ pub(crate) fn answers(
     if by_load.iter().any(|(load, _)| is_rate(*load)) {
         by_load.retain(|(load, _)| is_rate(*load));
     }
-    by_load.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
+    by_load.order_by(|a, b| a.0.value().total_cmp(&b.0.value()));
     let is_changing = !levels.is_empty() && levels.iter().all(LevelSummary::is_changing);
     let users = match searched {
         Some(found) => searched_answer(found, &by_load),

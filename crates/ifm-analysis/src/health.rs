@@ -13,6 +13,8 @@ use ifm_core::{ClientHealth, HealthVerdict, Phase, RequestRecord};
 pub const STAMP_COVERAGE_MIN: f64 = 0.99;
 /// With at most this many streams, a reader is quick enough without kernel stamps.
 pub const STREAMS_WITHOUT_STAMPS_MAX: u32 = 100;
+/// Largest error, at P99, of stamps that are taken when bytes are read: as much as a request may leave late.
+pub const STAMP_ERROR_NS_P99_MAX: u64 = 1_000_000;
 /// A request sent later than this after its due time, at P99, was not sent when it was wanted.
 pub const SEND_LATENESS_NS_P99_MAX: u64 = 1_000_000;
 /// Largest P99 of the lateness of requests as a share of the median answer's time.
@@ -71,6 +73,15 @@ fn ms(ns: u64) -> f64 {
 }
 
 fn uncovered(evidence: &HealthEvidence) -> Option<String> {
+    if let Some(error) = evidence.seen.stamp_error {
+        // What was measured says more than the number of streams.
+        return (error.p99_ns > STAMP_ERROR_NS_P99_MAX).then(|| {
+            format!(
+                "stamps were not taken by the kernel and were late: {:.1} ms at P99",
+                ms(error.p99_ns)
+            )
+        });
+    }
     let coverage = share(evidence.seen.stamped_reads, evidence.seen.reads)?;
     let many = evidence.streams_max > STREAMS_WITHOUT_STAMPS_MAX;
     (many && coverage < STAMP_COVERAGE_MIN).then(|| {
@@ -270,6 +281,19 @@ mod tests {
         let mut evidence = just_good();
         (evidence.seen.stamped_reads, evidence.streams_max) = (0, STREAMS_WITHOUT_STAMPS_MAX);
         assert_eq!(judge(evidence).verdict, HealthVerdict::Good);
+    }
+
+    #[test]
+    fn a_measured_error_of_stamps_counts_instead_of_the_streams() {
+        let with = |p99_ns: u64| {
+            let mut evidence = just_good();
+            (evidence.seen.stamped_reads, evidence.streams_max) = (0, 2000);
+            evidence.seen.stamp_error = spans(p99_ns);
+            judge(evidence)
+        };
+        assert_eq!(with(STAMP_ERROR_NS_P99_MAX).verdict, HealthVerdict::Good);
+        let reasons = with(2 * MS).reasons;
+        assert_eq!(reasons, ["stamps were not taken by the kernel and were late: 2.0 ms at P99"]);
     }
 
     #[test]

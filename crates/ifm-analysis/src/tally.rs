@@ -7,6 +7,7 @@
 use crate::level::{GapLabel, MediaRates};
 use crate::measured::MediaTally;
 use crate::request;
+use ifm_core::order::Order as _;
 use ifm_core::{Histogram, Outcome, Phase, RequestRecord, Validity};
 
 /// Percentiles, nanoseconds.
@@ -134,7 +135,7 @@ impl Tally {
             .filter(|(outcome, count)| outcome.is_failure() && *count > 0)
             .map(|(outcome, count)| (outcome.word(), count))
             .collect();
-        failures.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        failures.order_by_key(|(_, count)| std::cmp::Reverse(*count));
         failures
     }
 

@@ -10,14 +10,16 @@
 mod build;
 mod description;
 mod drawing;
-mod engine;
 mod font;
 mod number;
 mod packed;
 mod page;
-mod png;
 mod scale;
-mod svg;
+#[cfg(feature = "still")]
+mod still;
+#[cfg(not(feature = "still"))]
+#[path = "no_still.rs"]
+mod still;
 mod table;
 mod terminal;
 mod theme;
@@ -26,18 +28,25 @@ pub use description::{
     Along, Axis, Block, Cartesian, Cell, CellState, Chart, Dash, Form, GREY, Guide, Heading,
     HeatScale, Heatmap, Mark, Mask, Note, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
-pub use font::{font_bold_ttf, font_bold_woff2, font_ttf, font_woff2};
+pub use font::{font_bold_woff2, font_woff2};
 pub use number::rounded;
 pub use page::{css, figure, script};
-pub use png::png;
-pub use svg::{WIDTH_PX, svg, svg_sized};
+#[cfg(feature = "still")]
+pub use still::{font_bold_ttf, font_ttf};
+pub use still::{png, svg, svg_sized};
 pub use table::{Table, csv, table};
 pub use terminal::{Screen, braille};
 pub use theme::Theme;
 
+/// Width of a drawing, CSS pixels, if nobody asks for another.
+pub const WIDTH_PX: u32 = 720;
+
 /// Why a chart was not drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum ChartError {
+    /// This program was built without what draws charts; a page still draws its own.
+    #[error("this program was built without what draws charts (slim); pages draw their own")]
+    NotBuilt,
     /// The drawing script failed; the text is its own.
     #[error("the chart could not be drawn: {0}")]
     Engine(String),

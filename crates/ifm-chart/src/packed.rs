@@ -5,22 +5,13 @@
 
 use std::sync::LazyLock;
 
-macro_rules! packed {
-    ($name:literal) => {
-        inflated(include_bytes!(concat!(env!("OUT_DIR"), "/", $name)))
-    };
-}
-
 /// ECharts, as built by `assets/echarts/build.sh`.
 pub(crate) static LIBRARY: LazyLock<String> = LazyLock::new(|| {
-    String::from_utf8(packed!("echarts.min.js")).expect("invariant: the script is text")
+    String::from_utf8(inflated(include_bytes!(concat!(env!("OUT_DIR"), "/echarts.min.js"))))
+        .expect("invariant: the script is text")
 });
-/// The regular font as TrueType.
-pub(crate) static REGULAR_TTF: LazyLock<Vec<u8>> = LazyLock::new(|| packed!("Inter-Regular.ttf"));
-/// The semibold font as TrueType.
-pub(crate) static BOLD_TTF: LazyLock<Vec<u8>> = LazyLock::new(|| packed!("Inter-SemiBold.ttf"));
 
-fn inflated(packed: &[u8]) -> Vec<u8> {
+pub(crate) fn inflated(packed: &[u8]) -> Vec<u8> {
     miniz_oxide::inflate::decompress_to_vec(packed).expect("invariant: the build packed it")
 }
 
@@ -32,7 +23,5 @@ mod tests {
     fn what_was_packed_is_what_it_was() {
         let library = include_str!("../assets/echarts/echarts.min.js");
         assert!(LIBRARY.as_str() == library);
-        assert!(REGULAR_TTF.as_slice() == include_bytes!("../assets/font/Inter-Regular.ttf"));
-        assert!(BOLD_TTF.as_slice() == include_bytes!("../assets/font/Inter-SemiBold.ttf"));
     }
 }

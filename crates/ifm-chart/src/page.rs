@@ -8,13 +8,15 @@
 
 use crate::ChartError;
 use crate::description::{Cartesian, Chart, Plot, Scale};
-use crate::drawing::{drawing, slug};
-use crate::engine::DRAWING;
+use crate::drawing::{DRAWING, drawing, escape, slug};
 use crate::packed::LIBRARY;
-use crate::svg::{escape, svg};
+use crate::still::svg;
 use crate::theme::{Theme, palette, variables};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
+
+/// What stands in the place of a chart until the page draws it, where the program draws none itself.
+const UNDRAWN: &str = "<p>Drawn here where scripts run; the numbers are below.</p>";
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let (library, live) = (LIBRARY.as_str(), include_str!("../assets/page/live.js"));
@@ -61,13 +63,17 @@ pub fn figure(chart: &Chart) -> Result<String, ChartError> {
         }
     }
     for (index, (_, view)) in views.iter().enumerate() {
+        let (still, only_live) = match svg(view, Theme::Page) {
+            Ok(still) => (still, ""),
+            Err(ChartError::NotBuilt) => (UNDRAWN.to_owned(), " chart-only-live"),
+            Err(error) => return Err(error),
+        };
         let class = if views.len() > 1 { format!(" chart-view-{index}") } else { String::new() };
         let _ = write!(
             html,
-            "<div class=\"chart{class}\" data-chart=\"{id}\"><div class=\"chart-still\" tabindex=\"0\">{still}\
+            "<div class=\"chart{class}{only_live}\" data-chart=\"{id}\"><div class=\"chart-still\" tabindex=\"0\">{still}\
              </div><script type=\"application/json\">{data}</script></div>",
             id = escape(&slug(&view.id)),
-            still = svg(view, Theme::Page)?,
             data = embedded(&drawing(view)),
         );
     }

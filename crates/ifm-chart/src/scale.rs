@@ -162,7 +162,7 @@ fn ends_of(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 /// Loads: doublings are even, and only what was measured is a tick.
 fn loads(axis: &Axis, needs: Needs<'_>) -> Placed {
     let mut values: Vec<f64> = needs.values.iter().copied().filter(|value| *value > 0.0).collect();
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     values.dedup();
     let (low, high) = axis
         .range

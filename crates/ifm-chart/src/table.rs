@@ -98,7 +98,7 @@ fn is_wide(plot: &Cartesian) -> bool {
 fn wide(plot: &Cartesian) -> Table {
     let mut places: Vec<f64> =
         plot.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
-    places.sort_by(f64::total_cmp);
+    places.sort_unstable_by(f64::total_cmp);
     places.dedup_by(|a, b| a.to_bits() == b.to_bits());
     let mut head = vec![place_title(plot)];
     for series in &plot.series {

@@ -130,7 +130,8 @@ fn stand_in(index: usize) -> String {
     format!("#fe01{index:02x}")
 }
 
-/// The variable that a stand-in means.
+/// The variable that a stand-in means: only still charts have them.
+#[cfg(any(feature = "still", test))]
 pub(crate) fn variable(color: &str) -> Option<String> {
     let index = usize::from_str_radix(color.strip_prefix("#fe01")?, 16).ok()?;
     tokens().get(index).map(|token| format!("var(--chart-{})", token.name))

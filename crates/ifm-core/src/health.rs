@@ -38,6 +38,11 @@ pub struct ClientHealth {
     pub reasons: Vec<String>,
     /// Delay from the kernel's receive stamp to our read, per read. Absent without kernel stamps.
     pub reader_lag: Option<SpanQuantiles>,
+    /// Error of stamps that are taken when bytes are read: delay from a byte's leaving on this host to our
+    /// read of it, on a connection to ourselves that is read like all others while the load runs. Only
+    /// where the kernel does not stamp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp_error: Option<SpanQuantiles>,
     /// Delay from the moment a request was due to its first byte leaving, per request.
     pub send_lateness: Option<SpanQuantiles>,
     /// Reads in all.

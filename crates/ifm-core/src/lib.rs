@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod manifest;
 pub mod media;
 pub mod metric;
+pub mod order;
 pub mod outcome;
 pub mod prediction;
 pub mod prompt;

@@ -3,6 +3,7 @@
 use crate::Histogram;
 use crate::decoder::{Decoder, DecoderReport};
 use crate::feed::Feed;
+use crate::mark::{self, Marks};
 use crate::plan::{LevelPlan, Progress, RequestSource, Sink, Stop, StopLevel};
 use crate::shard::{Shard, ShardReport};
 use crate::shared::Shared;
@@ -32,9 +33,11 @@ pub enum DriveError {
 pub struct Evidence {
     /// From the kernel's receive stamp to our read, per read.
     pub reader_lag: Histogram,
+    /// From the arrival of a mark of our own to our read; empty where the kernel stamps.
+    pub stamp_error: Histogram,
     /// From a slot's becoming free to its next request, per request.
     pub send_lateness: Histogram,
-    /// What was counted and timed: all but the two above, the share stolen, and the verdict.
+    /// What was counted and timed: all but those above, the share stolen, and the verdict.
     pub counts: ClientHealth,
     /// (monotonic time, wall minus monotonic clock), nanoseconds, about one a second.
     pub clock: Vec<(u64, i64)>,
@@ -44,6 +47,7 @@ impl Evidence {
     /// Adds what another level told.
     pub fn merge(&mut self, other: &Evidence) {
         self.reader_lag.merge(&other.reader_lag);
+        self.stamp_error.merge(&other.stamp_error);
         self.send_lateness.merge(&other.send_lateness);
         let (own, more) = (&mut self.counts, &other.counts);
         own.reads += more.reads;
@@ -79,10 +83,12 @@ impl Evidence {
             ..ClientHealth::default()
         };
         let (mut send_lateness, mut clock) = (Histogram::default(), Vec::new());
+        let mut stamp_error = Histogram::default();
         for (index, shard) in shards.into_iter().enumerate() {
             let busy = shard.cpu_ns as f64 / shard.wall_ns.max(1) as f64;
             counts.reader_busy_share = counts.reader_busy_share.max(busy);
             send_lateness.merge(&shard.send_lateness);
+            stamp_error.merge(&shard.stamp_error);
             counts.reader_cpu_ns += shard.cpu_ns;
             counts.involuntary_switches += shard.involuntary_switches;
             counts.starved_sends += shard.starved_sends;
@@ -94,7 +100,7 @@ impl Evidence {
                 clock = shard.clock;
             }
         }
-        Evidence { reader_lag: decoder.lag.clone(), send_lateness, counts, clock }
+        Evidence { reader_lag: decoder.lag.clone(), stamp_error, send_lateness, counts, clock }
     }
 }
 
@@ -130,6 +136,10 @@ pub fn drive_level(
     let cpu_before = process_cpu_ns();
     let start_ns = mono_ns();
     let finished = AtomicBool::new(false);
+    // Without loopback the error of the stamps stays unknown; the load does not need it.
+    let marked = (!plan.kernel_stamps).then(|| mark::connect(plan.shards).ok()).flatten();
+    let (marker, marks) =
+        marked.map_or((None, Vec::new()), |(marker, marks)| (Some(marker), marks));
     let (shards, decoder) = std::thread::scope(|scope| {
         // Dropped before the scope waits for its threads: none waits for ever for one that broke.
         let _end = EndOfLevel { finished: &finished, shared: &shared, stop: &own_stop };
@@ -145,10 +155,14 @@ pub fn drive_level(
             }
         });
         let decoder = scope.spawn(|| Decoder::new(plan, &feed, &shared).run(sink));
+        if let Some(marker) = marker {
+            scope.spawn(|| marker.run(&finished));
+        }
+        let mut marks = marks.into_iter();
         let shards: Vec<_> = (0..plan.shards)
             .map(|index| {
-                let (feed, shared) = (&feed, &shared);
-                scope.spawn(move || run_shard(plan, feed, shared, index))
+                let (feed, shared, marks) = (&feed, &shared, marks.next());
+                scope.spawn(move || run_shard(plan, feed, shared, index, marks))
             })
             .collect();
         if plan.precise {
@@ -207,12 +221,18 @@ impl Drop for EndOfLevel<'_> {
     }
 }
 
-fn run_shard(plan: &LevelPlan, feed: &Feed, shared: &Shared, index: usize) -> ShardReport {
+fn run_shard(
+    plan: &LevelPlan,
+    feed: &Feed,
+    shared: &Shared,
+    index: usize,
+    marks: Option<Marks>,
+) -> ShardReport {
     if let Some(cpu) = processor_of(plan, index) {
         // A processor that is not ours to use leaves the shard where it is: no wrong number.
         let _ = thread::pin_to(&[cpu]);
     }
-    match Shard::new(plan, feed, shared, index) {
+    match Shard::new(plan, feed, shared, index, marks) {
         Ok(shard) => shard.run(),
         Err(error) => {
             shared.stop.raise(StopLevel::Cancel);

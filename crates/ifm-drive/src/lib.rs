@@ -13,6 +13,7 @@
 mod decoder;
 mod feed;
 pub mod level;
+mod mark;
 pub mod modalities;
 mod plan;
 mod shard;

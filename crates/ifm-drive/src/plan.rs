@@ -72,7 +72,8 @@ pub struct LevelPlan {
     /// Whether the source follows conversations: then answers go back to it, and a slot that has
     /// nothing to send is not a fault of the client.
     pub follows_answers: bool,
-    /// Whether the kernel stamps what arrives on this host.
+    /// Whether the kernel is asked to stamp what arrives. Where it is not, or cannot on this host, how late
+    /// stamps are is measured beside the load.
     pub kernel_stamps: bool,
     /// Number of shards; at least 1.
     pub shards: usize,

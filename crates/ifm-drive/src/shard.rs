@@ -3,15 +3,17 @@
 //! After the start barrier the loop neither allocates nor locks nor formats for an event: it
 //! waits, reads once per ready socket into the slot's segment, stamps, and follows the framing.
 
+mod limits;
+
 use crate::Histogram;
 use crate::feed::{Claim, Feed, Prepared};
+use crate::mark::Marks;
 use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
-use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
+use crate::slot::{Active, Done, Line, Message, Segment, Slot};
 use crate::transport::{Transport, cannot_connect, is_hang_up};
 use crate::upload::Upload;
 use crate::waiting::{REST_NS, WAIT_NS, Waiting};
-use ifm_core::outcome::TimeoutKind;
 use ifm_core::record::Phase;
 use ifm_sys::{ClockPair, Interest, Poller, enable_stamps, mono_ns, socket, thread};
 use ifm_wire::{EndCause, Step};
@@ -43,8 +45,8 @@ const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
 const PAUSE_MIN_NS: u64 = 20_000_000;
 const PAUSE_MAX_NS: u64 = 1_000_000_000;
-/// How long the decoder is given to say whether a first token has come.
-const DECODER_ANSWER_NS: u64 = 100_000_000;
+/// What the poller calls the connection of the marks; slots have their index.
+const MARKS: u64 = u64::MAX;
 
 /// What a shard tells about itself at the end.
 #[derive(Debug, Default)]
@@ -53,6 +55,8 @@ pub(crate) struct ShardReport {
     pub wall_ns: u64,
     pub involuntary_switches: u64,
     pub send_lateness: Histogram,
+    /// From a mark's leaving to its being read; empty where the kernel stamps.
+    pub stamp_error: Histogram,
     pub starved_sends: u64,
     pub late_segments: u64,
     pub decoder_stalls: u64,
@@ -85,6 +89,8 @@ pub(crate) struct Shard<'level> {
     clock: ClockPair,
     clock_noted_ns: u64,
     started: bool,
+    /// Tells how late stamps are that the kernel does not take.
+    marks: Option<Marks>,
     report: ShardReport,
 }
 
@@ -94,6 +100,7 @@ impl<'level> Shard<'level> {
         feed: &'level Feed,
         shared: &'level Shared,
         index: usize,
+        marks: Option<Marks>,
     ) -> io::Result<Shard<'level>> {
         let ids = (0..plan.slots).filter(|id| *id as usize % plan.shards == index);
         let slots: Vec<Slot> = ids.map(Slot::new).collect();
@@ -114,6 +121,7 @@ impl<'level> Shard<'level> {
             clock,
             clock_noted_ns: 0,
             started: false,
+            marks,
             report,
         })
     }
@@ -132,7 +140,7 @@ impl<'level> Shard<'level> {
         self.idle.extend((0..self.slots.len()).rev());
         let before = thread::usage();
         let start_ns = mono_ns();
-        if let Err(error) = self.work() {
+        if let Err(error) = self.watch_marks().and_then(|()| self.work()) {
             self.report.failure = Some(format!("the poller failed: {error}"));
             self.shared.stop.raise(StopLevel::Cancel);
             self.cancel_all(mono_ns());
@@ -141,7 +149,15 @@ impl<'level> Shard<'level> {
         self.report.wall_ns = mono_ns() - start_ns;
         self.report.cpu_ns = after.cpu_ns - before.cpu_ns;
         self.report.involuntary_switches = after.involuntary_switches - before.involuntary_switches;
+        if let Some(marks) = self.marks {
+            self.report.stamp_error = marks.late;
+        }
         self.report
+    }
+
+    fn watch_marks(&mut self) -> io::Result<()> {
+        let Some(marks) = &self.marks else { return Ok(()) };
+        self.poller.add(&marks.stream, MARKS, Interest::Read)
     }
 
     /// Opens all connections before the start, a few at a time. A slot whose connection fails
@@ -217,6 +233,12 @@ impl<'level> Shard<'level> {
                 // Due work waits behind a single read, at most.
                 self.send_due();
                 let ready = self.poller.ready(position);
+                if ready.token == MARKS {
+                    if let Some(marks) = &mut self.marks {
+                        marks.take();
+                    }
+                    continue;
+                }
                 let index = ready.token as usize;
                 // What else is ready is told again.
                 if ready.has_error && self.note_stamps(index) {
@@ -337,8 +359,10 @@ impl<'level> Shard<'level> {
         let slot = &mut self.slots[index];
         let address = addresses[slot.id as usize % addresses.len()];
         let stream = socket::connect_start(address)?;
-        // Without stamps the run is still right, only less exact; health says how many had one.
-        let _ = enable_stamps(&stream);
+        if self.plan.kernel_stamps {
+            // Without stamps the run is still right, only less exact; health says how many had one.
+            let _ = enable_stamps(&stream);
+        }
         self.poller.add(&stream, index as u64, Interest::ReadWrite)?;
         slot.transport = Some(match &self.plan.target.tls {
             None => Transport::plain(stream),
@@ -635,55 +659,6 @@ impl<'level> Shard<'level> {
             if self.slots[index].active.is_some() {
                 self.slots[index].hang_up();
                 self.end(index, EndCause::Cancelled, now);
-            }
-        }
-    }
-
-    /// Which limit the slot's request has run into.
-    fn limit_reached(&mut self, index: usize, now: u64) -> Option<TimeoutKind> {
-        let limits = self.plan.limits;
-        let slot = &self.slots[index];
-        let active = slot.active.as_ref()?;
-        let over = |limit: Option<u64>, since: u64| {
-            limit.is_some_and(|limit| now.saturating_sub(since) > limit)
-        };
-        if slot.line.is_late(now, limits.connect_ns) {
-            return Some(TimeoutKind::Connect);
-        }
-        if over(limits.total_ns, active.start_ns) {
-            return Some(TimeoutKind::Total);
-        }
-        let waited = over(limits.first_token_ns, active.start_ns);
-        let silent = over(limits.idle_ns, active.last_activity_ns);
-        let depends_on_token = waited || (silent && limits.first_token_ns.is_some());
-        if !depends_on_token {
-            return silent.then_some(TimeoutKind::Idle);
-        }
-        // Before the first token there is one limit only: a long queue is not silence.
-        let since_ns = if waited { active.start_ns } else { active.last_activity_ns };
-        match self.has_first_token(index, since_ns, now)? {
-            true => silent.then_some(TimeoutKind::Idle),
-            false => waited.then_some(TimeoutKind::FirstToken),
-        }
-    }
-
-    /// Whether the decoder, having seen all bytes, knows of a token. It is asked once about each
-    /// wait, which is told by its start, and given a moment to answer.
-    fn has_first_token(&mut self, index: usize, since_ns: u64, now: u64) -> Option<bool> {
-        let slot = &mut self.slots[index];
-        let id = slot.id as usize;
-        let active = slot.active.as_mut()?;
-        let mark = active.request.seq.wrapping_add(1);
-        if self.shared.first_token_of[id].load(Ordering::Relaxed) == mark {
-            return Some(true);
-        }
-        match active.asked_decoder {
-            Some(asked) if asked.since_ns == since_ns => (now >= asked.until_ns).then_some(false),
-            _ => {
-                let until_ns = now + DECODER_ANSWER_NS;
-                active.asked_decoder = Some(Asked { since_ns, until_ns });
-                self.flush(index);
-                None
             }
         }
     }

@@ -14,6 +14,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use crate::{
+    BUILT,
     info::ModelInfo,
     kv::{TILE_TOKENS, tiles_for},
     load_error::LoadError,
@@ -143,6 +144,9 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Zero`] and [`EngineError::Thread`].
     pub fn start(model: Model, options: EngineOptions) -> Result<EngineHandle, EngineError> {
+        if !BUILT {
+            return Err(LoadError::NotBuilt.into());
+        }
         let nonzero = [
             ("max_batch", options.max_batch),
             ("prefill_chunk", options.prefill_chunk),

@@ -68,6 +68,12 @@ pub use request::{Event, Finish, FinishReason, GenerateRequest, SubmitError, Tok
 pub use sample::Sampling;
 pub use shape::{ModelShape, Preset, UnknownPreset};
 pub use stats::EngineStats;
+/// Whether this program can compute. Where it cannot (feature `compute`), every door to the kernels is shut
+/// with this, and the linker leaves them out.
+pub const BUILT: bool = cfg!(feature = "compute");
+/// What a program that cannot says.
+pub const NOT_BUILT: &str = "this program was built without the embedded engine (slim)";
+
 // What a model computes on is said in the words of the kernels.
 pub use ifm_kernels::Isa;
 // Requests are in tokens, so who makes them needs the tokenizer's type.

@@ -1,11 +1,15 @@
 //! Why a model could not be loaded, from the file to the first pass.
 
+use crate::NOT_BUILT;
 use std::path::PathBuf;
 
 /// Why a model could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
+    /// The program has no engine.
+    #[error("{NOT_BUILT}")]
+    NotBuilt,
     /// A file or folder cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {

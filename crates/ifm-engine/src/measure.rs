@@ -8,6 +8,7 @@ use std::time::Instant;
 use ifm_kernels::{Activations, Format, ceiling};
 
 use crate::{
+    BUILT, NOT_BUILT,
     decoder::{ComputeError, Row},
     kv::{KvCache, KvPool, TILE_TOKENS, tiles_for},
     model::Model,
@@ -44,6 +45,9 @@ pub struct StaticTiming {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
+    /// The program has no engine.
+    #[error("{NOT_BUILT}")]
+    NotBuilt,
     /// The batch has no sequence or nothing to time, or is longer than the context.
     #[error("a static batch of {sequences} x {tokens} tokens does not fit the context {context}")]
     Batch {
@@ -76,6 +80,9 @@ impl Model {
     /// Finds the ceilings of this machine; takes half a second and 512 MiB. Absent where
     /// there is no product to run.
     pub fn ceilings(&self) -> Option<Ceilings> {
+        if !BUILT {
+            return None;
+        }
         let processor = self.decoder.processor();
         let (format, computed) = self.decoder.computed();
         let activations = match (format, computed) {
@@ -103,6 +110,9 @@ impl Model {
     /// # Errors
     /// [`MeasureError`].
     pub fn time_static_batch(&self, batch: StaticBatch) -> Result<StaticTiming, MeasureError> {
+        if !BUILT {
+            return Err(MeasureError::NotBuilt);
+        }
         let (depth, prompt) = (batch.depth_tokens, batch.prompt_tokens);
         let timed = prompt.saturating_add(batch.generated_tokens);
         let tokens = depth.saturating_add(timed).saturating_add(usize::from(prompt == 0));

@@ -7,6 +7,7 @@ use std::{path::PathBuf, time::Instant};
 use ifm_tokenizer::Tokenizer;
 
 use crate::{
+    BUILT,
     decoder::{Decoder, Row},
     info::{ModelInfo, describe},
     kv::{KvCache, KvPool},
@@ -102,6 +103,9 @@ impl Model {
         context: Option<usize>,
         kv: KvFormat,
     ) -> Result<Prepared, LoadError> {
+        if !BUILT {
+            return Err(LoadError::NotBuilt);
+        }
         let mut prepared = match source {
             ModelSource::Preset { preset, quantization, seed } => {
                 Prepared::preset(*preset, *quantization, *seed, context)
@@ -117,6 +121,9 @@ impl Model {
 
     /// Reads the weights.
     pub(crate) fn finish(mut prepared: Prepared, compute: Compute) -> Result<Self, LoadError> {
+        if !BUILT {
+            return Err(LoadError::NotBuilt);
+        }
         let start = Instant::now();
         let stored_bytes = prepared.stored_bytes()?;
         let decoder = prepared.load(compute)?;

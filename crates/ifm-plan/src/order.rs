@@ -6,6 +6,7 @@
 
 use crate::cell::{Cell, CellLoad, digest};
 use crate::spec::{Order, Plan};
+use ifm_core::order::Order as _;
 
 /// Digits that two draws hardly share.
 const DRAW_DIGITS: usize = 16;
@@ -14,11 +15,11 @@ const DRAW_DIGITS: usize = 16;
 pub(crate) fn sort(plan: &Plan, cells: &mut [Cell]) {
     let seed = plan.head.seed;
     match plan.head.order {
-        Order::Blocked => cells.sort_by_cached_key(|cell| position(plan, cell)),
+        Order::Blocked => cells.order_by_key(|cell| position(plan, cell)),
         Order::Interleaved => {
-            cells.sort_by_cached_key(|cell| (cell.repeat, position(plan, cell)));
+            cells.order_by_key(|cell| (cell.repeat, position(plan, cell)));
         }
-        Order::Shuffled => cells.sort_by_cached_key(|cell| {
+        Order::Shuffled => cells.order_by_key(|cell| {
             let draw = |what: &str| digest(&format!("{seed} {} {what}", cell.repeat), DRAW_DIGITS);
             (cell.repeat, draw(&cell.instance(plan)), draw(&cell.key))
         }),

@@ -4,7 +4,7 @@
 
 use crate::format::harmless;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, RowRole};
+use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, RowRole, key};
 use ifm_core::words::counted;
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub fn imported(sheet: &Sheet) -> ImportedText {
     let version = source.tool_version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
     let mut kinds: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
     for part in &sheet.parts {
-        kinds.entry(kind_word(part.kind)).or_default().push(part);
+        kinds.entry(kind_word(part)).or_default().push(part);
     }
     ImportedText {
         name: clean(&source.name),
@@ -88,12 +88,13 @@ fn place(place: &Place) -> String {
     if words.is_empty() { "the file".to_owned() } else { words.join(" ") }
 }
 
-fn kind_word(kind: PartKind) -> &'static str {
-    match kind {
+fn kind_word(part: &Part) -> &'static str {
+    match part.kind {
         PartKind::Serving => "serving",
         PartKind::StaticBatch => "static batches",
         PartKind::Engine => "engine",
         PartKind::Kernel => "kernels",
+        PartKind::Training if part.factors.get(key::COMMAND).is_some() => "commands",
         PartKind::Training => "training",
         PartKind::Conclusion => "conclusions",
         PartKind::Other => "other",

@@ -47,7 +47,7 @@ impl PowerLaw {
         let rows: Vec<Limited> =
             rows.iter().filter(|row| row.limit_w > 0.0 && row.speed > 0.0).copied().collect();
         let mut limits: Vec<f64> = rows.iter().map(|row| row.limit_w).collect();
-        limits.sort_by(f64::total_cmp);
+        limits.sort_unstable_by(f64::total_cmp);
         limits.dedup();
         let (&least, &largest) = (limits.first()?, limits.last()?);
         if limits.len() < 3 {

@@ -443,7 +443,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
     match values.len() % 2 {
         0 => Some(f64::midpoint(*values.get(values.len() / 2 - 1)?, upper)),

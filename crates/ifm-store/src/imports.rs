@@ -7,6 +7,7 @@ use crate::disk::{RealFiles, replace_file};
 use crate::error::{FindError, StoreError};
 use crate::run_id::{check_run_id, matches_run_id};
 use crate::store::{Store, is_import};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::SHEET_VERSION;
 use ifm_core::{PlanCell, Sheet};
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ impl Store {
         let mut ids: Vec<String> = imports
             .filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
             .collect();
-        ids.sort_by(|a, b| b.cmp(a));
+        ids.order_by(|a, b| b.cmp(a));
         Ok(ids)
     }
 

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::imports::write_import;
 use crate::run_entry::RunEntry;
 use crate::store::{Store, is_import};
+use ifm_core::order::Order as _;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -138,7 +139,7 @@ impl Store {
     pub fn set_aside_ids(&self) -> Result<Vec<String>, StoreError> {
         let name = |folder: &PathBuf| Some(folder.file_name()?.to_string_lossy().into_owned());
         let mut ids: Vec<String> = self.aside()?.iter().filter_map(name).collect();
-        ids.sort_by(|a, b| b.cmp(a));
+        ids.order_by(|a, b| b.cmp(a));
         Ok(ids)
     }
 

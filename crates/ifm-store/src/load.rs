@@ -9,6 +9,7 @@ use crate::journal::{JournalLoss, JournalReader};
 use crate::manifest_file::{is_sealed, read_manifest, told_sum};
 use crate::table::{GROUP_EVENTS, GROUP_REQUESTS, RequestTable, read_series};
 use crate::{JOURNAL_FILE, REQUESTS_FILE, SERIES_FILE};
+use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData, Series};
 use std::fs::File;
 use std::io;
@@ -31,7 +32,7 @@ pub(crate) fn load_run(folder: &Path) -> Result<LoadedRun, StoreError> {
     for batch in batches.by_ref() {
         requests.append(&mut batch?);
     }
-    requests.sort_by_key(|record: &RequestRecord| record.seq);
+    requests.order_by_key(|record: &RequestRecord| record.seq);
     let loss = batches.loss();
     let series = match batches.source {
         Source::Journal { reader, .. } => reader.into_series(),

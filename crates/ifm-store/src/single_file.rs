@@ -12,6 +12,7 @@ use crate::load::open_checked;
 use crate::manifest_file::{parse_manifest, read_manifest};
 use crate::run_entry::RunEntry;
 use crate::table::{GROUP_REQUESTS, RequestTable, TableError};
+use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
@@ -142,6 +143,6 @@ fn requests(file: File) -> Result<Vec<RequestRecord>, TableError> {
         }
         requests.append(&mut table.read_group(group)?);
     }
-    requests.sort_by_key(|record: &RequestRecord| record.seq);
+    requests.order_by_key(|record: &RequestRecord| record.seq);
     Ok(requests)
 }

@@ -11,6 +11,7 @@ use crate::seal::{SealedRun, seal_folder};
 use crate::{IMPORT_FILE, JOURNAL_FILE, MANIFEST_FILE};
 use ifm_core::Manifest;
 use ifm_core::manifest::RunState;
+use ifm_core::order::Order as _;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl Store {
     /// Only where the store's own folder cannot be read.
     pub fn list(&self) -> Result<Vec<RunEntry>, StoreError> {
         let mut runs: Vec<RunEntry> = self.run_folders()?.into_iter().map(RunEntry::at).collect();
-        runs.sort_by(|a, b| b.id.cmp(&a.id));
+        runs.order_by(|a, b| b.id.cmp(&a.id));
         Ok(runs)
     }
 

@@ -15,6 +15,7 @@ use crate::case::{Action, Case, Class, Limits, Step};
 use crate::payload::{CHAT_FIELDS, TEXT_FIELDS, choice, quote, token, usage};
 use crate::truth::{Api, Truth};
 use ifm_core::Outcome;
+use ifm_core::order::Order as _;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -391,7 +392,7 @@ impl Script {
 
     /// The finished case.
     fn case(mut self) -> Case {
-        self.writes.sort_by_key(|(at_ms, _)| *at_ms);
+        self.writes.order_by_key(|(at_ms, _)| *at_ms);
         let mut sends = self.sends();
         for (at_ms, cut, rest_ms) in &self.cuts {
             let position = sends.iter().position(|(due_ms, _)| due_ms == at_ms);
@@ -459,12 +460,12 @@ fn cut_at(writes: &mut Writes, position: usize, cut: Cut, rest_ms: u64) {
     });
     assert!(parts.is_some(), "the suite cuts a write that is not there: {cut:?}, {rest_ms} ms");
     writes.extend(parts.map(|rest| (rest_ms, rest)));
-    writes.sort_by_key(|(at_ms, _)| *at_ms);
+    writes.order_by_key(|(at_ms, _)| *at_ms);
 }
 
 /// Joins the writes of equal time, in order.
 fn joined(mut writes: Writes) -> Writes {
-    writes.sort_by_key(|(at_ms, _)| *at_ms);
+    writes.order_by_key(|(at_ms, _)| *at_ms);
     let mut joined: Writes = Vec::with_capacity(writes.len());
     for (at_ms, mut bytes) in writes {
         match joined.last_mut() {

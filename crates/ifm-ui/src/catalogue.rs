@@ -7,6 +7,7 @@
 use crate::failure::Failure;
 use crate::form::Fields;
 use crate::time;
+use ifm_core::order::Order as _;
 use ifm_core::spec::LoadSpec;
 use ifm_core::{Manifest, RunState};
 use ifm_report::{number, plain};
@@ -149,10 +150,10 @@ impl Filter {
             .collect();
         match self.sort.as_str() {
             "oldest" => found.reverse(),
-            "name" => found.sort_by_key(|item| item.title().to_lowercase()),
-            "model" => found.sort_by_key(|item| item.model.to_lowercase()),
-            "server" => found.sort_by_key(|item| item.server.to_lowercase()),
-            "size" => found.sort_by_key(|item| std::cmp::Reverse(item.bytes)),
+            "name" => found.order_by_key(|item| item.title().to_lowercase()),
+            "model" => found.order_by_key(|item| item.model.to_lowercase()),
+            "server" => found.order_by_key(|item| item.server.to_lowercase()),
+            "size" => found.order_by_key(|item| std::cmp::Reverse(item.bytes)),
             _ => {}
         }
         found
@@ -189,7 +190,7 @@ impl Catalogue {
         }
         let there: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
         self.known.retain(|id, _| there.contains(id.as_str()));
-        items.sort_by(|a, b| b.id.cmp(&a.id));
+        items.order_by(|a, b| b.id.cmp(&a.id));
         Ok(items)
     }
 

@@ -44,6 +44,12 @@ pub(crate) struct Imported {
     pub(crate) refused: Vec<Refused>,
 }
 
+/// What a field says. Pages are sent in UTF-8: the decoders of all other encodings stay out of the program.
+async fn words(field: Field<'_>) -> Result<String, Failure> {
+    let bytes = field.bytes().await.map_err(broken)?;
+    String::from_utf8(bytes.into()).map_err(|_| Failure::bad("a field of the form is not UTF-8"))
+}
+
 /// Reads and keeps the files of a form; `is_ours` where a header said so already.
 pub(crate) async fn gather(
     app: &Arc<App>,
@@ -56,12 +62,12 @@ pub(crate) async fn gather(
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name() {
             Some(CSRF_FIELD) => {
-                app.guard.check_csrf(field.text().await.ok().as_deref())?;
+                app.guard.check_csrf(words(field).await.ok().as_deref())?;
                 is_ours = true;
             }
             _ if !is_ours => app.guard.check_csrf(None)?,
             Some("name") => {
-                let text = field.text().await.map_err(broken)?;
+                let text = words(field).await?;
                 name = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
                 if text.chars().count() > NAME_LENGTH_MAX {
                     let sentence = format!("a name has at most {NAME_LENGTH_MAX} characters");

@@ -2,6 +2,7 @@
 //!
 //! Not here: what was sent (a run counts that request by request).
 
+use ifm_core::order::Order as _;
 use std::{collections::HashSet, sync::Arc};
 
 use ifm_core::{ImageDetail, Medium, MediumKind, SentMedia};
@@ -33,7 +34,7 @@ impl MediaFacts {
         media: impl Iterator<Item = &'media Arc<Medium>>,
     ) -> Option<Self> {
         let mut all: Vec<&Arc<Medium>> = media.collect();
-        all.sort_by_key(|medium| (medium.kind, medium.sha256));
+        all.order_by_key(|medium| (medium.kind, medium.sha256));
         all.dedup_by_key(|medium| (medium.kind, medium.sha256));
         let kinds = [MediumKind::Image, MediumKind::Audio, MediumKind::Video].map(|kind| {
             let media: Vec<Arc<Medium>> =

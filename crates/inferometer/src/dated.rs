@@ -8,6 +8,7 @@ use crate::subjects::{self, Subject};
 use crate::terminal;
 use ifm_analysis::comparison::{Member, Settings, Side};
 use ifm_analysis::history::{Dated, comparable};
+use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RunData, RunState, Sheet};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
@@ -92,7 +93,7 @@ fn stored(store: &Store, tag: Option<&str>) -> Result<Vec<Found>, Failure> {
     let is_meant = |entry: &RunEntry| tag.is_none_or(|word| is_called(entry, word));
     runs.retain(|entry| has_ended(entry) && is_meant(entry));
     let mut found: Vec<Found> = runs.into_iter().map(|run| Found::Run(Box::new(run))).collect();
-    found.sort_by(|a, b| a.place().cmp(&b.place()));
+    found.order_by(|a, b| a.place().cmp(&b.place()));
     Ok(found)
 }
 
@@ -134,7 +135,7 @@ pub fn read(
     let mut seen = BTreeSet::new();
     found.retain(|one| seen.insert(one.id().to_owned()));
     if found.iter().all(|one| one.began().is_some()) {
-        found.sort_by(|a, b| a.place().cmp(&b.place()));
+        found.order_by(|a, b| a.place().cmp(&b.place()));
     }
     let first = found.len().saturating_sub(last);
     found.drain(..first);

@@ -4,6 +4,7 @@
 
 use crate::exit::Failure;
 use ifm_analysis::definitions::{self, Definitions};
+use ifm_core::order::Order as _;
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, Input, Recognised};
 use std::fs::File;
@@ -135,7 +136,7 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         .map_err(refused)?
         .collect::<Result<Vec<_>, _>>()
         .map_err(refused)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
+    entries.order_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;

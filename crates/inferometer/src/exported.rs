@@ -60,7 +60,7 @@ impl ExportAsk {
             .write_results(&sheet(run, by.unwrap_or(Definitions::Ours)), Some(run))
             .map_err(|error| Failure::files(format!("{}: {error}", self.path)))?;
         let path = PathBuf::from(self.named(run));
-        let is_folder = files.len() > 1 || path.is_dir() || self.path.ends_with('/');
+        let is_folder = is_folder(&files) || path.is_dir() || self.path.ends_with('/');
         let folder = if is_folder { Some(path.as_path()) } else { path.parent() };
         if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
@@ -102,8 +102,17 @@ pub fn put(path: &Path, text: &str, appends: bool) -> Result<(), Failure> {
         .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
 }
 
-/// `aiperf-concurrency4.json`; numbered where several would be called the same.
+/// Whether files want a folder: there are several, or their names are not free.
+pub fn is_folder(files: &[Exported]) -> bool {
+    files.len() > 1 || files.iter().any(|file| file.name.is_some())
+}
+
+/// `aiperf-concurrency4.json`, numbered where several would be called the same; the name that a tool's readers
+/// go by where they go by one.
 pub fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> String {
+    if let Some(name) = &file.name {
+        return name.clone();
+    }
     let safe: String = file
         .stem
         .chars()

@@ -3,6 +3,21 @@
 use ifm_core::manifest::HostInfo;
 use ifm_sys::{host, probe, thread};
 
+/// Who says when bytes arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Stamps {
+    /// The kernel, where it does
+    Kernel,
+    /// The thread that reads them
+    User,
+}
+
+/// The facts of a run that takes its stamps from there.
+pub fn describe_with(stamps: Stamps) -> HostInfo {
+    let host = describe();
+    HostInfo { kernel_stamps: host.kernel_stamps && stamps == Stamps::Kernel, ..host }
+}
+
 /// Reads the facts; what the host does not tell is absent.
 pub fn describe() -> HostInfo {
     HostInfo {

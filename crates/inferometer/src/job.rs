@@ -4,6 +4,7 @@
 
 use crate::course::Course;
 use crate::exported::ExportAsk;
+use crate::host::Stamps;
 use crate::output::Format;
 use crate::predict::Deployed;
 use crate::secrets::Secrets;
@@ -69,6 +70,8 @@ pub struct Job {
     pub readers: Option<usize>,
     /// Processors for the reading threads.
     pub cpus: Vec<usize>,
+    /// Who says when bytes arrived.
+    pub stamps: Stamps,
     /// Whether the reading threads run before all others, on processors that are kept awake.
     pub precise: bool,
     /// Which levels are run.

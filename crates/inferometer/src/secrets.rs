@@ -6,6 +6,7 @@
 use ifm_core::RequestRecord;
 use ifm_core::facts::ServerProcess;
 use ifm_core::manifest::ServerInfo;
+use ifm_core::order::Order as _;
 use ifm_wire::Answer;
 use ifm_wire::request::{MASK, SECRET_CHARS_MIN, is_secret_field, is_secret_header};
 use serde_json::{Map, Value};
@@ -36,7 +37,7 @@ impl Secrets {
         secret.for_each(|(_, value)| secrets.add(value));
         authorization.into_iter().for_each(|value| secrets.add(value));
         secrets.add_fields(body);
-        secrets.known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.known.order_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.known.dedup();
         secrets
     }
@@ -58,7 +59,7 @@ impl Secrets {
         let named = joined.chain(apart.map(|(flag, value)| (flag.as_str(), value.as_str())));
         named.filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(value));
         environment.filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(&value));
-        secrets.known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.known.order_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.known.dedup();
         secrets
     }

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use http::Uri;
+use ifm_core::order::Order as _;
 use ifm_core::spec::Api;
 use ifm_wire::dialect;
 use std::fmt;
@@ -86,7 +87,7 @@ impl BaseUrl {
             })?
             .collect();
         // Loopback names resolve to both families, while servers often listen on one only.
-        addresses.sort_by_key(|address| address.is_ipv6());
+        addresses.order_by_key(|address| address.is_ipv6());
         addresses.truncate(1);
         match addresses.is_empty() {
             false => Ok(addresses),

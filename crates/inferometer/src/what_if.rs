@@ -8,8 +8,9 @@ use crate::predict::Simulated;
 use crate::session::{level_plan, request_template};
 use crate::source::{Carrying, Source};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
-use ifm_analysis::{LevelSummary, summarize_level};
+use ifm_analysis::{LevelSummary, Seen, summarize_level};
 use ifm_core::RequestRecord;
+use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
 use ifm_drive::{Progress, Sink, Stop};
 use ifm_report::TerminalStyle;
@@ -68,7 +69,8 @@ pub fn look(job: Job) -> Result<Looked, Failure> {
     let driven = simulated
         .drive(&plan, load, &mut source, &mut records, (&stop, &progress))
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let summary = summarize_level(&job.spec, 0, driven.info.as_ref(), &records.0);
+    let seen = Seen { requests: &records.0, ended: source.ended_early() };
+    let summary = summarize_level(&job.spec, 0, driven.info.as_ref(), seen);
     Ok(Looked {
         deployment: deployed.deployment.clone(),
         constants_from: deployed.constants_from.clone(),
@@ -296,7 +298,7 @@ impl Variant {
         let inside = |variant: &Variant| variant.outside_because.is_none();
         let have_prices =
             variants.iter().filter(|v| inside(v)).all(|v| v.usd_per_million_tokens.is_some());
-        variants.sort_by(|left, right| {
+        variants.order_by(|left, right| {
             let by = |variant: &Variant| match have_prices {
                 true => variant.usd_per_million_tokens,
                 false => variant.output_tok_per_s_per_gpu.map(|rate| -rate),

@@ -132,7 +132,7 @@ impl Figures {
             return None;
         }
         let mut sorted = self.calm_gaps.clone();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         let whole = match law {
             Law::Constant => variation(&sorted),
             Law::Poisson => exponential_distance(&sorted, rate),
@@ -344,7 +344,7 @@ fn figures(run: &RunData, log: &[Served], calm: &Calm, rate: f64) -> Result<Figu
     arrivals.sort_unstable();
     let mut late_ms: Vec<f64> =
         arrivals.iter().zip(&due).map(|(at, due)| (*at as f64 - *due as f64) / NS_PER_MS).collect();
-    late_ms.sort_by(f64::total_cmp);
+    late_ms.sort_unstable_by(f64::total_cmp);
     let place = |share: f64| late_ms[((late_ms.len() - 1) as f64 * share).round() as usize];
     let rate_of = |times: &[u64]| {
         let span_ns = times[times.len() - 1] - times[0];
@@ -355,10 +355,10 @@ fn figures(run: &RunData, log: &[Served], calm: &Calm, rate: f64) -> Result<Figu
     };
     let mut gaps = gaps_of(&arrivals);
     let mut gaps_due = gaps_of(&due);
-    gaps_due.sort_by(f64::total_cmp);
+    gaps_due.sort_unstable_by(f64::total_cmp);
     let cv = variation(&gaps);
     let (calm_gaps, calm_ns) = calm.gaps(&arrivals);
-    gaps.sort_by(f64::total_cmp);
+    gaps.sort_unstable_by(f64::total_cmp);
     Ok(Figures {
         arrivals: arrivals.len(),
         rate_per_s: rate_of(&arrivals),

@@ -3,7 +3,7 @@
 /// The middle value; with an even number of values the mean of the middle two. Absent for none.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
         return Some(upper);
@@ -29,7 +29,7 @@ impl Spread {
     /// Of all errors; absent for none. Percentiles are nearest ranks.
     pub fn of(errors: &[f64]) -> Option<Spread> {
         let mut sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
-        sizes.sort_by(f64::total_cmp);
+        sizes.sort_unstable_by(f64::total_cmp);
         let rank = (sizes.len() as f64 * 0.99).ceil() as usize;
         Some(Spread {
             mean: errors.iter().sum::<f64>() / errors.len() as f64,

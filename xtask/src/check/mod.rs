@@ -19,6 +19,8 @@ mod placeholders;
 mod platform;
 mod private_paths;
 mod registries;
+
+mod sorting;
 mod source;
 mod unsafe_code;
 mod workspace;
@@ -58,6 +60,7 @@ const CHECKS: &[&Check] = &[
     &licences::CHECK,
     &unsafe_code::CHECK,
     &platform::CHECK,
+    &sorting::CHECK,
     &module_docs::CHECK,
     &length::CHECK,
     &registries::CHECK,

@@ -5,6 +5,8 @@
 //! look. Not here: reading documents (`ifm-interop`), and the checks of our own runs, which stand
 //! in [`crate::warning`].
 
+use ifm_core::order::Order as _;
+
 mod burst;
 mod change;
 mod finding;
@@ -76,7 +78,7 @@ impl Audit {
             })
             .flatten()
             .collect();
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        findings.order_by_key(|finding| std::cmp::Reverse(finding.level));
         findings
     }
 

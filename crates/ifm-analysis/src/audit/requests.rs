@@ -190,7 +190,7 @@ impl Requests<'_> {
     fn all_of(&self, of: impl Fn(&SheetRequest) -> Option<Option<f64>>) -> Option<Vec<f64>> {
         let values = self.good.iter().map(|request| of(request)).collect::<Option<Vec<_>>>()?;
         let mut values: Vec<f64> = values.into_iter().flatten().collect();
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         (!values.is_empty()).then_some(values)
     }
 

@@ -6,6 +6,7 @@
 
 use crate::request::RequestMetrics;
 use crate::settling::median_with_half_width;
+use ifm_core::order::Order as _;
 use ifm_core::{Phase, RequestRecord};
 
 /// A change below this share is not told: by less than the usual precision of a search the answer
@@ -65,7 +66,7 @@ fn median(look: &[RequestRecord], pace: Pace) -> Option<(f64, f64)> {
     let is_judged =
         |record: &&RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
     let mut judged: Vec<&RequestRecord> = look.iter().filter(is_judged).collect();
-    judged.sort_by_key(|record| (record.start_ns, record.seq));
+    judged.order_by_key(|record| (record.start_ns, record.seq));
     let value = |record: &&RequestRecord| {
         let metrics = RequestMetrics::derive(record);
         match pace {

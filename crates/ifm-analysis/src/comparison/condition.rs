@@ -4,6 +4,7 @@
 //! batch, a test or lengths besides or instead. Not here: what was measured.
 
 use crate::level::Load;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, key};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -115,7 +116,7 @@ impl fmt::Display for Condition {
         let settings = self.setting.iter().filter(|(name, _)| is_told(name));
         let mut words: Vec<String> = settings.map(|(name, value)| words_of(name, value)).collect();
         // What is measured stands before how.
-        words.sort_by_key(|words| self.setting.get(key::TEST) != Some(words.as_str()));
+        words.order_by_key(|words| self.setting.get(key::TEST) != Some(words.as_str()));
         let all: Vec<String> = load.chain(words).collect();
         match all.is_empty() {
             true => formatter.write_str("the only level"),

@@ -4,8 +4,9 @@
 //! unlike, so that their numbers do not answer one question. What is not here: the numbers.
 
 pub use super::fact::DifferenceKind;
-use super::fact::{Fact, SEED};
+use super::fact::{ACCOUNT, Fact, SEED};
 use super::side::{Lengths, Member, Side};
+use ifm_core::order::Order as _;
 use std::collections::BTreeSet;
 
 /// Mean lengths that differ by a larger share than this make sides unlike.
@@ -52,7 +53,7 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found.extend(doubts(a, b));
     found.extend(untold);
     found.extend(machine_untold(a, b));
-    found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+    found.order_by_key(|difference| std::cmp::Reverse(difference.kind));
     found
 }
 
@@ -70,6 +71,17 @@ fn joined(side: &Side, of: &dyn Fn(&Member) -> Option<String>) -> Option<String>
     words.sort();
     words.dedup();
     (!words.is_empty()).then(|| words.join(" | "))
+}
+
+/// A list without the items that the other one has too; equal lists stay as they are.
+fn without(list: &Option<String>, other: &Option<String>) -> Option<String> {
+    let (Some(words), Some(others)) = (list, other) else { return list.clone() };
+    if words == others {
+        return list.clone();
+    }
+    let others: BTreeSet<&str> = others.split(", ").collect();
+    let own: Vec<&str> = words.split(", ").filter(|item| !others.contains(item)).collect();
+    Some(if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") })
 }
 
 /// Whether a side has a fact of this kind.
@@ -125,6 +137,10 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
                 let most = if is_mixed { DifferenceKind::Warning } else { DifferenceKind::Unlike };
                 let kind = if of_a == of_b { DifferenceKind::Same } else { fact.kind.min(most) };
                 let is_of_machine = fact.is_of_machine;
+                let (of_a, of_b) = match what == ACCOUNT {
+                    true => (without(&of_a, &of_b), without(&of_b, &of_a)),
+                    false => (of_a, of_b),
+                };
                 let found_here = Difference::new(what, kind, (of_a, of_b));
                 found.push(Difference { is_of_machine, ..found_here });
             }

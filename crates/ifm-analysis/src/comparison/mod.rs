@@ -44,6 +44,7 @@ use condition::list_words;
 use contrast::Rules;
 use difference::differences;
 use evidence::{Drawing, Evidence};
+use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
 use meaning::{Agreement, By};
 use pair::{Asked, Draft, conditions, drafts, without_match};
@@ -216,7 +217,7 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
                 false if drafts.is_empty() => differences.push(no_common_measure(&base, at)),
                 false => differences.extend(unmatched(&base, at)),
             }
-            differences.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+            differences.order_by_key(|difference| std::cmp::Reverse(difference.kind));
             let rows = drafts.into_iter().map(|draft| {
                 let p = draft.p().and_then(|_| corrected.next());
                 draft.finish(p, &rules)

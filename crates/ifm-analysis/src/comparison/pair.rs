@@ -11,6 +11,7 @@ use super::meaning::{Agreement, By};
 use super::measure::{Measure, Over};
 use super::side::AtLoad;
 use crate::stat::Estimate;
+use ifm_core::order::Order as _;
 
 /// One measure at one load.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,7 +130,7 @@ enum Place<'a> {
 /// that one has and that lie between two loads of the other.
 pub(crate) fn conditions(a: &[AtLoad], b: &[AtLoad]) -> Vec<Condition> {
     let mut all: Vec<Condition> = a.iter().chain(b).map(|at| at.at.clone()).collect();
-    all.sort_by(Condition::order);
+    all.order_by(Condition::order);
     all.dedup_by(|a, b| a.is_same(b));
     all.retain(|at| place(a, at).is_some() && place(b, at).is_some());
     all

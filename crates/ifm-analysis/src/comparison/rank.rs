@@ -11,6 +11,7 @@ use super::side::{AtLoad, Side, keys};
 use super::{Settings, SideHead, head, of_definitions};
 use crate::stat::multiple::holm;
 use ifm_core::metric::Direction;
+use ifm_core::order::Order as _;
 
 /// One side in its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +64,7 @@ pub fn common_conditions(sides: &[Side], measure: Measure) -> Vec<Condition> {
     let in_all =
         |at: &&Condition| others.iter().all(|side| side.iter().any(|known| known.is_same(at)));
     let mut common: Vec<Condition> = first.iter().filter(in_all).cloned().collect();
-    common.sort_by(Condition::order);
+    common.order_by(Condition::order);
     common.dedup_by(|a, b| a.is_same(b));
     common
 }
@@ -155,7 +156,7 @@ fn differences_of(
         for (_, more) in definitions.iter_mut().filter(|(place, _)| *place == index + 1) {
             found.append(more);
         }
-        found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+        found.order_by_key(|difference| std::cmp::Reverse(difference.kind));
         (side.label.clone(), found)
     };
     others.iter().enumerate().map(of).collect()
@@ -186,7 +187,7 @@ fn order_of(
         let value = ranked.cell.map_or(f64::INFINITY, |cell| cell.value);
         if measure.direction() == Direction::Higher { -value } else { value }
     };
-    order.sort_by(|(_, a), (_, b)| {
+    order.order_by(|(_, a), (_, b)| {
         let rank = |ranked: &Ranked| ranked.rank.unwrap_or(usize::MAX);
         rank(a).cmp(&rank(b)).then(value(a).total_cmp(&value(b)))
     });

@@ -12,6 +12,7 @@ use crate::level::Load;
 use crate::stat::blocks::block_length;
 use crate::stat::quantile::percentile_of_sorted;
 use crate::survey::{Point, Reading};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Row, SheetRequest, Statistic};
 
 /// Share by which a mean over the requests may differ from the one that is stated.
@@ -62,7 +63,7 @@ impl<'a> Requests<'a> {
             row.requests.iter().filter(|request| request.error.is_none()).collect();
         if good.iter().all(|request| request.start_s.is_some()) {
             let start = |request: &SheetRequest| request.start_s.unwrap_or_default();
-            good.sort_by(|a, b| start(a).total_cmp(&start(b)));
+            good.order_by(|a, b| start(a).total_cmp(&start(b)));
         }
         Requests { good, load }
     }

@@ -13,6 +13,7 @@ use crate::level::{LevelSummary, Load, measured_by_level};
 use crate::slo::VerdictState;
 use crate::warning::{Severity, Warning};
 use ifm_core::manifest::Manifest;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::key;
 use ifm_core::spec::{LoadSpec, SloSpec};
 use ifm_core::{HealthVerdict, RunData, RunState};
@@ -217,7 +218,7 @@ fn fitting(levels: &[LevelSummary]) -> Option<Load> {
         .filter_map(|level| Some((level.load()?, level.verdict.state == VerdictState::Pass)))
         .collect();
     // Of repeats that fail comes first: a load is inside only if each of its repeats is.
-    by_load.sort_by(|a, b| super::condition::order(a.0, b.0).then(a.1.cmp(&b.1)));
+    by_load.order_by(|a, b| super::condition::order(a.0, b.0).then(a.1.cmp(&b.1)));
     let inside = by_load.iter().take_while(|(_, passes)| *passes);
     inside.last().map(|(load, _)| *load)
 }
@@ -328,7 +329,7 @@ impl Side {
                 }
             }
         }
-        found.sort_by(|a, b| a.at.order(&b.at));
+        found.order_by(|a, b| a.at.order(&b.at));
         found
     }
 }

@@ -5,6 +5,7 @@
 //! the same kind.
 
 mod aiperf;
+mod genai_bench;
 mod guidellm;
 mod mlperf;
 mod ours;
@@ -31,6 +32,8 @@ ifm_core::vocabulary! {
         Guidellm = "guidellm",
         /// AIPerf 0.13.
         Aiperf = "aiperf",
+        /// genai-bench 0.0.5.
+        GenaiBench = "genai-bench",
         /// MLPerf's LoadGen 5.1, server scenario.
         Mlperf = "mlperf",
     }
@@ -44,6 +47,7 @@ impl Definitions {
             "sglang.bench_serving" => Definitions::Sglang,
             "guidellm" => Definitions::Guidellm,
             "aiperf" => Definitions::Aiperf,
+            "genai-bench" => Definitions::GenaiBench,
             _ => return None,
         })
     }
@@ -94,8 +98,13 @@ fn row(level: &LevelSummary, measured: &[&RequestRecord], by: Definitions) -> Ro
         Definitions::Sglang => sglang::fill(&sent, &mut row),
         Definitions::Guidellm => guidellm::fill(&sent, &mut row),
         Definitions::Aiperf => aiperf::fill(&sent, &mut row),
+        Definitions::GenaiBench => genai_bench::fill(&sent, &mut row),
         Definitions::Mlperf => mlperf::fill(&sent, &mut row),
     }
-    row.requests = rows::requests(&sent);
+    let end_ns = match by {
+        Definitions::GenaiBench => genai_bench::end_ns,
+        _ => RequestRecord::last_token_ns,
+    };
+    row.requests = rows::requests(&sent, end_ns);
     row
 }

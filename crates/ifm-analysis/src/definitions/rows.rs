@@ -2,6 +2,7 @@
 
 use crate::level::{LevelSummary, Load};
 use crate::stat::quantile::percentile_of_sorted;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{
     Definition, Figure, Quantity, Row, SheetRequest, Statistic, StdKind, Unit, key,
 };
@@ -43,15 +44,18 @@ pub(super) fn settings(level: &LevelSummary, row: &mut Row) {
     row.factors.set(key::REQUESTS, level.counts.sent);
 }
 
+/// When a request ended, by a definition.
+type End = fn(&RequestRecord) -> Option<u64>;
+
 /// The requests of a level, in the order of their starts.
-pub(super) fn requests(sent: &[&RequestRecord]) -> Vec<SheetRequest> {
+pub(super) fn requests(sent: &[&RequestRecord], end_ns: End) -> Vec<SheetRequest> {
     let origin_ns = sent.iter().map(|record| record.start_ns).min().unwrap_or(0);
     let mut records = sent.to_vec();
-    records.sort_by_key(|record| record.start_ns);
-    records.into_iter().map(|record| request(record, origin_ns)).collect()
+    records.order_by_key(|record| record.start_ns);
+    records.into_iter().map(|record| request(record, origin_ns, end_ns(record))).collect()
 }
 
-fn request(record: &RequestRecord, origin_ns: u64) -> SheetRequest {
+fn request(record: &RequestRecord, origin_ns: u64, end_ns: Option<u64>) -> SheetRequest {
     let ok = record.outcome.is_ok();
     let since_start_ms = |at_ns: u64| at_ns.saturating_sub(record.start_ns) as f64 / NS_PER_MS;
     let at_ns = &record.events.at_ns;
@@ -66,7 +70,7 @@ fn request(record: &RequestRecord, origin_ns: u64) -> SheetRequest {
         start_s: Some(record.start_ns.saturating_sub(origin_ns) as f64 / NS_PER_S),
         client_queue_ms: Some(record.start_ns.saturating_sub(record.due_ns) as f64 / NS_PER_MS),
         ttft_ms: record.first_token_ns().filter(|_| ok && record.streamed).map(since_start_ms),
-        e2e_ms: record.last_token_ns().filter(|_| ok).map(since_start_ms),
+        e2e_ms: end_ns.filter(|_| ok).map(since_start_ms),
         gaps: has_gaps.then(|| at_ns.len().saturating_sub(1) as u32),
         gaps_sum_ms: span_ms.filter(|_| has_gaps),
         gap_max_ms: gaps.max().filter(|_| has_gaps).map(|gap| gap as f64 / NS_PER_MS),
@@ -74,6 +78,7 @@ fn request(record: &RequestRecord, origin_ns: u64) -> SheetRequest {
         output_tokens: record.output_tokens.map(|counted| u64::from(counted.tokens)),
         error: (!ok)
             .then(|| record.error.clone().unwrap_or_else(|| record.outcome.word().to_owned())),
+        status: record.http_status.filter(|_| !ok),
     }
 }
 

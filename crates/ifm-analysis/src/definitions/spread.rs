@@ -2,6 +2,7 @@
 //! over time (`DistributionSummary` in `guidellm/schemas/base/statistics.py`, 0.8).
 
 use super::rows::nearest_rank;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::Spread;
 
 /// Percentiles of the file.
@@ -98,7 +99,7 @@ pub(super) fn in_flight(
 
 /// Times in rising order; those that lie closer to the first of a group are added to it.
 fn merged(mut events: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    events.order_by(|a, b| a.0.total_cmp(&b.0));
     events.dedup_by(|next, kept| {
         let is_near = next.0 <= kept.0 + SAME_S;
         if is_near {

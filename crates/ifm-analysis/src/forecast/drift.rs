@@ -21,6 +21,7 @@ use crate::insight::Sentence;
 use crate::say;
 use crate::stat::percentile_of_sorted;
 use crate::stat::trend::{mann_kendall, theil_sen};
+use ifm_core::order::Order as _;
 
 /// Loads with an error, at least.
 pub const POINTS_MIN: usize = 4;
@@ -76,7 +77,7 @@ fn drift(quantity: Quantity, mut points: Vec<(f64, f64)>) -> Option<Drift> {
     if points.len() < POINTS_MIN {
         return None;
     }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.order_by(|a, b| a.0.total_cmp(&b.0));
     let (course, first, last) = course(&points)?;
     let (words, constants) = row(quantity, course)?;
     let load = points.first()?.0;

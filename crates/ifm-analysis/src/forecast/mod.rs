@@ -11,6 +11,7 @@ pub use drift::{CHANCE_MAX, Course, Drift, ERROR_MIN, POINTS_MIN};
 
 use crate::level::Load;
 use crate::stat::percentile_of_sorted;
+use ifm_core::order::Order as _;
 
 ifm_core::vocabulary! {
     /// What is put side by side.
@@ -119,7 +120,7 @@ impl Forecast {
                 pairs.push(Pair { predicted: *predicted, measured: *measured });
             }
         }
-        pairs.sort_by(|a, b| a.measured.load.value().total_cmp(&b.measured.load.value()));
+        pairs.order_by(|a, b| a.measured.load.value().total_cmp(&b.measured.load.value()));
         let off = Quantity::ALL.into_iter().filter_map(|quantity| off(&pairs, quantity)).collect();
         let drifts = drift::drifts(&pairs);
         Forecast { pairs, off, drifts }

@@ -29,6 +29,7 @@ use crate::stat::interval::{self, TAIL};
 use crate::stat::multiple::holm;
 use ifm_core::Metric;
 use ifm_core::metric::Direction;
+use ifm_core::order::Order as _;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -313,7 +314,7 @@ fn all_differences(
             found.push(difference);
         }
     }
-    found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+    found.order_by_key(|difference| std::cmp::Reverse(difference.kind));
     found
 }
 

@@ -21,6 +21,7 @@ use crate::comparison::{
 };
 use crate::stat::Estimate;
 use crate::stat::multiple::holm;
+use ifm_core::order::Order as _;
 use series::Draft;
 use std::collections::BTreeSet;
 
@@ -374,7 +375,7 @@ fn drafts_of(
                 || (known.metric.from_due() == measure.metric && known.over == measure.over)
         })
     };
-    found.sort_by(|a, b| a.at.order(&b.at).then(place(&a.measure).cmp(&place(&b.measure))));
+    found.order_by(|a, b| a.at.order(&b.at).then(place(&a.measure).cmp(&place(&b.measure))));
     found.into_iter().map(|draft| draft.looked_at(&settings.comparison)).collect()
 }
 

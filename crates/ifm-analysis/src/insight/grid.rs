@@ -10,6 +10,7 @@ use crate::level::Load;
 use crate::stat::interval::percentile_interval;
 use crate::stat::percentile_of_sorted;
 use crate::survey::{Point, Pooled, Reading, Survey, factor_words};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
 /// Confidence of the interval of a median over cells.
@@ -179,7 +180,7 @@ impl<'a> Grid<'a> {
 /// The median of changes, with the bounds that their order gives where there are enough.
 pub fn median_change(changes: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let mut sorted = changes.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let median = percentile_of_sorted(&sorted, 50.0)?;
     let bounds = percentile_interval(&sorted, 50.0, CONFIDENCE)
         .and_then(|interval| interval.low.zip(interval.high));
@@ -211,7 +212,7 @@ fn by_workload(rows: Vec<GridRow>) -> Vec<GridRow> {
     }
     for group in &mut groups {
         let load = |row: &GridRow| row.load.map_or(0.0, Load::value);
-        group.sort_by(|a, b| load(b).total_cmp(&load(a)));
+        group.order_by(|a, b| load(b).total_cmp(&load(a)));
     }
     groups.into_iter().flatten().collect()
 }

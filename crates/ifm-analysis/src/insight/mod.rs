@@ -32,6 +32,7 @@ use crate::audit::Spot;
 use crate::matrix::RankBy;
 use crate::say;
 use crate::survey::Survey;
+use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
 
 ifm_core::vocabulary! {
@@ -227,7 +228,7 @@ pub fn insights(question: &Question) -> Vec<Insight> {
         found
     };
     let mut all: Vec<Insight> = rule::RULES.iter().flat_map(look).collect();
-    all.sort_by(|a, b| a.tone.cmp(&b.tone).then(b.weight.total_cmp(&a.weight)));
+    all.order_by(|a, b| a.tone.cmp(&b.tone).then(b.weight.total_cmp(&a.weight)));
     all
 }
 

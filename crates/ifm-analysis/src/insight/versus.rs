@@ -6,6 +6,7 @@
 use super::Question;
 use crate::level::Load;
 use crate::survey::{Curve, CurvePoint, Point, Pool, Pooled, Survey};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 
 /// The word by which runs and documents themselves are compared.
@@ -156,7 +157,7 @@ impl<'a> Versus<'a> {
             Some(CurvePoint { at: self.axis.place(cell)?, reading, cell: cell.clone() })
         };
         let mut points: Vec<CurvePoint> = held.filter_map(point).collect();
-        points.sort_by(|a, b| a.at.total_cmp(&b.at));
+        points.order_by(|a, b| a.at.total_cmp(&b.at));
         Curve { of: Factors::default().with(&self.by, &party.name), points }
     }
 
@@ -168,7 +169,7 @@ impl<'a> Versus<'a> {
             .flat_map(|curve| curve.points.iter().map(|point| point.at))
             .filter(|at| a.between(*at).is_some() && b.between(*at).is_some())
             .collect();
-        places.sort_by(f64::total_cmp);
+        places.sort_unstable_by(f64::total_cmp);
         places.dedup_by(|a, b| (*a - *b).abs() <= SAME_PLACE * b.abs().max(1.0));
         places
     }

@@ -9,6 +9,7 @@
 use super::Latencies;
 use crate::slo::Verdict;
 use ifm_core::RequestRecord;
+use ifm_core::order::Order as _;
 use ifm_core::spec::LoadSpec;
 
 /// With fewer complete answers behind it the first wave counts as well.
@@ -39,7 +40,7 @@ impl<'a> Judged<'a> {
     /// wave has; and in conversations, whose first turns are of another length than the rest.
     pub fn of(asked: Option<&LoadSpec>, measured: &[&'a RequestRecord]) -> Judged<'a> {
         let mut requests = measured.to_vec();
-        requests.sort_by_key(|record| (record.start_ns, record.seq));
+        requests.order_by_key(|record| (record.start_ns, record.seq));
         let users = asked
             .filter(|asked| asked.arrivals.is_none())
             .map_or(0, |asked| asked.concurrency as usize);

@@ -138,7 +138,7 @@ impl<'a> Matrix<'a> {
     pub fn batches(&self) -> Vec<f64> {
         let mut batches: Vec<f64> =
             self.configurations.iter().filter_map(|configuration| configuration.batch).collect();
-        batches.sort_by(f64::total_cmp);
+        batches.sort_unstable_by(f64::total_cmp);
         batches.dedup();
         batches
     }

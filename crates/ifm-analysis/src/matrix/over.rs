@@ -2,6 +2,7 @@
 
 use super::ratio::correct;
 use super::{Matrix, Ratio};
+use ifm_core::order::Order as _;
 
 /// A thing against the baseline over several configurations.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +106,7 @@ impl Matrix<'_> {
             trusted.into_iter().partition(|(_, over)| !over.is_mixed());
         let is_mixed = plain.is_empty();
         let mut order = if is_mixed { mixed } else { plain };
-        order.sort_by(|(_, a), (_, b)| b.ratio.value.total_cmp(&a.ratio.value));
+        order.order_by(|(_, a), (_, b)| b.ratio.value.total_cmp(&a.ratio.value));
         let Some((first, best)) = order.first().cloned() else { return Vec::new() };
         let of = |over: &Over| over.members.iter().map(|(of, _)| *of).collect::<Vec<_>>();
         let verdicts = self.verdicts(&of(&best));
@@ -177,7 +178,7 @@ impl Matrix<'_> {
                 })
             })
             .collect();
-        all.sort_by(|a, b| b.over.ratio.value.total_cmp(&a.over.ratio.value));
+        all.order_by(|a, b| b.over.ratio.value.total_cmp(&a.over.ratio.value));
         let first = all.first().map(|first| first.thing);
         for (index, other) in all.iter_mut().enumerate() {
             let is_behind = |first| verdicts.differ(first, other.thing);

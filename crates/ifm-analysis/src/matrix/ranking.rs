@@ -1,6 +1,7 @@
 //! Places in a configuration, shared where no difference is shown.
 
 use super::{Matrix, Sample};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::Quantity;
 
 /// What things are ranked by, where a user says it.
@@ -73,7 +74,7 @@ impl Matrix<'_> {
         let sample = |thing| Some((thing, self.sample(thing, configuration)?));
         let mut measured: Vec<(usize, Sample)> =
             (0..self.things.len()).filter_map(sample).collect();
-        measured.sort_by(|(_, a), (_, b)| match is_cost {
+        measured.order_by(|(_, a), (_, b)| match is_cost {
             true => a.mean.total_cmp(&b.mean),
             false => b.mean.total_cmp(&a.mean),
         });

@@ -7,6 +7,7 @@
 use crate::request::RequestMetrics;
 use crate::stat::transient::{self, Course};
 use ifm_core::RequestRecord;
+use ifm_core::order::Order as _;
 
 /// The head of a level, before it was steady.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +44,7 @@ impl Warming {
     pub(crate) fn of(measured: &[&RequestRecord]) -> Option<Warming> {
         let mut ok: Vec<&RequestRecord> =
             measured.iter().copied().filter(|record| record.outcome.is_ok()).collect();
-        ok.sort_by_key(|record| (record.start_ns, record.seq));
+        ok.order_by_key(|record| (record.start_ns, record.seq));
         let metrics: Vec<RequestMetrics> =
             ok.iter().map(|record| RequestMetrics::derive(record)).collect();
         let ttft = |metrics: &RequestMetrics| metrics.ttft_ns.map(|value| value as f64);

@@ -12,6 +12,7 @@ use super::{TAIL, is_missed, metric_of, score};
 use crate::request::RequestMetrics;
 use crate::request::each_value;
 use crate::stat::special::normal_upper_quantile;
+use ifm_core::order::Order as _;
 use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_core::{Phase, RequestRecord};
 
@@ -36,7 +37,7 @@ pub fn certainty(records: &[RequestRecord], slo: &SloSpec, is_open: bool) -> Cer
     let is_judged =
         |record: &&RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
     let mut judged: Vec<&RequestRecord> = records.iter().filter(is_judged).collect();
-    judged.sort_by_key(|record| (record.start_ns, record.seq));
+    judged.order_by_key(|record| (record.start_ns, record.seq));
     let of_requests = slo.terms.iter().filter(|term| !term.metric.is_of_sessions());
     let terms: Vec<Certainty> = of_requests.map(|term| of_term(term, &judged, is_open)).collect();
     if terms.contains(&Certainty::Missed) {
@@ -101,7 +102,7 @@ mod tests {
         let mut next = |seq| {
             let uniform = ((stream.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64;
             at_ms -= uniform.ln() * 1e3 / req_per_s;
-            free_ms.sort_by(f64::total_cmp);
+            free_ms.sort_unstable_by(f64::total_cmp);
             let begin_ms = free_ms[0].max(at_ms);
             free_ms[0] = begin_ms + SERVICE_MS;
             request(seq, 0, 0, at_ms, &[free_ms[0] - at_ms])
@@ -124,7 +125,7 @@ mod tests {
         let long = queue(RATE, 2_000_000, 99);
         let mut waits: Vec<f64> =
             long.iter().map(|record| (record.end_ns - record.start_ns) as f64 / 1e6).collect();
-        waits.sort_by(f64::total_cmp);
+        waits.sort_unstable_by(f64::total_cmp);
         let limit_ms = waits[waits.len() * 9 / 10];
         assert!((share_above(&long, limit_ms) - 0.1).abs() < 1e-3, "{limit_ms}");
         let target = slo::parse(&format!("ttft:p90<{limit_ms}ms")).unwrap();

@@ -17,6 +17,7 @@ use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::interval::TAIL;
 use crate::stat::special::normal_upper_quantile;
+use ifm_core::order::Order as _;
 use ifm_core::spec::{EarlyEnd, LoadSpec, SloSpec, SloTerm};
 use ifm_core::{LevelEnd, Metric, Phase, RequestRecord};
 use interval::{Part, half_width_of_median, half_width_of_ratio, mean_bounds, share_at_least};
@@ -128,7 +129,7 @@ impl Settling {
 
     fn look(&mut self) -> Option<LevelEnd> {
         self.looks += 1;
-        self.glances.sort_by_key(|glance| (glance.start_ns, glance.seq));
+        self.glances.order_by_key(|glance| (glance.start_ns, glance.seq));
         let judged = self.glances.get(self.first_wave..).unwrap_or_default();
         let look = f64::from(self.looks);
         // The k-th look may be wrong with a share of 1 / (k (k + 1)) of the whole chance: all looks

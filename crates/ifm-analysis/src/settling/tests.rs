@@ -28,7 +28,7 @@ fn judge(users: u32, early_end: EarlyEnd, target: &str) -> Settling {
 
 /// What ends a level whose requests finish in the order of their ends, and after how many.
 fn end(judge: &mut Settling, mut records: Vec<RequestRecord>) -> Option<(LevelEnd, usize)> {
-    records.sort_by_key(|record| record.end_ns);
+    records.order_by_key(|record| record.end_ns);
     records.iter().enumerate().find_map(|(index, record)| Some((judge.add(record)?, index + 1)))
 }
 
@@ -89,7 +89,7 @@ fn the_interval_at_the_end_holds_the_truth_nearly_as_often_as_it_says() {
     for seed in 0..400 {
         let level = NoisyLoop { seed, memory: 0.4, ..LEVEL };
         let mut records = level.requests((0, 0), 0.0);
-        records.sort_by_key(|record| record.end_ns);
+        records.order_by_key(|record| record.end_ns);
         let mut judge = judge(4, early_end(Some(0.05), false), FAR);
         let Some((_, n)) = end(&mut judge, records.clone()) else { continue };
         ended += 1;

@@ -5,6 +5,8 @@
 //! read in August 2026): the 99th percentile of the TTFT, counted from when a request is due, and of the
 //! TPOT; or of the whole answer. Not here: how terms are read (`parse`).
 
+use ifm_core::order::Order as _;
+
 /// How alike a word and a name are at least, 0 to 1, for the name to be offered.
 const ALIKE_MIN: f64 = 0.7;
 /// Names that are offered for a word that is none.
@@ -99,6 +101,6 @@ pub(super) fn nearest(word: &str) -> Vec<&'static str> {
     let alike = |name: &'static str| (strsim::jaro_winkler(&word, name), name);
     let mut names: Vec<_> = PRESETS.iter().flat_map(Preset::names).map(alike).collect();
     names.retain(|(alike, _)| *alike >= ALIKE_MIN);
-    names.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    names.order_by(|(a, _), (b, _)| b.total_cmp(a));
     names.into_iter().take(OFFERED_MAX).map(|(_, name)| name).collect()
 }

@@ -5,6 +5,7 @@
 
 use super::quantile::percentile_of_sorted;
 use super::special::{normal_upper_quantile, student_two_sided};
+use ifm_core::order::Order as _;
 use std::ops::Range;
 
 /// Fewest values in which a change is looked for.
@@ -285,7 +286,7 @@ impl Sums {
         };
         let mut weights: Vec<(usize, f64)> =
             (range.start + 1..range.end).map(|at| (at, weight(at))).collect();
-        weights.sort_by(|a, b| b.1.total_cmp(&a.1));
+        weights.order_by(|a, b| b.1.total_cmp(&a.1));
         let largest = weights.first().map_or(0.0, |(_, weight)| *weight);
         let shares: Vec<(usize, f64)> =
             weights.into_iter().map(|(at, weight)| (at, (weight - largest).exp())).collect();

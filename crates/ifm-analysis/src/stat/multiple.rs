@@ -2,6 +2,8 @@
 //!
 //! What is not here: single tests.
 
+use ifm_core::order::Order as _;
+
 /// Holm's correction: chances that may each be compared with the same limit, so that the chance of
 /// one false alarm among all of them stays within it, however the tests depend on each other.
 ///
@@ -14,7 +16,7 @@ pub fn holm(chances: &[f64]) -> Option<Vec<f64>> {
     }
     let mut order: Vec<usize> = (0..chances.len()).collect();
     let chance = |index: usize| chances.get(index).copied().unwrap_or(1.0);
-    order.sort_by(|a, b| chance(*a).total_cmp(&chance(*b)));
+    order.order_by(|a, b| chance(*a).total_cmp(&chance(*b)));
     let mut corrected = vec![1.0; chances.len()];
     let mut largest: f64 = 0.0;
     for (rank, index) in order.iter().enumerate() {

@@ -117,7 +117,7 @@ mod tests {
             limit in 0.0f64..50.0,
         ) {
             let mut sorted: Vec<f64> = values.iter().map(|v| *v as f64).collect();
-            sorted.sort_by(f64::total_cmp);
+            sorted.sort_unstable_by(f64::total_cmp);
             let value = percentile_of_sorted(&sorted, p).expect("values");
             let n = values.len() as u64;
             prop_assert_eq!(

@@ -2,6 +2,8 @@
 //!
 //! What is not here: drift of a series over time, see [`trend`](super::trend).
 
+use ifm_core::order::Order as _;
+
 /// Spearman's rank correlation, -1 to 1: Pearson's correlation of the ranks, equal values sharing
 /// the mean of theirs. Source: Spearman (1904). None for fewer than three pairs, for a value that
 /// is not a number, and where all values of a side are equal.
@@ -24,7 +26,7 @@ pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
 /// The rank of every value, from 1; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    order.order_by(|a, b| a.1.total_cmp(&b.1));
     let mut ranks = vec![0.0; values.len()];
     let mut before = 0;
     for same in order.chunk_by(|a, b| a.1 == b.1) {

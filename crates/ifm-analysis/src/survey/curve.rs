@@ -1,6 +1,7 @@
 //! A quantity against the load, one curve for each thing compared.
 
 use super::{Pool, Pooled, Reading};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Quantity, Statistic, key};
 
 /// One measured point of a curve.
@@ -123,7 +124,7 @@ impl<'a> Pool<'a> {
             }
         }
         for curve in &mut curves {
-            curve.points.sort_by(|a, b| a.at.total_cmp(&b.at));
+            curve.points.order_by(|a, b| a.at.total_cmp(&b.at));
         }
         curves
     }

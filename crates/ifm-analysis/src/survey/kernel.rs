@@ -1,6 +1,7 @@
 //! Kernels under masks: times of each, forward and backward, and what the mask leaves empty.
 
 use super::{Point, Survey};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::kernel::{
     self, COMPUTES, GEMM, KERNEL, MASK, PASS, SHAPE, SIZE, TRANSFERS, TYPE,
 };
@@ -78,7 +79,7 @@ impl KernelMask<'_> {
             |time: &&KernelTime| time.pass == pass && time.ms > 0.0 && self.computes(&time.kernel);
         let mut times: Vec<(&str, f64)> =
             self.times.iter().filter(is_fit).map(|time| (time.kernel.as_str(), time.ms)).collect();
-        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        times.order_by(|a, b| a.1.total_cmp(&b.1));
         times
     }
 

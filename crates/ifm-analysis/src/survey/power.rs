@@ -1,6 +1,7 @@
 //! Speed against the power limit, one series for each thing that was measured at several limits.
 
 use super::{Pooled, Survey};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
 use ifm_core::words::counted;
 
@@ -106,7 +107,7 @@ impl Survey {
         let series = all.into_iter().map(|(_, series)| series);
         series
             .filter_map(|mut series| {
-                series.points.sort_by(|a, b| a.limit_w.total_cmp(&b.limit_w));
+                series.points.order_by(|a, b| a.limit_w.total_cmp(&b.limit_w));
                 series.points.dedup_by(|a, b| a.limit_w == b.limit_w);
                 if !series.is_told {
                     for point in &mut series.points {

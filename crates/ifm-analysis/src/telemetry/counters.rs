@@ -5,6 +5,7 @@
 
 use super::{of, sampled};
 use ifm_core::Series;
+use ifm_core::order::Order as _;
 use ifm_core::series::Quantity;
 
 /// The server's account of a level. What it does not tell is absent.
@@ -117,7 +118,7 @@ fn by_position(all: &[Series], source: &str, span_ns: (u64, u64)) -> Vec<f64> {
     let mut found: Vec<(usize, &Series)> = of(all, Quantity::ServerAcceptedAt)
         .filter_map(|series| Some((place(series)?, series)))
         .collect();
-    found.sort_by_key(|(place, _)| *place);
+    found.order_by_key(|(place, _)| *place);
     let values: Option<Vec<f64>> = found
         .iter()
         .enumerate()

@@ -10,6 +10,7 @@ use crate::level::{LevelSummary, Window};
 use crate::request::RequestMetrics;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
+use ifm_core::order::Order as _;
 
 /// Smaller changes are no reason to distrust a mean.
 const SHARE_MIN: f64 = 0.10;
@@ -60,7 +61,7 @@ fn within<'a>(window: Window, measured: &[&'a RequestRecord]) -> Vec<&'a Request
         .filter(|record| record.outcome.is_ok())
         .filter(|record| record.start_ns >= window.start_ns && record.start_ns < until_ns)
         .collect();
-    within.sort_by_key(|record| (record.start_ns, record.seq));
+    within.order_by_key(|record| (record.start_ns, record.seq));
     within
 }
 

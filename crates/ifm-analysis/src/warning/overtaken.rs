@@ -8,6 +8,7 @@
 use super::{AtLevel, Check, Context, Made, Severity, ms};
 use crate::level::LevelSummary;
 use ifm_core::RequestRecord;
+use ifm_core::order::Order as _;
 use ifm_core::words::counted;
 
 /// A shorter wait is told of nobody, nanoseconds.
@@ -54,7 +55,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     if waits.len() <= OTHERS_MIN {
         return AtLevel::NotApplicable;
     }
-    waits.sort_unstable_by_key(|wait| wait.start_ns);
+    waits.order_by_key(|wait| wait.start_ns);
     let mut lengths: Vec<u64> = waits.iter().map(span).collect();
     let middle = lengths.len() / 2;
     let limit_ns = (FACTOR * *lengths.select_nth_unstable(middle).1).max(NS_MIN);

@@ -65,7 +65,7 @@ fn slot_of(plot: &Cartesian, x: &Placed, values: &[f64]) -> f64 {
         return 1.0 / names.len().max(1) as f64;
     }
     let mut places: Vec<f64> = values.iter().filter_map(|value| x.place(*value)).collect();
-    places.sort_by(f64::total_cmp);
+    places.sort_unstable_by(f64::total_cmp);
     let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 1e-4);
     gaps.fold(1.0, f64::min)
 }

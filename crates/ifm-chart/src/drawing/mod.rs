@@ -16,6 +16,15 @@ use serde_json::{Value, json};
 /// Letters of a name that a drawing takes; it shows fewer still.
 const LONGEST: usize = 400;
 
+/// From a drawing to an option of ECharts, in pages and without a browser.
+pub(crate) const DRAWING: &str = concat!(
+    include_str!("../../assets/drawing/frame.js"),
+    include_str!("../../assets/drawing/series.js"),
+    include_str!("../../assets/drawing/cartesian.js"),
+    include_str!("../../assets/drawing/grid.js"),
+    include_str!("../../assets/drawing/option.js"),
+);
+
 /// The drawing of a chart as JSON.
 pub(crate) fn drawing(chart: &Chart) -> Value {
     let mut value = match &chart.plot {
@@ -50,4 +59,20 @@ pub(crate) fn clean(text: &str) -> String {
         cleaned.push('…');
     }
     cleaned
+}
+
+/// Text that is safe in XML, in content and in attributes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
 }

@@ -53,7 +53,7 @@ fn rows(plot: &Cartesian) -> Vec<(String, f64)> {
     let mut places: Vec<f64> =
         plot.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
     places.retain(|place| place.is_finite());
-    places.sort_by(f64::total_cmp);
+    places.sort_unstable_by(f64::total_cmp);
     places.dedup();
     places.into_iter().map(|x| (head(&plot.x, x), x)).collect()
 }

@@ -24,3 +24,12 @@ pub const IMAGES_OF_A_REQUEST: &str = "image_throughput";
 
 /// Name of its inverse.
 pub const TIME_OF_AN_IMAGE: &str = "image_latency";
+
+/// Name of genai-bench's time from the first token of a request to the end of its stream.
+pub const OUTPUT_LATENCY: &str = "output_latency of a request";
+
+/// Name of its tokens behind the first over that time: no rate of a run.
+pub const OUTPUT_OF_A_REQUEST: &str = "output_throughput of a request";
+
+/// Name of its prompt tokens over the time to the first token: no rate of a run.
+pub const INPUT_OF_A_REQUEST: &str = "input_throughput of a request";

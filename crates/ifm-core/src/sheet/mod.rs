@@ -266,6 +266,9 @@ pub struct SheetRequest {
     /// Why it failed; absent where it did not, or where the file does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// HTTP status of an answer that failed, where one came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 /// What happened to the content on its way in.

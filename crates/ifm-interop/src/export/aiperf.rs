@@ -28,7 +28,7 @@ fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
         let config = run.and_then(|run| config(run, asked(run, row, number)?, &factors));
         document.extend(config.map(|config| ("input_config".to_owned(), config)));
         let text = format!("{:#}\n", Value::from(document));
-        Exported { stem: stem(&factors), ending: "json", text }
+        Exported { name: None, stem: stem(&factors), ending: "json", text }
     };
     serving(sheet).enumerate().map(file).collect()
 }

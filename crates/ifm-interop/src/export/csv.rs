@@ -27,7 +27,7 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
         let numbers = numbers.map(|value| value.map(|v| v.to_string()).unwrap_or_default());
         lines.push(line(texts.chain(numbers)));
     }
-    vec![Exported { stem: String::new(), ending: "csv", text: lines.join("\n") + "\n" }]
+    vec![Exported { name: None, stem: String::new(), ending: "csv", text: lines.join("\n") + "\n" }]
 }
 
 /// A column of a document's table: a cell for each measured row.

@@ -18,6 +18,7 @@ pub(super) const EXPORT: Export = Export {
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let file = |(row, factors): (&Row, Factors)| Exported {
+        name: None,
         stem: stem(&factors),
         ending: "json",
         text: format!("{:#}\n", Value::from(object(row, &factors))),

@@ -38,5 +38,5 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     if lines.is_empty() {
         return Vec::new();
     }
-    vec![Exported { stem: String::new(), ending: "jsonl", text: lines.concat() }]
+    vec![Exported { name: None, stem: String::new(), ending: "jsonl", text: lines.concat() }]
 }

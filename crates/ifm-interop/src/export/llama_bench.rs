@@ -61,7 +61,12 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     );
     let builds: BTreeSet<String> = rows.iter().filter_map(|(row, _)| build(row)).collect();
     let builds: String = builds.iter().map(|build| format!("\nbuild: {build}\n")).collect();
-    vec![Exported { stem: String::new(), ending: "md", text: head + &lines.concat() + &builds }]
+    vec![Exported {
+        name: None,
+        stem: String::new(),
+        ending: "md",
+        text: head + &lines.concat() + &builds,
+    }]
 }
 
 /// The column that stands at the left.

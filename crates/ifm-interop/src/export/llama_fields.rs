@@ -97,7 +97,7 @@ fn file(sheet: &Sheet, ending: &'static str, write: fn(&[Record]) -> String) -> 
     if records.is_empty() {
         return Vec::new();
     }
-    vec![Exported { stem: String::new(), ending, text: write(&records) }]
+    vec![Exported { name: None, stem: String::new(), ending, text: write(&records) }]
 }
 
 fn records(sheet: &Sheet) -> Vec<Record> {

@@ -22,6 +22,7 @@ pub(super) const EXPORT: Export = Export {
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let file = |(row, factors): (&Row, Factors)| Exported {
+        name: None,
         stem: stem(&factors),
         ending: "yaml",
         text: format!("{:#}\n", document(sheet, row, &factors)),

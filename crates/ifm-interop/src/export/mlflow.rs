@@ -305,5 +305,5 @@ fn cut(value: &str) -> String {
 fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
     let Some(whole) = tracked(sheet, run) else { return Vec::new() };
     let text = format!("{:#}\n", json!({"runs": [whole.document()]}));
-    vec![Exported { stem: String::new(), ending: "json", text }]
+    vec![Exported { name: None, stem: String::new(), ending: "json", text }]
 }

@@ -9,6 +9,7 @@
 mod aiperf;
 mod csv;
 mod fields;
+mod genai_bench;
 mod guidellm;
 mod inferencex;
 mod jsonl;
@@ -32,6 +33,8 @@ use thiserror::Error;
 /// One file of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
+    /// Its whole name, where the tool's readers go by it; such files stand in a folder.
+    pub name: Option<String>,
     /// What tells it from the others of the export, for its name; empty if it is the only one.
     pub stem: String,
     /// Ending of its name, without a dot.
@@ -112,6 +115,7 @@ pub const EXPORTS: &[&Export] = &[
     &sglang::EXPORT,
     &guidellm::EXPORT,
     &aiperf::EXPORT,
+    &genai_bench::EXPORT,
     &llama_bench::EXPORT,
     &llama_fields::CSV,
     &llama_fields::JSON,

@@ -377,5 +377,10 @@ fn file(families: &[Family], with_times: bool) -> Vec<Exported> {
     if families.is_empty() {
         return Vec::new();
     }
-    vec![Exported { stem: String::new(), ending: "prom", text: text(families, with_times) }]
+    vec![Exported {
+        name: None,
+        stem: String::new(),
+        ending: "prom",
+        text: text(families, with_times),
+    }]
 }

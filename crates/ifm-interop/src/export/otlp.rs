@@ -39,7 +39,7 @@ fn write(_: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
         return Vec::new();
     }
     let text = format!("{}\n", document(&run.manifest, &spans));
-    vec![Exported { stem: String::new(), ending: "json", text }]
+    vec![Exported { name: None, stem: String::new(), ending: "json", text }]
 }
 
 /// The document of a list of spans: what a receiver takes in one request.

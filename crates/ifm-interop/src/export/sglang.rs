@@ -34,7 +34,12 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     if lines.is_empty() {
         return Vec::new();
     }
-    vec![Exported { stem: String::new(), ending: "jsonl", text: lines.join("\n") + "\n" }]
+    vec![Exported {
+        name: None,
+        stem: String::new(),
+        ending: "jsonl",
+        text: lines.join("\n") + "\n",
+    }]
 }
 
 fn object(row: &Row, factors: &Factors) -> Map<String, Value> {

@@ -35,7 +35,7 @@ fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
         return Vec::new();
     }
     let text = lines.join("\n") + "\n";
-    vec![Exported { stem: String::new(), ending: "json", text }]
+    vec![Exported { name: None, stem: String::new(), ending: "json", text }]
 }
 
 fn object(row: &Row, factors: &Factors) -> Map<String, Value> {

@@ -49,7 +49,9 @@ pub(crate) use llama::bench::column_of_factor;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
 pub use nature::Nature;
 pub use repeats::leave_out_repeats;
-pub(crate) use words::{AIPERF_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
+pub(crate) use words::{
+    AIPERF_PER_TOKEN, GENAI_BENCH_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN,
+};
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Place, Row};

@@ -4,6 +4,7 @@
 
 use super::measure::plain;
 use super::text::Text;
+use ifm_core::order::Order as _;
 
 /// Longest line that may be a heading without marks, bytes.
 const PLAIN_BYTES_MAX: usize = 80;
@@ -47,7 +48,7 @@ impl Outline {
         if !outline.headings.iter().any(|heading| heading.level < BOLD) {
             outline.unmarked(text);
         }
-        outline.headings.sort_by_key(|heading| heading.line);
+        outline.headings.order_by_key(|heading| heading.line);
         subtitles(&mut outline.headings, text);
         outline
     }

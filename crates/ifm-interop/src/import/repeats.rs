@@ -4,6 +4,7 @@
 //! A run that is there is counted once. What the summary has and no file of a run holds stays.
 
 use ifm_core::Sheet;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Place, Quantity, Remark, RemarkKind, Row, Statistic};
 use std::collections::BTreeMap;
 
@@ -29,7 +30,7 @@ pub fn leave_out_repeats<'a>(sheets: impl IntoIterator<Item = &'a mut Sheet>) {
     }
     runs.clear();
     // The array keeps more of a run than the table does.
-    summaries.sort_by_key(|sheet| sheet.source.format == TABLE);
+    summaries.order_by_key(|sheet| sheet.source.format == TABLE);
     for sheet in summaries {
         leave_out(sheet, &known);
         known.add(sheet);

@@ -62,5 +62,7 @@ pub(crate) const VLLM_PER_TOKEN: &[&str] =
 pub(crate) const SGLANG_PER_TOKEN: &[&str] = &[TPOT_TO_THE_END, PIECES, PIECES_AND_END, SPREAD];
 /// What those of GuideLLM mean by them.
 pub(crate) const GUIDELLM_PER_TOKEN: &[&str] = &[meaning::TPOT_WITH_FIRST, ITL_WEIGHTED];
+/// What genai-bench means by its one.
+pub(crate) const GENAI_BENCH_PER_TOKEN: &[&str] = &[TPOT_TO_THE_END];
 /// What AIPerf means by the one that it has.
 pub(crate) const AIPERF_PER_TOKEN: &[&str] = &[meaning::ITL_PER_REQUEST];

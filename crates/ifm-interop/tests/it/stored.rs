@@ -114,6 +114,7 @@ fn request() -> impl Strategy<Value = SheetRequest> {
         gap_max_ms: times.2,
         input_tokens: counts.1,
         output_tokens: counts.2,
+        status: error.as_ref().and(Some(503)),
         error,
     })
 }

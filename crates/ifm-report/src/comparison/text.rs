@@ -9,6 +9,7 @@ use ifm_analysis::comparison::{
     Comparison, Condition, Difference, DifferenceKind, Measure, Pair, Verdict,
 };
 use ifm_analysis::level::Load;
+use ifm_core::order::Order as _;
 
 /// A comparison, its sides beside each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +75,7 @@ pub fn comparison_text(comparison: &Comparison) -> ComparisonText {
     }
     // The rows of the first pair come by load; others may have loads that it lacks.
     let value = |at: &Condition| at.load.map_or(f64::INFINITY, Load::value);
-    places.sort_by(|a, b| value(a.0).total_cmp(&value(b.0)));
+    places.order_by(|a, b| value(a.0).total_cmp(&value(b.0)));
     let row = |(at, measure): &(&Condition, Measure)| {
         let of = |pair: &Pair| {
             pair.rows.iter().find(|row| row.at == **at && row.measure == *measure).cloned()
@@ -112,7 +113,7 @@ fn side_text(comparison: &Comparison, pair: &Pair) -> SideText {
     });
     let mut differences = pair.differences.clone();
     differences.retain(|found| found.kind != DifferenceKind::Same);
-    differences.sort_by_key(|found| std::cmp::Reverse(found.kind));
+    differences.order_by_key(|found| std::cmp::Reverse(found.kind));
     SideText {
         label: plain(&pair.side.label),
         differences,

@@ -6,6 +6,7 @@ use crate::format::{ABSENT, percent, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile, sign};
 use ifm_analysis::comparison::Verdict;
 use ifm_analysis::history::{Change, History, Series, SeriesState, Standing};
+use ifm_core::order::Order as _;
 use ifm_core::words::counted;
 
 /// Which series are drawn.
@@ -160,7 +161,7 @@ fn changed(history: &History) -> Section {
         Verdict::Better => 2,
         _ => 3,
     };
-    lines.sort_by_key(|(verdict, _)| order(verdict));
+    lines.order_by_key(|(verdict, _)| order(verdict));
     let block = match lines.is_empty() {
         true => Block::Prose("No lasting change was found.".to_owned()),
         false => Block::List(lines.into_iter().map(|(_, line)| line).collect()),

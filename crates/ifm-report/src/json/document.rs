@@ -137,6 +137,7 @@ objects! {
 mod tests {
     use super::*;
     use crate::testing::{all_failed, model, sweep};
+    use ifm_core::order::Order as _;
 
     /// The same with the fields of each object by name: their order in the text depends on the
     /// features with which the JSON library was built.
@@ -144,7 +145,7 @@ mod tests {
         match value {
             Value::Object(map) => {
                 let mut fields: Vec<(String, Value)> = map.into_iter().collect();
-                fields.sort_by(|a, b| a.0.cmp(&b.0));
+                fields.order_by(|a, b| a.0.cmp(&b.0));
                 fields.into_iter().map(|(name, value)| (name, sorted(value))).collect()
             }
             Value::Array(list) => list.into_iter().map(sorted).collect(),

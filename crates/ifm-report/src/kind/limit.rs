@@ -8,6 +8,7 @@ use ifm_analysis::insight::{Meant, Question, setup_of, step_limit, step_users};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::Pooled;
 use ifm_chart::{Dash, Point, Series, Weight};
+use ifm_core::order::Order as _;
 
 const MS_PER_S: f64 = 1e3;
 
@@ -50,7 +51,7 @@ pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> O
     if points.is_empty() {
         return None;
     }
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points.order_by(|a, b| a.x.total_cmp(&b.x));
     let side = if bounded == Bounded::Gap { "at least" } else { "at most" };
     let line = Series::reference(format!("{side} ({})", binds.join(", then ")), points);
     Some(Series { dash: Dash::Dotted, weight: Weight::Faint, ..line })

@@ -1,20 +1,28 @@
 //! What happened to documents on their way in: what was taken to be so, put right, or left out.
 //!
 //! Every kind ends with it: a number that rests on something which a document does not say must
-//! not look like one that it does say.
+//! not look like one that it does say. What inferometer itself remarked while it measured stands here too,
+//! under a heading of its own.
 
 use super::Subject;
 use crate::format::plain;
 use crate::page::{Block, Section};
 use ifm_core::sheet::{Remark, RemarkKind};
 
+/// With this begin the formats of documents that are measurements of ours.
+const OWN: &str = "inferometer-";
+
 /// The chapter; absent where every document was read as it stands.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
     let several = subject.sheets.len() > 1;
-    let (mut assumed, mut others) = (Vec::new(), Vec::new());
+    let (mut measured, mut assumed, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for sheet in subject.sheets {
         for remark in &sheet.remarks {
             let of = if several { format!("{}, ", sheet.source.name) } else { String::new() };
+            if sheet.source.format.starts_with(OWN) {
+                measured.push(plain(&format!("{of}{}", remark.text)));
+                continue;
+            }
             let line = plain(&format!("{of}{}", words(remark)));
             match remark.kind {
                 RemarkKind::Assumed => assumed.push(line),
@@ -22,7 +30,14 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
             }
         }
     }
+    let is_read = !(assumed.is_empty() && others.is_empty());
     let mut blocks = Vec::new();
+    if !measured.is_empty() {
+        if is_read {
+            blocks.push(Block::Prose("Remarked while it was measured:".to_owned()));
+        }
+        blocks.push(Block::List(measured));
+    }
     if !assumed.is_empty() {
         blocks
             .push(Block::Prose("Taken to be so, though the document does not say it:".to_owned()));
@@ -35,7 +50,8 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         };
         blocks.push(Block::Details(title, vec![Block::List(others)]));
     }
-    (!blocks.is_empty()).then(|| Section::new("How the document was read", blocks))
+    let heading = if is_read { "How the document was read" } else { "Remarks on the measurement" };
+    (!blocks.is_empty()).then(|| Section::new(heading, blocks))
 }
 
 /// `line 30: put right: …`
@@ -62,12 +78,17 @@ mod tests {
     use ifm_core::sheet::{Place, Source};
 
     fn section_of(remarks: &[(RemarkKind, &str)]) -> Option<Section> {
+        section_of_format("text", remarks)
+    }
+
+    fn section_of_format(format: &str, remarks: &[(RemarkKind, &str)]) -> Option<Section> {
         let remark = |(kind, text): &(RemarkKind, &str)| Remark {
             kind: *kind,
             place: Place::line(7),
             text: (*text).to_owned(),
         };
-        let source = Source { name: "a.txt".to_owned(), ..Source::default() };
+        let source =
+            Source { name: "a.txt".to_owned(), format: format.to_owned(), ..Source::default() };
         let remarks = remarks.iter().map(remark).collect();
         let sheets = [Sheet { source, parts: Vec::new(), remarks }];
         let survey = Survey::default();
@@ -87,6 +108,15 @@ mod tests {
         };
         assert_eq!(open, &["line 7: of one run"]);
         assert_eq!(title, "1 remark of the import");
+    }
+
+    #[test]
+    fn what_was_remarked_while_measuring_is_no_reading() {
+        let remarks = [(RemarkKind::Assumed, "CPU contention")];
+        let section = section_of_format("inferometer-kernel", &remarks).expect("a remark");
+        assert_eq!(section.heading, "Remarks on the measurement");
+        let [Block::List(lines)] = section.blocks.as_slice() else { panic!("{section:?}") };
+        assert_eq!(lines, &["CPU contention"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(crate) use crate::style::{Color, TerminalStyle, wrap};
 use crate::words::{self, Answer};
 use ifm_analysis::{CheckResult, Severity};
 use ifm_core::RunState;
+use ifm_core::order::Order as _;
 
 /// Lines of one check that are only worth knowing, at most.
 const NOTES_MAX: usize = 3;
@@ -139,7 +140,7 @@ fn shortened(checks: &[CheckResult]) -> Vec<words::Told> {
         lines
     };
     let mut lines: Vec<words::Told> = checks.iter().flat_map(of_check).collect();
-    lines.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+    lines.order_by_key(|(severity, _)| std::cmp::Reverse(*severity));
     lines
 }
 

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use ifm_analysis::comparison::{
     Difference, DifferenceKind, Measure, Member, Settings, Side, Verdict, compare,
 };
+use ifm_core::order::Order as _;
 use ifm_report::{CellText, ComparisonText, RowText, comparison_text, plain};
 use ifm_store::{Import, RunEntry};
 use maud::{Markup, html};
@@ -192,7 +193,7 @@ fn differences(text: &ComparisonText, labels: &[&str]) -> Markup {
             None => whats.push((&found.what, found.kind, found.a.as_deref())),
         }
     }
-    whats.sort_by_key(|(_, kind, _)| std::cmp::Reverse(*kind));
+    whats.order_by_key(|(_, kind, _)| std::cmp::Reverse(*kind));
     let of = |what: &str, side: &ifm_report::SideText| {
         side.differences.iter().find(|found| found.what == what).map(|found| found.b.clone())
     };

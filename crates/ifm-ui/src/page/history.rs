@@ -1,6 +1,6 @@
 //! Runs one after the other: what changed, in the report that `inferometer history` writes.
 //!
-//! Which runs: those that were chosen in the list, those with a tag, or all. What is not here: what is
+//! Which runs: those that were chosen in the list, those with a name or a tag, or all. What is not here: what is
 //! found in them.
 
 use super::{Place, page};
@@ -13,9 +13,10 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use ifm_analysis::comparison::{Member, Settings};
 use ifm_analysis::history::{Dated, HistorySettings, Per, history};
+use ifm_core::order::Order as _;
 use ifm_report::{Charts, history_page, page as formats};
 use maud::{Markup, html};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Runs that are looked at: the latest of them.
@@ -32,20 +33,23 @@ pub(crate) async fn show(
         let fields = Fields::of_query(query.as_deref());
         let all = runs(app)?;
         let chosen = chosen(&all, &fields);
-        let names: BTreeSet<&str> = all
-            .iter()
-            .flat_map(|item| item.tags.iter().chain(&item.factors))
-            .map(String::as_str)
-            .collect();
+        let tags: BTreeSet<&str> = all.iter().flat_map(tags).collect();
+        let names = names(&all, fields.get("tag"));
         let query = query.as_deref().unwrap_or_default();
         let body = html! {
             h1 { "History" }
             form class="toolbar" method="get" action="/history" {
-                label for="tag" { "Runs with the tag" }
+                label for="tag" { "Runs with the name or tag" }
                 select id="tag" name="tag" {
                     option value="" { "any" }
-                    @for name in &names {
-                        option value=(name) selected[fields.get("tag") == Some(name)] { (name) }
+                    @for (kind, words) in [("Names", &names), ("Tags", &tags)] {
+                        @if !words.is_empty() {
+                            optgroup label=(kind) {
+                                @for word in words {
+                                    option value=(word) selected[fields.get("tag") == Some(word)] { (word) }
+                                }
+                            }
+                        }
                     }
                 }
                 button type="submit" { "Show" }
@@ -61,7 +65,7 @@ pub(crate) async fn show(
 fn frame(runs: usize, query: &str) -> Markup {
     html! {
         @if runs == 0 {
-            p class="lead" { "No run that ended is among these. Put a tag on the runs of every night, such as nightly, and they have a history." }
+            p class="lead" { "No run that ended is among these. Give the runs of every night one name or one tag, such as nightly, and they have a history." }
         } @else {
             p class="lead" { (runs) @if runs == 1 { " run" } @else { " runs" } ", the oldest first" }
             iframe class="report" title="History of these runs" src={ "/history/page?" (query) } sandbox="allow-scripts allow-popups allow-modals" referrerpolicy="no-referrer" {}
@@ -103,16 +107,36 @@ fn runs(app: &App) -> Result<Vec<Item>, Failure> {
         matches!(item.state, Standing::Complete | Standing::Partial)
             && !item.server.starts_with("predicted")
     });
-    all.sort_by(|a, b| a.id.cmp(&b.id));
+    all.order_by(|a, b| a.id.cmp(&b.id));
     Ok(all)
 }
 
-/// Those that the address asks for; of many the latest.
+/// Tags and what was said to be set.
+fn tags(item: &Item) -> impl Iterator<Item = &str> {
+    item.tags.iter().chain(&item.factors).map(String::as_str)
+}
+
+/// Names that several runs share, and the one that is asked for. A word that is a tag too stands among these.
+fn names<'i>(all: &'i [Item], asked: Option<&str>) -> BTreeSet<&'i str> {
+    let mut runs: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in all.iter().filter_map(|item| item.name.as_deref()) {
+        *runs.entry(name).or_default() += 1;
+    }
+    runs.retain(|name, runs| {
+        let is_tag = all.iter().flat_map(tags).any(|tag| tag == *name);
+        !is_tag && (*runs > 1 || asked == Some(name))
+    });
+    runs.into_keys().collect()
+}
+
+/// Those that the address asks for, by a tag or a name; of many the latest.
 fn chosen<'i>(all: &'i [Item], fields: &Fields) -> Vec<&'i Item> {
     let ids: BTreeSet<&str> = fields.all("run").collect();
     let tag = fields.get("tag");
     let is_asked = |item: &&Item| {
-        let has = |tag: &str| item.tags.iter().chain(&item.factors).any(|known| known == tag);
+        let has = |word: &str| {
+            item.name.as_deref() == Some(word) || tags(item).any(|known| known == word)
+        };
         (ids.is_empty() || ids.contains(item.id.as_str())) && tag.is_none_or(has)
     };
     let mut found: Vec<&Item> = all.iter().filter(is_asked).collect();

@@ -78,7 +78,8 @@ fn runs_one_after_the_other_have_a_history() {
         shelf.sealed(id, noisy(ttft_ms, night as u64), |head| {
             let commit = if night < 6 { "1a2b3c" } else { "4d5e6f" };
             head.tags.insert("commit".to_owned(), commit.to_owned());
-            head.name = Some(format!("night {}", night + 1));
+            head.name =
+                Some(if night < 3 { "nights".to_owned() } else { format!("night {}", night + 1) });
         });
     }
     let page = Page::over(shelf);
@@ -98,6 +99,10 @@ fn runs_one_after_the_other_have_a_history() {
         "{nightly}"
     );
     assert!(page.get("/history?tag=nobody").body.contains("No run that ended is among these"));
+    // Runs with one name are a history; a name that one run has is asked for, and not offered.
+    assert!(all.contains("<option value=\"nights\"") && !all.contains("\"night 10\""), "{all}");
+    assert!(page.get("/history?tag=nights").body.contains("3 runs, the oldest first"));
+    assert!(page.get("/history?tag=night%2010").body.contains("1 run, the oldest first"));
     let chosen = format!("/history?run={}&run={}&tag=", ids[0], ids[1]);
     assert!(page.get(&chosen).body.contains("2 runs, the oldest first"));
 

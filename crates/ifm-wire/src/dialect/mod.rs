@@ -48,6 +48,7 @@ pub use generated::Generated;
 pub use overflow::is_overflow;
 
 use custom::Description;
+use ifm_core::order::Order as _;
 
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
@@ -407,7 +408,7 @@ impl Dialect {
         if self.media.by_kind {
             let place =
                 |medium: &&Medium| self.media.kinds.iter().position(|kind| *kind == medium.kind);
-            media.sort_by_key(place);
+            media.order_by_key(place);
         }
         media
     }

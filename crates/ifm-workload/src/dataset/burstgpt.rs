@@ -15,6 +15,7 @@ use crate::{
     trace::{self, Clock, Request},
     value,
 };
+use ifm_core::order::Order as _;
 
 /// The data set's entry in the registry.
 pub const KIND: DatasetKind = DatasetKind {
@@ -55,7 +56,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     if vllm {
         requests = draw(opening, &requests, &mut counts)?;
     } else {
-        requests.sort_by_key(|request| request.at_ns);
+        requests.order_by_key(|request| request.at_ns);
         opening.rule("BurstGPT requests by time, the first at 0");
         opening.facts.timed = true;
     }

@@ -5,6 +5,7 @@
 //!
 //! Not here: judging answers.
 
+use ifm_core::order::Order as _;
 use ifm_core::{MediumKind, Message, Placed, Prompt, Role};
 use serde_json::Value;
 
@@ -68,7 +69,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
             None => message.media.push(Placed { at: 0, medium }),
         }
     }
-    named.sort_by_key(|(place, ..)| *place);
+    named.order_by_key(|(place, ..)| *place);
     let mut from = 0;
     for (place, length, medium) in named {
         message.content.push_str(text.get(from..place).unwrap_or_default());

@@ -12,6 +12,7 @@
 //!
 //! Not here: sending at the right time (whoever sends), what a turn goes on from (`chain`).
 
+use ifm_core::order::Order as _;
 use std::collections::HashMap;
 
 use super::{Dataset, DatasetKind};
@@ -107,7 +108,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         return sessions(opening, recorded, (playing, &clock), block_tokens, counts);
     }
     clock.set_times(&mut requests, &stamps);
-    requests.sort_by_key(|request| request.at_ns);
+    requests.order_by_key(|request| request.at_ns);
     opening.rule(format!(
         "blocks of {block_tokens} tokens: equal hashes give equal text; requests by time, the \
          first at 0"
@@ -172,7 +173,7 @@ fn sessions(
     let wrong = |reason: String| WorkloadError::File { file: file.clone(), reason };
     let Recorded { requests, stamps, places, blocks } = recorded;
     let mut order: Vec<usize> = (0..requests.len()).collect();
-    order.sort_by_key(|row| requests.get(*row).and_then(|request| request.at_ns));
+    order.order_by_key(|row| requests.get(*row).and_then(|request| request.at_ns));
     let mut sessions: Vec<Vec<usize>> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for row in order {

@@ -12,6 +12,7 @@
 //!
 //! Not here: tools and other spans, of which only the time counts; spans as JSON (`span`).
 
+use ifm_core::order::Order as _;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -460,9 +461,9 @@ impl Reader<'_> {
             return Err(format!("an agent with more than {TURNS_MAX} calls"));
         }
         for agent in &mut agents {
-            agent.calls.sort_by(|left, right| left.0.total_cmp(&right.0));
+            agent.calls.order_by(|left, right| left.0.total_cmp(&right.0));
         }
-        agents.sort_by(|left, right| left.start_s().total_cmp(&right.start_s()));
+        agents.order_by(|left, right| left.start_s().total_cmp(&right.start_s()));
         let mut outer = Vec::new();
         for agent in &agents {
             // The nearest agent above that called a model too.

@@ -257,6 +257,7 @@ fn put_tables(args: &ExportArgs, out: &Path, sheets: &[Sheet]) -> Result<Code, F
     for (index, (sheet, columns)) in tables.iter().enumerate() {
         let stem = Path::new(&sheet.source.name).file_stem().unwrap_or_default();
         let file = Exported {
+            name: None,
             stem: stem.to_string_lossy().into_owned(),
             ending: PARQUET.id,
             text: String::new(),

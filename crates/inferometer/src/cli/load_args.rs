@@ -4,6 +4,7 @@ use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
 use crate::exported::ExportAsk;
+use crate::host::Stamps;
 use crate::lengths::LengthsWord;
 use crate::output::Format;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -177,6 +178,11 @@ pub struct LoadArgs {
     /// costs a processor for each reader and needs the right to real-time priority
     #[arg(help_heading = "Client", long)]
     pub precise: bool,
+
+    /// Who says when bytes arrived: the kernel, or the reading thread as on a system without such stamps;
+    /// how late those are is measured beside the load
+    #[arg(help_heading = "Client", long, default_value = "kernel", hide_short_help = true)]
+    pub stamps: Stamps,
 
     #[command(flatten)]
     pub telemetry: TelemetryArgs,

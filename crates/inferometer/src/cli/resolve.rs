@@ -10,6 +10,7 @@ use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
 use crate::form::{self, Asked};
+use crate::host::Stamps;
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::key::{authorization, key_env};
 use crate::lengths;
@@ -268,6 +269,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         deployed: None,
         readers: args.readers,
         cpus: args.cpus.clone(),
+        stamps: args.stamps,
         precise: args.precise,
         course: Course::Planned,
         measures_again: false,
@@ -414,6 +416,7 @@ pub fn resolve_simulated(
         deployed: Some(deployed),
         readers: None,
         cpus: Vec::new(),
+        stamps: Stamps::Kernel,
         precise: false,
         course: Course::Planned,
         measures_again: false,

@@ -175,6 +175,7 @@ pub(super) use tests::described;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_core::order::Order as _;
     use schemars::JsonSchema;
     use schemars::generate::SchemaSettings;
     use serde_json::{Value, json};
@@ -242,7 +243,7 @@ mod tests {
         match value {
             Value::Object(map) => {
                 let mut fields: Vec<(String, Value)> = map.into_iter().collect();
-                fields.sort_by(|a, b| a.0.cmp(&b.0));
+                fields.order_by(|a, b| a.0.cmp(&b.0));
                 fields.into_iter().map(|(name, value)| (name, sorted(value))).collect()
             }
             Value::Array(list) => list.into_iter().map(sorted).collect(),

@@ -13,6 +13,16 @@ pub fn verbose(words: &[String]) -> Option<String> {
     (version.len() == 1 && more == ["--verbose"]).then(lines)
 }
 
+/// What the program has of what it can be built without.
+fn parts() -> &'static str {
+    match (ifm_engine::BUILT, cfg!(feature = "charts")) {
+        (true, true) => "engine, charts",
+        (true, false) => "engine; no charts",
+        (false, true) => "charts; no engine",
+        (false, false) => "slim: no engine, no charts",
+    }
+}
+
 fn lines() -> String {
     let commit = match option_env!("IFM_COMMIT") {
         Some(commit) if !commit.is_empty() => commit,
@@ -24,6 +34,7 @@ fn lines() -> String {
         ("profile", env!("IFM_PROFILE")),
         ("commit", commit),
         ("C library", ifm_sys::host::c_library()),
+        ("parts", parts()),
         ("kernels here", Isa::best().name()),
         ("run format", SCHEMA_VERSION),
     ];

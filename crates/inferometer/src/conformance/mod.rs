@@ -15,6 +15,7 @@ pub use client::{Attempt, Ending};
 pub use judge::{Check, Matter, Verdict};
 
 use crate::exit::Failure;
+use ifm_core::order::Order as _;
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use ifm_truth::{Api, Case};
 use std::path::PathBuf;
@@ -123,7 +124,7 @@ pub fn run(
         return Err(failure);
     }
     let (mut all, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    all.sort_by_key(|(index, _)| *index);
+    all.order_by_key(|(index, _)| *index);
     Ok(all.into_iter().map(|(_, tried)| tried).collect())
 }
 

@@ -72,7 +72,7 @@ fn kernel_stamps(machine: &Machine) -> Seen {
         true => Seen::good("yes"),
         false => Seen::caution(
             "no",
-            "a token's time is when this program came to it, which a busy machine delays",
+            "a token's time is when this program read it, which a busy machine delays; a run measures by how much",
             "measure from a Linux kernel of its own: sandboxes such as gVisor have no such stamps",
         ),
     }

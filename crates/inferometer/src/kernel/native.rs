@@ -21,6 +21,7 @@ pub fn serve() {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let answer = match serde_json::from_str(&line) {
+            _ if !ifm_engine::BUILT => Err(ifm_engine::NOT_BUILT.to_owned()),
             Ok(Order::Load(load)) => Worker::new(&load).map(|made| {
                 let about = made.about();
                 worker = Some(made);

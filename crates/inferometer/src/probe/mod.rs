@@ -29,6 +29,7 @@ pub use finding::{Finding, Grade, Section};
 pub use inquiry::{Inquiry, Wish, template, written};
 pub use render::{ProbeDocument, text};
 
+use ifm_core::order::Order as _;
 use std::time::Duration;
 
 /// A kind of question. Later ones build on what earlier ones learned.
@@ -66,6 +67,6 @@ pub struct Report {
 pub fn probe(mut inquiry: Inquiry) -> (Vec<Finding>, Inquiry) {
     let mut findings: Vec<Finding> =
         QUESTIONS.iter().flat_map(|question| question(&mut inquiry)).collect();
-    findings.sort_by_key(|finding| finding.section);
+    findings.order_by_key(|finding| finding.section);
     (findings, inquiry)
 }

@@ -89,7 +89,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         host: match &job.deployed {
             // Nothing is received, so nothing is stamped.
             Some(_) => HostInfo { kernel_stamps: false, ..host::describe() },
-            None => host::describe(),
+            None => host::describe_with(job.stamps),
         },
         server: job.inspection.info.clone(),
         facts: job.machine.clone(),

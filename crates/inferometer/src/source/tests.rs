@@ -4,6 +4,7 @@
 use super::conversations::{Carrying, ConversationSource};
 use crate::pairs::{Pairs, Shape, shape};
 use crate::testing::chat_template;
+use ifm_core::order::Order as _;
 use ifm_core::{
     Carried, EndedSession, Medium, MediumKind, Message, Phase, Placed, Prompt, Reply, Role,
     SessionEnd, ToolCall,
@@ -71,7 +72,7 @@ fn play(
     let mut flights: Vec<(u64, RequestMeta, Option<Reply>, bool)> = Vec::new();
     let (mut sent, mut buffer) = (Vec::new(), RequestBytes::default());
     for now_ns in 0..1_000_000 {
-        flights.sort_by_key(|flight| flight.0);
+        flights.order_by_key(|flight| flight.0);
         while flights.first().is_some_and(|flight| flight.0 == now_ns) {
             let (end_ns, meta, reply, is_overflow) = flights.remove(0);
             let turn = meta.turn.unwrap();

@@ -190,31 +190,150 @@ fn a_comment_is_written_anew_and_its_key_is_in_no_words() {
     }
 }
 
+/// The lines that are indented deeper than the first of them, without that indent.
+fn block<'t>(text: &'t str, head: &str) -> Vec<&'t str> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let behind = text.split_once(head).unwrap_or_else(|| panic!("{head} in {text}")).1;
+    let lines = || behind.lines().skip(1);
+    let first = lines().next().map_or(0, indent);
+    let inside = lines().take_while(|line| line.trim().is_empty() || indent(line) >= first);
+    inside.map(|line| line.get(first..).unwrap_or_default()).collect()
+}
+
+/// The variables of the action's step as a runner fills them in, from inputs and their defaults.
+fn filled_in(
+    action: &str,
+    inputs: &[(&str, &str)],
+    contexts: &[(&str, &str)],
+) -> Vec<(String, String)> {
+    let mut known: Vec<(String, String)> = Vec::new();
+    let mut name = "";
+    for line in block(action, "\ninputs:") {
+        match (line.strip_suffix(':'), line.trim().strip_prefix("default: ")) {
+            (Some(input), _) if !line.starts_with(' ') => name = input,
+            (_, Some(default)) => {
+                known.push((format!("inputs.{name}"), default.trim_matches('\'').to_owned()));
+            }
+            _ => {}
+        }
+    }
+    for (name, value) in inputs {
+        let name = format!("inputs.{name}");
+        known.iter_mut().find(|(known, _)| *known == name).expect("an input of the action").1 =
+            (*value).to_owned();
+    }
+    known.extend(contexts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let value = |text: &str| {
+        let mut text = text.to_owned();
+        // A default may be an expression itself.
+        while let Some((before, rest)) = text.clone().split_once("${{ ") {
+            let (expression, after) = rest.split_once(" }}").expect("an end");
+            let found = known.iter().find(|(name, _)| name == expression);
+            let found = found.unwrap_or_else(|| panic!("the action has no {expression}"));
+            text = format!("{before}{}{after}", found.1);
+        }
+        text
+    };
+    let pairs = block(action, "\n      env:").into_iter();
+    pairs
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, text)| (name.to_owned(), value(text)))
+        .collect()
+}
+
+/// Runs a step of somebody's runner: its own variables, these, and no other.
+fn step(folder: &Path, script: &[&str], variables: &[(String, String)]) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-e", "-c", &script.join("\n")]).current_dir(folder).env_clear();
+    command.env("PATH", std::env::var("PATH").unwrap()).env("HOME", folder).env("CI", "true");
+    command.envs(variables.iter().cloned()).output().unwrap()
+}
+
+/// The steps themselves, as they stand in the action and in the template, with the real program.
 #[test]
-fn the_flags_of_the_script_are_those_of_the_program() {
-    let folder = folder();
-    let (_server, url) = served(folder.path(), &["--preset", "nano"]);
-    let output = ci(
-        folder.path(),
-        &[
-            ("INFEROMETER_BIN", env!("CARGO_BIN_EXE_inferometer")),
-            ("INFEROMETER_URL", &url),
-            ("INFEROMETER_LOAD", "-c 1 -n 6 --warmup 1 -W 16/4"),
-            // So wide that any host keeps it; six requests may not be enough to be sure.
-            ("INFEROMETER_GATE", "--max ttft.p50@1=3600s"),
-            ("INFEROMETER_INCONCLUSIVE", "pass"),
-        ],
-    );
-    // A busy host may send late, which makes the run invalid.
-    if output.status.code() == Some(6) {
-        assert!(stderr(&output).contains("there is nothing to check"), "{}", stderr(&output));
-        return;
+fn the_steps_run_with_the_flags_of_the_program() {
+    let integrations = Path::new(SCRIPT).parent().unwrap();
+    let action = fs::read_to_string(integrations.join("github/action.yml")).unwrap();
+    let template =
+        fs::read_to_string(integrations.join("gitlab/inferometer.gitlab-ci.yml")).unwrap();
+    let server = tempfile::tempdir().unwrap();
+    let (_server, url) = served(server.path(), &["--preset", "nano"]);
+    // So wide that any host keeps it; six requests may not be enough to be sure.
+    let (load, gate) = ("-c 1 -n 6 --warmup 1 -W 16/4", "--max ttft.p50@1=3600s");
+    let binary = env!("CARGO_BIN_EXE_inferometer");
+    let path = integrations.join("github");
+    for is_github in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let temp = folder.path().join("temp");
+        let output = if is_github {
+            let mut variables = filled_in(
+                &action,
+                &[
+                    ("url", &url),
+                    ("load", load),
+                    ("gate", gate),
+                    ("binary", binary),
+                    ("inconclusive", "pass"),
+                    ("comment", "never"),
+                ],
+                &[
+                    ("runner.temp", temp.to_str().unwrap()),
+                    ("github.action_path", path.to_str().unwrap()),
+                    ("github.token", "sekret"),
+                    ("github.event.pull_request.number", ""),
+                ],
+            );
+            assert!(variables.len() > 15, "{variables:?}");
+            for (name, value) in [
+                ("GITHUB_ACTIONS", "true"),
+                ("GITHUB_SHA", "abc"),
+                ("GITHUB_REPOSITORY", "o/r"),
+                ("GITHUB_OUTPUT", "outputs"),
+                ("GITHUB_STEP_SUMMARY", "summary"),
+            ] {
+                variables.push((name.to_owned(), value.to_owned()));
+            }
+            step(folder.path(), &block(&action, "\n      run: |"), &variables)
+        } else {
+            let mut variables: Vec<(String, String)> = block(&template, "\n  variables:")
+                .iter()
+                .filter_map(|line| line.split_once(": "))
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect();
+            for (name, value) in [
+                // Where the image has the script.
+                ("INFEROMETER_SCRIPT", SCRIPT),
+                ("INFEROMETER_BIN", binary),
+                ("INFEROMETER_URL", &url),
+                ("INFEROMETER_LOAD", load),
+                ("INFEROMETER_GATE", gate),
+                ("INFEROMETER_INCONCLUSIVE", "pass"),
+                ("GITLAB_CI", "true"),
+                ("CI_COMMIT_SHA", "abc"),
+                ("CI_PROJECT_ID", "3"),
+            ] {
+                variables.retain(|(known, _)| known != name);
+                variables.push((name.to_owned(), value.to_owned()));
+            }
+            step(folder.path(), &block(&template, "\n    - |"), &variables)
+        };
+        // A busy host may send late, which makes the run invalid.
+        if output.status.code() == Some(6) {
+            assert!(stderr(&output).contains("there is nothing to check"), "{}", stderr(&output));
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+        let results = folder.path().join("inferometer-results");
+        for name in
+            ["report.html", "gate.md", "junit.xml", "metrics.txt", "result.json", "run.parquet"]
+        {
+            assert!(results.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name}");
+        }
+        assert_eq!(read(folder.path(), "inferometer-results/state"), "pass\n");
+        if is_github {
+            let outputs = read(folder.path(), "outputs");
+            assert!(outputs.starts_with("state=pass\ncode=0\n"), "{outputs}");
+            assert!(!read(folder.path(), "summary").is_empty());
+        }
     }
-    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
-    let results = folder.path().join("inferometer-results");
-    for name in ["report.html", "gate.md", "junit.xml", "metrics.txt", "result.json", "run.parquet"]
-    {
-        assert!(results.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name}");
-    }
-    assert_eq!(read(folder.path(), "inferometer-results/state"), "pass\n");
 }

@@ -56,6 +56,7 @@ fn every_format_writes_a_run_or_says_why_not() {
         ("sglang", 1),
         ("guidellm", 1),
         ("aiperf", 2),
+        ("genai-bench", 3),
         ("inferencex", 2),
         ("llm-d", 2),
         ("csv", 1),
@@ -146,6 +147,37 @@ fn files_of_others_have_what_their_own_readers_ask_for() {
     let names: Vec<&String> = asked.as_object().unwrap().keys().collect();
     assert_eq!(names, ["datasets", "endpoint", "models", "phases"], "its reader takes no other");
     assert_eq!(asked["endpoint"]["type"], "chat");
+
+    // The tool's readers go by this name, and by what stands in the metadata.
+    let genai = written("genai-bench", "experiment_metadata.json").remove(0);
+    assert_eq!(genai["num_concurrency"], json!([1, 2]), "{genai}");
+    let scenario = &genai["traffic_scenario"][0];
+    for name in ["cmd", "benchmark_version", "api_backend", "api_model_name", "model", "task"] {
+        assert!(genai[name].is_string(), "{name}: {genai}");
+    }
+    assert!(genai["max_time_per_run_s"].is_u64() && genai["max_requests_per_run"].is_u64());
+    let name_of = |users: u32| {
+        let all = fs::read_dir(folder.path().join("genai-bench")).unwrap();
+        let mut all = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let middle = format!("_text-to-text_num_concurrency_{users}_time_");
+        all.find(|name| name.contains(&middle) && name.ends_with("s.json")).unwrap()
+    };
+    for users in [1, 2] {
+        let path = folder.path().join("genai-bench").join(name_of(users));
+        let level: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let metrics = &level["aggregated_metrics"];
+        assert_eq!((&metrics["scenario"], &metrics["num_concurrency"]), (scenario, &json!(users)));
+        let single = level["individual_request_metrics"].as_array().unwrap();
+        assert_eq!(metrics["num_completed_requests"], json!(single.len()));
+        let sum: f64 = single.iter().map(|one| one["e2e_latency"].as_f64().unwrap()).sum();
+        let told = metrics["stats"]["e2e_latency"]["sum"].as_f64().unwrap();
+        assert!((sum - told).abs() < 1e-9 * told, "{sum} {told}");
+        let mean: f64 =
+            single.iter().map(|one| one["output_inference_speed"].as_f64().unwrap()).sum();
+        let told = metrics["stats"]["output_inference_speed"]["sum"].as_f64().unwrap();
+        assert!((mean - told).abs() < 1e-9 * told, "{mean} {told}");
+    }
 }
 
 /// Rows of an import, each with what holds for its part.
@@ -181,6 +213,7 @@ fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
         ("sglang", "sglang", 30, &["concurrency", "requests", "model"]),
         ("guidellm", "guidellm", 60, &["concurrency", "requests", "model", "input_tokens"]),
         ("aiperf", "aiperf", 50, &["concurrency", "requests", "model", "input_tokens"]),
+        ("genai-bench", "genai-bench", 90, &["concurrency", "requests", "model", "input_tokens"]),
         ("inferencex", "vllm", 15, &["concurrency", "input_tokens", "output_tokens", "model"]),
         ("llm-d", "inferometer", 25, &["concurrency", "requests", "model", "input_tokens"]),
         ("csv", "inferometer", 50, &["concurrency", "model", "requests", "input_tokens"]),

@@ -256,7 +256,10 @@ fn repeats_are_compared_ranked_and_gated() {
     assert_eq!(audited.status.code(), Some(0), "{}", stdout(&audited));
     let page = stdout(&run(folder.path(), &["report", "fast", "slow", "--format", "md"]));
     assert!(
-        page.contains("## Training") && page.contains("| fast") && page.contains("tiny"),
+        page.contains("## Commands")
+            && page.contains("8 runs of commands")
+            && page.contains("| fast")
+            && page.contains("tiny"),
         "{page}"
     );
 }

@@ -2,6 +2,7 @@
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
@@ -40,7 +41,7 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Needs("rows with the rate that was asked for and the one that was reached");
     }
     let mut below: Vec<&Pace> = levels.iter().filter(|level| level.level().is_some()).collect();
-    below.sort_by(|a, b| (a.reached / a.expected).total_cmp(&(b.reached / b.expected)));
+    below.order_by(|a, b| (a.reached / a.expected).total_cmp(&(b.reached / b.expected)));
     let Some(worst) = below.first() else { return Looked::Found(Vec::new()) };
     let text = format!(
         "{} of {} levels stay below the rate that was asked for, such as {}: {:.2} of {:.2} requests \

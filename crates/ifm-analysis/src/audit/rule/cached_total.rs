@@ -4,6 +4,7 @@
 //! "total tokens per second" may be such tokens: it then speaks of the workload, not of the server.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
@@ -26,7 +27,7 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Needs("total rates beside what of the prompts came from a cache");
     }
     let mut high: Vec<&(&Cell, f64)> = rows.iter().filter(|(_, share)| *share > HINT).collect();
-    high.sort_by(|a, b| b.1.total_cmp(&a.1));
+    high.order_by(|a, b| b.1.total_cmp(&a.1));
     let Some((cell, share)) = high.first() else { return Looked::Found(Vec::new()) };
     let total = rate(cell).unwrap_or_default();
     let text = format!(

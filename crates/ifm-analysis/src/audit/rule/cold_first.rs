@@ -1,6 +1,7 @@
 //! What was measured before the server was warm stands out in the tail.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
@@ -67,7 +68,7 @@ fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
     for sweep in subject.sweeps() {
         let levels = sweep.into_iter().filter_map(|cell| Some((cell.users()?, cell)));
         let mut cells: Vec<(f64, &Cell)> = levels.collect();
-        cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+        cells.order_by(|a, b| a.0.total_cmp(&b.0));
         for pair in cells.windows(2) {
             let [(load, lighter), (more, heavier)] = pair else { continue };
             let of = |cell: &Cell| tail(cell, &Quantity::Itl).filter(|(_, tail)| *tail > 0.0);

@@ -5,6 +5,7 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::slo::ERROR_RATE_MAX;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
@@ -23,7 +24,7 @@ fn look(subject: &Subject) -> Looked {
     }
     let share = |level: &(&Cell, f64, f64)| level.1 / level.2;
     let mut high: Vec<_> = levels.iter().filter(|level| share(level) > ERROR_RATE_MAX).collect();
-    high.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    high.order_by(|a, b| share(b).total_cmp(&share(a)));
     let Some(worst) = high.first() else { return Looked::Found(Vec::new()) };
     let (cell, failed, all) = worst;
     let text = format!(

@@ -2,6 +2,7 @@
 
 use super::super::light::{Ground, Lit, is_rate, lit, prompts};
 use super::super::{Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::Quantity;
 use ifm_roofline::Verdict;
 
@@ -27,7 +28,7 @@ pub(super) fn told(
     let mut below: Vec<&Lit> = lit.iter().filter(|lit| is_meant(lit.share.verdict)).collect();
     let share = |lit: &Lit| if is_strict { lit.share.of_strict } else { lit.share.of_serial };
     // What rests on no assumption comes first.
-    below.sort_by(|a, b| b.ground.cmp(&a.ground).then(share(b).total_cmp(&share(a))));
+    below.order_by(|a, b| b.ground.cmp(&a.ground).then(share(b).total_cmp(&share(a))));
     let Some(worst) = below.first() else { return Looked::Found(Vec::new()) };
     let term = if is_strict { worst.bound.strict } else { worst.bound.serial };
     let kind = match is_strict {

@@ -4,6 +4,7 @@
 //! length of the answers: by ITL and by TPOT, of which the one that accuses less counts.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 use ifm_core::words::counted;
 
@@ -90,7 +91,7 @@ fn contradiction(held: &Held) -> Option<Finding> {
 
 /// One finding for all levels that were asked for and not held.
 fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
-    levels.sort_by(|a, b| b.off().total_cmp(&a.off()));
+    levels.order_by(|a, b| b.off().total_cmp(&a.off()));
     let worst = levels.first()?;
     let level = levels.iter().filter_map(|held| held.level()).max()?;
     let said = |held: &&Held| format!("{:.0} of {:.0}", held.product, held.in_flight);

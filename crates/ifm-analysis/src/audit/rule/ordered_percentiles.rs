@@ -3,6 +3,7 @@
 
 use super::super::subject::{shown, slack};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Figure, PartKind, Quantity, RowRole, Statistic, Unit};
 
 pub(super) const RULE: Rule = Rule {
@@ -112,7 +113,7 @@ fn disordered<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<(&'c Figure, St
         }
         ranked.push((place, figure));
     }
-    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ranked.order_by(|a, b| a.0.total_cmp(&b.0));
     let pair = ranked.windows(2).find_map(|pair| {
         let [(_, low), (_, high)] = pair else { return None };
         is_above(low, high).then_some((*low, *high))

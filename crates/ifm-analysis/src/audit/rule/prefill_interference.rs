@@ -7,6 +7,7 @@
 use super::super::streams::{Interval, Stream, streams};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::Sheet;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Quantity, Statistic};
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ fn groups<'a, 's>(streams: &'a [Stream<'s>]) -> Vec<Vec<&'a Stream<'s>>> {
     }
     let mut groups: Vec<_> = groups.into_values().collect();
     for group in &mut groups {
-        group.sort_by(|a, b| a.gap.middle().total_cmp(&b.gap.middle()));
+        group.order_by(|a, b| a.gap.middle().total_cmp(&b.gap.middle()));
     }
     groups.retain(|group| group.iter().any(|other| other.workload != group[0].workload));
     groups
@@ -104,7 +105,7 @@ fn beyond<'s>(streams: &[Stream<'s>], groups: &[Vec<&Stream<'s>>]) -> Vec<Excess
             found.push(Excess { short: short.clone(), long: long.clone(), explained_ms });
         }
     }
-    found.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    found.order_by(|a, b| b.share().total_cmp(&a.share()));
     found
 }
 

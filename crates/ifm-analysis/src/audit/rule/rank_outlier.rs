@@ -3,6 +3,7 @@
 use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use super::repeat_outlier;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
@@ -28,7 +29,7 @@ fn look(subject: &Subject) -> Looked {
         let mut sound = ranked.clone();
         // The same direction as the document ranks by.
         let falls = is_falling(&table);
-        sound.sort_by(|a, b| if falls { b.2.total_cmp(&a.2) } else { a.2.total_cmp(&b.2) });
+        sound.order_by(|a, b| if falls { b.2.total_cmp(&a.2) } else { a.2.total_cmp(&b.2) });
         let touched = ranked.iter().filter(|(cell, ..)| has_broken(&repeats, &broken, cell));
         for (cell, place, _) in touched {
             let new = sound.iter().position(|(other, ..)| std::ptr::eq(*other, *cell));
@@ -77,7 +78,7 @@ fn is_falling(table: &[&Cell]) -> bool {
             Some((place, cell.central(cell.ranked_by()?)?.canonical()?))
         })
         .collect();
-    placed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    placed.order_by(|a, b| a.0.total_cmp(&b.0));
     match (placed.first(), placed.last()) {
         (Some(first), Some(last)) => first.1 >= last.1,
         _ => true,

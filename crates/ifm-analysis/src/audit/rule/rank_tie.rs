@@ -4,6 +4,7 @@ use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::stat::multiple::holm;
 use crate::stat::welch::welch;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
@@ -61,7 +62,7 @@ pub(super) fn rankings<'s>(subject: &'s Subject<'s>) -> Vec<Vec<&'s Cell<'s>>> {
     let mut tables = subject.tables(RowRole::Summary);
     for table in &mut tables {
         table.retain(|cell| rank(cell).is_some());
-        table.sort_by(|a, b| rank(a).unwrap_or(0.0).total_cmp(&rank(b).unwrap_or(0.0)));
+        table.order_by(|a, b| rank(a).unwrap_or(0.0).total_cmp(&rank(b).unwrap_or(0.0)));
     }
     tables
 }

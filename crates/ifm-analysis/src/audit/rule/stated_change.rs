@@ -9,6 +9,7 @@ use super::super::change::{Change, Direction, change};
 use super::super::sentence::{Sentence, sentences};
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, Unit, key};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -237,7 +238,7 @@ pub(super) fn named<'c>(
     side: &str,
 ) -> Vec<(&'c str, Range<usize>)> {
     let mut values: Vec<&str> = cells.iter().filter_map(|cell| cell.factors.get(side)).collect();
-    values.sort_by_key(|value| (std::cmp::Reverse(value.len()), *value));
+    values.order_by_key(|value| (std::cmp::Reverse(value.len()), *value));
     values.dedup();
     let mut found: Vec<(&str, Range<usize>)> = Vec::new();
     for value in values.into_iter().filter(|value| value.trim().len() >= 2) {
@@ -279,7 +280,7 @@ pub(super) fn quantities(lower: &str) -> Option<Vec<Quantity>> {
         .iter()
         .flat_map(|(name, quantity)| words(lower, name).map(move |place| (place, quantity)))
         .collect();
-    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));
+    places.order_by_key(|(place, _)| std::cmp::Reverse(place.len()));
     let mut outer: Vec<(Range<usize>, &Quantity)> = Vec::new();
     for (place, quantity) in places {
         if !outer.iter().any(|(other, _)| other.start <= place.start && place.end <= other.end) {

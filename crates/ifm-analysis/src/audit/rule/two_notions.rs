@@ -6,6 +6,7 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::implied_definition::without_first;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Definition, Figure, Quantity, RowRole, Statistic, key, meaning};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +75,7 @@ fn of_name(subject: &Subject, name: &Quantity) -> Option<Finding> {
         let is_apart = notions.iter().enumerate().any(|(at, one)| {
             notions.iter().skip(at + 1).any(|other| one.words.is_disjoint(&other.words))
         });
-        notions.sort_by(|a, b| a.words.cmp(&b.words));
+        notions.order_by(|a, b| a.words.cmp(&b.words));
         is_apart.then(|| tell(name, &notions))
     })
 }

@@ -2,6 +2,7 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::stated_ratio::parts;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
@@ -116,7 +117,7 @@ impl Growth<'_> {
             .iter()
             .filter_map(|cell| Some((load(cell)?, value(cell.central(self.time)?)?)))
             .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.order_by(|a, b| a.0.total_cmp(&b.0));
         points.windows(2).find_map(|pair| {
             let [(x0, y0), (x1, y1)] = pair else { return None };
             let is_between = *x0 <= at && at <= *x1 && x1 > x0;

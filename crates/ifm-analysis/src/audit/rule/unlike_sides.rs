@@ -6,6 +6,7 @@
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::cached_total::hit_share;
 use super::stated_ratio::parts;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 use std::collections::BTreeMap;
 
@@ -159,7 +160,7 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
             }
         }
     }
-    unlike.sort_by(|a, b| a.2.cmp(&b.2));
+    unlike.order_by(|a, b| a.2.cmp(&b.2));
     let (what, quantity, _) = unlike.first()?;
     let text = format!(
         "sentences set figures side by side that differ in more than one thing ({}), such as \

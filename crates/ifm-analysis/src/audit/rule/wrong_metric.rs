@@ -1,6 +1,7 @@
 //! Who is ranked by decode speed is not the fastest where most of the time goes into the prompt.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
@@ -31,7 +32,7 @@ fn look(subject: &Subject) -> Looked {
             continue;
         }
         seen += 1;
-        places.sort_by(|a, b| rank(a.cell).total_cmp(&rank(b.cell)));
+        places.order_by(|a, b| rank(a.cell).total_cmp(&rank(b.cell)));
         findings.extend(tell(&places));
     }
     match seen {

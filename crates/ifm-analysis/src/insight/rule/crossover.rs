@@ -4,6 +4,7 @@ use super::{joined, matrix, span};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::matrix::{Matrix, Ratio};
 use crate::say;
+use ifm_core::order::Order as _;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "crossover",
@@ -88,7 +89,7 @@ fn places(matrix: &Matrix, of: &[(usize, Ratio)]) -> Sentence {
             None => sizes.push((batch, vec![*configuration])),
         }
     }
-    sizes.sort_by(|(a, _), (b, _)| {
+    sizes.order_by(|(a, _), (b, _)| {
         a.unwrap_or(f64::INFINITY).total_cmp(&b.unwrap_or(f64::INFINITY))
     });
     let unit = match matrix.configurations.first().is_some_and(|of| of.is_users) {

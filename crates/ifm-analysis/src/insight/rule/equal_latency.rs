@@ -43,7 +43,7 @@ pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
             limits.retain(crossed);
         }
     }
-    limits.sort_by(f64::total_cmp);
+    limits.sort_unstable_by(f64::total_cmp);
     limits.dedup();
     limits
 }

@@ -6,6 +6,7 @@ use crate::say;
 use crate::stat::percentile_of_sorted;
 use crate::stat::trend::theil_sen;
 use crate::survey::KernelMask;
+use ifm_core::order::Order as _;
 use std::collections::BTreeSet;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -70,7 +71,7 @@ fn lead(masks: &[KernelMask]) -> Option<Insight> {
 fn lead_at(masks: Vec<&KernelMask>) -> Option<Insight> {
     let mut masks: Vec<(&KernelMask, f64)> =
         masks.into_iter().filter_map(|mask| Some((mask, mask.sparsity?))).collect();
-    masks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    masks.order_by(|a, b| a.1.total_cmp(&b.1));
     let ((least, from), (most, to)) = (*masks.first()?, *masks.last()?);
     if to <= from {
         return None;

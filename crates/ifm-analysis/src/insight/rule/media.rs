@@ -7,6 +7,7 @@ use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::media_figures::{NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::say;
 use crate::survey::{Pooled, Reading, factor_words};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Definition, PartKind, Quantity, Statistic, meaning};
 
 pub(super) const SHARE: InsightRule = InsightRule {
@@ -77,7 +78,7 @@ fn share(question: &Question) -> Vec<Insight> {
         let parts =
             pool.cells.iter().filter_map(|cell| part_of(cell, kind, &Quantity::InputTokens));
         let mut parts: Vec<(f64, f64)> = parts.collect();
-        parts.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+        parts.order_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
         let ((least, of_least), (most, of_most)) = (*parts.first()?, *parts.last()?);
         let (low, high) = (least / of_least, most / of_most);
         if high < SHARE_MIN || low > SHARE_ALL {

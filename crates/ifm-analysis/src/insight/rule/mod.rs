@@ -46,6 +46,7 @@ use crate::level::Load;
 use crate::matrix::Matrix;
 use crate::say;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::counted;
@@ -141,7 +142,7 @@ pub fn told_by(question: &Question) -> Vec<String> {
     let (mut of_prediction, mut told): (Vec<&String>, Vec<&String>) =
         others.into_iter().partition(is_of_prediction);
     let is_constant = |name: &str| !PREDICTED_FIRST.contains(&name);
-    of_prediction.sort_by_key(|name| is_constant(name));
+    of_prediction.order_by_key(|name| is_constant(name));
     let of_lengths = LENGTHS.iter().filter_map(|name| lengths.iter().find(|told| *told == name));
     for name in of_prediction.into_iter().chain(of_lengths.copied()) {
         if !determines(question, &told, name) {

@@ -4,6 +4,7 @@ use super::{matrix, measure_word, measured};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::matrix::{Cell, TRUSTED_CV_MAX};
 use crate::say;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -36,7 +37,7 @@ fn look(question: &Question) -> Vec<Insight> {
     all.extend(of_engines(question));
     let count = all.len();
     all.retain(|spread| Bands::get().cv.is_poor(spread.cv()));
-    all.sort_by(|a, b| b.cv().total_cmp(&a.cv()));
+    all.order_by(|a, b| b.cv().total_cmp(&a.cv()));
     let wild = all.iter().filter(|spread| spread.cv() > TRUSTED_CV_MAX).count();
     let told = wild.min(TOLD_MAX);
     let mut found: Vec<Insight> = all.iter().take(told).map(tell).collect();

@@ -8,6 +8,7 @@ mod summary;
 
 pub use summary::SessionsSummary;
 
+use ifm_core::order::Order as _;
 use ifm_core::{EndedSession, Outcome, RequestRecord, SessionEnd};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -256,7 +257,7 @@ pub(crate) fn sessions(
     let mut found: Vec<Session> = all
         .filter_map(|(session, requests)| Session::of(session, &requests, told(session), tells))
         .collect();
-    found.sort_by_key(|session| (session.start_ns, session.session));
+    found.order_by_key(|session| (session.start_ns, session.session));
     found
 }
 

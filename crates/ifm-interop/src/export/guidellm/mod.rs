@@ -44,7 +44,12 @@ fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
         "benchmarks": benchmarks,
         "conclusions": [],
     });
-    vec![Exported { stem: String::new(), ending: "json", text: format!("{document:#}\n") }]
+    vec![Exported {
+        name: None,
+        stem: String::new(),
+        ending: "json",
+        text: format!("{document:#}\n"),
+    }]
 }
 
 /// Whether the numbers were computed by us, for this format or by what the user chose.

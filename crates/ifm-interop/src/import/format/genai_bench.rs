@@ -5,14 +5,14 @@
 
 use super::super::error::ImportError;
 use super::super::json::{Number, Word};
-use super::super::{Input, words};
+use super::super::{Input, labels, words};
 use super::collect::Gathered;
 use super::field::{self, Field, Means};
 use super::{Format, Like, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, SheetRequest, Statistic, StdKind,
-    Unit, key,
+    Unit, key, meaning,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -44,11 +44,11 @@ const WHOLE: &[Field] = &[
 /// Distributions over requests; those without a name of ours could be taken for rates of the run.
 fn distributions(time: &Unit) -> [Field; 11] {
     use Means::{Derivable, Different, Same, Unstated};
-    let other = |name: &str| Quantity::Other(format!("{name} of a request"));
+    let other = |name: &str| Quantity::Other(name.to_owned());
     let time = || time.clone();
     [
         ("/stats/e2e_latency", Quantity::E2e, time(), Different(words::CONNECTS_TO_THE_END)),
-        ("/stats/input_throughput", other("input_throughput"), Unit::PerS, Unstated),
+        ("/stats/input_throughput", other(meaning::INPUT_OF_A_REQUEST), Unit::PerS, Unstated),
         ("/stats/num_input_tokens", Quantity::InputTokens, Unit::Count, Same),
         ("/stats/num_output_tokens", Quantity::OutputTokens, Unit::Count, Same),
         ("/stats/num_reasoning_tokens", Quantity::ReasoningTokens, Unit::Count, Same),
@@ -58,8 +58,8 @@ fn distributions(time: &Unit) -> [Field; 11] {
             Unit::PerS,
             Derivable("1000 / its time per output token"),
         ),
-        ("/stats/output_latency", other("output_latency"), time(), Unstated),
-        ("/stats/output_throughput", other("output_throughput"), Unit::PerS, Unstated),
+        ("/stats/output_latency", other(meaning::OUTPUT_LATENCY), time(), Unstated),
+        ("/stats/output_throughput", other(meaning::OUTPUT_OF_A_REQUEST), Unit::PerS, Unstated),
         ("/stats/total_tokens", Quantity::TotalTokens, Unit::Count, Same),
         ("/stats/tpot", Quantity::Tpot, time(), Different(words::TPOT_TO_THE_END)),
         ("/stats/ttft", Quantity::Ttft, time(), Different(words::CONNECTS_ALWAYS)),
@@ -95,6 +95,11 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
             _ => (Unit::S, 1e3),
         };
         let mut row = row(metrics, &unit, &mut all.remarks);
+        if let Some(labels) = object.remove("labels") {
+            // A file of ours: what was set is in these words, and what its fields need beside it is not.
+            row.factors = row.factors.without(&[key::WORKLOAD]);
+            labels::set(Some(&labels), &mut row.factors);
+        }
         row.requests = wires.into_iter().map(|wire| request(wire, to_ms)).collect();
         row.unknown.extend(object);
         all.rows.push(row);

@@ -200,5 +200,6 @@ fn request(wire: &Wire) -> SheetRequest {
         input_tokens,
         output_tokens: answer.tokens(),
         error: None,
+        status: None,
     }
 }

@@ -30,6 +30,7 @@ use super::error::Guess;
 use super::form::{Format, Like, sure};
 use super::{Head, Likeness};
 use super::{collect, field, records};
+use ifm_core::order::Order as _;
 
 /// Every format. Where several are equally like a file, the first one has it.
 pub(crate) const FORMATS: &[&Format] = &[
@@ -87,7 +88,7 @@ pub(crate) fn guesses(head: &Head) -> Vec<Guess> {
         })
         .filter(|guess| !guess.found.is_empty())
         .collect();
-    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.found.len()));
+    guesses.order_by_key(|guess| std::cmp::Reverse(guess.found.len()));
     guesses.truncate(3);
     guesses
 }

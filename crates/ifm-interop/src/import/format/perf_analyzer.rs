@@ -105,6 +105,7 @@ fn request(wire: &Wire) -> SheetRequest {
         input_tokens: None,
         output_tokens,
         error: None,
+        status: None,
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::heading;
 use super::super::measure::{Meaning, meaning, plain};
 use super::super::text::{Line, Text};
 use super::{Tried, bare_part, figures, setting_value};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Figure, Place, Quantity, Row, RowRole, key};
 use serde_json::{Map, Value};
 
@@ -97,7 +98,7 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
         take(group, &item, line.number);
     }
     rows.extend(open.into_iter().filter_map(Group::row));
-    rows.sort_by_key(|row| row.place.line);
+    rows.order_by_key(|row| row.place.line);
     let part = (!rows.is_empty()).then(|| bare_part(first.number, rows));
     Some(Tried { part, last_line, remarks: Vec::new() })
 }

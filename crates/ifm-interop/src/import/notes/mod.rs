@@ -17,6 +17,7 @@ use super::outline::{Outline, Role};
 use super::text::Text;
 use super::{Recognised, generic};
 use ifm_core::Sheet;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, Row, Source};
 use planned::Planned;
 use section::Sections;
@@ -129,7 +130,7 @@ impl<'a> Reader<'a> {
             block.join(&mut self.sheet.parts, &mut self.sheet.remarks);
         }
         self.planned.finish(self.sheet);
-        self.sheet.parts.sort_by_key(|part| part.place.line);
+        self.sheet.parts.order_by_key(|part| part.place.line);
         settle::settle(self.sheet, &self.sections);
         let remarks = &mut self.sheet.remarks;
         let more = remarks.len().saturating_sub(REMARKS_MAX);
@@ -177,7 +178,7 @@ impl<'a> Reader<'a> {
             let mut rows = self.stated(&lines, path.last().map(String::as_str));
             self.sheet.remarks.extend(caption::apply(&lines, &mut rows));
             rows.extend(caption::counts(&lines));
-            rows.sort_by_key(|row| row.place.line);
+            rows.order_by_key(|row| row.place.line);
             let with_figures = rows.iter().filter(|row| !row.figures.is_empty());
             taken.extend(with_figures.filter_map(|row| row.place.line));
             if !rows.is_empty() {

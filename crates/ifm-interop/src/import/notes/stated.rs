@@ -10,6 +10,7 @@ use super::super::measure::{
     Dimension, Kind, Mention, Token, lex, mentions, natural_unit, statistic, unit,
 };
 use super::section::SIDES;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Figure, Place, Quantity, Row, RowRole, Statistic, Unit, key};
 use std::ops::Range;
 
@@ -441,7 +442,7 @@ fn in_flight(tokens: &[Token<'_>], named: &mut Vec<Mention>) {
             named.push(Mention { quantity: Quantity::InFlight, first: at, last: at });
         }
     }
-    named.sort_by_key(|mention| mention.first);
+    named.order_by_key(|mention| mention.first);
 }
 
 /// Whether a line is written for people, as against what a program prints.

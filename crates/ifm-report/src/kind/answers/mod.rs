@@ -16,6 +16,7 @@ use ifm_analysis::insight::{Question, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::{PRESETS, parse};
 use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
+use ifm_core::order::Order as _;
 use ifm_core::spec::{SloSpec, SloTerm};
 
 /// Curves that are compared with every preset; more are compared with the first target alone.
@@ -70,7 +71,7 @@ impl<'q> Answers<'q> {
             cell.setting()?.number(ifm_core::sheet::key::INPUT_TOKENS)
         };
         let mut fittings = self.pool.fittings(&self.names, slo);
-        fittings.sort_by(|a, b| {
+        fittings.order_by(|a, b| {
             let [a, b] = [a, b].map(|fitting| length(fitting).unwrap_or(f64::INFINITY));
             a.total_cmp(&b)
         });

@@ -8,6 +8,7 @@ use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Dash, Form, Heading, HeatScale, Heatmap, Mark, Note,
     Plot, Point, Scale, Series, Tone,
 };
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Statistic};
 
 /// Titles of the two charts of every row.
@@ -164,7 +165,7 @@ fn sentence(grid: &Grid, cell: &GridCell, statistic: Statistic) -> Option<String
 /// Every cell from the baseline to the condition, by size of the change.
 pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
     let mut deltas = grid.deltas(MEAN);
-    deltas.sort_by(|a, b| b.1.change.total_cmp(&a.1.change));
+    deltas.order_by(|a, b| b.1.change.total_cmp(&a.1.change));
     deltas.truncate(DUMBBELLS_MAX);
     if deltas.len() < 2 {
         return None;

@@ -9,6 +9,7 @@ use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Form, Guide, Heading, HeatScale, Heatmap, Mark, Plot,
     Point, Scale, Series, Tone,
 };
+use ifm_core::order::Order as _;
 use ifm_core::sheet::Quantity;
 
 /// Ratio at which a colour is full.
@@ -141,7 +142,7 @@ pub(super) fn order(matrix: &Matrix, baseline: usize) -> Vec<usize> {
 fn columns(matrix: &Matrix) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..matrix.configurations.len()).collect();
     let batch = |of: &usize| matrix.configurations.get(*of).and_then(|of| of.batch);
-    columns.sort_by(|a, b| {
+    columns.order_by(|a, b| {
         batch(a).unwrap_or(f64::INFINITY).total_cmp(&batch(b).unwrap_or(f64::INFINITY))
     });
     columns
@@ -162,7 +163,7 @@ pub(super) fn joined(matrix: &Matrix) -> Vec<Vec<usize>> {
     }
     groups.retain(|group| group.len() > 1);
     let size = |of: &usize| matrix.configurations.get(*of).and_then(|of| of.batch).unwrap_or(0.0);
-    groups.iter_mut().for_each(|group| group.sort_by(|a, b| size(a).total_cmp(&size(b))));
+    groups.iter_mut().for_each(|group| group.order_by(|a, b| size(a).total_cmp(&size(b))));
     groups
 }
 

@@ -16,6 +16,7 @@ use crate::format::{count, meant, plain};
 use crate::page::{Block, Page, Remark, Section};
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::matrix::Matrix;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity};
 
 /// What stands where nobody measured.
@@ -80,7 +81,7 @@ fn remarks(insights: &[Insight]) -> Vec<Remark> {
     const ORDER: [&str; 3] = ["overall_winner", "crossover", "measures_disagree"];
     let place = |insight: &&Insight| ORDER.iter().position(|rule| *rule == insight.rule);
     let mut all: Vec<&Insight> = insights.iter().collect();
-    all.sort_by_key(|insight| place(insight).unwrap_or(ORDER.len()));
+    all.order_by_key(|insight| place(insight).unwrap_or(ORDER.len()));
     all.into_iter().take(REMARKS_MAX).map(Remark::of).collect()
 }
 

@@ -15,14 +15,14 @@ mod training;
 use super::common::page as frame;
 use super::{Kind, Subject, matrix};
 use crate::page::{Page, Section, Tile};
-use ifm_analysis::survey::{KernelMask, Survey};
+use ifm_analysis::survey::{KernelMask, Point, Survey};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, PartKind, key};
 use std::collections::BTreeSet;
 
 pub(super) const KIND: Kind = Kind {
     word: "note",
-    about: "what a machine does: engine speeds, power limits, kernels, a served sweep, training",
+    about: "what a machine does: engine speeds, power limits, kernels, a served sweep, training, commands",
     fits,
     page,
 };
@@ -50,7 +50,13 @@ fn page(subject: &Subject) -> Page {
     tiles.extend(engine::tiles(survey));
     tiles.extend(kernel::tile(survey));
     let nothing = sections.is_empty();
-    let names = (key::GPU, "Measurements of a machine");
+    let is_command =
+        |point: &Point| point.kind == PartKind::Training && !training::is_training(point);
+    let title = match survey.points.iter().all(is_command) {
+        true if !survey.points.is_empty() => "Measured commands",
+        _ => "Measurements of a machine",
+    };
+    let names = (key::GPU, title);
     Page {
         conditions: conditions(subject),
         banners: nothing.then(|| "✗ No measurement was read.".to_owned()).into_iter().collect(),
@@ -64,12 +70,15 @@ fn page(subject: &Subject) -> Page {
 fn conditions(subject: &Subject) -> Vec<String> {
     let survey = subject.question.survey;
     let measured = |kind| survey.measured(kind).count();
+    let trained =
+        survey.measured(PartKind::Training).filter(|point| training::is_training(point)).count();
     let kinds = [
         (survey.engine_tests().count(), "engine row", "engine rows"),
         (survey.pool(PartKind::StaticBatch).cells.len(), "static batch", "static batches"),
         (kernels(survey), "kernel", "kernels, each under its mask"),
         (measured(PartKind::Serving), "level of a server", "levels of a server"),
-        (measured(PartKind::Training), "training run", "training runs"),
+        (trained, "training run", "training runs"),
+        (measured(PartKind::Training) - trained, "run of a command", "runs of commands"),
     ];
     let counted = |(number, one, several): (usize, &str, &str)| match number {
         0 => None,

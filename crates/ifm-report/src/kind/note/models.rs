@@ -8,6 +8,7 @@ use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
 use ifm_analysis::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
 use ifm_analysis::survey;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// One row of the list of models: its name and its rows.
@@ -83,10 +84,10 @@ pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
     for model in &mut models {
         let limit =
             |point: &&survey::Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
-        model.points.sort_by(|a, b| limit(b).total_cmp(&limit(a)));
+        model.points.order_by(|a, b| limit(b).total_cmp(&limit(a)));
     }
     let decode = |model: &Model| model.speed(&Quantity::DecodeRate).map_or(0.0, |(rate, ..)| rate);
-    models.sort_by(|a, b| decode(b).total_cmp(&decode(a)));
+    models.order_by(|a, b| decode(b).total_cmp(&decode(a)));
     models
 }
 

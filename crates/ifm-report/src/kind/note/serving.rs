@@ -10,6 +10,7 @@ use crate::model::load_words;
 use crate::page::{Block, Remark, Section, Tile};
 use ifm_analysis::insight::{Topic, told_by};
 use ifm_analysis::survey::{Point, Pool, Pooled};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 
 /// Rules whose sentences hold for all charts and tables of the chapter.
@@ -98,7 +99,7 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
     let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
-    cells.sort_by_key(|cell| cell.load().is_none());
+    cells.order_by_key(|cell| cell.load().is_none());
     let name = |cell: &Pooled| match cell.load() {
         Some(load) => load_words(Some(load)),
         None => load_of(cell),

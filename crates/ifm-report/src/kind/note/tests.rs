@@ -111,6 +111,34 @@ fn the_page_of_a_note() {
     crate::page::agreement_tests::check(&page);
 }
 
+/// A command that told no step is no training.
+#[test]
+fn the_chapter_is_headed_by_what_was_measured() {
+    let run = |part, command: Option<&str>, quantity| {
+        let mut setting = Factors::default();
+        if let Some(command) = command {
+            setting.set(key::COMMAND, command);
+        }
+        point(PartKind::Training, part, setting, vec![reading(quantity, Statistic::Value, 1000.0)])
+    };
+    let sleep = || run(0, Some("sleep 1"), Quantity::Duration);
+    let steps = || run(1, Some("python train.py"), Quantity::StepRate);
+    let noted = || run(2, None, Quantity::Duration);
+    for (points, heading, counts) in [
+        (vec![sleep()], "## Command\n", "1 run of a command"),
+        (
+            vec![sleep(), run(3, Some("make"), Quantity::Duration)],
+            "## Commands\n",
+            "2 runs of commands",
+        ),
+        (vec![steps(), noted()], "## Training\n", "2 training runs"),
+        (vec![sleep(), noted()], "## Training and other commands\n", "1 training run"),
+    ] {
+        let text = markdown(&page(&testing::survey("x", points)).1, Pictures::None);
+        assert!(text.contains(heading) && text.contains(counts), "{heading} {text}");
+    }
+}
+
 /// An engine names the architecture; a document names the model, in the heading above its rows.
 #[test]
 fn models_have_the_names_that_headings_give_them() {

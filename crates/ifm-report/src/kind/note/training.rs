@@ -17,7 +17,7 @@ const BYTES_PER_GB: f64 = 1e9;
 const BYTES_PER_MB: f64 = 1e6;
 const J_PER_KJ: f64 = 1e3;
 
-/// The chapter; none without a training run.
+/// The chapter, headed by what was measured; none without a training run or a command.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
     let cells = subject.question.survey.pool(PartKind::Training).cells;
     if cells.is_empty() {
@@ -67,7 +67,29 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         let text = Block::Pre(texts.join("\n\n"));
         blocks.push(Block::Details("As it was written or printed".to_owned(), vec![text]));
     }
-    Some(Section::new("Training", blocks))
+    let trained =
+        cells.iter().filter(|cell| cell.points.iter().any(|point| is_training(point))).count();
+    let heading = match trained {
+        0 if cells.len() == 1 => "Command",
+        0 => "Commands",
+        all if all == cells.len() => "Training",
+        _ => "Training and other commands",
+    };
+    Some(Section::new(heading, blocks))
+}
+
+/// Whether a document calls it training, or a measured command told steps, tokens or a loss.
+pub(super) fn is_training(point: &Point) -> bool {
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    let progress = [
+        other("steps"),
+        Quantity::StepRate,
+        Quantity::TotalRate,
+        other("first loss"),
+        other("loss"),
+    ];
+    point.setting.get(key::COMMAND).is_none()
+        || point.readings.iter().any(|reading| progress.contains(&reading.quantity))
 }
 
 /// The name that somebody gave, else the model, else the command.

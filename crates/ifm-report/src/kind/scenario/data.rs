@@ -7,6 +7,7 @@ use ifm_analysis::insight::{Insight, Meant, Question, Topic, told_by};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Point, Series, Weight};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
 /// The middle of a population, where it is told, else its mean.
@@ -47,7 +48,7 @@ impl<'q> Data<'q> {
         };
         let mut scenarios = pool.curves_against(&keys, any);
         let length = |curve: &Curve| curve.input_tokens().unwrap_or(f64::INFINITY);
-        scenarios.sort_by(|a, b| length(a).total_cmp(&length(b)));
+        scenarios.order_by(|a, b| length(a).total_cmp(&length(b)));
         let names = scenarios.iter().map(|curve| plain(&curve.name())).collect();
         Data { question, insights, users, rates, by, names, is_stated }
     }
@@ -66,7 +67,7 @@ impl<'q> Data<'q> {
 
     /// In the order of the scenarios.
     pub fn ordered(&self, mut curves: Vec<Curve<'q>>) -> Vec<Curve<'q>> {
-        curves.sort_by_key(|curve| self.position(&plain(&curve.name())));
+        curves.order_by_key(|curve| self.position(&plain(&curve.name())));
         curves
     }
 

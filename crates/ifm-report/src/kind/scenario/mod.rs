@@ -130,7 +130,7 @@ fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
     }
     let mut loads: Vec<f64> =
         data.users.cells.iter().filter_map(|cell| Some(cell.load()?.value())).collect();
-    loads.sort_by(f64::total_cmp);
+    loads.sort_unstable_by(f64::total_cmp);
     loads.dedup();
     if let (Some(first), Some(last)) = (loads.first(), loads.last()) {
         conditions.push(match first == last {

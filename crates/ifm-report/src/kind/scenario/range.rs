@@ -48,7 +48,7 @@ pub(super) fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart
 fn spans(curves: &[Curve]) -> Vec<Span> {
     let mut loads: Vec<f64> =
         curves.iter().flat_map(|curve| &curve.points).map(|point| point.at).collect();
-    loads.sort_by(f64::total_cmp);
+    loads.sort_unstable_by(f64::total_cmp);
     loads.dedup();
     let span = |at: f64| {
         let here = || {

@@ -19,7 +19,7 @@ pub(super) fn throughput(data: &Data) -> Option<Section> {
     let curves = data.curves(&Quantity::OutputRate, &rate);
     let mut loads: Vec<f64> =
         curves.iter().flat_map(|curve| &curve.points).map(|point| point.at).collect();
-    loads.sort_by(f64::total_cmp);
+    loads.sort_unstable_by(f64::total_cmp);
     loads.dedup();
     let charts: Vec<Chart> = curves
         .chunks(LINES_MAX)

@@ -150,7 +150,7 @@ fn latency(
     };
     let mut tails: Vec<f64> = terms().filter_map(|term| term.percentile).collect();
     tails.retain(|p| *p != 50.0);
-    tails.sort_by(f64::total_cmp);
+    tails.sort_unstable_by(f64::total_cmp);
     tails.dedup();
     if tails.is_empty() {
         tails.push(99.0);

@@ -106,6 +106,7 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
     let of = |part: u64, all: u64| Some(format!("{} of {}", count(part), count(all)));
     vec![
         ("kernel stamp to read", spans(health.reader_lag)),
+        ("stamps late, measured beside the load", spans(health.stamp_error)),
         ("due to sent", spans(health.send_lateness)),
         ("reads with a kernel stamp", of(health.stamped_reads, health.reads)),
         ("events that shared a read", of(health.co_arrived_events, health.events)),

@@ -34,6 +34,7 @@ use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
 use ifm_analysis::survey::{Pool, Pooled, Survey};
 use ifm_analysis::warning::CheckState;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::PartKind;
 
 pub(super) const KIND: Kind = Kind {
@@ -170,7 +171,7 @@ fn banners(model: &ReportModel) -> Vec<String> {
 fn shares(model: &ReportModel, question: &Question, pool: &Pool) -> Option<Section> {
     let mut cells: Vec<&Pooled> = pool.cells.iter().filter(|cell| cell.load().is_some()).collect();
     let value = |cell: &Pooled| cell.load().map_or(0.0, |load| load.value());
-    cells.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    cells.order_by(|a, b| value(a).total_cmp(&value(b)));
     let shown = cells.len().min(LINES_MAX);
     let of = |index: usize| {
         let place = index * (cells.len() - 1) / (shown.max(2) - 1);

@@ -16,6 +16,7 @@ use ifm_analysis::insight::{
 };
 use ifm_analysis::survey::{Curve, Pool, Pooled, Reading, factor_words};
 use ifm_chart::{Cartesian, Chart, Plot};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::words::counted;
@@ -281,7 +282,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         .cell(Head::number("repeats"), |cell| Cell::text(cell.points.len().to_string()));
     // Where the load is not known a row has no place among the others.
     let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
-    cells.sort_by_key(|cell| cell.load().is_none());
+    cells.order_by_key(|cell| cell.load().is_none());
     let caption = "Means over repeats. Latencies are medians where the document has them, else \
                    means, as its tool defines them.";
     let mut table = columns.table(caption, cells);

@@ -18,6 +18,7 @@ use crate::format::plain;
 use crate::page::{Block, Columns, Figure, Page, Remark, Section, Table};
 use ifm_analysis::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
 use ifm_analysis::machine::told_of;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, key};
 use std::borrow::Cow;
 
@@ -297,7 +298,7 @@ fn conclusion(compared: &Compared) -> Section {
     };
     let mut measured: Vec<&Insight> =
         compared.insights.iter().filter(|insight| place(insight).is_some()).collect();
-    measured.sort_by_key(place);
+    measured.order_by_key(place);
     let blocks = match measured.is_empty() {
         true => vec![Block::Prose(
             "Nothing can be concluded: the two were not measured at loads that can be compared."

@@ -7,6 +7,7 @@ use ifm_analysis::insight::{Meant, OUTPUT, Party, Versus};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::Pooled;
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Guide, Point, Series};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// Why a comparison of rates has no such chart.
@@ -45,7 +46,7 @@ fn against(versus: &Versus, quantity: &Quantity, how: Meant) -> Option<Vec<Serie
     let series = lines(versus, |party| {
         let at = |cell: &Pooled| Some(point(rate(cell)?, &cell.first_of(quantity, OUTPUT)?, how));
         let mut points: Vec<Point> = party.cells.iter().filter_map(at).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        points.order_by(|a, b| a.x.total_cmp(&b.x));
         Some(points)
     });
     (series.len() == versus.others.len() + 1).then_some(series)

@@ -22,7 +22,7 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
             versus.parties().map(|party| versus.curve(party, &quantity, CENTER)).collect();
         let others = of.iter().skip(1);
         let mut places: Vec<f64> = others.flat_map(|other| Versus::common(&of[0], other)).collect();
-        places.sort_by(f64::total_cmp);
+        places.sort_unstable_by(f64::total_cmp);
         places.dedup();
         rows.extend(places.into_iter().map(|at| (quantity.clone(), at)));
         of

@@ -8,6 +8,7 @@ use super::super::{LengthField, TemplateSpec};
 use super::message::{Messages, put_value};
 use super::place::{Node, Place};
 use crate::ask::{Ask, RequestError};
+use ifm_core::order::Order as _;
 use ifm_core::{Message, Prompt, Role};
 use serde_json::{Map, Value};
 
@@ -65,7 +66,7 @@ impl Body {
         let is_main = |node: &Node| node.has(Place::Messages) || node.has(Place::Prompt);
         let (mut prompt, mut fixed): (Fields, Fields) =
             fields.into_iter().partition(|(_, node)| is_prompt(node));
-        prompt.sort_by_key(|(_, node)| !is_main(node));
+        prompt.order_by_key(|(_, node)| !is_main(node));
         let length = taken_length(&mut fixed)?;
         if prompt.iter().chain(&fixed).any(|(_, node)| node.has(Place::OutputTokens)) {
             return Err(

@@ -5,6 +5,7 @@
 use super::Description;
 use super::pointer::{Source, meaning};
 use super::reading::Reading;
+use ifm_core::order::Order as _;
 use serde_json::Value;
 
 /// What one key of a file finds.
@@ -144,7 +145,7 @@ pub fn text_like(document: &str) -> Vec<(String, String)> {
             _ => {}
         }
     }
-    found.sort_by_key(|(is_last, ..)| *is_last);
+    found.order_by_key(|(is_last, ..)| *is_last);
     found.truncate(PLACES_MAX);
     found.into_iter().map(|(_, place, text)| (place, text)).collect()
 }

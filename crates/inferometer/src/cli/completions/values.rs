@@ -11,6 +11,7 @@ use crate::{foreign, kernel as kernels};
 use clap::{Arg, ValueHint};
 use ifm_analysis::comparison::Measure;
 use ifm_analysis::slo;
+use ifm_core::order::Order as _;
 use ifm_core::{FormKind, Metric};
 use ifm_engine::{Preset, Quantization};
 use ifm_roofline::{KvFormat, Machine, Model, WeightFormat};
@@ -445,7 +446,7 @@ fn paths(typed: &str, only_folders: bool) -> Vec<Candidate> {
         })
         .take(FILES_MAX)
         .collect();
-    found.sort_by(|one, other| one.text.cmp(&other.text));
+    found.order_by(|one, other| one.text.cmp(&other.text));
     found
 }
 

@@ -4,6 +4,7 @@ use crate::cli::serve_simulated;
 use crate::exit::Code;
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory as _};
+use ifm_core::order::Order as _;
 use std::collections::BTreeMap;
 
 /// The page of the program, or of a command.
@@ -93,7 +94,7 @@ fn in_order<'c>(path: &str, command: &'c Command) -> Vec<&'c Command> {
     let names: Vec<&str> =
         first.into_iter().flat_map(Command::get_subcommands).map(Command::get_name).collect();
     let mut subs: Vec<&Command> = command.get_subcommands().filter(|sub| is_told(sub)).collect();
-    subs.sort_by_key(|sub| names.iter().position(|name| *name == sub.get_name()));
+    subs.order_by_key(|sub| names.iter().position(|name| *name == sub.get_name()));
     subs
 }
 
@@ -189,7 +190,7 @@ fn groups(command: &Command) -> Vec<Group> {
         }
     }
     // What is typed first stands first, and what every command has last.
-    groups.sort_by_key(|group| match &*group.title {
+    groups.order_by_key(|group| match &*group.title {
         "Arguments" => 0,
         "Options" if group.items.len() == 1 => 2,
         _ => 1,

@@ -274,7 +274,12 @@ fn what_a_client_would_assume_is_assumed() {
         ("aiperf profile -m m --osl 5", &["--no-stream"]),
         (
             "genai-bench benchmark --api-backend vllm --api-base http://h:1 --api-model-name m --max-time-per-run 2 --traffic-scenario 'D(8,4)' --num-concurrency 1 --num-concurrency 4",
-            &["--concurrency 1,4", "--duration 120s", "'D(8,4)'"],
+            &[
+                "--concurrency 1,4",
+                "--duration 120s",
+                "'D(8,4)'",
+                "genai-bench:vllm_text-to-text_{model}_{date}/",
+            ],
         ),
         (
             "oha -n 10k -c 8 -m POST -T application/json -d '{\"model\": \"m\", \"prompt\": \"a b\", \"max_tokens\": 8}' http://h:1/v1/completions",

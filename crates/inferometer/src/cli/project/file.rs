@@ -6,6 +6,7 @@ use crate::child::PROJECT_VARIABLE;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Arg, ValueHint};
+use ifm_core::order::Order as _;
 use ifm_sys::process::user_id;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -200,7 +201,7 @@ fn entries(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     })?;
     let mut entries = Vec::new();
     gather(table.get_ref(), &[], &line_of, &mut entries);
-    entries.sort_by_key(|entry| entry.line);
+    entries.order_by_key(|entry| entry.line);
     Ok(entries)
 }
 

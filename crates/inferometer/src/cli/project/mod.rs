@@ -14,6 +14,7 @@ use crate::terminal;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use file::{Entry, ProjectFile, Value};
+use ifm_core::order::Order as _;
 use ifm_core::{SetBy, Setting};
 use std::collections::BTreeMap;
 
@@ -162,7 +163,7 @@ fn added<'f>(
         .map(|(id, (arg, entry))| Added { entry, id: id.to_owned(), words: file.words(entry, arg) })
         .filter(|one| !one.words.is_empty())
         .collect();
-    added.sort_by_key(|one| one.entry.line);
+    added.order_by_key(|one| one.entry.line);
     (place, added)
 }
 

@@ -5,6 +5,7 @@ use crate::engine::Trouble;
 use crate::interrupt::Urge;
 use crate::noise::{Disturbance, Watch};
 use crate::program::Limits;
+use ifm_core::order::Order as _;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -65,7 +66,7 @@ pub fn send(
             }
         }
     }
-    all.sort_by_key(|(index, ..)| *index);
+    all.order_by_key(|(index, ..)| *index);
     let wall_ns = ifm_sys::mono_ns() - begun_ns;
     let mut sent = Sent { replies: Vec::with_capacity(count), wall_ns, disturbance: None };
     for (_, caller, reply, disturbance) in all {

@@ -84,8 +84,34 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     draft.differs(
         "its rates hold the start and the end of each level; ours are those of the steady part",
     );
-    draft.differs("its files and sheets are not written; inferometer report last -o x.html has tables and charts");
+    draft.differs(
+        "its files are computed by its definitions, times in seconds; its sheets and pictures are made of them by \
+         genai-bench excel and genai-bench plot, and inferometer report last -o x.html has tables and charts",
+    );
+    outputs(given, draft);
     Ok(())
+}
+
+/// The folder of the experiment, named as the tool names it.
+fn outputs(given: &Given, draft: &mut Draft) {
+    let folder = given.last("--experiment-folder-name").map(str::to_owned).unwrap_or_else(|| {
+        let parts = [
+            Some(given.last("--api-backend").unwrap_or("openai")),
+            given.last("--server-engine"),
+            given.last("--server-version"),
+            Some(given.last("--task").unwrap_or("text-to-text")),
+            Some("{model}_{date}"),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("_")
+    });
+    let path = match given.last("--experiment-base-dir") {
+        Some(base) => format!("{}/{folder}", base.trim_end_matches('/')),
+        None => folder,
+    };
+    draft.add("--export", format!("genai-bench:{}/", path.trim_end_matches('/')));
+    if let Some(name) = given.last("--experiment-folder-name") {
+        draft.assume("--name", name.trim_end_matches('/').rsplit('/').next().unwrap_or(name));
+    }
 }
 
 fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {

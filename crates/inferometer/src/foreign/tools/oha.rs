@@ -63,6 +63,11 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         Some("csv") => draft.leave_out("--output-format", "-o x.csv writes a table of ours"),
         _ => {}
     }
+    if draft.has("--out") || draft.has("--json") {
+        draft.differs(
+            "the JSON, and what -o names, is a document of ours and not oha's: inferometer schema result describes it",
+        );
+    }
     for sentence in [
         "oha's latency is that of a whole answer, from the first byte sent; ours has the time to its \
          first token and the gaps beside that, and streams where the API does",

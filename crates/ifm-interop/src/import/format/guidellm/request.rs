@@ -99,5 +99,6 @@ fn request(wire: Wire, status: &str) -> SheetRequest {
         input_tokens,
         output_tokens: wire.output_tokens.count(),
         error: None,
+        status: None,
     }
 }

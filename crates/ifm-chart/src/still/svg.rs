@@ -5,17 +5,16 @@
 //! computed (few programs know `dominant-baseline`), and title and description come first for
 //! screen readers. The same chart gives the same bytes. What is not here: where anything lies.
 
+use super::engine;
 use crate::ChartError;
+use crate::WIDTH_PX;
 use crate::description::Chart;
-use crate::drawing::{clean, drawing, slug};
-use crate::engine;
+use crate::drawing::{clean, drawing, escape, slug};
 use crate::theme::{self, Theme};
 use roxmltree::{Document, Node};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// Width of a drawing, CSS pixels, if nobody asks for another.
-pub const WIDTH_PX: u32 = 720;
 /// Widths that a drawing may have, CSS pixels.
 const WIDTHS_PX: (u32, u32) = (160, 8_000);
 /// The middle of a line of words lies this far above its baseline, em: half the height of Inter's
@@ -199,20 +198,4 @@ fn font_size(node: Node<'_, '_>) -> f64 {
     let style = node.attribute("style").unwrap_or_default();
     let size = style.split(';').find_map(|part| part.trim().strip_prefix("font-size:"));
     size.and_then(|size| size.trim().trim_end_matches("px").parse().ok()).unwrap_or(12.0)
-}
-
-/// Text that is safe in XML, in content and in attributes.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(letter),
-        }
-    }
-    escaped
 }

@@ -2,10 +2,11 @@
 //!
 //! Loading the library takes some tenths of a second, so each thread keeps its engine once it has
 //! drawn a chart. The script has no clock, no file and no network; its memory is bounded.
-//! What is not here: how the SVG is cleaned up ([`crate::svg`]).
+//! What is not here: how the SVG is cleaned up ([`super::svg`]).
 
+use super::letters;
 use crate::ChartError;
-use crate::font;
+use crate::drawing::DRAWING;
 use crate::packed::LIBRARY;
 use crate::theme::{Theme, palette};
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime, Value};
@@ -15,15 +16,7 @@ use std::cell::RefCell;
 const MEMORY_BYTES: usize = 512 << 20;
 /// Stack of the script, within the 2 MiB that threads have.
 const STACK_BYTES: usize = 1 << 20;
-/// From a drawing to an option of ECharts, for pages too.
-pub(crate) const DRAWING: &str = concat!(
-    include_str!("../assets/drawing/frame.js"),
-    include_str!("../assets/drawing/series.js"),
-    include_str!("../assets/drawing/cartesian.js"),
-    include_str!("../assets/drawing/grid.js"),
-    include_str!("../assets/drawing/option.js"),
-);
-const PLATFORM: &str = include_str!("../assets/drawing/platform.js");
+const PLATFORM: &str = include_str!("../../assets/drawing/platform.js");
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
@@ -75,7 +68,7 @@ impl Engine {
         context.with(|ctx| {
             evaluate(&ctx, &LIBRARY)?;
             evaluate(&ctx, &format!("{DRAWING}{PLATFORM}"))?;
-            evaluate(&ctx, &format!("installMeasure({})", font::advances()))
+            evaluate(&ctx, &format!("installMeasure({})", letters::advances()))
         })?;
         Ok(Self { context, _runtime: runtime })
     }

@@ -4,10 +4,11 @@
 //! that it lacks, so that the picture is the same everywhere otherwise. What is not here: colours
 //! of pages, which have no pixels without a page.
 
+use super::letters::{font_bold_ttf, font_ttf, has_all};
+use super::svg::svg_sized;
 use crate::ChartError;
+use crate::WIDTH_PX;
 use crate::description::Chart;
-use crate::font::{font_bold_ttf, font_ttf, has_all};
-use crate::svg::{WIDTH_PX, svg_sized};
 use crate::theme::Theme;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};

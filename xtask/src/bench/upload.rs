@@ -63,11 +63,12 @@ const MEMORY_BESIDE_MB: f64 = 60.0;
 /// Processor time as a multiple of curl's.
 const CPU_RATIO_TARGET: f64 = 1.3;
 
-const NOTE: &str = "64 users, 1,024 requests of 50,000 tokens and 256 of the others, a server that reads each connection slowly. The error is that of \
-    TTFT from the last byte: the stored time at which the server's machine had it, less the kernel's stamp \
-    in the server's log. The memory target is 64 bodies and 60 MB. Processor time is that of the whole \
-    client, its prompts included and images made once, to a server that reads at once, beside that of \
-    curl, which sends one file of the same size as often, and says that it did.";
+const NOTE: &str = "64 users, 1,024 requests of 50,000 tokens and 256 of the others, a server that reads \
+    each connection slowly. The error is that of TTFT from the last byte: the stored time at which the \
+    server's machine had it, less the kernel's stamp in the server's log. The memory target is 64 bodies \
+    and 60 MB. Processor time is that of the whole client, its prompts included and images made once, to a \
+    server that reads at once, beside that of curl, which sends one file of the same size as often, and \
+    says that it did.";
 
 /// Runs the benchmark.
 ///

@@ -1,11 +1,13 @@
-//! How late a stamp is that no kernel took: bytes of our own, sent to ourselves while the load runs.
+//! How late a stamp is that no kernel took.
 //!
 //! Where the kernel does not stamp what arrives, a stamp is taken when a shard has read the bytes, and
-//! whatever kept the shard from reading is in it. So each shard has one connection more, over loopback,
-//! with the same poller, behind the same sockets. What arrives there says when it left: the time until it
-//! is read is the error of the stamps around it, a few microseconds of sending included.
+//! whatever kept the shard from reading is in it. Two things do. It was still reading what else had come:
+//! how long the bytes had waited by then, at most, the shard knows of every read. And it had to be woken,
+//! of which it knows nothing: so each shard has one connection more, over loopback, on which bytes of our
+//! own arrive at any time while the load runs, and say when they left.
 
 use crate::Histogram;
+use ifm_core::health::StampError;
 use ifm_sys::mono_ns;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,6 +21,29 @@ const PAUSE_NS: u64 = 5_000_000;
 const MARK_BYTES: usize = size_of::<u64>();
 /// Marks taken at once: more wait only where the shard stood still for half a second.
 const MARKS_AT_ONCE: usize = 64;
+
+/// How late stamps were, in two parts that add up.
+#[derive(Debug, Clone, Default)]
+pub struct LateStamps {
+    /// From when a read's bytes were not there yet, as far as is known, to the read: at most so late. Where
+    /// the shard had waited for something to come, from the end of that wait.
+    pub reading: Histogram,
+    /// From a mark's leaving to its being read: what waking up takes, sending and reading included.
+    pub waking: Histogram,
+}
+
+impl LateStamps {
+    /// Adds what another shard or level told.
+    pub fn merge(&mut self, other: &LateStamps) {
+        self.reading.merge(&other.reading);
+        self.waking.merge(&other.waking);
+    }
+
+    /// Both parts; absent where no stamp was taken so.
+    pub fn quantiles(&self) -> Option<StampError> {
+        Some(StampError { reading: self.reading.quantiles()?, waking: self.waking.quantiles() })
+    }
+}
 
 /// The ends that are written to, one for each shard.
 #[derive(Debug)]

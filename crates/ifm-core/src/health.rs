@@ -35,7 +35,7 @@ pub struct StampError {
     /// How long the bytes of a read can have waited, at most, behind others that were read first, per read.
     pub reading: SpanQuantiles,
     /// From the leaving of a byte of our own over loopback, at any time while the load ran, to our read of
-    /// it: what it takes to be woken. Absent without loopback.
+    /// it: what it takes to be woken, counted once for every socket that was ready with it. Absent without loopback.
     pub waking: Option<SpanQuantiles>,
 }
 

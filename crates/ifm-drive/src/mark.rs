@@ -28,7 +28,8 @@ pub struct LateStamps {
     /// From when a read's bytes were not there yet, as far as is known, to the read: at most so late. Where
     /// the shard had waited for something to come, from the end of that wait.
     pub reading: Histogram,
-    /// From a mark's leaving to its being read: what waking up takes, sending and reading included.
+    /// From a mark's leaving to its being read: what waking up takes, sending and reading included. Each mark
+    /// counts once for every socket that was ready with it.
     pub waking: Histogram,
 }
 
@@ -114,14 +115,16 @@ impl Marker {
 }
 
 impl Marks {
-    /// Takes the marks that have come, and how late that is.
-    pub fn take(&mut self) {
+    /// Takes the marks that have come, and how late that is: once for each socket that was ready beside them,
+    /// since a shard that is woken late is late for all of those.
+    pub fn take(&mut self, ready: usize) {
         while let Ok(count) = self.stream.read(&mut self.bytes[self.filled..]) {
             let now = mono_ns();
             self.filled += count;
             let whole = self.filled - self.filled % MARK_BYTES;
             for mark in self.bytes[..whole].as_chunks::<MARK_BYTES>().0 {
-                self.late.record(now.saturating_sub(u64::from_ne_bytes(*mark)));
+                let late_ns = now.saturating_sub(u64::from_ne_bytes(*mark));
+                (0..ready).for_each(|_| self.late.record(late_ns));
             }
             self.bytes.copy_within(whole..self.filled, 0);
             self.filled -= whole;
@@ -145,11 +148,11 @@ mod tests {
         }
         std::thread::sleep(Duration::from_millis(30));
         let [one, other] = &mut marks[..] else { panic!("two were asked for") };
-        one.take();
+        one.take(1);
         assert_eq!(one.late.quantiles(), None, "it got none");
         // What a socket holds may come in several reads.
         while other.late.quantiles().is_none_or(|late| late.n <= MARKS_AT_ONCE as u64) {
-            other.take();
+            other.take(1);
         }
         let (late, waited_ns) = (other.late.quantiles().unwrap(), mono_ns() - left_ns);
         assert_eq!(late.n, MARKS_AT_ONCE as u64 + 1);
@@ -163,11 +166,11 @@ mod tests {
         for half in bytes.chunks(3) {
             marker.streams[0].write_all(half).unwrap();
             std::thread::sleep(Duration::from_millis(2));
-            marks[0].take();
+            marks[0].take(3);
         }
         while marks[0].late.quantiles().is_none() {
-            marks[0].take();
+            marks[0].take(3);
         }
-        assert_eq!((marks[0].late.quantiles().unwrap().n, marks[0].filled), (1, 0));
+        assert_eq!((marks[0].late.quantiles().unwrap().n, marks[0].filled), (3, 0));
     }
 }

@@ -250,7 +250,7 @@ impl<'level> Shard<'level> {
                 let ready = self.poller.ready(position);
                 if ready.token == MARKS {
                     if let Some(marks) = &mut self.marks {
-                        marks.take();
+                        marks.take(count);
                     }
                     continue;
                 }

@@ -5,7 +5,7 @@
 //! the reports write.
 
 use crate::capacity::pooled;
-use crate::level::{GapLabel, LevelSummary, Load, WindowKind, summarize_level};
+use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_level};
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
@@ -158,8 +158,8 @@ impl<'a> Searched<'a> {
     pub(crate) fn of(run: &'a RunData) -> Option<Searched<'a>> {
         let found = run.manifest.capacity.as_ref()?;
         let outside = found.outside_looks.first().map(|first| {
-            let requests = pooled(&run.manifest.spec, &found.outside_looks, &run.requests);
-            summarize_level(&run.manifest.spec, *first, None, &requests)
+            let looks = pooled(&run.manifest.spec, &found.outside_looks, Seen::of(run));
+            summarize_level(&run.manifest.spec, *first, None, looks.seen())
         });
         Some(Searched { found, outside })
     }

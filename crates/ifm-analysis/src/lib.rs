@@ -42,7 +42,7 @@ pub mod testing;
 
 pub use answer::Answers;
 pub use health::HealthEvidence;
-pub use level::{LevelSummary, summarize_level};
+pub use level::{LevelSummary, Seen, summarize_level};
 pub use repeats::Repeated;
 pub use request::RequestMetrics;
 pub use settling::Settling;
@@ -72,13 +72,19 @@ pub struct RunSummary {
 
 /// Computes everything from a run.
 pub fn summarize(run: &RunData) -> RunSummary {
+    summarize_so_far(run, Seen::of(run).ended)
+}
+
+/// The same of a run that goes on, whose manifest does not hold yet what became of its workload:
+/// `ended` are the sessions of which no request shows how they ended.
+pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
     let spec = &run.manifest.spec;
     let measured = level::measured_by_level(&run.requests);
     let mut levels: Vec<LevelSummary> = measured
         .iter()
         .map(|(level, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
-            let ended = ended_in(run, *level);
+            let ended = level::ended_in(*level, ended);
             let mut summary = level::summarize_measured(spec, *level, info, requests, &ended);
             let energy = |rates| LevelEnergy::of(rates, summary.generates, run);
             summary.energy = summary.window().and_then(energy);
@@ -107,13 +113,6 @@ fn block_tokens(run: &RunData) -> Option<u32> {
     let server = run.manifest.facts.as_ref()?.server.as_ref()?;
     let told = server.notes.get("block_size")?.parse().ok();
     told.filter(|tokens| *tokens > 0)
-}
-
-/// The sessions of a level of which no request shows how they ended.
-fn ended_in(run: &RunData, level: u16) -> Vec<EndedSession> {
-    let workload = run.manifest.workload.as_ref();
-    let ended = workload.map_or(&[][..], |workload| &workload.ended_sessions);
-    ended.iter().filter(|ended| ended.level == level).copied().collect()
 }
 
 /// What the server counted while a level ran, warm-up included.

@@ -7,11 +7,11 @@ mod tiers;
 
 pub use tiers::{Tier, TierState};
 
-use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Search, Worth, pooled};
 use ifm_analysis::level::Load;
 use ifm_analysis::settling::{Certainty, certainty};
 use ifm_analysis::slo::VerdictState;
+use ifm_analysis::{LevelSummary, Seen};
 use ifm_core::spec::{
     ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch, RunSpec,
 };
@@ -84,12 +84,7 @@ impl Course {
     }
 
     /// What follows the last of the measured levels.
-    pub fn after(
-        &mut self,
-        spec: &RunSpec,
-        measured: &[LevelSummary],
-        records: &[RequestRecord],
-    ) -> Step {
+    pub fn after(&mut self, spec: &RunSpec, measured: &[LevelSummary], seen: Seen) -> Step {
         match self {
             Course::Planned => Step::GoOn,
             Course::UntilPlateau if is_plateau(measured) => Step::End,
@@ -98,7 +93,7 @@ impl Course {
                 between(spec, measured, *points, *law)
             }
             Course::Between { .. } => Step::GoOn,
-            Course::Capacity(course) => course.after(spec, records),
+            Course::Capacity(course) => course.after(spec, seen),
         }
     }
 }
@@ -409,27 +404,27 @@ impl CapacityCourse {
         self.judged.values()
     }
 
-    fn after(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
+    fn after(&mut self, spec: &RunSpec, seen: Seen) -> Step {
         match self.is_over {
             true => Step::End,
-            false => self.own_step(spec, records),
+            false => self.own_step(spec, seen),
         }
-        .or_else(|| self.next_tier(spec, records))
+        .or_else(|| self.next_tier(spec, seen))
     }
 
-    fn own_step(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
+    fn own_step(&mut self, spec: &RunSpec, seen: Seen) -> Step {
         let Some(place) = spec.levels.last().and_then(|last| self.axis.place(last)) else {
             return Step::End;
         };
         let last = spec.levels.len() - 1;
         if self.ends.is_some() {
-            let again = self.again(spec, place, last, records);
+            let again = self.again(spec, place, last, seen);
             if let Some(judged) = self.judged.get_mut(&place) {
                 judged.again = again;
             }
             return self.next_end();
         }
-        let judged = judge(self.axis, spec, place, &looks_at(self.axis, spec, place), records);
+        let judged = judge(self.axis, spec, place, &looks_at(self.axis, spec, place), seen);
         let is_settled = judged.finding != Finding::Unsettled;
         let looks = judged.looks();
         self.judged.insert(place, judged.clone());
@@ -468,11 +463,11 @@ impl CapacityCourse {
     }
 
     /// What the other targets want to be measured, once the first one is answered.
-    fn next_tier(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
+    fn next_tier(&mut self, spec: &RunSpec, seen: Seen) -> Step {
         let mut wanted = None;
         for (tier, state) in &mut self.tiers {
             let search = (self.axis, self.from.clone(), self.looks_max);
-            *state = tiers::follow(tier, search, spec, records);
+            *state = tiers::follow(tier, search, spec, seen);
             wanted = wanted.or(state.wanted);
         }
         match wanted {
@@ -494,23 +489,17 @@ impl CapacityCourse {
     }
 
     /// What the last level says of a load that was looked at before.
-    fn again(
-        &self,
-        spec: &RunSpec,
-        place: u32,
-        last: usize,
-        records: &[RequestRecord],
-    ) -> Option<Again> {
+    fn again(&self, spec: &RunSpec, place: u32, last: usize, seen: Seen) -> Option<Again> {
         let mut before = looks_at(self.axis, spec, place);
         before.retain(|level| usize::from(*level) != last);
         let alone = [last as u16];
-        let judged = judge(self.axis, spec, place, &alone, records);
+        let judged = judge(self.axis, spec, place, &alone, seen);
         let is_open = matches!(self.axis, Axis::Rate { .. });
-        let (first, second) = (pooled(spec, &before, records), pooled(spec, &alone, records));
+        let (first, second) = (pooled(spec, &before, seen), pooled(spec, &alone, seen));
         Some(Again {
             requests: judged.requests,
             finding: judged.finding,
-            change: Change::between(&first, &second, is_open),
+            change: Change::between(&first.requests, &second.requests, is_open),
         })
     }
 }
@@ -523,16 +512,10 @@ fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
 }
 
 /// Some looks at a load as one.
-fn judge(
-    axis: Axis,
-    spec: &RunSpec,
-    place: u32,
-    looks: &[u16],
-    records: &[RequestRecord],
-) -> Judged {
+fn judge(axis: Axis, spec: &RunSpec, place: u32, looks: &[u16], seen: Seen) -> Judged {
     let first = looks.first().copied().unwrap_or(0);
-    let pooled = pooled(spec, looks, records);
-    let summary = ifm_analysis::summarize_level(spec, first, None, &pooled);
+    let pooled = pooled(spec, looks, seen);
+    let summary = ifm_analysis::summarize_level(spec, first, None, pooled.seen());
     let verdict = &summary.verdict;
     // In front of a server that is asked at random the waits depend on each other, which the interval
     // of a percentile does not know: both have to say so.
@@ -541,7 +524,7 @@ fn judge(
     let is_agreed = |certainty_needed| match axis {
         Axis::Users => true,
         Axis::Rate { .. } if is_of_sessions => true,
-        Axis::Rate { .. } => certainty(&pooled, &spec.slo, true) == certainty_needed,
+        Axis::Rate { .. } => certainty(&pooled.requests, &spec.slo, true) == certainty_needed,
     };
     let finding = match verdict.state {
         // More were in flight than may be: the server did not keep up.
@@ -555,7 +538,7 @@ fn judge(
             && record.phase == Phase::Measure
             && record.outcome != Outcome::Dropped
     };
-    let requests = records.iter().filter(is_sent).count() as u64;
+    let requests = seen.requests.iter().filter(is_sent).count() as u64;
     let (load, levels) = (axis.load(place), looks.to_vec());
     Judged { place, load, levels, requests, summary, finding, again: None }
 }

@@ -25,7 +25,7 @@ use crate::{output, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::health::{self, HealthEvidence};
-use ifm_analysis::{LevelSummary, RunSummary, Settling};
+use ifm_analysis::{LevelSummary, RunSummary, Seen, Settling};
 use ifm_core::order::Order as _;
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
@@ -253,7 +253,10 @@ impl Session {
             index += 1;
             let step = match again.has_begun() {
                 true => Step::GoOn,
-                false => course.after(&self.job.spec, &self.shown, &self.sink.records),
+                false => {
+                    let (requests, ended) = (&self.sink.records, self.source.ended_early());
+                    course.after(&self.job.spec, &self.shown, Seen { requests, ended })
+                }
             };
             match step {
                 Step::GoOn => {}
@@ -365,7 +368,8 @@ impl Session {
             |record: &&RequestRecord| usize::from(record.level) == index || is_alone(record);
         let requests = self.sink.records.iter().filter(of_level).cloned().collect();
         let run = RunData { manifest, requests, series: Vec::new() };
-        let mut levels = ifm_analysis::summarize(&run).levels.into_iter();
+        let ended = self.source.ended_early();
+        let mut levels = ifm_analysis::summarize_so_far(&run, ended).levels.into_iter();
         let summary = levels.find(|level| usize::from(level.level) == index)?;
         let has_rows =
             self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));

@@ -217,3 +217,24 @@ fn width(is_terminal: bool) -> usize {
         None => DEFAULT_WIDTH,
     }
 }
+
+/// Columns of a line of words.
+const WIDTH: usize = 96;
+
+/// A sentence in lines of at most 96 columns: the first begins with `lead`, the others as far in.
+pub fn wrapped(lead: &str, sentence: &str) -> String {
+    let indent = " ".repeat(lead.chars().count());
+    let (mut text, mut line, mut has_word) = (String::new(), lead.to_owned(), false);
+    for word in sentence.split_whitespace() {
+        if has_word && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text.push_str(&format!("{line}\n"));
+            (line, has_word) = (indent.clone(), false);
+        }
+        if has_word {
+            line.push(' ');
+        }
+        line.push_str(word);
+        has_word = true;
+    }
+    text + &line + "\n"
+}

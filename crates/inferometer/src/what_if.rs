@@ -8,7 +8,7 @@ use crate::predict::Simulated;
 use crate::session::{level_plan, request_template};
 use crate::source::{Carrying, Source};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
-use ifm_analysis::{LevelSummary, summarize_level};
+use ifm_analysis::{LevelSummary, Seen, summarize_level};
 use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
@@ -69,7 +69,8 @@ pub fn look(job: Job) -> Result<Looked, Failure> {
     let driven = simulated
         .drive(&plan, load, &mut source, &mut records, (&stop, &progress))
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let summary = summarize_level(&job.spec, 0, driven.info.as_ref(), &records.0);
+    let seen = Seen { requests: &records.0, ended: source.ended_early() };
+    let summary = summarize_level(&job.spec, 0, driven.info.as_ref(), seen);
     Ok(Looked {
         deployment: deployed.deployment.clone(),
         constants_from: deployed.constants_from.clone(),

@@ -341,6 +341,7 @@ impl Cell<'_> {
 }
 
 /// A number of no known quantity.
+#[derive(Debug, Clone)]
 pub(super) struct Other {
     /// Its name, in small letters and with spaces.
     pub name: String,

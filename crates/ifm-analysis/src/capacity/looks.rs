@@ -1,22 +1,42 @@
 //! Several looks at one load, taken together.
 
-use crate::level::behind_first_wave;
+use crate::level::{Seen, behind_first_wave};
 use ifm_core::spec::RunSpec;
-use ifm_core::{Phase, RequestRecord};
+use ifm_core::{EndedSession, Phase, RequestRecord};
 
-/// The measured requests of some levels as if they were of the first one. All users began together
-/// in each of them; the judge leaves the first wave out once, so those of the others go here.
-pub fn pooled(spec: &RunSpec, looks: &[u16], records: &[RequestRecord]) -> Vec<RequestRecord> {
-    let Some(&first) = looks.first() else { return Vec::new() };
+/// What was seen of some levels, as if it were of the first one.
+#[derive(Debug, Clone, Default)]
+pub struct Pooled {
+    /// Measured requests.
+    pub requests: Vec<RequestRecord>,
+    /// Sessions of which no request shows how they ended.
+    pub ended: Vec<EndedSession>,
+}
+
+impl Pooled {
+    /// As what was seen of one level.
+    pub fn seen(&self) -> Seen<'_> {
+        Seen { requests: &self.requests, ended: &self.ended }
+    }
+}
+
+/// What was seen of some levels as if it were of the first one. All users began together in each of
+/// them; the judge leaves the first wave out once, so those of the others go here.
+pub fn pooled(spec: &RunSpec, looks: &[u16], seen: Seen) -> Pooled {
+    let Some(&first) = looks.first() else { return Pooled::default() };
     let of_look = |look: &u16| {
         let is_of =
             |record: &&RequestRecord| record.level == *look && record.phase == Phase::Measure;
-        let measured: Vec<&RequestRecord> = records.iter().filter(is_of).collect();
+        let measured: Vec<&RequestRecord> = seen.requests.iter().filter(is_of).collect();
         match *look == first {
             true => measured,
             false => behind_first_wave(spec.levels.get(usize::from(*look)), &measured),
         }
     };
     let of_looks = looks.iter().flat_map(of_look);
-    of_looks.map(|record| RequestRecord { level: first, ..record.clone() }).collect()
+    let ended = seen.ended.iter().filter(|ended| looks.contains(&ended.level));
+    Pooled {
+        requests: of_looks.map(|record| RequestRecord { level: first, ..record.clone() }).collect(),
+        ended: ended.map(|ended| EndedSession { level: first, ..*ended }).collect(),
+    }
 }

@@ -11,6 +11,6 @@ mod share;
 
 pub use answer::{Economics, People, Price, busy_s, people, replicas};
 pub use change::{Change, Pace};
-pub use looks::pooled;
+pub use looks::{Pooled, pooled};
 pub use search::{Bracket, Finding, Next, Search, SearchError};
 pub use share::{Carriers, SHARES, Share, ShareUnit, Worth, gpus_told};

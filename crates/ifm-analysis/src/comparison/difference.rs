@@ -4,7 +4,7 @@
 //! unlike, so that their numbers do not answer one question. What is not here: the numbers.
 
 pub use super::fact::DifferenceKind;
-use super::fact::{Fact, SEED};
+use super::fact::{ACCOUNT, Fact, SEED};
 use super::side::{Lengths, Member, Side};
 use ifm_core::order::Order as _;
 use std::collections::BTreeSet;
@@ -73,6 +73,17 @@ fn joined(side: &Side, of: &dyn Fn(&Member) -> Option<String>) -> Option<String>
     (!words.is_empty()).then(|| words.join(" | "))
 }
 
+/// A list without the items that the other one has too; equal lists stay as they are.
+fn without(list: &Option<String>, other: &Option<String>) -> Option<String> {
+    let (Some(words), Some(others)) = (list, other) else { return list.clone() };
+    if words == others {
+        return list.clone();
+    }
+    let others: BTreeSet<&str> = others.split(", ").collect();
+    let own: Vec<&str> = words.split(", ").filter(|item| !others.contains(item)).collect();
+    Some(if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") })
+}
+
 /// Whether a side has a fact of this kind.
 fn has(side: &Side, is: impl Fn(&Fact) -> bool) -> bool {
     side.members.iter().any(|member| member.facts.iter().any(&is))
@@ -126,6 +137,10 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
                 let most = if is_mixed { DifferenceKind::Warning } else { DifferenceKind::Unlike };
                 let kind = if of_a == of_b { DifferenceKind::Same } else { fact.kind.min(most) };
                 let is_of_machine = fact.is_of_machine;
+                let (of_a, of_b) = match what == ACCOUNT {
+                    true => (without(&of_a, &of_b), without(&of_b, &of_a)),
+                    false => (of_a, of_b),
+                };
                 let found_here = Difference::new(what, kind, (of_a, of_b));
                 found.push(Difference { is_of_machine, ..found_here });
             }

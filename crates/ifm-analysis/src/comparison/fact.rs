@@ -131,7 +131,7 @@ const FACTS: [OwnFact; 28] = [
         let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
         list_words(fields.collect())
     }),
-    measuring("server's own account", |run| map_words(&run.server.notes)),
+    measuring(ACCOUNT, |run| map_words(&run.server.notes)),
     warning("longest context", |run| {
         run.server.context_tokens.map(|tokens| format!("{tokens} tokens"))
     }),
@@ -181,6 +181,8 @@ pub(super) const DRAFTS_ON: &str = "on";
 pub(super) const DRAFTS_OFF: &str = "off";
 /// The seed, by which prompts may differ.
 pub(crate) const SEED: &str = "seed of the prompts";
+/// What the server tells about itself: a list, of which what differs is told.
+pub(super) const ACCOUNT: &str = "server's own account";
 
 /// Servers whose metrics page counts drafts wherever there are any, by how the source of their
 /// counters begins: one without the counters drafts nothing.

@@ -352,6 +352,18 @@ fn unlike_things_are_told() {
         assert_eq!(pair.unlike().next().is_some(), kind == Unlike, "{what}");
     };
     check(&|_| {}, "model", Same);
+    // Of what a server tells about itself, what differs is told, and nothing that both say.
+    let noted = |bits: &str| {
+        let mut run = noisy_run(&[NOISY]);
+        let notes = [("gpus", "1"), ("stored_dtype", bits), ("replicas", "1")];
+        let notes = notes.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        run.manifest.server.notes = notes.into();
+        run
+    };
+    let pair = two(&noted("bf16"), &noted("fp8"), &settings);
+    let account = pair.differences.iter().find(|one| one.what == "server's own account").unwrap();
+    let told = (account.a.as_deref(), account.b.as_deref());
+    assert_eq!(told, (Some("stored_dtype=bf16"), Some("stored_dtype=fp8")));
     check(&|run| run.manifest.spec.target.model = "other".to_owned(), "model", Expected);
     check(&|run| run.manifest.server.version = Some("9".to_owned()), "server", Expected);
     check(&|run| run.manifest.spec.target.stream = false, "streaming", Unlike);

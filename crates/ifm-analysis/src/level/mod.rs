@@ -30,7 +30,7 @@ use crate::speculation::Speculation;
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use crate::telemetry::{LevelEnergy, ServerCounters};
 use ifm_core::spec::{LoadSpec, RunSpec};
-use ifm_core::{EndedSession, LevelEnd, LevelInfo, Outcome, Phase, RequestRecord};
+use ifm_core::{EndedSession, LevelEnd, LevelInfo, Outcome, Phase, RequestRecord, RunData};
 use std::collections::BTreeMap;
 
 /// The summary of one level.
@@ -189,22 +189,44 @@ pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
     levels
 }
 
-/// Summarizes one level from all requests of a run (others than those of `level` are skipped), as
-/// soon as it has ended. `info` is absent while that is not known. What was sampled beside the
-/// requests is left out, and so are sessions as wholes, of which not every end is in a request: a
-/// target over sessions is judged by what their requests show, and one that ended because its next prompt
-/// was too long counts as cut off. O(events), and memory for a few numbers per request.
+/// What was seen of a load: its requests, and how those sessions ended of which no request shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Requests, of any levels.
+    pub requests: &'a [RequestRecord],
+    /// Sessions, of any levels: a next prompt that would have been too long, an empty answer.
+    pub ended: &'a [EndedSession],
+}
+
+impl<'a> Seen<'a> {
+    /// All of a run.
+    pub fn of(run: &'a RunData) -> Seen<'a> {
+        let workload = run.manifest.workload.as_ref();
+        let ended = workload.map_or(&[][..], |workload| &workload.ended_sessions);
+        Seen { requests: &run.requests, ended }
+    }
+}
+
+/// The sessions of a level of which no request shows how they ended.
+pub(crate) fn ended_in(level: u16, ended: &[EndedSession]) -> Vec<EndedSession> {
+    ended.iter().filter(|ended| ended.level == level).copied().collect()
+}
+
+/// Summarizes one level from all that was seen (what is of other levels is skipped), as soon as it has
+/// ended. `info` is absent while that is not known. What was sampled beside the requests is left out,
+/// and so are sessions one by one. O(events), and memory for a few numbers per request.
 pub fn summarize_level(
     spec: &RunSpec,
     level: u16,
     info: Option<&LevelInfo>,
-    requests: &[RequestRecord],
+    seen: Seen,
 ) -> LevelSummary {
-    let measured: Vec<&RequestRecord> = requests
+    let measured: Vec<&RequestRecord> = seen
+        .requests
         .iter()
         .filter(|record| record.level == level && record.phase == Phase::Measure)
         .collect();
-    summarize_measured(spec, level, info, &measured, &[])
+    summarize_measured(spec, level, info, &measured, &ended_in(level, seen.ended))
 }
 
 /// Whether a complete answer has tokens that were counted or seen; so it is where none is complete.

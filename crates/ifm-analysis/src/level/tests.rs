@@ -33,7 +33,7 @@ fn five() -> RunData {
 
 fn level(run: &RunData) -> LevelSummary {
     let info = run.manifest.levels.first();
-    summarize_level(&run.manifest.spec, 0, info, &run.requests)
+    summarize_level(&run.manifest.spec, 0, info, Seen::of(run))
 }
 
 fn near(got: f64, expect: f64) {

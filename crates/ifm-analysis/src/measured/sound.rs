@@ -108,7 +108,7 @@ fn each(
 
 #[cfg(test)]
 mod tests {
-    use crate::level::{LevelSummary, summarize_level};
+    use crate::level::{LevelSummary, Seen, summarize_level};
     use crate::testing::{MS, request, run};
     use ifm_core::record::TokenEvents;
     use ifm_core::{MadeAudio, Outcome, RequestRecord, SentMedia};
@@ -121,7 +121,7 @@ mod tests {
 
     fn level(records: impl Into<Vec<RequestRecord>>) -> LevelSummary {
         let run = run(&[1], records.into());
-        summarize_level(&run.manifest.spec, 0, None, &run.requests)
+        summarize_level(&run.manifest.spec, 0, None, Seen::of(&run))
     }
 
     #[test]

@@ -79,7 +79,13 @@ fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String 
     let measure = pair.rows.iter().map(|row| name(row).chars().count() + 1).max();
     let measure = measure.unwrap_or_default().max(MEASURE);
     let with_sides = style.width >= measure + 2 * SIDE + CHANGE + VERDICT;
-    let cut = |text: &str| -> String { style.text(&plain(text)).chars().take(SIDE - 2).collect() };
+    let cut = |text: &str| -> String {
+        let whole = plain(text);
+        match whole.chars().count() > SIDE - 2 {
+            true => style.text(&format!("{}…", whole.chars().take(SIDE - 3).collect::<String>())),
+            false => style.text(&whole),
+        }
+    };
     let mut head = format!("{:measure$}", "");
     if with_sides {
         let (a, b) = (cut(&comparison.baseline.label), cut(&pair.side.label));

@@ -315,3 +315,66 @@ fn finish(live: &Live, way_ns: u64, clock: &Clock) -> Finish {
         times,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_engine::Tokenizer;
+    use ifm_roofline::{Machine, Model, Precision, Setup};
+    use ifm_sim::{Constants, Deployment, Kind, Settings};
+
+    use super::super::words::{Words, answer};
+
+    /// The thread's state without a thread, and nothing to do.
+    fn driver() -> Driver {
+        let setup = Setup::new(
+            Machine::find("l40s").expect("a machine"),
+            Model::find("llama-3.1-8b").expect("a model"),
+            Precision::find("bf16").expect("a format"),
+            1,
+        )
+        .expect("a setup");
+        let (constants, settings) =
+            (Constants::defaults(Kind::Vllm, &setup), Settings::defaults(Kind::Vllm, &setup));
+        let deployment = Deployment::new(setup, constants, settings).expect("a deployment");
+        let tokenizer = Tokenizer::embedded().expect("the vocabulary");
+        let shared = Shared {
+            words: Words::of(&tokenizer),
+            tokenizer,
+            counters: std::sync::Mutex::default(),
+            requests: 4.into(),
+            refused_total: 0.into(),
+        };
+        let clock = Clock::new(Instant::now(), 1.0);
+        Driver::new(Simulation::new(deployment), clock, Arc::new(shared))
+    }
+
+    /// Four answers get a token in one step. Two of them have begun before: their tokens wait for the
+    /// first ones of the others, and each kind keeps its order.
+    #[test]
+    fn of_a_step_the_first_tokens_go_first() {
+        let mut driver = driver();
+        // All write into one channel, which keeps the order in which they do.
+        let (events, mut sent) = tokio::sync::mpsc::channel(8);
+        for (ticket, sent_tokens) in [(1, 7), (2, 0), (3, 5), (4, 0)] {
+            let live = Live {
+                // By which an event is told from the others; each is the last of its answer.
+                prompt_tokens: ticket as u32,
+                output_tokens: sent_tokens + 1,
+                sent_tokens,
+                answer: answer(0, &[1]),
+                events: events.clone(),
+                finished: None,
+            };
+            driver.live.insert(ticket, live);
+        }
+        (1..=4).for_each(|ticket| driver.write(Emitted { ticket, tokens: 1, at_ns: 0 }));
+        driver.send();
+        let order = std::iter::from_fn(|| match sent.try_recv() {
+            Ok(Event::Piece(piece)) => Some(piece.finish.expect("the last token").prompt_tokens),
+            _ => None,
+        });
+        assert_eq!(order.collect::<Vec<usize>>(), [2, 4, 1, 3]);
+        assert!(driver.live.is_empty(), "whose answer has ended is forgotten");
+    }
+}

@@ -11,7 +11,9 @@
 //! What rows cannot say: with one model and one user the time of the host for a layer or a step
 //! and the share of the bandwidth do the same to every number, so that the host stays at its
 //! default unless it is asked for, or the model is a mixture of experts, where it is most of a
-//! step. `kv_share` moves with `bandwidth_share` unless short and long contexts separate them.
+//! step. `kv_share` moves with `bandwidth_share` unless short and long contexts separate them. The
+//! time of the host for a sequence is one more time of a step where no row has two of them: then it
+//! stays at its default too, whatever else would fit better with it.
 //!
 //! Not here: how a search goes (`solve`), and where rows come from.
 
@@ -45,6 +47,11 @@ const DETERMINED: f64 = 0.6;
 const WIDEST: f64 = 2.0;
 /// Rounds in which errors grow to what the rows scatter.
 const ROUNDS: usize = 4;
+
+/// What each further sequence adds to a step.
+const PER_SEQUENCE: &str = "sequence_host_us";
+/// Constants that do the same to a step of one sequence as [`PER_SEQUENCE`].
+const OF_A_STEP: [&str; 3] = ["bandwidth_share", "step_host_ms", "layer_host_us"];
 
 /// What a row may hold.
 const TTFT: &str = "the time to the first token";
@@ -186,6 +193,15 @@ pub struct HeldOut {
     pub row: Row,
 }
 
+/// Whether more than one request is under way at a time. Of an open load it is what the defaults say;
+/// one that cannot be predicted is told later.
+fn has_several(deployment: &Deployment, row: &Observation) -> bool {
+    match row.load {
+        Load::Closed { users: several } | Load::Batch { sequences: several } => several > 1,
+        Load::Open { .. } => predict(deployment, row).map_or(true, |got| got.in_flight > 1.0),
+    }
+}
+
 /// The constants that are free when nothing is said.
 pub fn free_by_default(deployment: &Deployment) -> Vec<&'static str> {
     let is_experts = deployment.setup.model().has_experts();
@@ -264,6 +280,8 @@ struct Free {
     sd: f64,
     /// Whether it stands for the ratio to `bandwidth_share`.
     is_ratio: bool,
+    /// Whether it stays at its default, because no row can tell it from another one that is free.
+    is_held: bool,
 }
 
 struct Problem<'a> {
@@ -287,6 +305,7 @@ impl<'a> Problem<'a> {
         let defaults = *deployment.step.constants();
         // Whatever has keys and values moves with the bandwidth, asked for or not.
         let bandwidth = names.contains(&"bandwidth_share");
+        let is_step_free = names.iter().any(|name| OF_A_STEP.contains(name));
         let mut free = Vec::new();
         for constant in CONSTANTS {
             if !names.contains(&constant.name) {
@@ -304,7 +323,10 @@ impl<'a> Problem<'a> {
                 false => HOST_SD,
             };
             let default = if is_ratio { default / defaults.bandwidth_share } else { default };
-            free.push(Free { constant, default, sd, is_ratio });
+            let is_held = constant.name == PER_SEQUENCE
+                && is_step_free
+                && !rows.iter().any(|row| has_several(deployment, row));
+            free.push(Free { constant, default, sd, is_ratio, is_held });
         }
         if free.len() < names.len() || free.is_empty() {
             let known: Vec<&str> = CONSTANTS.iter().map(|constant| constant.name).collect();
@@ -338,7 +360,7 @@ impl<'a> Problem<'a> {
         let mut constants = *self.deployment.step.constants();
         let kv_ratio = constants.kv_share / constants.bandwidth_share;
         let mut moved = kv_ratio;
-        for (free, at) in self.free.iter().zip(point) {
+        for (free, at) in self.free.iter().zip(point).filter(|(free, _)| !free.is_held) {
             let value = free.default * (free.sd * at).exp();
             if free.is_ratio {
                 moved = value;

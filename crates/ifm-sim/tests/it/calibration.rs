@@ -177,6 +177,22 @@ fn one_row_does_not_move_what_it_cannot_know() {
     assert_eq!(fit.constants.layer_host_s, defaults.layer_host_s);
 }
 
+/// Of requests that come so seldom that each is alone it is no more than of one user.
+#[test]
+fn a_rate_at_which_requests_are_alone_says_nothing_of_further_ones() {
+    let deployment = llama(|_| ());
+    let truth = moved(&deployment, [-0.2, 0.0, -0.2, 0.0], [2.0, 0.0]);
+    let of = |req_per_s| {
+        let load = Load::Open { req_per_s, span: Span::Requests(40), is_random: false };
+        let rows = vec![Observation::of(load, 500.0, 64.0)];
+        let rows = made_up(&deployment.with_constants(truth), rows, 0.0, || 0.0);
+        let fit = fit(&deployment, &rows, &free_by_default(&deployment)).expect("a fit");
+        fit.constants.sequence_host_s / deployment.step.constants().sequence_host_s
+    };
+    assert_eq!(of(0.1), 1.0);
+    assert!(of(6.0) != 1.0, "{}", of(6.0));
+}
+
 /// A machine whose peaks are understated by half: shares above 1 are what there is.
 #[test]
 fn a_share_may_be_above_one() {

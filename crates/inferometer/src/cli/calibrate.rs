@@ -211,6 +211,9 @@ fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
         return args;
     };
     let kind = told.info.kind.as_deref().and_then(|kind| kind.parse::<Kind>().ok());
+    // A simulation tells what it simulates.
+    let simulated = told.info.notes.get("server_defaults").and_then(|kind| kind.parse().ok());
+    let kind = simulated.or(kind);
     if wanted.is_none() && args.setup.config.is_none() {
         args.setup.model = Some(match kind {
             Some(Kind::Inferometer) => format!("inferometer-{}", told.model),
@@ -361,6 +364,7 @@ fn calibration(
         scatter: found.scatter,
         rows: found.rows,
         left_out: found.left_out,
+        unsaid: found.unsaid,
         created_utc: facts::now_utc(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         engine,
@@ -388,6 +392,7 @@ fn document(calibration: &Calibration, deployed: &Deployed, path: String) -> Cal
         rows: calibration.rows.clone(),
         left_out: calibration.left_out.clone(),
         warnings: misses(&calibration.rows),
+        unsaid: calibration.unsaid.clone(),
     }
 }
 

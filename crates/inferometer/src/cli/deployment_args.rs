@@ -160,7 +160,10 @@ impl DeploymentArgs {
         if !self.constants.is_empty() {
             from.push_str(", some by hand");
         }
-        Ok(Deployed { deployment, kind, constants_from: from })
+        // What somebody says by hand, the rows need not.
+        let unsaid = calibration.filter(|_| self.constants.is_empty()).map(|own| own.unsaid);
+        let unsaid = unsaid.unwrap_or_default();
+        Ok(Deployed { deployment, kind, constants_from: from, unsaid })
     }
 
     /// The model on the machines, those of the calibration where none are named.

@@ -53,7 +53,14 @@ fn is_result(store: &Store, word: &str) -> bool {
         .and_then(|ending| ending.to_str())
         .is_some_and(|ending| ENDINGS.contains(&ending));
     let is_host = word.contains(':') || word.starts_with("localhost");
-    word == "-" || path.exists() || has_ending || (!is_host && subjects::find(store, path).is_ok())
+    // A folder that is not there is told as one, and is no host: `results/`, `./results/`.
+    let is_folder =
+        word.ends_with('/') && !is_host && (!word.contains('.') || word.starts_with('.'));
+    word == "-"
+        || path.exists()
+        || has_ending
+        || is_folder
+        || (!is_host && subjects::find(store, path).is_ok())
 }
 
 /// Runs the command.

@@ -242,7 +242,7 @@ fn told(translation: &Translation) -> String {
     let mut part = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             text.push_str(&format!("\n{title}\n"));
-            lines.iter().for_each(|line| text.push_str(&wrapped(line)));
+            lines.iter().for_each(|line| text.push_str(&terminal::wrapped("  - ", line)));
         }
     };
     let left_out = draft.left_out.iter().map(|(flag, effect)| format!("{flag}: {effect}"));
@@ -254,22 +254,6 @@ fn told(translation: &Translation) -> String {
     part("Not run:", translation.rest.iter().cloned().collect());
     text.push_str(&format!("\nFlags of {} {}.\n", translation.tool, translation.version));
     text
-}
-
-/// A sentence as an item of a list, in lines of at most 96 columns.
-fn wrapped(sentence: &str) -> String {
-    const WIDTH: usize = 96;
-    let mut text = String::new();
-    let mut line = "  -".to_owned();
-    for word in sentence.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text.push_str(&format!("{line}\n"));
-            line = "   ".to_owned();
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    text + &line + "\n"
 }
 
 fn document(translation: Translation) -> TranslationDocument {

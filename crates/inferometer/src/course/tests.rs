@@ -114,7 +114,9 @@ impl Played {
         let mut level = 0;
         while let Some(load) = spec.levels.get(level).cloned() {
             records.extend(self.level(level as u16, &load, &spec, records.len() as u32));
-            if let Step::Append(levels) = course.after(&spec, &records) {
+            if let Step::Append(levels) =
+                course.after(&spec, Seen { requests: &records, ended: &[] })
+            {
                 spec.levels.extend(levels);
             }
             level += 1;
@@ -153,7 +155,7 @@ fn no_look_is_judged_by_its_first_wave() {
         record.events.at_ns[0] = record.start_ns + 900_000_000;
     }
     let run = run(&[4, 4], records);
-    let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], &run.requests);
+    let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], Seen::of(&run));
     assert_eq!((judged.finding, judged.looks(), judged.requests), (Finding::Inside, 2, 4000));
     let ttft = judged.summary.latencies.ttft_ns.expect("answers");
     assert_eq!((ttft.n, ttft.max), (3992, 100e6));
@@ -285,7 +287,7 @@ fn rates_lie_evenly_between_the_two_ends() {
     let summary = ifm_analysis::summarize(&run);
     let law = ArrivalLaw::Constant;
     let mut course = Course::Between { points: 2, law };
-    let Step::Append(levels) = course.after(&run.manifest.spec, &summary.levels, &run.requests)
+    let Step::Append(levels) = course.after(&run.manifest.spec, &summary.levels, Seen::of(&run))
     else {
         panic!("two rates")
     };
@@ -303,5 +305,5 @@ fn rates_lie_evenly_between_the_two_ends() {
     // Where more users bring nothing there is nothing between.
     let same = [summary.levels[1].clone(), summary.levels[1].clone()];
     let mut course = Course::Between { points: 2, law };
-    assert_eq!(course.after(&run.manifest.spec, &same, &run.requests), Step::End);
+    assert_eq!(course.after(&run.manifest.spec, &same, Seen::of(&run)), Step::End);
 }

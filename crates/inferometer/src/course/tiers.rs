@@ -4,8 +4,8 @@
 //! other. Not here: the search over loads (`ifm-analysis`), and what a tier is worth (`capacity`).
 
 use super::{Axis, Judged, judge, looks_at};
+use ifm_analysis::Seen;
 use ifm_analysis::capacity::{Bracket, Finding, Next, Search};
-use ifm_core::RequestRecord;
 use ifm_core::spec::{RunSpec, SloSpec};
 
 /// Loads that one search asks for at most: far more than doubling and halving need.
@@ -43,7 +43,7 @@ pub(super) fn follow(
     tier: &Tier,
     (axis, mut search, looks_max): (Axis, Search, u32),
     spec: &RunSpec,
-    records: &[RequestRecord],
+    seen: Seen,
 ) -> TierState {
     let spec = RunSpec { slo: tier.slo.clone(), ..spec.clone() };
     let mut all = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn follow(
         if looks.is_empty() {
             return TierState { bracket: None, wanted: Some((place, true)), judged: all };
         }
-        let judged = judge(axis, &spec, place, &looks, records);
+        let judged = judge(axis, &spec, place, &looks, seen);
         let is_open = judged.finding == Finding::Unsettled && judged.looks() < looks_max;
         if is_open {
             return TierState { bracket: None, wanted: Some((place, false)), judged: all };

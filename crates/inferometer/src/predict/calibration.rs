@@ -49,6 +49,9 @@ pub struct Calibration {
     pub rows: Vec<RowDocument>,
     /// Each row that helped, beside what the others say of it.
     pub left_out: Vec<RowDocument>,
+    /// What the rows do not say of other loads, and which row would; absent from older files.
+    #[serde(default)]
+    pub unsaid: Vec<String>,
     /// UTC time, RFC 3339.
     pub created_utc: String,
     /// Version of this program.
@@ -149,6 +152,8 @@ pub struct CalibrationDocument {
     pub left_out: Vec<RowDocument>,
     /// Rows that took part and that the constants miss by more than 25 %, a sentence for each.
     pub warnings: Vec<String>,
+    /// What the rows do not say of other loads, and which row would: a sentence for each.
+    pub unsaid: Vec<String>,
 }
 
 impl Calibration {

@@ -5,8 +5,9 @@
 use super::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
 use super::rows::MeasuredRow;
 use crate::exit::Failure;
+use crate::terminal::wrapped;
 use ifm_sim::{
-    CONSTANTS, Deployment, FitError, Predicted, fit, free_by_default, held_out, predict,
+    CONSTANTS, Deployment, Fit, FitError, Predicted, fit, free_by_default, held_out, predict,
 };
 use std::fmt::Write as _;
 
@@ -27,6 +28,8 @@ pub struct Fitted {
     pub rows: Vec<RowDocument>,
     /// Each row that helped, beside what the others say of it.
     pub left_out: Vec<RowDocument>,
+    /// What the rows do not say, and which row would.
+    pub unsaid: Vec<String>,
 }
 
 /// Finds the constants that rows say, and predicts those that are held out.
@@ -74,7 +77,37 @@ pub fn fitted(
         scatter: found.scatter,
         rows,
         left_out,
+        unsaid: unsaid(&found),
     })
+}
+
+/// What the rows do not say of other loads, and which row would: a sentence, or none.
+fn unsaid(found: &Fit) -> Vec<String> {
+    let is_open =
+        found.estimates.iter().any(|one| one.name == "sequence_host_us" && !one.is_determined);
+    if !is_open {
+        return Vec::new();
+    }
+    let under_way = || found.rows.iter().map(|row| row.predicted.in_flight);
+    let least = under_way().fold(f64::INFINITY, f64::min);
+    let most = under_way().fold(0.0, f64::max);
+    let one = match most > 1.0 {
+        false => "no row has more than one request under way: what each further one adds to a step is a \
+                  default (sequence_host_us, kv_share), and forecasts are worse the more requests there \
+                  are. Add a load from the middle of those that you want to predict, or better the \
+                  highest of them"
+            .to_owned(),
+        true => format!(
+            "the rows have {} under way: that says how long a step takes there, and not how it grows \
+             (sequence_host_us is a default). Add the lowest or the highest of the loads that you want \
+             to predict",
+            match (under_way_words(least), under_way_words(most)) {
+                (least, most) if least == most => format!("{most} requests"),
+                (least, most) => format!("{least} to {most} requests"),
+            }
+        ),
+    };
+    vec![one]
 }
 
 fn failure(error: FitError) -> Failure {
@@ -186,6 +219,9 @@ pub fn text(calibration: &Calibration, path: &str) -> String {
     if !left.is_empty() {
         let _ = writeln!(out, "each row that was used, from the others alone: {}", errors(&left));
     }
+    for sentence in &calibration.unsaid {
+        let _ = write!(out, "\n{}", wrapped("note: ", &format!("{sentence}.")));
+    }
     let missed = misses(&calibration.rows);
     if !missed.is_empty() {
         out.push_str(
@@ -222,6 +258,11 @@ fn errors(rows: &[&RowDocument]) -> String {
     let both = [words("TTFT", median(|row| row.ttft)), words("ITL", median(|row| row.itl))];
     let both: Vec<String> = both.into_iter().flatten().collect();
     format!("median error {}", both.join(", "))
+}
+
+/// A mean number of requests: `4`, `11.5`.
+fn under_way_words(requests: f64) -> String {
+    format!("{}", (requests * 10.0).round() / 10.0)
 }
 
 /// Three significant digits.

@@ -41,6 +41,8 @@ pub struct Deployed {
     pub kind: Kind,
     /// `defaults`, or the name of a calibration.
     pub constants_from: String,
+    /// What the rows of the calibration do not say, a sentence for each.
+    pub unsaid: Vec<String>,
 }
 
 impl Deployed {

@@ -22,6 +22,7 @@ pub use templates::Templates;
 
 use crate::pairs::Pairs;
 use conversations::ConversationSource;
+use ifm_core::EndedSession;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
@@ -108,6 +109,14 @@ impl Source {
         match self {
             Source::Prompts(_) => None,
             Source::Conversations(talks) => Some(talks.ended()),
+        }
+    }
+
+    /// Sessions that ended before their last turn for a reason that none of their requests shows.
+    pub fn ended_early(&self) -> &[EndedSession] {
+        match self {
+            Source::Prompts(_) => &[],
+            Source::Conversations(talks) => talks.ended_early(),
         }
     }
 

@@ -1,9 +1,14 @@
 //! Sessions computed by hand, and against the sums of their requests.
 
 use super::{Session, sessions};
+use crate::capacity::pooled;
+use crate::level::{Seen, summarize_level};
+use crate::slo::VerdictState;
 use crate::stat::random::RandomStream;
 use crate::testing::{MS, conversations, failed, request, run};
-use ifm_core::{CountSource, Counted, EndedSession, Outcome, RequestRecord, SessionEnd};
+use ifm_core::{
+    CountSource, Counted, EndedSession, Manifest, Outcome, RequestRecord, RunData, SessionEnd,
+};
 
 /// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 told as cached.
 fn turn(seq: u32, session: u32, (number, turns): (u16, u16), start_ms: f64) -> RequestRecord {
@@ -157,4 +162,48 @@ fn an_ideal_cache_may_find_only_prompts_and_only_whole_blocks() {
     // Nobody counted the first prompt: what of it a cache finds is not known.
     records[0].prompt_tokens = None;
     assert_eq!(found(&records, &[])[0].ideal_of_prompts.of, 0);
+}
+
+/// Of 200 sessions of two turns in each of two levels a tenth of the second level ended because the
+/// next prompt did not fit. The stored run, a level as soon as it has ended, and the looks of a search
+/// count them alike: not as cut off by us, which would leave them out.
+#[test]
+fn sessions_that_overflowed_unsent_are_counted_alike_wherever_a_target_is_judged() {
+    let mut records = Vec::new();
+    for session in 0..400_u32 {
+        let is_over = session >= 200 && session % 10 == 0;
+        for number in 0..if is_over { 1 } else { 2 } {
+            let seq = session * 2 + u32::from(number);
+            let mut record = turn(seq, session, (number, 2), f64::from(session) * 1000.0);
+            (record.level, record.slot) = ((session / 200) as u16, 0);
+            record.start_ns += u64::from(number) * 400 * MS;
+            record.end_ns += u64::from(number) * 400 * MS;
+            records.push(record);
+        }
+    }
+    let mut run = run(&[1, 1], records);
+    run.manifest.spec.slo = crate::slo::parse("session_ok>99%").expect("a target");
+    let over = (200..400_u32).filter(|session| session % 10 == 0);
+    let ended = over.map(|session| EndedSession { session, level: 1, end: SessionEnd::Overflow });
+    run.manifest.workload.as_mut().expect("a workload").ended_sessions = ended.collect();
+    let spec = &run.manifest.spec;
+    let (seen, blind) = (Seen::of(&run), Seen { requests: &run.requests, ended: &[] });
+    let of_looks = |looks: &[u16], seen| {
+        let pooled = pooled(spec, looks, seen);
+        summarize_level(spec, looks[0], None, pooled.seen()).verdict
+    };
+    let stored = crate::summarize(&run).levels.swap_remove(1).verdict;
+    assert_eq!(stored.state, VerdictState::Fail);
+    assert_eq!(summarize_level(spec, 1, None, seen).verdict, stored);
+    assert_eq!(of_looks(&[1], seen), stored);
+    assert_eq!(of_looks(&[0], seen).state, VerdictState::Pass);
+    assert_eq!(of_looks(&[0, 1], seen).state, VerdictState::Fail);
+    assert_eq!(of_looks(&[0, 1], blind).state, VerdictState::Pass, "as if the level had cut them");
+    let live = RunData {
+        manifest: Manifest { workload: None, ..run.manifest.clone() },
+        requests: run.requests.clone(),
+        series: Vec::new(),
+    };
+    let shown = crate::summarize_so_far(&live, seen.ended).levels.swap_remove(1);
+    assert_eq!(shown.verdict, stored);
 }

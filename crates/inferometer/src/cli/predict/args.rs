@@ -85,7 +85,7 @@ impl PredictArgs {
 #[command(next_help_heading = "Questions")]
 pub struct VaryArgs {
     /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100-sxm or
-    /// quant=bf16,fp8 or max-num-seqs=64,256; may be repeated. Each is loaded up to the latency
+    /// quant=bf16,fp8 or users=8,32 or workload=512/64,8192/64; may be repeated. Each is loaded up to the latency
     /// target, or with the load that is named
     #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
     pub vary: Vec<(String, Vec<String>)>,
@@ -106,10 +106,23 @@ impl VaryArgs {
     }
 }
 
+/// Other words for flags that people vary.
+const OTHER_WORDS: [(&str, &str); 7] = [
+    ("users", "concurrency"),
+    ("c", "concurrency"),
+    ("machine", "gpu"),
+    ("quantization", "quant"),
+    ("lengths", "workload"),
+    ("W", "workload"),
+    ("m", "model"),
+];
+
 /// `gpu=l40s,h100`; values with a comma of their own are parted by semicolons.
 fn axis(text: &str) -> Result<(String, Vec<String>), String> {
     let (flag, values) = text.split_once('=').ok_or("write it as FLAG=VALUE,VALUE")?;
-    let flag = flag.trim().trim_start_matches('-').to_owned();
+    let flag = flag.trim().trim_start_matches('-');
+    let other = OTHER_WORDS.iter().find(|(word, _)| *word == flag);
+    let flag = other.map_or(flag, |(_, flag)| flag).to_owned();
     let between = if values.contains(';') { ';' } else { ',' };
     let values: Vec<String> = values.split(between).map(|value| value.trim().to_owned()).collect();
     match flag.is_empty() || values.iter().any(String::is_empty) {
@@ -126,6 +139,7 @@ mod tests {
     fn an_axis_is_a_flag_and_its_values() {
         let two = axis("--quant=bf16,fp8").expect("an axis");
         assert_eq!(two, ("quant".to_owned(), vec!["bf16".to_owned(), "fp8".to_owned()]));
+        assert_eq!(axis("users=4,8").expect("an axis").0, "concurrency");
         let figures = axis("gpu=bw=864,bf16=362;h100").expect("an axis");
         assert_eq!(figures.1, ["bw=864,bf16=362", "h100"]);
         assert!(axis("gpu").is_err() && axis("=a").is_err() && axis("gpu=a,,b").is_err());

@@ -9,6 +9,7 @@ pub use args::PredictArgs;
 use super::resolve::resolve_simulated;
 use crate::exit::{Code, Failure};
 use crate::session::execute;
+use crate::terminal;
 
 /// Runs the command.
 ///
@@ -19,6 +20,9 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
         return vary::run(args, words);
     }
     let deployed = args.deployed()?;
+    for sentence in &deployed.unsaid {
+        terminal::warn(&format!("calibration \"{}\": {sentence}", deployed.constants_from));
+    }
     if let Some(result) = &args.against {
         return against::against(args, result, deployed, words);
     }

@@ -12,6 +12,7 @@ use crate::predict::Deployed;
 use crate::terminal;
 use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
 use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
 
 /// Most variants of one question.
 const VARIANTS_MAX: usize = 500;
@@ -96,11 +97,18 @@ fn changed(words: &[String], setting: &[(String, String)]) -> Result<PredictArgs
         let first = text.lines().next().unwrap_or_default();
         let words: Vec<String> =
             setting.iter().map(|(flag, value)| format!("{flag}={value}")).collect();
-        Failure::usage(format!(
+        let failure = Failure::usage(format!(
             "--vary {}: {}",
             words.join(" "),
             first.trim_start_matches("error: ")
-        ))
+        ));
+        match error.kind() {
+            ErrorKind::UnknownArgument => failure.hint(
+                "flags of predict vary: gpu, model, quant, kv, tp, replicas, users, rate, \
+                 workload=512/64,8192/64, max-num-seqs, max-num-batched-tokens and all others",
+            ),
+            _ => failure,
+        }
     };
     let matches = known.try_get_matches_from(line).map_err(|error| told(&error))?;
     match Cli::from_arg_matches(&matches).map_err(|error| told(&error))?.verb {

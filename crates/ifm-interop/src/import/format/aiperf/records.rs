@@ -1,5 +1,7 @@
 //! AIPerf's records of single requests, `profile_export.jsonl`: one line each, failed ones with
-//! their error. A phase that warms up is a row of its own.
+//! their error. A phase that warms up is a row of its own. Turns of conversations name their session: of
+//! those there are so many, and so many that a full context ended (`context_overflow_skip`, which the
+//! tool leaves out of its own numbers).
 
 use super::super::super::error::ImportError;
 use super::super::super::json::{self, Number, Word};
@@ -8,10 +10,12 @@ use super::super::collect::Gathered;
 use super::super::{Format, Like, collect};
 use ifm_core::Sheet;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Place, Row, RowRole, SheetRequest};
+use ifm_core::sheet::{
+    Figure, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, Unit,
+};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(in super::super) const FORMAT: Format = Format {
     id: "aiperf-records",
@@ -38,6 +42,27 @@ struct Metadata {
     request_start_ns: Number,
     benchmark_phase: Word,
     was_cancelled: Option<bool>,
+    context_overflow_skip: Option<bool>,
+    turn_index: Number,
+    agent_depth: Number,
+    /// The session, sub-agents among it; older versions have only the agent's own.
+    root_correlation_id: Word,
+    x_correlation_id: Word,
+}
+
+impl Metadata {
+    fn session(&self) -> Option<&String> {
+        self.root_correlation_id.0.as_ref().or(self.x_correlation_id.0.as_ref())
+    }
+
+    /// Whether it is more than the first word of the only agent.
+    fn is_of_many(&self) -> bool {
+        [&self.turn_index, &self.agent_depth].iter().any(|number| number.0 > Some(0.0))
+    }
+
+    fn is_overflow(&self) -> bool {
+        self.context_overflow_skip == Some(true)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -108,21 +133,48 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
 struct Phase {
     line: u32,
     requests: Vec<SheetRequest>,
+    sessions: BTreeSet<String>,
+    /// Sessions that a full context ended.
+    overflowed: BTreeSet<String>,
+    /// Whether a session has more than one request, or had been meant to.
+    are_sessions: bool,
 }
 
 impl Phase {
     fn begin(line: u32) -> Phase {
-        Phase { line, requests: Vec::new() }
+        Phase {
+            line,
+            requests: Vec::new(),
+            sessions: BTreeSet::new(),
+            overflowed: BTreeSet::new(),
+            are_sessions: false,
+        }
     }
 
     fn take(&mut self, wire: Wire) {
         self.requests.push(request(&wire));
+        let of = &wire.metadata;
+        self.are_sessions |= of.is_of_many() || of.is_overflow();
+        if let Some(session) = of.session() {
+            self.sessions.insert(session.clone());
+            if of.is_overflow() {
+                self.overflowed.insert(session.clone());
+            }
+        }
     }
 
     fn row(self, name: String) -> Row {
         let mut row = Row::new(RowRole::Measured, Place::line(self.line));
         row.label = Some(name).filter(|name| !name.is_empty() && name != "profiling");
         row.requests = self.requests;
+        let counts =
+            [("sessions", self.sessions.len()), ("sessions_overflowed", self.overflowed.len())];
+        if self.are_sessions && !self.sessions.is_empty() {
+            row.figures.extend(counts.map(|(name, count)| {
+                let quantity = Quantity::Other(name.to_owned());
+                Figure::new(quantity, Statistic::Value, count as f64, Unit::Count)
+            }));
+        }
         collect::from_first_start(&mut row.requests);
         row
     }
@@ -131,7 +183,9 @@ impl Phase {
 fn request(wire: &Wire) -> SheetRequest {
     let metrics = &wire.metrics;
     let cancelled = (wire.metadata.was_cancelled == Some(true)).then(|| "cancelled".to_owned());
-    let error = wire.error.as_ref().map(Failure::text).or(cancelled);
+    // It has no error of its own, and no answer.
+    let overflow = wire.metadata.is_overflow().then(|| "the context was full".to_owned());
+    let error = wire.error.as_ref().map(Failure::text).or(cancelled).or(overflow);
     let start_s = wire.metadata.request_start_ns.0.map(|ns| ns / 1e9);
     let input_tokens = metrics.input_sequence_length.count().or(metrics.error_isl.count());
     if error.is_some() {

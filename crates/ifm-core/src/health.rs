@@ -28,6 +28,24 @@ pub struct SpanQuantiles {
     pub max_ns: u64,
 }
 
+/// How late stamps are that the kernel does not take: both parts add up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StampError {
+    /// How long the bytes of a read can have waited, at most, behind others that were read first, per read.
+    pub reading: SpanQuantiles,
+    /// From the leaving of a byte of our own over loopback, at any time while the load ran, to our read of
+    /// it: what it takes to be woken, counted once for every socket that was ready with it. Absent without loopback.
+    pub waking: Option<SpanQuantiles>,
+}
+
+impl StampError {
+    /// Most that a stamp is late at P99, nanoseconds: the parts at theirs.
+    pub fn p99_ns(&self) -> u64 {
+        self.reading.p99_ns + self.waking.map_or(0, |waking| waking.p99_ns)
+    }
+}
+
 /// Evidence about the client, over one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -38,11 +56,9 @@ pub struct ClientHealth {
     pub reasons: Vec<String>,
     /// Delay from the kernel's receive stamp to our read, per read. Absent without kernel stamps.
     pub reader_lag: Option<SpanQuantiles>,
-    /// Error of stamps that are taken when bytes are read: delay from a byte's leaving on this host to our
-    /// read of it, on a connection to ourselves that is read like all others while the load runs. Only
-    /// where the kernel does not stamp.
+    /// How late stamps were that were taken when bytes were read. Only where the kernel does not stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stamp_error: Option<SpanQuantiles>,
+    pub stamp_error: Option<StampError>,
     /// Delay from the moment a request was due to its first byte leaving, per request.
     pub send_lateness: Option<SpanQuantiles>,
     /// Reads in all.

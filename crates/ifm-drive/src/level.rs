@@ -3,7 +3,7 @@
 use crate::Histogram;
 use crate::decoder::{Decoder, DecoderReport};
 use crate::feed::Feed;
-use crate::mark::{self, Marks};
+use crate::mark::{self, LateStamps, Marks};
 use crate::plan::{LevelPlan, Progress, RequestSource, Sink, Stop, StopLevel};
 use crate::shard::{Shard, ShardReport};
 use crate::shared::Shared;
@@ -33,8 +33,8 @@ pub enum DriveError {
 pub struct Evidence {
     /// From the kernel's receive stamp to our read, per read.
     pub reader_lag: Histogram,
-    /// From the arrival of a mark of our own to our read; empty where the kernel stamps.
-    pub stamp_error: Histogram,
+    /// How late the stamps were; empty where the kernel takes them.
+    pub late_stamps: LateStamps,
     /// From a slot's becoming free to its next request, per request.
     pub send_lateness: Histogram,
     /// What was counted and timed: all but those above, the share stolen, and the verdict.
@@ -47,7 +47,7 @@ impl Evidence {
     /// Adds what another level told.
     pub fn merge(&mut self, other: &Evidence) {
         self.reader_lag.merge(&other.reader_lag);
-        self.stamp_error.merge(&other.stamp_error);
+        self.late_stamps.merge(&other.late_stamps);
         self.send_lateness.merge(&other.send_lateness);
         let (own, more) = (&mut self.counts, &other.counts);
         own.reads += more.reads;
@@ -83,12 +83,12 @@ impl Evidence {
             ..ClientHealth::default()
         };
         let (mut send_lateness, mut clock) = (Histogram::default(), Vec::new());
-        let mut stamp_error = Histogram::default();
+        let mut late_stamps = LateStamps::default();
         for (index, shard) in shards.into_iter().enumerate() {
             let busy = shard.cpu_ns as f64 / shard.wall_ns.max(1) as f64;
             counts.reader_busy_share = counts.reader_busy_share.max(busy);
             send_lateness.merge(&shard.send_lateness);
-            stamp_error.merge(&shard.stamp_error);
+            late_stamps.merge(&shard.late_stamps);
             counts.reader_cpu_ns += shard.cpu_ns;
             counts.involuntary_switches += shard.involuntary_switches;
             counts.starved_sends += shard.starved_sends;
@@ -100,7 +100,7 @@ impl Evidence {
                 clock = shard.clock;
             }
         }
-        Evidence { reader_lag: decoder.lag.clone(), stamp_error, send_lateness, counts, clock }
+        Evidence { reader_lag: decoder.lag.clone(), late_stamps, send_lateness, counts, clock }
     }
 }
 

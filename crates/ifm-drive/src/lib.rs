@@ -26,6 +26,7 @@ mod waiting;
 
 pub use ifm_core::Histogram;
 pub use level::{DriveError, Evidence, LevelResult, drive_level};
+pub use mark::LateStamps;
 pub use plan::{
     Answered, LevelPlan, Limits, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink,
     Stop, StopLevel, Target, TurnMeta,

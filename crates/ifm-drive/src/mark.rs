@@ -1,11 +1,13 @@
-//! How late a stamp is that no kernel took: bytes of our own, sent to ourselves while the load runs.
+//! How late a stamp is that no kernel took.
 //!
 //! Where the kernel does not stamp what arrives, a stamp is taken when a shard has read the bytes, and
-//! whatever kept the shard from reading is in it. So each shard has one connection more, over loopback,
-//! with the same poller, behind the same sockets. What arrives there says when it left: the time until it
-//! is read is the error of the stamps around it, a few microseconds of sending included.
+//! whatever kept the shard from reading is in it. Two things do. It was still reading what else had come:
+//! how long the bytes had waited by then, at most, the shard knows of every read. And it had to be woken,
+//! of which it knows nothing: so each shard has one connection more, over loopback, on which bytes of our
+//! own arrive at any time while the load runs, and say when they left.
 
 use crate::Histogram;
+use ifm_core::health::StampError;
 use ifm_sys::mono_ns;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,6 +21,30 @@ const PAUSE_NS: u64 = 5_000_000;
 const MARK_BYTES: usize = size_of::<u64>();
 /// Marks taken at once: more wait only where the shard stood still for half a second.
 const MARKS_AT_ONCE: usize = 64;
+
+/// How late stamps were, in two parts that add up.
+#[derive(Debug, Clone, Default)]
+pub struct LateStamps {
+    /// From when a read's bytes were not there yet, as far as is known, to the read: at most so late. Where
+    /// the shard had waited for something to come, from the end of that wait.
+    pub reading: Histogram,
+    /// From a mark's leaving to its being read: what waking up takes, sending and reading included. Each mark
+    /// counts once for every socket that was ready with it.
+    pub waking: Histogram,
+}
+
+impl LateStamps {
+    /// Adds what another shard or level told.
+    pub fn merge(&mut self, other: &LateStamps) {
+        self.reading.merge(&other.reading);
+        self.waking.merge(&other.waking);
+    }
+
+    /// Both parts; absent where no stamp was taken so.
+    pub fn quantiles(&self) -> Option<StampError> {
+        Some(StampError { reading: self.reading.quantiles()?, waking: self.waking.quantiles() })
+    }
+}
 
 /// The ends that are written to, one for each shard.
 #[derive(Debug)]
@@ -89,14 +115,16 @@ impl Marker {
 }
 
 impl Marks {
-    /// Takes the marks that have come, and how late that is.
-    pub fn take(&mut self) {
+    /// Takes the marks that have come, and how late that is: once for each socket that was ready beside them,
+    /// since a shard that is woken late is late for all of those.
+    pub fn take(&mut self, ready: usize) {
         while let Ok(count) = self.stream.read(&mut self.bytes[self.filled..]) {
             let now = mono_ns();
             self.filled += count;
             let whole = self.filled - self.filled % MARK_BYTES;
             for mark in self.bytes[..whole].as_chunks::<MARK_BYTES>().0 {
-                self.late.record(now.saturating_sub(u64::from_ne_bytes(*mark)));
+                let late_ns = now.saturating_sub(u64::from_ne_bytes(*mark));
+                (0..ready).for_each(|_| self.late.record(late_ns));
             }
             self.bytes.copy_within(whole..self.filled, 0);
             self.filled -= whole;
@@ -120,11 +148,11 @@ mod tests {
         }
         std::thread::sleep(Duration::from_millis(30));
         let [one, other] = &mut marks[..] else { panic!("two were asked for") };
-        one.take();
+        one.take(1);
         assert_eq!(one.late.quantiles(), None, "it got none");
         // What a socket holds may come in several reads.
         while other.late.quantiles().is_none_or(|late| late.n <= MARKS_AT_ONCE as u64) {
-            other.take();
+            other.take(1);
         }
         let (late, waited_ns) = (other.late.quantiles().unwrap(), mono_ns() - left_ns);
         assert_eq!(late.n, MARKS_AT_ONCE as u64 + 1);
@@ -138,11 +166,11 @@ mod tests {
         for half in bytes.chunks(3) {
             marker.streams[0].write_all(half).unwrap();
             std::thread::sleep(Duration::from_millis(2));
-            marks[0].take();
+            marks[0].take(3);
         }
         while marks[0].late.quantiles().is_none() {
-            marks[0].take();
+            marks[0].take(3);
         }
-        assert_eq!((marks[0].late.quantiles().unwrap().n, marks[0].filled), (1, 0));
+        assert_eq!((marks[0].late.quantiles().unwrap().n, marks[0].filled), (3, 0));
     }
 }

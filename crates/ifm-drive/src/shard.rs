@@ -7,7 +7,7 @@ mod limits;
 
 use crate::Histogram;
 use crate::feed::{Claim, Feed, Prepared};
-use crate::mark::Marks;
+use crate::mark::{LateStamps, Marks};
 use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
 use crate::slot::{Active, Done, Line, Message, Segment, Slot};
@@ -45,6 +45,8 @@ const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
 const PAUSE_MIN_NS: u64 = 20_000_000;
 const PAUSE_MAX_NS: u64 = 1_000_000_000;
+/// A wait that takes longer than this had nothing to tell when it began.
+const WAITED_NS: u64 = 10_000;
 /// What the poller calls the connection of the marks; slots have their index.
 const MARKS: u64 = u64::MAX;
 
@@ -55,8 +57,8 @@ pub(crate) struct ShardReport {
     pub wall_ns: u64,
     pub involuntary_switches: u64,
     pub send_lateness: Histogram,
-    /// From a mark's leaving to its being read; empty where the kernel stamps.
-    pub stamp_error: Histogram,
+    /// How late the stamps were; empty where the kernel takes them.
+    pub late_stamps: LateStamps,
     pub starved_sends: u64,
     pub late_segments: u64,
     pub decoder_stalls: u64,
@@ -91,6 +93,8 @@ pub(crate) struct Shard<'level> {
     started: bool,
     /// Tells how late stamps are that the kernel does not take.
     marks: Option<Marks>,
+    /// What is ready now was not ready then.
+    unready_ns: u64,
     report: ShardReport,
 }
 
@@ -122,6 +126,7 @@ impl<'level> Shard<'level> {
             clock_noted_ns: 0,
             started: false,
             marks,
+            unready_ns: 0,
             report,
         })
     }
@@ -150,7 +155,7 @@ impl<'level> Shard<'level> {
         self.report.cpu_ns = after.cpu_ns - before.cpu_ns;
         self.report.involuntary_switches = after.involuntary_switches - before.involuntary_switches;
         if let Some(marks) = self.marks {
-            self.report.stamp_error = marks.late;
+            self.report.late_stamps.waking = marks.late;
         }
         self.report
     }
@@ -202,7 +207,8 @@ impl<'level> Shard<'level> {
 
     fn work(&mut self) -> io::Result<()> {
         let mut next_sweep_ns = 0;
-        let mut woken_ns = 0;
+        let mut woken_ns = mono_ns();
+        let mut was_full = false;
         let mut rested_ns = mono_ns();
         loop {
             let mut now = mono_ns();
@@ -215,11 +221,20 @@ impl<'level> Shard<'level> {
             if idle && waiting == Waiting::No {
                 return Ok(());
             }
+            let begun_ns = mono_ns();
             let mut count = self.poller.wait(Some(waiting.timeout_ns(now)))?;
             if self.report.ran_first {
                 rested_ns = waiting.rest(now, rested_ns);
             }
             now = mono_ns();
+            // A wait that took its time ended when something came. Another found what had come since the
+            // last one, or what that had no room to tell.
+            if now - begun_ns > WAITED_NS {
+                self.unready_ns = now;
+            } else if !was_full {
+                self.unready_ns = woken_ns;
+            }
+            was_full = count == READY_MAX;
             let since_woken_ns = now - woken_ns;
             let pause_ns = GATHER_NS.saturating_sub(since_woken_ns).min(waiting.rest_ns(now));
             if count > 0 && self.plan.kernel_stamps && pause_ns > 0 {
@@ -235,7 +250,7 @@ impl<'level> Shard<'level> {
                 let ready = self.poller.ready(position);
                 if ready.token == MARKS {
                     if let Some(marks) = &mut self.marks {
-                        marks.take();
+                        marks.take(count);
                     }
                     continue;
                 }
@@ -484,6 +499,9 @@ impl<'level> Shard<'level> {
         };
         let now = mono_ns();
         if arrival.bytes > 0 {
+            if !self.plan.kernel_stamps {
+                self.report.late_stamps.reading.record(now - self.unready_ns);
+            }
             slot.segment.note_read(now, arrival.kernel_real_ns, self.clock, active.start_ns);
             active.last_activity_ns = now;
             active.has_bytes = true;

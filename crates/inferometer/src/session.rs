@@ -637,7 +637,7 @@ fn judge(
 ) -> ClientHealth {
     let seen = ClientHealth {
         reader_lag: evidence.reader_lag.quantiles(),
-        stamp_error: evidence.stamp_error.quantiles(),
+        stamp_error: evidence.late_stamps.quantiles(),
         send_lateness: evidence.send_lateness.quantiles(),
         steal_share,
         ..evidence.counts.clone()

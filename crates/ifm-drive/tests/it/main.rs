@@ -9,5 +9,6 @@ mod enough;
 mod limits;
 mod lines;
 mod open_loop;
+mod stamps;
 mod support;
 mod uploads;

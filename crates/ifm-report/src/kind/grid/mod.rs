@@ -17,6 +17,7 @@ use ifm_analysis::insight::{
 };
 use ifm_analysis::level::Load;
 use ifm_core::sheet::{RowRole, Statistic};
+use ifm_core::words::counted;
 
 const MEAN: Statistic = Statistic::Mean;
 const P99: Statistic = Statistic::Percentile(99.0);
@@ -117,7 +118,11 @@ fn page(subject: &Subject) -> Page {
 
 /// What a cell is: a workload under a load, a model, a condition.
 fn dimensions(grid: &Grid) -> String {
-    format!("{} workloads and loads × {} models × 2 conditions", grid.rows.len(), grid.models.len())
+    let rows = match grid.rows.len() {
+        1 => "1 workload and load".to_owned(),
+        rows => format!("{rows} workloads and loads"),
+    };
+    format!("{rows} × {} × 2 conditions", counted(grid.models.len() as u64, "model"))
 }
 
 const NOTHING: &str = "✗ No condition to compare: runs or rows with and without something are needed. \

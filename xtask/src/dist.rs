@@ -17,9 +17,9 @@ use std::{
 };
 
 /// Most bytes of a program that is published: what it has, so that it grows no further. 25 MB is the aim.
-const PROGRAM_BYTES_MAX: u64 = 34_000_000;
+const PROGRAM_BYTES_MAX: u64 = 33_000_000;
 /// The same of the slim one.
-const SLIM_BYTES_MAX: u64 = 25_000_000;
+const SLIM_BYTES_MAX: u64 = 28_500_000;
 const PROFILE: &str = "dist";
 const NEEDS: &str =
     "hint: pip install maturin cargo-zigbuild ziglang, and rustup target add TARGET";

@@ -119,6 +119,10 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     if !(args.duration.is_finite() && args.duration > 0.0) {
         return Err(Failure::usage("--duration must be a positive number of seconds"));
     }
+    if !ifm_engine::BUILT {
+        return Err(Failure::usage(ifm_engine::NOT_BUILT)
+            .hint("serve --sim stands in for a server; the full program has the engine"));
+    }
     terminal::tell("No server needed: starting the embedded engine.");
     let (preset, prompt, output) = match &args.preset {
         Some(preset) => (preset.clone(), CHOICES[0].1, CHOICES[0].2),

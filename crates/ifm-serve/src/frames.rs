@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::{event::Finish, foreign::Dialect, params::StreamParams};
+use crate::{event::Finish, params::StreamParams};
 
 /// Which form an answer has.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,29 @@ pub(crate) enum Api {
     Chat,
     Completions,
     /// That of another API than OpenAI's first two.
-    Foreign(&'static Dialect),
+    Foreign(&'static dyn Foreign),
+}
+
+/// How another API writes its answers.
+pub(crate) trait Foreign: fmt::Debug + Sync {
+    fn id_prefix(&self) -> &'static str;
+
+    /// Whether a stream is one JSON object to a line; events otherwise.
+    fn has_lines(&self) -> bool;
+
+    /// A stream of an answer; with counts of tokens, if they are to be told.
+    fn stream(
+        &'static self,
+        identity: &Identity,
+        prompt_tokens: usize,
+        has_usage: bool,
+    ) -> Box<dyn Frames>;
+
+    /// A whole answer.
+    fn whole(&self, identity: &Identity, text: &str, finish: &Finish, has_usage: bool) -> Value;
+
+    /// The event of an error inside a stream, and its end.
+    fn write_error(&self, out: &mut Vec<u8>, error: &Value);
 }
 
 /// The bytes of a stream of an answer.
@@ -48,13 +70,13 @@ impl Api {
         match self {
             Self::Chat => "chatcmpl-",
             Self::Completions => "cmpl-",
-            Self::Foreign(dialect) => dialect.id_prefix,
+            Self::Foreign(dialect) => dialect.id_prefix(),
         }
     }
 
     /// Whether a stream is one JSON object to a line; events otherwise.
     pub(crate) fn has_lines(self) -> bool {
-        matches!(self, Self::Foreign(dialect) if dialect.has_lines)
+        matches!(self, Self::Foreign(dialect) if dialect.has_lines())
     }
 
     /// The event of an error inside a stream, and its end.
@@ -147,7 +169,7 @@ pub(crate) fn frames(
 ) -> Box<dyn Frames> {
     let params = if has_usage { params } else { params.without_usage() };
     match identity.api {
-        Api::Foreign(dialect) => Box::new(dialect.stream(identity, prompt_tokens, has_usage)),
+        Api::Foreign(dialect) => dialect.stream(identity, prompt_tokens, has_usage),
         Api::Chat | Api::Completions => Box::new(EventWriter::new(identity, params, prompt_tokens)),
     }
 }

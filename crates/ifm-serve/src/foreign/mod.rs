@@ -25,16 +25,16 @@ use crate::{
     error::ApiError,
     event::Finish,
     fields::Fields,
-    frames::{Api, Frames, Identity},
+    frames::{Api, Foreign, Frames, Identity},
     socket::Connection,
 };
 
 /// One API.
-pub(crate) struct Dialect {
+struct Dialect {
     path: &'static str,
-    pub(crate) id_prefix: &'static str,
+    id_prefix: &'static str,
     /// Whether a stream is one JSON object to a line; events otherwise.
-    pub(crate) has_lines: bool,
+    has_lines: bool,
     /// A request as one of OpenAI's: of a chat where it has `messages`, else of a completion.
     read: fn(Fields) -> Result<Fields, ApiError>,
     begin: fn(&mut Stream, &mut Vec<u8>),
@@ -70,7 +70,7 @@ struct Said<'said> {
 
 /// Writes the events of one answer.
 #[derive(Debug)]
-pub(crate) struct Stream {
+struct Stream {
     dialect: &'static Dialect,
     identity: Identity,
     prompt_tokens: usize,
@@ -81,31 +81,30 @@ pub(crate) struct Stream {
     events: u64,
 }
 
-impl Dialect {
-    /// A stream of an answer; with counts of tokens, if they are to be told.
-    pub(crate) fn stream(
+impl Foreign for Dialect {
+    fn id_prefix(&self) -> &'static str {
+        self.id_prefix
+    }
+
+    fn has_lines(&self) -> bool {
+        self.has_lines
+    }
+
+    fn stream(
         &'static self,
         identity: &Identity,
         prompt_tokens: usize,
         has_usage: bool,
-    ) -> Stream {
+    ) -> Box<dyn Frames> {
         let (identity, text) = (identity.clone(), String::new());
-        Stream { dialect: self, identity, prompt_tokens, has_usage, text, events: 0 }
+        Box::new(Stream { dialect: self, identity, prompt_tokens, has_usage, text, events: 0 })
     }
 
-    /// A whole answer.
-    pub(crate) fn whole(
-        &self,
-        identity: &Identity,
-        text: &str,
-        finish: &Finish,
-        has_usage: bool,
-    ) -> Value {
+    fn whole(&self, identity: &Identity, text: &str, finish: &Finish, has_usage: bool) -> Value {
         (self.whole)(&Said { identity, text, has_usage }, finish)
     }
 
-    /// The event of an error inside a stream, and its end.
-    pub(crate) fn write_error(&self, out: &mut Vec<u8>, error: &Value) {
+    fn write_error(&self, out: &mut Vec<u8>, error: &Value) {
         (self.error)(out, error);
     }
 }

@@ -69,6 +69,7 @@ fn fields_of_the_manifest() {
     let mut run = ifm_analysis::testing::predicted(run);
     run.manifest.facts = Some(ifm_core::Facts::default());
     run.manifest.plan = "plan/cell/1/1".parse().ok();
+    run.manifest.prompts_blake3 = Some("00".repeat(32));
     let (name, value) = ("workload".to_owned(), "32/16".to_owned());
     run.manifest.settings.push(Setting { name, value, by: SetBy::Flag, at: None });
     run.manifest.media_pairs.push(MediaPair {

@@ -73,12 +73,12 @@ fn ms(ns: u64) -> f64 {
 }
 
 fn uncovered(evidence: &HealthEvidence) -> Option<String> {
-    if let Some(error) = evidence.seen.stamp_error {
+    if let Some(late_ns) = evidence.seen.stamp_error.and_then(|error| error.p99_ns()) {
         // What was measured says more than the number of streams.
-        return (error.p99_ns() > STAMP_ERROR_NS_P99_MAX).then(|| {
+        return (late_ns > STAMP_ERROR_NS_P99_MAX).then(|| {
             format!(
                 "stamps were not taken by the kernel and were late: up to {:.1} ms at P99",
-                ms(error.p99_ns())
+                ms(late_ns)
             )
         });
     }
@@ -298,6 +298,12 @@ mod tests {
             reasons,
             ["stamps were not taken by the kernel and were late: up to 2.0 ms at P99"]
         );
+        // Where one part is not known, neither is the sum.
+        let mut evidence = just_good();
+        (evidence.seen.stamped_reads, evidence.streams_max) = (0, 2000);
+        evidence.seen.stamp_error =
+            spans(MS / 2).map(|reading| StampError { reading, waking: None });
+        assert_eq!(judge(evidence).verdict, HealthVerdict::Suspect);
     }
 
     #[test]

@@ -40,9 +40,9 @@ pub struct StampError {
 }
 
 impl StampError {
-    /// Most that a stamp is late at P99, nanoseconds: the parts at theirs.
-    pub fn p99_ns(&self) -> u64 {
-        self.reading.p99_ns + self.waking.map_or(0, |waking| waking.p99_ns)
+    /// How late a stamp is at P99, nanoseconds: the parts at theirs, added; absent where one is not known.
+    pub fn p99_ns(&self) -> Option<u64> {
+        Some(self.reading.p99_ns + self.waking?.p99_ns)
     }
 }
 

@@ -45,7 +45,9 @@ pub const WIDTH_PX: u32 = 720;
 #[derive(Debug, thiserror::Error)]
 pub enum ChartError {
     /// This program was built without what draws charts; a page still draws its own.
-    #[error("this program was built without what draws charts (slim); pages draw their own")]
+    #[error(
+        "this program was built without the charts engine (slim); HTML reports draw their charts in the browser"
+    )]
     NotBuilt,
     /// The drawing script failed; the text is its own.
     #[error("the chart could not be drawn: {0}")]

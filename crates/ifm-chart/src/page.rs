@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 /// What stands in the place of a chart until the page draws it, where the program draws none itself.
-const UNDRAWN: &str = "<p>Drawn here where scripts run; the numbers are below.</p>";
+const UNDRAWN: &str = "<p>The chart appears here if scripts may run; its numbers are below.</p>";
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let (library, live) = (LIBRARY.as_str(), include_str!("../assets/page/live.js"));

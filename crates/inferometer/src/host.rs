@@ -3,12 +3,12 @@
 use ifm_core::manifest::HostInfo;
 use ifm_sys::{host, probe, thread};
 
-/// Who says when bytes arrived.
+/// Who stamps what arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Stamps {
-    /// The kernel, where it does
+    /// The kernel, if it can
     Kernel,
-    /// The thread that reads them
+    /// The reading thread
     User,
 }
 

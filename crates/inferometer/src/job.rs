@@ -70,7 +70,7 @@ pub struct Job {
     pub readers: Option<usize>,
     /// Processors for the reading threads.
     pub cpus: Vec<usize>,
-    /// Who says when bytes arrived.
+    /// Who stamps what arrives.
     pub stamps: Stamps,
     /// Whether the reading threads run before all others, on processors that are kept awake.
     pub precise: bool,

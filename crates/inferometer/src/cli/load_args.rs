@@ -179,8 +179,8 @@ pub struct LoadArgs {
     #[arg(help_heading = "Client", long)]
     pub precise: bool,
 
-    /// Who says when bytes arrived: the kernel, or the reading thread as on a system without such stamps;
-    /// how late those are is measured beside the load
+    /// Who stamps what arrives: the kernel, or the reading thread, as on systems whose kernel does not;
+    /// how late its stamps are is measured while the load runs
     #[arg(help_heading = "Client", long, default_value = "kernel", hide_short_help = true)]
     pub stamps: Stamps,
 

@@ -106,8 +106,11 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
     let of = |part: u64, all: u64| Some(format!("{} of {}", count(part), count(all)));
     vec![
         ("kernel stamp to read", spans(health.reader_lag)),
-        ("stamps late by reading, at most", spans(health.stamp_error.map(|error| error.reading))),
-        ("stamps late by waking", spans(health.stamp_error.and_then(|error| error.waking))),
+        (
+            "waiting behind other reads, at most",
+            spans(health.stamp_error.map(|error| error.reading)),
+        ),
+        ("waking the reading thread", spans(health.stamp_error.and_then(|error| error.waking))),
         ("due to sent", spans(health.send_lateness)),
         ("reads with a kernel stamp", of(health.stamped_reads, health.reads)),
         ("events that shared a read", of(health.co_arrived_events, health.events)),

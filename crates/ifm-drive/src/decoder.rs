@@ -381,7 +381,6 @@ fn hide(token: &str, sentence: &mut String) {
     }
 }
 
-/// What a conversation can carry on of an answer.
 /// Whether an answer keeps to the form that was asked for, and whether it could: one that its length
 /// cut off is no broken one.
 fn validity(record: &RequestRecord, said: Option<&str>, sink: &mut dyn Sink) -> Option<Validity> {
@@ -399,6 +398,7 @@ fn is_cut(finish_reason: Option<&str>) -> bool {
     finish_reason.is_some_and(|reason| CUT.contains(&reason))
 }
 
+/// What a conversation can carry on of an answer.
 fn reply_of(answer: &Answer) -> Reply {
     let text = answer.text.as_ref();
     Reply {

@@ -18,6 +18,7 @@
 //! Images, audio and video are counted and cost time; nothing looks at them. The number of connections is bounded by the process's open files only.
 
 mod app;
+mod at_once;
 mod audio;
 mod backend;
 mod body;

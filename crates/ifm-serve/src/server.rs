@@ -7,17 +7,30 @@
 
 use std::{
     net::SocketAddr,
+    pin::pin,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread::JoinHandle,
 };
 
-use tokio::{net::TcpListener, sync::watch};
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request},
+    serve::Listener as _,
+};
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
 use crate::{
     app::App,
+    at_once::AtOnce,
     options::ServeOptions,
     router::router,
-    socket::{Connection, Sockets},
+    socket::{Socket, Sockets},
 };
 
 /// Why a server does not run.
@@ -87,6 +100,9 @@ pub fn serve(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
+        // A token of the backend goes before what has yet to be read: of thousands of requests that come at
+        // once the reading takes longer than a step.
+        .global_queue_interval(1)
         // Only long prompts are worked on beside the server's thread.
         .max_blocking_threads(1)
         .build()
@@ -112,22 +128,61 @@ async fn run(
     let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     let router = router(Arc::new(App::new(options)), body_bytes_max);
-    let service = router.into_make_service_with_connect_info::<Connection>();
-    let until_shutdown = {
-        let shutdown = shutdown.clone();
-        async move { shutdown.wait().await }
-    };
-    let serving =
-        axum::serve(Sockets::new(listener), service).with_graceful_shutdown(until_shutdown);
+    let serving = accept(Sockets::new(listener), router, shutdown);
     on_ready(address);
     let out_of_patience = async {
         shutdown.wait().await;
         tokio::time::sleep(grace).await;
     };
     tokio::select! {
-        served = serving => served.map_err(ServeError::Start),
-        () = out_of_patience => Ok(()),
+        () = serving => {}
+        () = out_of_patience => {}
     }
+    Ok(())
+}
+
+/// Accepts connections until shutdown is requested, and then waits until the last of them has ended.
+async fn accept(mut sockets: Sockets, router: Router, shutdown: &Shutdown) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            (socket, _) = sockets.accept() => {
+                connections.spawn(answer(socket, router.clone(), shutdown.clone()));
+            }
+            // Those that have ended are forgotten.
+            Some(_) = connections.join_next() => {}
+            () = shutdown.wait() => break,
+        }
+    }
+    drop(sockets);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Answers the requests of a connection, one after the other, until one side ends it.
+fn answer(
+    socket: Socket,
+    router: Router,
+    shutdown: Shutdown,
+) -> impl Future<Output = ()> + Send + 'static {
+    let connection = socket.connection().clone();
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(connection.clone()));
+        router.call(request)
+    });
+    AtOnce::new(async move {
+        let serving = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
+        let mut serving = pin!(serving);
+        let ended = tokio::select! {
+            ended = serving.as_mut() => ended,
+            () = shutdown.wait() => {
+                serving.as_mut().graceful_shutdown();
+                serving.await
+            }
+        };
+        // The client went away, or said something that is not HTTP: it was told.
+        let _ = ended;
+    })
 }
 
 /// A server on a thread of its own. Dropping it shuts it down.

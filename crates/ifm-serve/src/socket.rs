@@ -20,10 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{
-    extract::connect_info::Connected,
-    serve::{IncomingStream, Listener},
-};
+use axum::serve::Listener;
 use ifm_sys::{ClockPair, Received, enable_stamps, mono_ns, recv_stamped_into};
 use tokio::{
     io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
@@ -94,17 +91,17 @@ impl Connection {
     }
 }
 
-impl Connected<IncomingStream<'_, Sockets>> for Connection {
-    fn connect_info(stream: IncomingStream<'_, Sockets>) -> Self {
-        stream.io().connection.clone()
-    }
-}
-
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
     connection: Connection,
+}
+
+impl Socket {
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
 }
 
 impl Drop for Socket {

@@ -7,11 +7,13 @@ mod linux;
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{
-    allowed_cpus, be_nice, pin_to, run_first, run_last, run_second, sharpen_timers, usage,
+    allowed_cpus, be_nice, pin_to, run_first, run_last, run_second, sharpen_timers,
+    take_short_turns, usage,
 };
 #[cfg(target_os = "linux")]
 pub use linux::{
-    allowed_cpus, be_nice, pin_to, run_first, run_last, run_second, sharpen_timers, usage,
+    allowed_cpus, be_nice, pin_to, run_first, run_last, run_second, sharpen_timers,
+    take_short_turns, usage,
 };
 
 /// What the kernel accounts for the calling thread.

@@ -36,6 +36,9 @@ const LOADS: [(&str, [&str; 2], u32, u32); 8] = [
 /// How far a time may be off: the larger of the two.
 const SHARE_TARGET: f64 = 0.01;
 const MS_TARGET: f64 = 1.0;
+/// How many requests are to be that near, percent: server and client share processors, and one of some
+/// thousand requests may wait for its turn on them.
+const NEAR_TARGET: f64 = 99.0;
 
 const NOTE: &str = "An H100 with Llama 3.1 8B, 64 tokens in and out, in real time unless a row says that it \
     is slowed; server and client on the same processors. What the client measured less what the simulation \
@@ -47,17 +50,8 @@ const NOTE: &str = "An H100 with Llama 3.1 8B, 64 tokens in and out, in real tim
 /// # Errors
 /// When a run fails, or the server does not tell its times.
 pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
-    let columns = [
-        "load",
-        "TTFT ms",
-        "error ms",
-        "p99 ms",
-        "gap ms",
-        "error %",
-        "p99 %",
-        "near %",
-        "all within 1 % or 1 ms",
-    ];
+    let columns =
+        ["load", "TTFT ms", "error ms", "p99 ms", "gap ms", "error %", "p99 %", "near %", "near"];
     let mut table = Table::new("Simulated server", NOTE, &columns);
     for (name, load, requests, scale) in LOADS {
         let frontend_ms = FRONTEND_MS * f64::from(scale);
@@ -112,7 +106,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
                 .zip([1, 2, 2, 2, 2, 2, 1])
                 .map(|(all, places)| number(median(all), places)),
         );
-        row.push(verdict(near.map(|near| 100.0 - near), 0.0, "all"));
+        row.push(verdict(near.map(|near| 100.0 - near), 100.0 - NEAR_TARGET, "99 %"));
         table.push(row);
     }
     Ok(vec![table])

@@ -42,6 +42,11 @@ impl Clock {
         (even / self.scale) as u64
     }
 
+    /// The simulated time that passes in a while, before everything is slowed down, nanoseconds.
+    pub(super) fn simulated_span_ns(&self, span: Duration) -> u64 {
+        (span.as_nanos() as f64 / self.scale) as u64
+    }
+
     /// The instant of a simulated time.
     pub(super) fn instant(&self, simulated_ns: u64) -> Instant {
         let even = simulated_ns as f64 * self.scale;

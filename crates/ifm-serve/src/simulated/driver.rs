@@ -1,18 +1,15 @@
 //! The thread that lets a simulation run beside the clock on the wall.
 //!
-//! It sleeps until the next step ends or the next token is to be seen, or until a request
+//! It sleeps until a step is to be looked at or the next token is to be seen, or until a request
 //! comes, and hands each request its tokens at the instant when the simulation says that a
-//! client sees them.
+//! client sees them. Tokens are on their way for a while: a step is looked at late enough that requests
+//! which were slow to be read are in it, and early enough that its events are ready when they are due.
 //!
 //! Not here: the time of a step (`ifm-sim`), the bytes of an event (`frames`).
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{
-        Arc, PoisonError,
-        atomic::Ordering,
-        mpsc::{Receiver, RecvTimeoutError},
-    },
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -21,11 +18,14 @@ use ifm_kernels::RandomStream;
 use ifm_sim::{Ask, BLOCK_TOKENS, Emitted, Finished, Simulation};
 use tokio::sync::mpsc::Sender;
 
-use super::{Shared, clock::Clock};
+use super::{Shared, clock::Clock, inbox::Sleeper};
 use crate::{
     event::{Event, Finish, Piece, Times},
     facts::{Counters, Drafts},
 };
+
+/// How long before they are due the events of a step are made, of the wall's time.
+const LEAD: Duration = Duration::from_millis(2);
 
 /// What the thread is told.
 #[derive(Debug)]
@@ -56,6 +56,14 @@ struct Live {
     finished: Option<Finished>,
 }
 
+/// An event that is to be seen.
+#[derive(Debug)]
+struct Ready {
+    at_ns: u64,
+    ticket: u64,
+    piece: Piece,
+}
+
 /// The state of the thread.
 #[derive(Debug)]
 pub(super) struct Driver {
@@ -64,13 +72,14 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     live: HashMap<u64, Live>,
     /// Tokens that are on their way to clients, in order of time.
-    on_the_way: VecDeque<Emitted>,
-    /// From the scheduler to a client.
+    on_the_way: VecDeque<Ready>,
+    /// From the scheduler to a client, of simulated time.
     way_ns: u64,
+    /// How long a step waits to be looked at, of simulated time.
+    rest_ns: u64,
     emitted: Vec<Emitted>,
-    /// Events that are to be sent: the first of each request, and all others.
-    firsts: Vec<(u64, Piece)>,
-    written: Vec<(u64, Piece)>,
+    /// Events of a step that are not the first of their request.
+    later: Vec<Ready>,
     accepted_by_position: Vec<u64>,
     finished_total: u64,
     cancelled_total: u64,
@@ -80,15 +89,16 @@ pub(super) struct Driver {
 impl Driver {
     pub(super) fn new(simulation: Simulation, clock: Clock, shared: Arc<Shared>) -> Self {
         let drafts = simulation.deployment().settings.speculation.map_or(0, |it| it.drafts);
+        let way_ns = (simulation.deployment().step.constants().frontend_s / 2.0 * 1e9) as u64;
         Self {
+            rest_ns: way_ns.saturating_sub(clock.simulated_span_ns(LEAD)),
             clock,
             shared,
             live: HashMap::new(),
             on_the_way: VecDeque::new(),
-            way_ns: (simulation.deployment().step.constants().frontend_s / 2.0 * 1e9) as u64,
+            way_ns,
             emitted: Vec::new(),
-            firsts: Vec::new(),
-            written: Vec::new(),
+            later: Vec::new(),
             accepted_by_position: vec![0; drafts as usize],
             finished_total: 0,
             cancelled_total: 0,
@@ -97,31 +107,26 @@ impl Driver {
         }
     }
 
+    /// How long after its arrival a request is looked at for the first time, at the earliest.
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_nanos(self.clock.wall_ns(0, self.way_ns + self.rest_ns))
+    }
+
     /// Works until nobody can submit any more.
-    pub(super) fn run(mut self, inbox: &Receiver<Command>) {
+    pub(super) fn run(mut self, sleeper: &Sleeper) {
+        ifm_sys::thread::sharpen_timers();
+        ifm_sys::thread::take_short_turns();
         self.publish();
-        loop {
-            let command = match self.due() {
-                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
-            };
-            match command {
-                Ok(command) => {
-                    self.take(command);
-                    inbox.try_iter().for_each(|command| self.take(command));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
+        while sleeper.wait(self.due(), |command| self.take(command)) {
             self.catch_up();
         }
     }
 
-    /// When a client may see something next. What happens before that in the simulation may
-    /// wait for it: simulated time does not run away.
+    /// When there is something to do next. What happens before that in the simulation may wait for it:
+    /// simulated time does not run away.
     fn due(&self) -> Option<Instant> {
-        let seen = self.on_the_way.front().map(|emitted| emitted.at_ns);
-        let next = self.simulation.next_ns().map(|next_ns| next_ns + self.way_ns);
+        let seen = self.on_the_way.front().map(|ready| ready.at_ns);
+        let next = self.simulation.next_ns().map(|next_ns| next_ns + self.rest_ns);
         let first = seen.into_iter().chain(next).min()?;
         Some(self.clock.instant(first))
     }
@@ -158,71 +163,67 @@ impl Driver {
         }
     }
 
-    /// Does everything whose time has come. Counters are told before tokens, so that who has
-    /// the last token of an answer finds it counted.
+    /// Does everything whose time has come.
     fn catch_up(&mut self) {
         let now_ns = self.clock.simulated_ns(Instant::now());
         let mut steps = 0;
-        loop {
-            let seen = self.on_the_way.front().map(|emitted| emitted.at_ns);
-            let next = self.simulation.next_ns();
-            match (seen, next) {
-                (Some(seen_ns), _) if seen_ns <= now_ns && next.is_none_or(|ns| seen_ns <= ns) => {
-                    if let Some(emitted) = self.on_the_way.pop_front() {
-                        self.write(emitted);
-                    }
-                }
-                (_, Some(next_ns)) if next_ns <= now_ns => {
-                    self.advance();
-                    steps += 1;
-                }
-                _ => break,
-            }
+        while self.simulation.next_ns().is_some_and(|next_ns| next_ns + self.rest_ns <= now_ns) {
+            self.simulation.advance(Some(&mut self.emitted));
+            self.make_ready();
+            steps += 1;
         }
-        self.publish();
-        self.send();
+        self.send(now_ns);
         if steps > 0 {
             self.drop_abandoned();
         }
     }
 
-    fn advance(&mut self) {
-        self.simulation.advance(Some(&mut self.emitted));
-        self.on_the_way.extend(self.emitted.drain(..));
+    /// Makes the events of a step. All are due at the same instant and are sent one after the other, so
+    /// that the last of them are late: first tokens, for which somebody waits, go first, and the others
+    /// keep their order, which keeps their gaps.
+    fn make_ready(&mut self) {
         while let Some(finished) = self.simulation.take_finished() {
             if let Some(live) = self.live.get_mut(&finished.ticket) {
                 live.finished = Some(finished);
             }
         }
-    }
-
-    /// Makes an event of tokens that came out.
-    fn write(&mut self, emitted: Emitted) {
-        let Emitted { ticket, tokens, at_ns } = emitted;
-        let Some(live) = self.live.get_mut(&ticket) else { return };
-        let words = &self.shared.words;
-        let text: String = (0..tokens).map(|_| words.draw(&mut live.answer).1).collect();
-        let is_first = live.sent_tokens == 0;
-        live.sent_tokens += tokens;
-        // One of the tokens is the model's own, the others were guessed.
-        let accepted = tokens.saturating_sub(1) as usize;
-        self.accepted_by_position.iter_mut().take(accepted).for_each(|count| *count += 1);
-        let is_last = live.sent_tokens >= live.output_tokens;
-        let finish = is_last.then(|| finish(live, self.way_ns, &self.clock));
-        let due = Some(self.clock.instant(at_ns));
-        let list = if is_first { &mut self.firsts } else { &mut self.written };
-        list.push((ticket, Piece { text, tokens: tokens as usize, due, finish }));
-        if is_last {
-            self.finished_total += 1;
-            self.leave(1);
+        for Emitted { ticket, tokens, at_ns } in self.emitted.drain(..) {
+            let Some(live) = self.live.get_mut(&ticket) else { continue };
+            let words = &self.shared.words;
+            let text: String = (0..tokens).map(|_| words.draw(&mut live.answer).1).collect();
+            let is_first = live.sent_tokens == 0;
+            live.sent_tokens += tokens;
+            let is_last = live.sent_tokens >= live.output_tokens;
+            let finish = is_last.then(|| finish(live, self.way_ns, &self.clock));
+            let due = Some(self.clock.instant(at_ns));
+            let piece = Piece { text, tokens: tokens as usize, due, finish };
+            let ready = Ready { at_ns, ticket, piece };
+            match is_first {
+                true => self.on_the_way.push_back(ready),
+                false => self.later.push(ready),
+            }
         }
+        self.on_the_way.extend(self.later.drain(..));
     }
 
-    /// Hands the events to their requests. All of a step are due at the same instant and are sent one
-    /// after the other, so that the last of them are late: first tokens, for which somebody waits, go
-    /// first, and the others keep their order, which keeps their gaps.
-    fn send(&mut self) {
-        for (ticket, piece) in self.firsts.drain(..).chain(self.written.drain(..)) {
+    /// Hands over the events that are due. Counters are told before tokens, so that who has the last token
+    /// of an answer finds it counted.
+    fn send(&mut self, now_ns: u64) {
+        let due = self.on_the_way.iter().take_while(|ready| ready.at_ns <= now_ns).count();
+        let mut ended = 0;
+        for Ready { ticket, piece, .. } in self.on_the_way.range(..due) {
+            if !self.live.contains_key(ticket) {
+                continue;
+            }
+            // One of the tokens is the model's own, the others were guessed.
+            let accepted = piece.tokens.saturating_sub(1);
+            self.accepted_by_position.iter_mut().take(accepted).for_each(|count| *count += 1);
+            ended += usize::from(piece.finish.is_some());
+        }
+        self.finished_total += ended as u64;
+        self.leave(ended);
+        self.publish();
+        for Ready { ticket, piece, .. } in self.on_the_way.drain(..due) {
             let is_last = piece.finish.is_some();
             if let Some(live) = self.live.get(&ticket) {
                 // The channel has room for every token, so only a closed one refuses; those
@@ -368,8 +369,11 @@ mod tests {
             };
             driver.live.insert(ticket, live);
         }
-        (1..=4).for_each(|ticket| driver.write(Emitted { ticket, tokens: 1, at_ns: 0 }));
-        driver.send();
+        driver.emitted.extend((1..=4).map(|ticket| Emitted { ticket, tokens: 1, at_ns: 7 }));
+        driver.make_ready();
+        driver.send(6);
+        assert_eq!(driver.live.len(), 4, "nothing is sent before its time");
+        driver.send(7);
         let order = std::iter::from_fn(|| match sent.try_recv() {
             Ok(Event::Piece(piece)) => Some(piece.finish.expect("the last token").prompt_tokens),
             _ => None,

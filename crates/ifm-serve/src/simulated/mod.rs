@@ -9,13 +9,13 @@
 
 mod clock;
 mod driver;
+mod inbox;
 mod words;
 
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
-        mpsc,
     },
     time::{Duration, Instant},
 };
@@ -27,6 +27,7 @@ use serde_json::json;
 use self::{
     clock::Clock,
     driver::{Command, Driver, Start},
+    inbox::{Inbox, inbox},
     words::{Words, answer, block_names},
 };
 use crate::{
@@ -103,7 +104,9 @@ struct Shared {
 #[derive(Debug, Clone)]
 pub(crate) struct Simulated {
     shared: Arc<Shared>,
-    commands: mpsc::Sender<Command>,
+    inbox: Arc<Inbox>,
+    /// How long after its arrival a request is needed.
+    patience: Duration,
     context: usize,
     seed: u64,
     requests_max: usize,
@@ -130,12 +133,15 @@ impl Simulated {
             requests: AtomicUsize::new(0),
             refused_total: AtomicU64::new(0),
         });
-        let (commands, inbox) = mpsc::channel();
         let (seed, requests_max) = (options.seed, options.requests_max);
         let clock = Clock::new(Instant::now(), options.time_scale);
         let driver = Driver::new(Simulation::new(options.deployment), clock, Arc::clone(&shared));
-        std::thread::Builder::new().name("ifm-sim".to_owned()).spawn(move || driver.run(&inbox))?;
-        Ok((Self { shared, commands, context, seed, requests_max }, facts))
+        let patience = driver.patience();
+        let inbox = Arc::new(inbox(|sleeper| {
+            let thread = std::thread::Builder::new().name("ifm-sim".to_owned());
+            Ok(thread.spawn(move || driver.run(&sleeper))?.thread().clone())
+        })?);
+        Ok((Self { shared, inbox, patience, context, seed, requests_max }, facts))
     }
 
     pub(crate) fn tokenizer(&self) -> &Tokenizer {
@@ -168,8 +174,10 @@ impl Simulated {
         // One more for the news of a failure.
         let (events, receiver) = tokio::sync::mpsc::channel(max_tokens.saturating_add(1));
         let start = Command::Start(Box::new(Start { arrival, ask, answer, events }));
-        self.commands.send(start).map_err(|_| SubmitError::Stopped)?;
-        Ok(receiver)
+        match self.inbox.tell(start, arrival + self.patience) {
+            true => Ok(receiver),
+            false => Err(SubmitError::Stopped),
+        }
     }
 
     pub(crate) fn counters(&self) -> Counters {
@@ -181,12 +189,12 @@ impl Simulated {
 
     /// Has steps take `factor` times as long from some time on.
     pub(crate) fn throttle(&self, after: Duration, factor: f64) -> bool {
-        self.commands.send(Command::Throttle { after, factor }).is_ok()
+        self.inbox.tell(Command::Throttle { after, factor }, Instant::now())
     }
 
     /// Forgets all prompts.
     pub(crate) fn clear_cache(&self) -> bool {
-        self.commands.send(Command::ClearCache).is_ok()
+        self.inbox.tell(Command::ClearCache, Instant::now())
     }
 }
 

@@ -1,0 +1,180 @@
+//! What the handles tell the thread of a simulation, and when it is woken for it.
+//!
+//! A request needs the thread only when it has reached the scheduler. In a burst the thread sleeps until
+//! then, and the processor reads requests instead of changing between two threads for each of them.
+//!
+//! Not here: what the thread does (`driver`).
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering, fence},
+        mpsc::{Receiver, Sender, TryRecvError, channel},
+    },
+    thread::Thread,
+    time::Instant,
+};
+
+use super::driver::Command;
+
+/// The thread looks at what it is told before it sleeps.
+const AWAKE: u64 = 0;
+/// The thread sleeps until it is woken.
+const NEVER: u64 = u64::MAX;
+
+/// The side of the handles. The thread ends when it is dropped.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    /// There until the inbox is dropped.
+    commands: Option<Sender<Command>>,
+    bed: Arc<Bed>,
+    thread: Thread,
+}
+
+/// The side of the thread.
+#[derive(Debug)]
+pub(super) struct Sleeper {
+    commands: Receiver<Command>,
+    bed: Arc<Bed>,
+}
+
+/// How long the thread sleeps.
+#[derive(Debug)]
+struct Bed {
+    start: Instant,
+    /// When it wakes by itself, nanoseconds since the start.
+    wakes_ns: AtomicU64,
+}
+
+impl Bed {
+    fn ns(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.start).as_nanos()).unwrap_or(NEVER - 1)
+    }
+}
+
+/// Both sides; `start` gives the thread its side.
+///
+/// # Errors
+/// Those of `start`.
+pub(super) fn inbox(start: impl FnOnce(Sleeper) -> io::Result<Thread>) -> io::Result<Inbox> {
+    let (sender, commands) = channel();
+    let bed = Arc::new(Bed { start: Instant::now(), wakes_ns: AtomicU64::new(AWAKE) });
+    let thread = start(Sleeper { commands, bed: Arc::clone(&bed) })?;
+    Ok(Inbox { commands: Some(sender), bed, thread })
+}
+
+impl Inbox {
+    /// Tells the thread something that it is to know at an instant. Whether it is still there.
+    pub(super) fn tell(&self, command: Command, needed: Instant) -> bool {
+        let is_told = self.commands.as_ref().is_some_and(|it| it.send(command).is_ok());
+        // Either the thread sees the command before it sleeps, or this sees how long it sleeps.
+        fence(Ordering::SeqCst);
+        if self.bed.ns(needed) < self.bed.wakes_ns.load(Ordering::Relaxed) {
+            self.thread.unpark();
+        }
+        is_told
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        drop(self.commands.take());
+        self.thread.unpark();
+    }
+}
+
+impl Sleeper {
+    /// Sleeps until an instant, or until something is needed before, and takes what was told. Whether
+    /// anybody can still tell something.
+    pub(super) fn wait(&self, until: Option<Instant>, mut take: impl FnMut(Command)) -> bool {
+        let wakes_ns = until.map_or(NEVER, |until| self.bed.ns(until));
+        self.bed.wakes_ns.store(wakes_ns, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let Some(news) = self.take(&mut take) else { return false };
+        if news == 0 {
+            match until {
+                None => std::thread::park(),
+                Some(until) => {
+                    std::thread::park_timeout(until.saturating_duration_since(Instant::now()));
+                }
+            }
+        }
+        self.bed.wakes_ns.store(AWAKE, Ordering::Relaxed);
+        self.take(&mut take).is_some()
+    }
+
+    /// Takes what was told; how much it was. Nothing where nobody can tell anything any more.
+    fn take(&self, take: &mut impl FnMut(Command)) -> Option<usize> {
+        for news in 0.. {
+            match self.commands.try_recv() {
+                Ok(command) => take(command),
+                Err(TryRecvError::Empty) => return Some(news),
+                Err(TryRecvError::Disconnected) => break,
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc::RecvTimeoutError, time::Duration};
+
+    /// A thread that tells at which instants it woke, and how much it was told until then.
+    fn thread(until: Option<Instant>) -> (Inbox, Receiver<(Instant, usize)>) {
+        let (woke, wakes) = channel();
+        let start = move |sleeper: Sleeper| {
+            let run = move || {
+                let mut told = 0;
+                while sleeper.wait(until, |_| told += 1) {
+                    if told > 0 {
+                        // Nobody listens at the end of a test.
+                        let _ = woke.send((Instant::now(), told));
+                    }
+                }
+            };
+            Ok(std::thread::spawn(run).thread().clone())
+        };
+        (inbox(start).expect("a thread"), wakes)
+    }
+
+    #[test]
+    fn what_is_needed_later_than_it_wakes_wakes_nobody() {
+        let wakes_at = Instant::now() + Duration::from_millis(300);
+        let (inbox, wakes) = thread(Some(wakes_at));
+        std::thread::sleep(Duration::from_millis(50));
+        for _ in 0..3 {
+            assert!(inbox.tell(Command::ClearCache, wakes_at));
+        }
+        let (woke, told) = wakes.recv_timeout(Duration::from_secs(60)).expect("it wakes");
+        assert!(woke >= wakes_at && told == 3, "{told} were told");
+    }
+
+    #[test]
+    fn what_is_needed_before_wakes_it() {
+        let (inbox, wakes) = thread(Some(Instant::now() + Duration::from_secs(600)));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(inbox.tell(Command::ClearCache, Instant::now()));
+        assert!(wakes.recv_timeout(Duration::from_secs(60)).is_ok());
+    }
+
+    #[test]
+    fn an_idle_thread_is_woken_for_everything() {
+        let (inbox, wakes) = thread(None);
+        for _ in 0..1000 {
+            assert!(inbox.tell(Command::ClearCache, Instant::now() + Duration::from_secs(600)));
+            assert!(wakes.recv_timeout(Duration::from_secs(60)).is_ok());
+        }
+        drop(inbox);
+        // The thread ends, and its side of the channel with it.
+        let ended = loop {
+            match wakes.recv_timeout(Duration::from_secs(60)) {
+                Ok(_) => {}
+                Err(ended) => break ended,
+            }
+        };
+        assert_eq!(ended, RecvTimeoutError::Disconnected);
+    }
+}

@@ -113,7 +113,7 @@ impl Driver {
     }
 
     /// Works until nobody can submit any more.
-    pub(super) fn run(mut self, sleeper: &Sleeper) {
+    pub(super) fn run(mut self, sleeper: &Sleeper<Command>) {
         ifm_sys::thread::sharpen_timers();
         ifm_sys::thread::take_short_turns();
         self.publish();

@@ -16,8 +16,6 @@ use std::{
     time::Instant,
 };
 
-use super::driver::Command;
-
 /// The thread looks at what it is told before it sleeps.
 const AWAKE: u64 = 0;
 /// The thread sleeps until it is woken.
@@ -25,17 +23,17 @@ const NEVER: u64 = u64::MAX;
 
 /// The side of the handles. The thread ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(super) struct Inbox<T> {
     /// There until the inbox is dropped.
-    commands: Option<Sender<Command>>,
+    news: Option<Sender<T>>,
     bed: Arc<Bed>,
     thread: Thread,
 }
 
 /// The side of the thread.
 #[derive(Debug)]
-pub(super) struct Sleeper {
-    commands: Receiver<Command>,
+pub(super) struct Sleeper<T> {
+    news: Receiver<T>,
     bed: Arc<Bed>,
 }
 
@@ -57,18 +55,20 @@ impl Bed {
 ///
 /// # Errors
 /// Those of `start`.
-pub(super) fn inbox(start: impl FnOnce(Sleeper) -> io::Result<Thread>) -> io::Result<Inbox> {
-    let (sender, commands) = channel();
+pub(super) fn inbox<T>(
+    start: impl FnOnce(Sleeper<T>) -> io::Result<Thread>,
+) -> io::Result<Inbox<T>> {
+    let (sender, news) = channel();
     let bed = Arc::new(Bed { start: Instant::now(), wakes_ns: AtomicU64::new(AWAKE) });
-    let thread = start(Sleeper { commands, bed: Arc::clone(&bed) })?;
-    Ok(Inbox { commands: Some(sender), bed, thread })
+    let thread = start(Sleeper { news, bed: Arc::clone(&bed) })?;
+    Ok(Inbox { news: Some(sender), bed, thread })
 }
 
-impl Inbox {
+impl<T> Inbox<T> {
     /// Tells the thread something that it is to know at an instant. Whether it is still there.
-    pub(super) fn tell(&self, command: Command, needed: Instant) -> bool {
-        let is_told = self.commands.as_ref().is_some_and(|it| it.send(command).is_ok());
-        // Either the thread sees the command before it sleeps, or this sees how long it sleeps.
+    pub(super) fn tell(&self, news: T, needed: Instant) -> bool {
+        let is_told = self.news.as_ref().is_some_and(|it| it.send(news).is_ok());
+        // Either the thread sees the news before it sleeps, or this sees how long it sleeps.
         fence(Ordering::SeqCst);
         if self.bed.ns(needed) < self.bed.wakes_ns.load(Ordering::Relaxed) {
             self.thread.unpark();
@@ -77,17 +77,17 @@ impl Inbox {
     }
 }
 
-impl Drop for Inbox {
+impl<T> Drop for Inbox<T> {
     fn drop(&mut self) {
-        drop(self.commands.take());
+        drop(self.news.take());
         self.thread.unpark();
     }
 }
 
-impl Sleeper {
+impl<T> Sleeper<T> {
     /// Sleeps until an instant, or until something is needed before, and takes what was told. Whether
     /// anybody can still tell something.
-    pub(super) fn wait(&self, until: Option<Instant>, mut take: impl FnMut(Command)) -> bool {
+    pub(super) fn wait(&self, until: Option<Instant>, mut take: impl FnMut(T)) -> bool {
         let wakes_ns = until.map_or(NEVER, |until| self.bed.ns(until));
         self.bed.wakes_ns.store(wakes_ns, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -105,10 +105,10 @@ impl Sleeper {
     }
 
     /// Takes what was told; how much it was. Nothing where nobody can tell anything any more.
-    fn take(&self, take: &mut impl FnMut(Command)) -> Option<usize> {
+    fn take(&self, take: &mut impl FnMut(T)) -> Option<usize> {
         for news in 0.. {
-            match self.commands.try_recv() {
-                Ok(command) => take(command),
+            match self.news.try_recv() {
+                Ok(one) => take(one),
                 Err(TryRecvError::Empty) => return Some(news),
                 Err(TryRecvError::Disconnected) => break,
             }
@@ -123,9 +123,9 @@ mod tests {
     use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
     /// A thread that tells at which instants it woke, and how much it was told until then.
-    fn thread(until: Option<Instant>) -> (Inbox, Receiver<(Instant, usize)>) {
+    fn thread(until: Option<Instant>) -> (Inbox<()>, Receiver<(Instant, usize)>) {
         let (woke, wakes) = channel();
-        let start = move |sleeper: Sleeper| {
+        let start = move |sleeper: Sleeper<()>| {
             let run = move || {
                 let mut told = 0;
                 while sleeper.wait(until, |_| told += 1) {
@@ -146,7 +146,7 @@ mod tests {
         let (inbox, wakes) = thread(Some(wakes_at));
         std::thread::sleep(Duration::from_millis(50));
         for _ in 0..3 {
-            assert!(inbox.tell(Command::ClearCache, wakes_at));
+            assert!(inbox.tell((), wakes_at));
         }
         let (woke, told) = wakes.recv_timeout(Duration::from_secs(60)).expect("it wakes");
         assert!(woke >= wakes_at && told == 3, "{told} were told");
@@ -156,7 +156,7 @@ mod tests {
     fn what_is_needed_before_wakes_it() {
         let (inbox, wakes) = thread(Some(Instant::now() + Duration::from_secs(600)));
         std::thread::sleep(Duration::from_millis(50));
-        assert!(inbox.tell(Command::ClearCache, Instant::now()));
+        assert!(inbox.tell((), Instant::now()));
         assert!(wakes.recv_timeout(Duration::from_secs(60)).is_ok());
     }
 
@@ -164,7 +164,7 @@ mod tests {
     fn an_idle_thread_is_woken_for_everything() {
         let (inbox, wakes) = thread(None);
         for _ in 0..1000 {
-            assert!(inbox.tell(Command::ClearCache, Instant::now() + Duration::from_secs(600)));
+            assert!(inbox.tell((), Instant::now() + Duration::from_secs(600)));
             assert!(wakes.recv_timeout(Duration::from_secs(60)).is_ok());
         }
         drop(inbox);

@@ -104,7 +104,7 @@ struct Shared {
 #[derive(Debug, Clone)]
 pub(crate) struct Simulated {
     shared: Arc<Shared>,
-    inbox: Arc<Inbox>,
+    inbox: Arc<Inbox<Command>>,
     /// How long after its arrival a request is needed.
     patience: Duration,
     context: usize,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::Duration;
 
 /// Most bytes of requests made ahead.
-const AHEAD_BYTES_MAX: usize = 16 * 1024 * 1024;
+const AHEAD_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How long the feeder rests when it is far enough ahead.
 const REST: Duration = Duration::from_micros(300);
 /// How long it rests when the source waits for an answer or for the end of a pause.

@@ -33,6 +33,7 @@ pub mod clock;
 pub mod family;
 pub mod host;
 pub mod page_cache;
+pub mod pages;
 pub mod poller;
 pub mod probe;
 pub mod process;

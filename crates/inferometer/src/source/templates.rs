@@ -2,12 +2,18 @@
 //!
 //! Not here: which request gets which form (`ifm-workload`), the fields of a form (`ifm-wire`).
 
-use ifm_core::{FormKind, form_key};
+use ifm_core::{FormKind, Prompt, form_key};
 use ifm_drive::TurnMeta;
+use ifm_sys::pages;
 use ifm_wire::dialect::FormSpeech;
 use ifm_wire::request::{Ask, RequestError};
 use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::Forms;
+
+/// Room for what stands around the text of a request.
+const BESIDE_BYTES: usize = 4096;
+/// Share of a text by which the next one may be longer and still find room in the same buffer.
+const LONGER: usize = 64;
 
 /// What requests are written by.
 pub struct Templates {
@@ -70,6 +76,16 @@ impl Templates {
         };
         let shared = index.and_then(|index| self.of_forms.get(usize::from(index)));
         let template = own.as_ref().or(shared).unwrap_or(&self.free);
+        // What is not a text is short, or not written into the buffer.
+        let text_bytes = match ask.prompt {
+            Prompt::Text(text) => text.len(),
+            Prompt::Messages(messages) => messages.iter().map(|it| it.content.len()).sum(),
+            Prompt::Tokens(_) => 0,
+        };
+        buffer.clear();
+        let said_bytes = text_bytes + ask.said.len();
+        let beside_bytes = BESIDE_BYTES + said_bytes / LONGER;
+        pages::make_room(buffer.own_mut(), said_bytes, beside_bytes);
         let results = template.write(ask, buffer).map_err(|error| error.to_string())?;
         Ok((results, index))
     }

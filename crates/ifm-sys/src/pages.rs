@@ -1,0 +1,73 @@
+//! Pages of memory, asked for together.
+
+/// Shortest room that is asked for as a whole.
+const LONG_BYTES: usize = 64 * 1024;
+const PAGE_BYTES: usize = 4096;
+
+/// Makes room for so many bytes and some more that may follow, unless the bytes have room; has the pages
+/// of long ones ready before they are written to.
+///
+/// The kernel gives memory page by page when it is first touched, at a microsecond or two each in a
+/// virtual machine: half of the time of writing a long text into a new buffer. Asked for together
+/// (Linux 5.14) they cost a third of that. Elsewhere this is a plain reserve.
+pub fn make_room(buffer: &mut Vec<u8>, bytes: usize, more: usize) {
+    let room = buffer.capacity() - buffer.len();
+    if room >= bytes + more / 2 {
+        return;
+    }
+    buffer.reserve_exact(bytes + more);
+    if bytes >= LONG_BYTES {
+        ask_for(buffer.spare_capacity_mut().get_mut(..bytes).unwrap_or_default());
+    }
+}
+
+/// Has whole pages of a place ready; what is in them stays.
+#[cfg(target_os = "linux")]
+fn ask_for(place: &mut [std::mem::MaybeUninit<u8>]) {
+    let skipped = place.as_ptr().align_offset(PAGE_BYTES);
+    let Some(whole) = place.get_mut(skipped..) else { return };
+    let bytes = whole.len() / PAGE_BYTES * PAGE_BYTES;
+    // SAFETY: the pages lie within memory that is borrowed here alone, and neither advice changes a byte of
+    // it. A kernel that does not know one, or has no page, gives each when it is touched.
+    unsafe {
+        // Of 2 MB each where that many stand together: they are given faster, and read faster.
+        libc::madvise(whole.as_mut_ptr().cast(), bytes, libc::MADV_HUGEPAGE);
+        libc::madvise(whole.as_mut_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for(_place: &mut [std::mem::MaybeUninit<u8>]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_a_buffer_stays() {
+        let mut buffer = b"head".to_vec();
+        for bytes in [0, 1, LONG_BYTES - 1, LONG_BYTES, 40 * LONG_BYTES + 7] {
+            make_room(&mut buffer, bytes, bytes / 9);
+            assert!(buffer.capacity() >= buffer.len() + bytes);
+            assert_eq!(buffer, b"head");
+        }
+    }
+
+    /// Of a place that nobody has touched, the kernel has each page after it was asked for them.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pages_are_there_before_they_are_written_to() {
+        const BYTES: usize = 64 << 20;
+        let resident = || {
+            let pages = std::fs::read_to_string("/proc/self/statm").expect("an account");
+            let pages: usize = pages.split(' ').nth(1).expect("a field").parse().expect("a number");
+            pages * PAGE_BYTES
+        };
+        let before = resident();
+        let mut buffer = Vec::new();
+        make_room(&mut buffer, BYTES, 0);
+        let held = resident().saturating_sub(before);
+        // Kernels before 5.14 do not know the call.
+        assert!(held == 0 || held > BYTES / 2 && buffer.is_empty(), "{held} of {BYTES}");
+    }
+}

@@ -97,6 +97,9 @@ pub struct MediaSummary {
     pub file_bytes: Option<u64>,
     /// Of all media, those that an earlier request of the run had carried.
     pub seen: u64,
+    /// Prompt tokens of those, at most what a cache could know of media: of each request the tokens
+    /// of its media by the share of them that was sent before. Absent unless all requests told.
+    pub seen_tokens: Option<f64>,
     /// Prompt tokens by kind, of the kinds that were carried; empty where nobody told any.
     pub tokens: Vec<KindTokens>,
     /// Prompt tokens from a cache among all prompt tokens, where the server told both.
@@ -147,6 +150,7 @@ impl MediaSummary {
             frames: known(|media| media.frames.map(u64::from)),
             file_bytes: known(|media| media.file_bytes),
             seen: sum(|media| u64::from(media.seen)),
+            seen_tokens: all.iter().map(|record| seen_tokens(record)).sum(),
             tokens: by_kind(&all),
             cached,
             upload: Upload::of(&judged, percentiles),
@@ -186,6 +190,19 @@ fn carrying<'a>(requests: &[&'a RequestRecord]) -> Vec<&'a RequestRecord> {
 /// Media of one request.
 pub(crate) fn number(media: &SentMedia) -> u32 {
     media.images.saturating_add(media.audios).saturating_add(media.videos)
+}
+
+/// Prompt tokens of the media of a request that were sent before; absent where nobody told those of
+/// a kind that it carried.
+fn seen_tokens(record: &RequestRecord) -> Option<f64> {
+    let media = record.media.as_ref()?;
+    let of = |(kind, is_carried, count): &Kept| match kind {
+        TokenKind::Text => Some(0),
+        _ if !is_carried(media) => Some(0),
+        _ => count(record).map(|counted| u64::from(counted.tokens)),
+    };
+    let tokens = KEPT.iter().map(of).sum::<Option<u64>>()?;
+    Some(tokens as f64 * f64::from(media.seen) / f64::from(number(media).max(1)))
 }
 
 /// A kind of tokens: of which media it is, and where a record keeps it.

@@ -1,6 +1,6 @@
 //! Prompts that were served from a prefix cache although they should be unique.
 
-use super::prompt_length::TEMPLATE_TOKENS;
+use super::prompt_length::{TEMPLATE_TOKENS, text_mean};
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 
@@ -45,12 +45,29 @@ pub(super) fn is_too_much(share: f64, meant: f64) -> bool {
     share > meant + SHARE_MAX
 }
 
-/// The share of the prompt tokens that may come from a cache: a shared prefix, and the template.
+/// The share of the prompt tokens that may come from a cache: a shared prefix, the template, and media
+/// that were sent before, which the check `few_media` tells of.
 pub(super) fn meant_share(context: &Context, level: &LevelSummary) -> f64 {
     let workload = &context.run.manifest.spec.workload;
-    let shared = f64::from(workload.shared_prefix_tokens) + template_tokens(context, level);
+    let shared = f64::from(workload.shared_prefix_tokens)
+        + template_tokens(context, level)
+        + seen_media_tokens(level);
     let mean = level.tokens.prompt_mean.or(level.tokens.prompt_asked_mean);
     mean.map_or(0.0, |mean| (shared / mean.max(1.0)).min(1.0))
+}
+
+/// Tokens a prompt of media that an earlier request had carried. Where nobody told, all that a prompt
+/// has beyond its text may be of media.
+fn seen_media_tokens(level: &LevelSummary) -> f64 {
+    let Some(media) = level.media.as_deref().filter(|media| media.seen > 0) else {
+        return 0.0;
+    };
+    let tokens = &level.tokens;
+    match (media.seen_tokens, tokens.prompt_asked_mean, tokens.prompt_mean) {
+        (Some(seen), _, _) => seen / media.ok.max(1) as f64,
+        (None, Some(asked), Some(got)) => (got - asked).max(0.0) * media.seen_share(),
+        _ => 0.0,
+    }
 }
 
 /// Tokens that the server's chat template added to each prompt: the same every time, so that those
@@ -61,7 +78,7 @@ fn template_tokens(context: &Context, level: &LevelSummary) -> f64 {
     let calibrated = lengths.and_then(|lengths| lengths.calibration);
     let known = calibrated.map_or(0.0, |found| f64::from(found.template_tokens));
     let tokens = &level.tokens;
-    let added = match (tokens.prompt_asked_mean, tokens.prompt_mean) {
+    let added = match (tokens.prompt_asked_mean, text_mean(level).or(tokens.prompt_mean)) {
         (Some(asked), Some(got)) => got - asked,
         _ => 0.0,
     };
@@ -125,6 +142,30 @@ mod tests {
             }),
         });
         assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
+    }
+
+    #[test]
+    fn media_that_were_sent_before_may_be_cached() {
+        // 299 of 419 tokens are of the image, which half of the requests have from earlier ones.
+        let run = |cached: u32, is_told: bool| {
+            crate::testing::images(|number, record| {
+                record.media.as_mut().expect("images").seen = u32::from(number >= 60);
+                record.cached_tokens = Some(if number >= 60 { cached } else { 0 });
+                if !is_told {
+                    (record.text_tokens, record.image_tokens) = (None, None);
+                }
+            })
+        };
+        for is_told in [true, false] {
+            assert_eq!(state(&run(299, is_told), "prompt_cache"), CheckState::Passed, "{is_told}");
+            // With the text it is more, which only shows where the tokens of images are known.
+            let all = state(&run(419, is_told), "prompt_cache");
+            let whole = if is_told { CheckState::Caution } else { CheckState::Passed };
+            assert_eq!(all, whole, "{is_told}");
+        }
+        let new = crate::testing::images(|_, record| record.cached_tokens = Some(299));
+        let said = crate::warning::testing::text(&new, "prompt_cache");
+        assert!(said.contains("71.4 % of the prompt") && said.contains("at most 4.8 %"), "{said}");
     }
 
     #[test]

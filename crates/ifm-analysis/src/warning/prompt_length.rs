@@ -13,16 +13,7 @@ pub(super) const CHECK: Check =
 
 /// A prompt is measured against its text: what images in it become is not asked for.
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
-    let tokens = &level.tokens;
-    let got = match level.media.as_deref() {
-        None => tokens.prompt_mean,
-        Some(media) if media.requests == media.ok => {
-            let text = media.tokens_of(TokenKind::Text).filter(|text| text.total().is_some());
-            text.and_then(KindTokens::mean)
-        }
-        Some(_) => None,
-    };
-    let (Some(asked), Some(got)) = (tokens.prompt_asked_mean, got) else {
+    let (Some(asked), Some(got)) = (level.tokens.prompt_asked_mean, text_mean(level)) else {
         return AtLevel::NotApplicable;
     };
     if asked <= 0.0 {
@@ -40,6 +31,14 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
             percent(difference)
         ),
     )
+}
+
+/// Mean tokens of the text of a prompt, its template's among them; absent where some requests carried
+/// media and it is not known of all.
+pub(super) fn text_mean(level: &LevelSummary) -> Option<f64> {
+    let Some(media) = level.media.as_deref() else { return level.tokens.prompt_mean };
+    let text = media.tokens_of(TokenKind::Text).filter(|text| text.total().is_some());
+    text.filter(|_| media.requests == media.ok).and_then(KindTokens::mean)
 }
 
 #[cfg(test)]

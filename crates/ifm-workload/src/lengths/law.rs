@@ -352,6 +352,10 @@ fn read_histogram(text: &str) -> Result<Lengths, WorkloadError> {
     });
     match bins.collect::<Option<Vec<_>>>() {
         Some(bins) => Lengths::histogram(bins),
+        // What is neither bins nor a file was more likely meant as bins, unless it looks like a path.
+        None if text.contains(':') && !text.contains(['/', '\\']) && !Path::new(text).exists() => {
+            Err(shape(text, USAGE))
+        }
         None => Lengths::histogram_file(Path::new(text)),
     }
 }
@@ -458,5 +462,15 @@ mod tests {
         ] {
             assert!(text.parse::<Lengths>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn bins_with_a_slip_are_not_taken_for_a_file() {
+        let error = |text: &str| text.parse::<Lengths>().unwrap_err().to_string();
+        for text in ["100:5,x:3", "histogram(100:5,200)", "100:five"] {
+            assert!(error(text).contains("histogram(100:5,200:3)"), "{}", error(text));
+        }
+        assert!(error("histogram(no.csv)").contains("cannot read no.csv"));
+        assert!(error("histogram(C:\\no.csv)").contains("cannot read"));
     }
 }

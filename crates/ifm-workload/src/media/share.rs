@@ -30,18 +30,18 @@ pub(crate) struct Shares<T> {
 
 impl<T> Shares<T> {
     /// Reads a law whose values `read` understands, or says of what is wrong with one, where that is not
-    /// how it is written; `what` says how one is written.
+    /// how it is written; `usage` is the sentence that says how one is.
     ///
     /// # Errors
     /// [`WorkloadError::Shape`].
     pub(crate) fn read(
         text: &str,
-        what: &str,
+        usage: &str,
         read: impl Fn(&str) -> Result<T, Unread>,
     ) -> Result<Self, WorkloadError> {
         let wrong = |part: &str| WorkloadError::Shape {
             text: part.to_owned(),
-            reason: format!("write {what}, or several with their shares as in A:0.7,B:0.3"),
+            reason: usage.to_owned(),
         };
         let mut values = Vec::new();
         let mut sum = 0.0;

@@ -3,7 +3,10 @@
 //! Not here: making and reading media.
 
 use std::{
+    fmt,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
+    str::FromStr,
     sync::Arc,
 };
 
@@ -49,10 +52,13 @@ const SIDE_MAX: u32 = 16_383;
 const FRAMES_MAX: u32 = 4096;
 /// The longest recording in milliseconds: six hours, less than memory holds.
 const AUDIO_MS_MAX: f64 = 21_600_000.0;
-/// How sizes are written.
-const SIZES: &str = "a size as 640x360, 720p, 1080p or 4k, or a folder or a file";
-const SPANS: &str = "a length as 30s, 500ms or 5s-30s, or a folder or a file";
-const REELS: &str = "a video as 640x360x16 (16 frames), or a folder or a file";
+/// How sizes, lengths and videos are written.
+const SIZES: &str = "'image' takes a size as 640x360, 720p, 1080p or 4k, several with their shares \
+     as 720p:0.7,1080p:0.3, or a folder or a file";
+const SPANS: &str = "'audio' takes a length as 30s, 500ms or 5s-30s, several with their shares as \
+     5s:0.7,30s:0.3, or a folder or a file";
+const REELS: &str = "'video' takes a size and a number of frames as 640x360x16, several with their \
+     shares as 640x360x16:0.7,640x360x64:0.3, or a folder or a file";
 
 /// Options that say more of images, of audio, of videos, and of all media.
 const OF_IMAGES: [&str; 4] = ["images", "image_kind", "image_format", "image_quality"];
@@ -151,16 +157,11 @@ impl Wanted {
                 &format!("give {MEDIA_MAX} media a request at most"),
             ));
         }
-        let pool = options.value::<u32>("media_pool", "a number of different media")?;
-        if let Some(wrong) = pool.filter(|pool| *pool == 0 || *pool > POOL_MAX) {
-            let reason = format!("a pool has 1 to {POOL_MAX} media");
-            return Err(shape(&format!("media_pool={wrong}"), &reason));
-        }
-        let reuse = options.text("media_reuse");
-        let reuse = reuse.map(|text| {
-            let wrong =
-                || shape(&format!("media_reuse={text}"), &format!("write {}", Reuse::USAGE));
-            Reuse::read(&text).ok_or_else(wrong)
+        let pool = number(options, "media_pool", "a number of different media", 1..=POOL_MAX, "20")?;
+        let reuse_text = options.text("media_reuse");
+        let reuse = reuse_text.as_ref().map(|text| {
+            let reason = || format!("'media_reuse' is {}", Reuse::USAGE);
+            Reuse::read(text).ok_or_else(|| shape(&format!("media_reuse={text}"), &reason()))
         });
         let reuse = reuse.transpose()?;
         let names = options.word("media_uuid", &["no", "yes", "name"])?;
@@ -170,8 +171,9 @@ impl Wanted {
             return Err(shape("media_uuid=name", "names stand alone in first turns only"));
         }
         let is_all_made = kinds.iter().all(|kind| kind.origin.is_made());
-        if reuse.is_some() && pool.is_none() && is_all_made {
-            return Err(shape("media_reuse", "say how many media there are, as media_pool=20"));
+        if let (Some(text), None, true) = (reuse_text, pool, is_all_made) {
+            let reason = "say how many media there are, as media_pool=20";
+            return Err(shape(&format!("media_reuse={text}"), reason));
         }
         Ok(Some(Self {
             kinds,
@@ -263,10 +265,30 @@ fn shape(text: &str, reason: &str) -> WorkloadError {
     WorkloadError::Shape { text: text.to_owned(), reason: reason.to_owned() }
 }
 
-/// A law, or where files are: a folder, a file, or a data set.
-fn law_or_files<T>(
-    text: &str,
+/// A number between bounds; `what` it counts and an `example` stand in the error.
+fn number<T: FromStr + PartialOrd + fmt::Display>(
+    options: &mut Options,
+    name: &'static str,
     what: &str,
+    bounds: RangeInclusive<T>,
+    example: &str,
+) -> Result<Option<T>, WorkloadError> {
+    let (from, to) = (bounds.start(), bounds.end());
+    let what = format!("{what} from {from} to {to}, as {name}={example}");
+    let given = options.value::<T>(name, &what)?;
+    match given {
+        Some(wrong) if !bounds.contains(&wrong) => {
+            Err(shape(&format!("{name}={wrong}"), &format!("'{name}' needs {what}")))
+        }
+        given => Ok(given),
+    }
+}
+
+/// A law, or where files are: a folder, a file, or a data set. `usage` says how the option is written.
+fn law_or_files<T>(
+    name: &str,
+    text: &str,
+    usage: &str,
     read: impl Fn(&str) -> Result<T, Unread>,
     recipe: impl FnOnce(Shares<T>) -> Recipe,
 ) -> Result<Origin, WorkloadError> {
@@ -274,13 +296,18 @@ fn law_or_files<T>(
         return Ok(Origin::Hub(name.to_owned()));
     }
     let path = Path::new(text);
-    match Shares::read(text, what, read) {
+    let given = format!("{name}={text}");
+    match Shares::read(text, usage, read) {
         Ok(law) => Ok(Origin::Made(recipe(law))),
         Err(_) if path.is_file() && is_of_rows(path) => Ok(Origin::Rows(path.to_owned())),
         Err(_) if path.exists() => Ok(Origin::Folder(path.to_owned())),
         Err(_) if text.contains('/') || is_of_rows(path) || is_a_medium(path) => {
-            Err(shape(text, "there is no such file or folder"))
+            Err(shape(&given, &format!("there is no such file or folder; {usage}")))
         }
+        Err(WorkloadError::Shape { text: part, reason }) if part != text => {
+            Err(shape(&given, &format!("'{part}': {reason}")))
+        }
+        Err(WorkloadError::Shape { reason, .. }) => Err(shape(&given, &reason)),
         Err(error) => Err(error),
     }
 }
@@ -294,9 +321,21 @@ fn is_a_medium(path: &Path) -> bool {
 
 /// How many in each item.
 fn counts(options: &mut Options, name: &'static str) -> Result<Lengths, WorkloadError> {
-    match options.text(name) {
-        Some(text) => text.parse(),
-        None => Lengths::fixed(1),
+    let Some(text) = options.text(name) else {
+        return Lengths::fixed(1);
+    };
+    let wrong = || {
+        let reason = format!(
+            "'{name}' takes how many a request carries, 1 to {MEDIA_MAX}: as 2, 1-3, or several \
+             with their weights as 1:8,4:2"
+        );
+        shape(&format!("{name}={text}"), &reason)
+    };
+    match text.parse::<Lengths>() {
+        Ok(law) if law.max() <= MEDIA_MAX => Ok(law),
+        // A file of weights says itself what is wrong with it.
+        Err(error) if text.starts_with("histogram(") => Err(error),
+        _ => Err(wrong()),
     }
 }
 
@@ -310,7 +349,7 @@ fn take_images(
     };
     let (style, words) = take_style(options, "image_kind")?;
     let style = Style { detail, ..style };
-    let origin = law_or_files(&text, SIZES, size, |law| Recipe::Image(law, style))?;
+    let origin = law_or_files("image", &text, SIZES, size, |law| Recipe::Image(law, style))?;
     let counts = counts(options, "images")?;
     let mut wanted = wanted(MediumKind::Image, counts, text, words, origin);
     wanted.style.push_str(&detail_words(detail));
@@ -322,10 +361,8 @@ fn take_audio(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
         options.without(&OF_AUDIO, "audio to apply to, as audio=30s")?;
         return Ok(None);
     };
-    let rate = options.value::<u32>("audio_rate", "samples a second")?.unwrap_or(16_000);
-    if !(4000..=192_000).contains(&rate) {
-        return Err(shape(&format!("audio_rate={rate}"), "give 4000 to 192000 samples a second"));
-    }
+    let rate = number(options, "audio_rate", "samples a second", 4000..=192_000, "16000")?;
+    let rate = rate.unwrap_or(16_000);
     let bits = if options.word("audio_bits", &["16", "24"])? == "24" { 24 } else { 16 };
     let format = match options.word("audio_format", &["wav", "flac"])? {
         "flac" => SoundFormat::Flac,
@@ -333,7 +370,7 @@ fn take_audio(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
     };
     let voice = Voice { rate, bits, format };
     let words = format!("speech-like, {} of {bits} bits at {rate} Hz", format.mime());
-    let origin = law_or_files(&text, SPANS, span_ms, |law| Recipe::Audio(law, voice))?;
+    let origin = law_or_files("audio", &text, SPANS, span_ms, |law| Recipe::Audio(law, voice))?;
     let counts = counts(options, "audios")?;
     Ok(Some(wanted(MediumKind::Audio, counts, text, words, origin)))
 }
@@ -344,11 +381,8 @@ fn take_video(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
         return Ok(None);
     };
     let (style, words) = take_style(options, "video_kind")?;
-    let fps = options.value::<f64>("fps", "frames a second")?.unwrap_or(2.0);
-    if !(0.01..=240.0).contains(&fps) {
-        return Err(shape(&format!("fps={fps}"), "give 0.01 to 240 frames a second"));
-    }
-    let origin = law_or_files(&text, REELS, reel, |law| Recipe::Video(law, style, fps))?;
+    let fps = number(options, "fps", "frames a second", 0.01..=240.0, "2")?.unwrap_or(2.0);
+    let origin = law_or_files("video", &text, REELS, reel, |law| Recipe::Video(law, style, fps))?;
     let counts = counts(options, "videos")?;
     let words = format!("frames, {fps} a second, each a {words}");
     Ok(Some(wanted(MediumKind::Video, counts, text, words, origin)))
@@ -382,10 +416,7 @@ fn take_style(options: &mut Options, kind: &'static str) -> Result<(Style, Strin
         false => "jpeg",
     };
     let name = if kind == "image_kind" { "image_quality" } else { "video_quality" };
-    let quality = options.value::<u8>(name, "a number from 1 to 100")?.unwrap_or(85);
-    if !(1..=100).contains(&quality) {
-        return Err(shape(&format!("{name}={quality}"), "give a quality from 1 to 100"));
-    }
+    let quality = number::<u8>(options, name, "a quality", 1..=100, "85")?.unwrap_or(85);
     let (format, words) = match format {
         "png" => (PictureFormat::Png, "PNG".to_owned()),
         "webp" => (PictureFormat::Webp, "WebP without loss".to_owned()),

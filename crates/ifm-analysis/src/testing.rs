@@ -380,6 +380,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             base_url: "http://127.0.0.1:8000/v1".to_owned(),
             api: Api::Chat,
             api_file: None,
+            path: None,
             model: "made-up-model".to_owned(),
             api_key_env: None,
             headers: BTreeMap::new(),

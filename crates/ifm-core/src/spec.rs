@@ -3,6 +3,7 @@
 use crate::form::FormSpec;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use crate::slo::{Asked, SloSpec, SloTerm, other_end};
@@ -149,6 +150,9 @@ pub struct TargetSpec {
     /// The file that describes it; absent for an API that the program knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_file: Option<ApiFile>,
+    /// Path that the requests of such an API go to, from the server's root on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Model name sent with each request.
     pub model: String,
     /// Name of the environment variable that held the key; the key itself is never stored.
@@ -178,6 +182,15 @@ pub struct TargetSpec {
 }
 
 impl TargetSpec {
+    /// Where requests go, for people: the base URL, or of an API that a file describes the URL itself.
+    pub fn address(&self) -> Cow<'_, str> {
+        let Some(path) = &self.path else { return Cow::Borrowed(&self.base_url) };
+        let host_at = self.base_url.find("://").map_or(0, |at| at + "://".len());
+        let (scheme, rest) = self.base_url.split_at(host_at);
+        let host = rest.split('/').next().unwrap_or_default();
+        Cow::Owned(format!("{scheme}{host}{path}"))
+    }
+
     /// The API in words; of one that a file describes, its name and the beginning of its SHA-256.
     pub fn api_words(&self) -> String {
         const SHOWN: usize = 8;
@@ -503,6 +516,26 @@ mod tests {
             assert_eq!(first, Some(position));
         }
         assert!(serde_json::from_str::<Api>("\"grpc\"").is_err());
+    }
+
+    #[test]
+    fn an_address_is_where_requests_go() {
+        let target = |base_url: &str, path: Option<&str>| {
+            let stored = serde_json::json!({
+                "base_url": base_url, "api": "chat", "path": path, "model": "m", "api_key_env": null,
+                "headers": {}, "extra_body": {}, "insecure_tls": false, "stream": true,
+                "fresh_connections": false,
+            });
+            serde_json::from_value::<TargetSpec>(stored).unwrap().address().into_owned()
+        };
+        for (base_url, path, expect) in [
+            ("http://h:8000/v1", None, "http://h:8000/v1"),
+            ("http://h:8000/v1", Some("/v1beta/models/m:go"), "http://h:8000/v1beta/models/m:go"),
+            ("https://h/v1/projects/p/v1", Some("/v1/projects/p/go"), "https://h/v1/projects/p/go"),
+            ("https://h", Some("/go?version=2"), "https://h/go?version=2"),
+        ] {
+            assert_eq!(target(base_url, path), expect);
+        }
     }
 
     #[test]

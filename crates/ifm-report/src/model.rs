@@ -55,7 +55,7 @@ impl ReportModel {
         }
         parts.push(match self.predicted() {
             Some(words) => words,
-            None => plain(&target.base_url),
+            None => plain(&target.address()),
         });
         parts
     }

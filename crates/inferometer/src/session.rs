@@ -502,7 +502,7 @@ fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
     let target = &job.spec.target;
     RunFacts {
         name: job.name.clone().unwrap_or_else(|| manifest.run_id.clone()),
-        server: target.base_url.clone(),
+        server: target.address().into_owned(),
         model: target.model.clone(),
         workload: job.spec.workload.text.clone().unwrap_or_else(|| job.spec.workload.kind.clone()),
     }

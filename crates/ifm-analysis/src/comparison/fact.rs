@@ -85,7 +85,7 @@ const FACTS: [OwnFact; 28] = [
     expected("predicted from", |run| run.predicted.as_ref().map(Prediction::words)),
     expected("model", |run| Some(run.spec.target.model.clone())),
     expected("server", server),
-    expected("address", |run| Some(run.spec.target.base_url.clone())),
+    expected("address", |run| Some(run.spec.target.address().into_owned())),
     unlike("API", |run| Some(run.spec.target.api_words())),
     unlike("streaming", |run| Some(yes(run.spec.target.stream))),
     unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),

@@ -208,6 +208,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             base_url: url.to_string(),
             api,
             api_file: dialect.file().map(Description::stored),
+            path: dialect
+                .file()
+                .map(|_| dialect::path(api, url.path(), &inspection.model, stream)),
             model: inspection.model.clone(),
             api_key_env: key_env,
             headers: masked(&headers),
@@ -362,6 +365,7 @@ pub fn resolve_simulated(
             base_url: deployed.address(),
             api,
             api_file: None,
+            path: None,
             model: deployed.deployment.setup.model().id.clone(),
             api_key_env: None,
             headers: BTreeMap::new(),

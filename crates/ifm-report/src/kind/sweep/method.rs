@@ -61,7 +61,7 @@ fn facts(caption: &str, rows: Vec<(String, String)>) -> Table {
 fn server(model: &ReportModel) -> Table {
     let server = &model.manifest.server;
     let target = &model.manifest.spec.target;
-    let mut rows = vec![("address".to_owned(), plain(&target.base_url))];
+    let mut rows = vec![("address".to_owned(), plain(&target.address()))];
     let mut add = |name: &str, value: Option<String>| {
         rows.extend(value.map(|value| (name.to_owned(), plain(&value))));
     };

@@ -9,6 +9,7 @@ use ifm_workload::{
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// What a malformed row of a data set does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -198,7 +199,8 @@ impl WorkloadArgs {
 /// # Errors
 /// The name, option, file, row or column that cannot be used.
 pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWorkload, Failure> {
-    ifm_workload::open(request, tokenizer).map_err(|error| {
+    let begin = Instant::now();
+    let opened = ifm_workload::open(request, tokenizer).map_err(|error| {
         let failure = Failure::usage(format!("--workload {}: {error}", request.text));
         match error {
             // The workload is understood: what is wrong lies in a file.
@@ -208,7 +210,38 @@ pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWo
             | WorkloadError::NoRows { .. } => failure,
             _ => failure.hint("inferometer workload list shows what there is"),
         }
+    })?;
+    let is_bounded = request.items_max.is_some();
+    let kept = opened.facts.rows.as_ref().map(|rows| rows.kept).filter(|_| !is_bounded);
+    if let Some(said) = kept.and_then(|kept| slow(begin.elapsed(), kept)) {
+        crate::terminal::tell(&said);
+    }
+    Ok(opened)
+}
+
+/// What to say of a load that waited for all rows of a file, though it may need a few of them.
+fn slow(took: Duration, items: u64) -> Option<String> {
+    /// Nobody wonders at less.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    (took >= PATIENCE).then(|| {
+        format!(
+            "reading the workload and counting the tokens of its {items} items took {} s; -n, or \
+             items=N in the workload, takes only so many",
+            took.as_secs()
+        )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_took_long_to_count_says_how_to_take_less() {
+        assert_eq!(slow(Duration::from_millis(4999), 100_000), None);
+        let said = slow(Duration::from_secs(58), 100_000).unwrap();
+        assert!(said.contains("its 100000 items took 58 s; -n, or items=N"), "{said}");
+    }
 }
 
 /// The tokenizer of a file or a name, or the embedded one.

@@ -35,7 +35,8 @@ pub(crate) enum Reuse {
 
 impl Reuse {
     /// How to write one.
-    pub(super) const USAGE: &'static str = "order, uniform, or zipf with an exponent from 0 to 16 as zipf:1.1";
+    pub(super) const USAGE: &'static str =
+        "order, uniform, or zipf with an exponent from 0 to 16 as zipf:1.1";
 
     /// Reads what is written.
     pub(super) fn read(text: &str) -> Option<Self> {

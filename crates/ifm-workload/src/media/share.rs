@@ -39,10 +39,8 @@ impl<T> Shares<T> {
         usage: &str,
         read: impl Fn(&str) -> Result<T, Unread>,
     ) -> Result<Self, WorkloadError> {
-        let wrong = |part: &str| WorkloadError::Shape {
-            text: part.to_owned(),
-            reason: usage.to_owned(),
-        };
+        let wrong =
+            |part: &str| WorkloadError::Shape { text: part.to_owned(), reason: usage.to_owned() };
         let mut values = Vec::new();
         let mut sum = 0.0;
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -157,7 +157,8 @@ impl Wanted {
                 &format!("give {MEDIA_MAX} media a request at most"),
             ));
         }
-        let pool = number(options, "media_pool", "a number of different media", 1..=POOL_MAX, "20")?;
+        let pool =
+            number(options, "media_pool", "a number of different media", 1..=POOL_MAX, "20")?;
         let reuse_text = options.text("media_reuse");
         let reuse = reuse_text.as_ref().map(|text| {
             let reason = || format!("'media_reuse' is {}", Reuse::USAGE);

@@ -208,9 +208,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             base_url: url.to_string(),
             api,
             api_file: dialect.file().map(Description::stored),
-            path: dialect
-                .file()
-                .map(|_| dialect::path(api, url.path(), &inspection.model, stream)),
+            path: dialect.file().map(|_| dialect::path(api, url.path(), &inspection.model, stream)),
             model: inspection.model.clone(),
             api_key_env: key_env,
             headers: masked(&headers),

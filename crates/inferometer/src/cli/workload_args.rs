@@ -232,18 +232,6 @@ fn slow(took: Duration, items: u64) -> Option<String> {
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_took_long_to_count_says_how_to_take_less() {
-        assert_eq!(slow(Duration::from_millis(4999), 100_000), None);
-        let said = slow(Duration::from_secs(58), 100_000).unwrap();
-        assert!(said.contains("its 100000 items took 58 s; -n, or items=N"), "{said}");
-    }
-}
-
 /// The tokenizer of a file or a name, or the embedded one.
 ///
 /// # Errors
@@ -263,4 +251,16 @@ fn lengths(flag: &str, text: Option<&str>) -> Result<Option<Lengths>, Failure> {
         text.parse().map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
     };
     text.map(parse).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_took_long_to_count_says_how_to_take_less() {
+        assert_eq!(slow(Duration::from_millis(4999), 100_000), None);
+        let said = slow(Duration::from_secs(58), 100_000).unwrap();
+        assert!(said.contains("its 100000 items took 58 s; -n, or items=N"), "{said}");
+    }
 }

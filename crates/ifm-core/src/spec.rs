@@ -150,7 +150,7 @@ pub struct TargetSpec {
     /// The file that describes it; absent for an API that the program knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_file: Option<ApiFile>,
-    /// Path that the requests of such an API go to, from the server's root on.
+    /// Path that the requests of such an API go to, from the server's root on, without its query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Model name sent with each request.
@@ -532,7 +532,7 @@ mod tests {
             ("http://h:8000/v1", None, "http://h:8000/v1"),
             ("http://h:8000/v1", Some("/v1beta/models/m:go"), "http://h:8000/v1beta/models/m:go"),
             ("https://h/v1/projects/p/v1", Some("/v1/projects/p/go"), "https://h/v1/projects/p/go"),
-            ("https://h", Some("/go?version=2"), "https://h/go?version=2"),
+            ("https://h", Some("/go"), "https://h/go"),
         ] {
             assert_eq!(target(base_url, path), expect);
         }

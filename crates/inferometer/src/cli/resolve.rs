@@ -208,7 +208,11 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             base_url: url.to_string(),
             api,
             api_file: dialect.file().map(Description::stored),
-            path: dialect.file().map(|_| dialect::path(api, url.path(), &inspection.model, stream)),
+            // Without a query, in which a key may stand.
+            path: dialect.file().map(|_| {
+                let path = dialect::path(api, url.path(), &inspection.model, stream);
+                path.split('?').next().unwrap_or_default().to_owned()
+            }),
             model: inspection.model.clone(),
             api_key_env: key_env,
             headers: masked(&headers),

@@ -49,6 +49,11 @@ impl Bed {
     fn ns(&self, at: Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.start).as_nanos()).unwrap_or(NEVER - 1)
     }
+
+    /// Whether the thread would sleep over what is needed at an instant.
+    fn is_to_be_woken(&self, needed: Instant) -> bool {
+        self.ns(needed) < self.wakes_ns.load(Ordering::Relaxed)
+    }
 }
 
 /// Both sides; `start` gives the thread its side.
@@ -70,7 +75,7 @@ impl<T> Inbox<T> {
         let is_told = self.news.as_ref().is_some_and(|it| it.send(news).is_ok());
         // Either the thread sees the news before it sleeps, or this sees how long it sleeps.
         fence(Ordering::SeqCst);
-        if self.bed.ns(needed) < self.bed.wakes_ns.load(Ordering::Relaxed) {
+        if self.bed.is_to_be_woken(needed) {
             self.thread.unpark();
         }
         is_told
@@ -122,16 +127,16 @@ mod tests {
     use super::*;
     use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
-    /// A thread that tells at which instants it woke, and how much it was told until then.
-    fn thread(until: Option<Instant>) -> (Inbox<()>, Receiver<(Instant, usize)>) {
+    /// A thread that tells each time when it has been told something.
+    fn thread(until: Option<Instant>) -> (Inbox<()>, Receiver<()>) {
         let (woke, wakes) = channel();
         let start = move |sleeper: Sleeper<()>| {
             let run = move || {
                 let mut told = 0;
-                while sleeper.wait(until, |_| told += 1) {
-                    if told > 0 {
+                while sleeper.wait(until, |()| told += 1) {
+                    for _ in 0..std::mem::take(&mut told) {
                         // Nobody listens at the end of a test.
-                        let _ = woke.send((Instant::now(), told));
+                        let _ = woke.send(());
                     }
                 }
             };
@@ -141,23 +146,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_later_than_it_wakes_wakes_nobody() {
-        let wakes_at = Instant::now() + Duration::from_millis(300);
-        let (inbox, wakes) = thread(Some(wakes_at));
-        std::thread::sleep(Duration::from_millis(50));
-        for _ in 0..3 {
-            assert!(inbox.tell((), wakes_at));
-        }
-        let (woke, told) = wakes.recv_timeout(Duration::from_secs(60)).expect("it wakes");
-        assert!(woke >= wakes_at && told == 3, "{told} were told");
+    fn nobody_is_woken_who_wakes_in_time() {
+        let start = Instant::now();
+        let bed = Bed { start, wakes_ns: AtomicU64::new(AWAKE) };
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert!(!bed.is_to_be_woken(start) && !bed.is_to_be_woken(at(9)), "it is awake");
+        bed.wakes_ns.store(bed.ns(at(2)), Ordering::Relaxed);
+        assert_eq!([1, 2, 3].map(|needed| bed.is_to_be_woken(at(needed))), [true, false, false]);
+        bed.wakes_ns.store(NEVER, Ordering::Relaxed);
+        assert!(bed.is_to_be_woken(at(1 << 32)), "nothing else wakes it");
     }
 
     #[test]
     fn what_is_needed_before_wakes_it() {
         let (inbox, wakes) = thread(Some(Instant::now() + Duration::from_secs(600)));
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(inbox.tell((), Instant::now()));
-        assert!(wakes.recv_timeout(Duration::from_secs(60)).is_ok());
+        for _ in 0..1000 {
+            assert!(inbox.tell((), Instant::now()));
+            assert!(wakes.recv_timeout(Duration::from_secs(60)).is_ok());
+        }
     }
 
     #[test]

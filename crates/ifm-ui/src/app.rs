@@ -80,7 +80,7 @@ impl App {
 /// Does work on files beside the thread that serves.
 ///
 /// # Errors
-/// Those of the work; a panic in it is one, too.
+/// Those of the work.
 pub(crate) async fn aside<T: Send + 'static>(
     app: &Arc<App>,
     work: impl FnOnce(&App) -> Result<T, Failure> + Send + 'static,

@@ -5,6 +5,7 @@
 
 mod again;
 mod beside;
+mod bug;
 mod calibration;
 mod caller;
 mod capacity;
@@ -69,6 +70,7 @@ use exit::Code;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    bug::end_the_program_over_bugs();
     // A reader that goes away (`| head`) ends the printing, not the program with a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -94,31 +96,18 @@ fn main() -> ExitCode {
             return Code::Usage.into();
         }
     };
-    let ended = std::panic::catch_unwind(|| cli::dispatch(read.cli, &read.words));
+    let ended = cli::dispatch(read.cli, &read.words);
     // However it ended: the terminal is as it was before.
     terminal::end_screen();
     terminal::clear_line();
-    match ended {
+    let failure = match (ended, terminal::output_failure()) {
         // A command that was measured ends with a code of its own.
-        Ok(Ok(code)) => match terminal::output_failure() {
-            None => code.into(),
-            Some(error) => {
-                let failure =
-                    exit::Failure::files(format!("standard output cannot be written: {error}"));
-                terminal::say(&failure.to_string());
-                failure.code.into()
-            }
-        },
-        Ok(Err(failure)) => {
-            terminal::say(&failure.to_string());
-            failure.code.into()
+        (Ok(code), None) => return code.into(),
+        (Ok(_), Some(error)) => {
+            exit::Failure::files(format!("standard output cannot be written: {error}"))
         }
-        Err(_) => {
-            terminal::say(
-                "error: this is a bug of inferometer\n\
-                 hint: please report it with the lines above; what was finished is in the run store",
-            );
-            Code::Internal.into()
-        }
-    }
+        (Err(failure), _) => failure,
+    };
+    terminal::say(&failure.to_string());
+    failure.code.into()
 }

@@ -6,7 +6,7 @@
 use ifm_report::TerminalStyle;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
 /// Width that is assumed where the terminal does not tell.
 const DEFAULT_WIDTH: usize = 100;
@@ -45,6 +45,15 @@ impl Stage {
             // With standard error closed there is nothing to clear.
             let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");
         }
+    }
+
+    fn end_screen(&mut self) {
+        let Some(leave) = self.leave_screen.take() else { return };
+        leave();
+        for message in std::mem::take(&mut self.messages) {
+            let _ = writeln!(std::io::stderr().lock(), "{message}");
+        }
+        write_out(&std::mem::take(&mut self.output));
     }
 }
 
@@ -176,13 +185,19 @@ pub fn paint_screen(bytes: &[u8]) -> std::io::Result<()> {
 /// Leaves the full screen, if it stands, and prints what has waited. May be called at any time,
 /// by any thread.
 pub fn end_screen() {
-    let mut stage = stage();
-    let Some(leave) = stage.leave_screen.take() else { return };
-    leave();
-    for message in std::mem::take(&mut stage.messages) {
-        let _ = writeln!(std::io::stderr().lock(), "{message}");
-    }
-    write_out(&std::mem::take(&mut stage.output));
+    stage().end_screen();
+}
+
+/// Takes away what stands on the terminal, for a thread that may be in the middle of writing there: then nothing
+/// is taken away.
+pub fn give_back() {
+    let mut stage = match STAGE.try_lock() {
+        Ok(stage) => stage,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
+    stage.end_screen();
+    stage.clear_line();
 }
 
 /// The last message that waits for the end of the full screen.

@@ -114,6 +114,26 @@ proptest! {
         }
         judge(&bytes)?;
     }
+
+    /// The crate that runs these files takes the lengths of pairs and of the prefix for granted.
+    #[test]
+    fn merges_of_any_lengths_do_no_harm(
+        vocabulary in vec("[abé]{0,3}", 0..6),
+        merges in vec(("[abé]{0,2}", "[abé]{0,2}"), 0..4),
+        prefix in proptest::option::of("[a#é]{0,2}"),
+        lines in any::<bool>(),
+    ) {
+        let ids: serde_json::Map<String, serde_json::Value> =
+            vocabulary.into_iter().zip(0_u32..).map(|(token, id)| (token, id.into())).collect();
+        let merges: Vec<serde_json::Value> = merges
+            .iter()
+            .map(|(a, b)| if lines { format!("{a} {b}").into() } else { vec![a.as_str(), b].into() })
+            .collect();
+        let model = serde_json::json!({
+            "type": "BPE", "vocab": ids, "merges": merges, "continuing_subword_prefix": prefix,
+        });
+        judge(serde_json::json!({ "model": model }).to_string().as_bytes())?;
+    }
 }
 
 /// Every part of the format that this crate's users meet, small enough that a change

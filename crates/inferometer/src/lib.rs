@@ -1,0 +1,115 @@
+//! The program: reads the command line, calls the libraries, prints, and says how to exit.
+//!
+//! Only this crate reads the environment, prints and decides how the program ends. It is a library, which
+//! `main.rs` starts, because a library compiles while its dependencies are still being optimised.
+#![forbid(unsafe_code)]
+
+mod again;
+mod beside;
+mod bug;
+mod calibration;
+mod caller;
+mod capacity;
+mod child;
+mod cli;
+mod client;
+mod conformance;
+mod course;
+mod dated;
+mod doctor;
+mod documents;
+mod engine;
+mod exec;
+mod exit;
+mod exported;
+mod facts;
+mod foreign;
+mod form;
+mod guard;
+mod host;
+mod interrupt;
+mod job;
+mod kernel;
+mod key;
+mod launch;
+mod lengths;
+mod levels;
+mod limit;
+mod live;
+mod measured_machine;
+mod monitor;
+mod noise;
+mod notes;
+mod output;
+mod pacing;
+mod pairs;
+mod plan;
+mod predict;
+mod probe;
+mod program;
+mod push;
+mod secrets;
+mod server;
+mod session;
+mod settings;
+mod signals;
+mod sink;
+mod source;
+mod stored;
+mod subjects;
+mod telemetry;
+mod terminal;
+#[cfg(test)]
+mod testing;
+mod tokenize;
+mod tree;
+mod url;
+mod what_if;
+
+use clap::error::ErrorKind;
+use exit::Code;
+use std::process::ExitCode;
+
+/// Runs the command line of this process to its end.
+pub fn run() -> ExitCode {
+    bug::end_the_program_over_bugs();
+    // A reader that goes away (`| head`) ends the printing, not the program with a panic.
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(facts) = cli::version::verbose(&words) {
+        terminal::print(&facts);
+        return Code::Done.into();
+    }
+    let read = match cli::read(&words) {
+        Ok(read) => read,
+        Err(cli::Refused::File(failure)) => {
+            terminal::say(&failure.to_string());
+            return failure.code.into();
+        }
+        Err(cli::Refused::Typed(error)) => {
+            let is_question =
+                matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            if is_question {
+                // What cannot be printed cannot be mended by printing more.
+                let _ = error.print();
+                return Code::Done.into();
+            }
+            terminal::say(cli::explained(error, &words).trim_end());
+            return Code::Usage.into();
+        }
+    };
+    let ended = cli::dispatch(read.cli, &read.words);
+    // However it ended: the terminal is as it was before.
+    terminal::end_screen();
+    terminal::clear_line();
+    let failure = match (ended, terminal::output_failure()) {
+        // A command that was measured ends with a code of its own.
+        (Ok(code), None) => return code.into(),
+        (Ok(_), Some(error)) => {
+            exit::Failure::files(format!("standard output cannot be written: {error}"))
+        }
+        (Err(failure), _) => failure,
+    };
+    terminal::say(&failure.to_string());
+    failure.code.into()
+}

@@ -57,7 +57,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Loaded, Problem> {
 }
 
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, Problem> {
-    let json = serde_json::from_slice(bytes).map_err(|error| Problem::damaged(error.to_string()))?;
+    let json =
+        serde_json::from_slice(bytes).map_err(|error| Problem::damaged(error.to_string()))?;
     if !merges_fit(&json) {
         return Err(Problem::damaged("its merges and its vocabulary are at odds"));
     }

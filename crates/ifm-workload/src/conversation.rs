@@ -11,10 +11,11 @@ use ifm_core::{Message, Prompt, Role, ToolCall};
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 use serde_json::{Map, Value};
 
+use ifm_made::Draws;
+
 use crate::{
     item::Turn,
     request::Answers,
-    rng::Draws,
     select::{message_tokens, prompt_tokens},
     source::kind,
     think::Think,
@@ -193,7 +194,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rng::Rng;
+    use ifm_made::Rng;
 
     fn read(list: &Value) -> Result<Vec<Message>, String> {
         read_messages(list.as_array().unwrap())

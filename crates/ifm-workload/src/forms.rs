@@ -5,8 +5,8 @@
 //!
 //! Not here: what a form is (`ifm_core::form`), how an API is told (`ifm-wire`).
 
-use crate::rng::{Rng, Stream};
 use ifm_core::Form;
+use ifm_made::{Rng, Stream};
 
 /// The forms of a workload, with their shares.
 #[derive(Debug, Clone)]

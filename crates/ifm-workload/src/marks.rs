@@ -5,10 +5,11 @@
 use ifm_core::Prompt;
 use ifm_tokenizer::Tokenizer;
 
+use ifm_made::Stream;
+
 use crate::{
     error::WorkloadError,
     item::{Turn, WorkItem},
-    rng::Stream,
 };
 
 /// A mark of its own at the start of every prompt of a session.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ifm_tokenizer::Tokenizer;
 
+use ifm_made::Rng;
+
 use crate::{
     error::WorkloadError,
     facts::{RowCounts, WorkloadFacts},
@@ -17,7 +19,6 @@ use crate::{
     options::Options,
     prompt::PromptMaker,
     request::{AfterLast, Answers, WorkloadRequest},
-    rng::Rng,
     source::{self, Columns, Rows},
 };
 

@@ -5,13 +5,14 @@
 
 use ifm_core::{Message, Prompt, Role};
 
+use ifm_made::Rng;
+
 use crate::{
     error::WorkloadError,
     item::{Keep, SubAgent, Turn, WorkItem},
     marks::Marks,
     opening::Opening,
     request::Answers,
-    rng::Rng,
     think::Think,
 };
 

@@ -10,12 +10,9 @@ use std::cmp::Ordering;
 
 use ifm_tokenizer::Tokenizer;
 
-use crate::{
-    error::WorkloadError,
-    rng::{Draws, Rng, Stream},
-    scale::LengthScale,
-    words::Words,
-};
+use ifm_made::{Draws, Rng, Stream};
+
+use crate::{error::WorkloadError, scale::LengthScale, words::Words};
 
 /// Texts that are encoded for one prompt at most.
 const ATTEMPTS_MAX: u32 = 64;
@@ -80,7 +77,7 @@ impl PromptMaker {
         let words = Words::find(tokenizer)?;
         let mut draws = rng.stream("word_order").item(0);
         let mut openers = words.openers().to_vec();
-        let mut order = (0..words.count()).collect::<Vec<_>>();
+        let mut order = (0..words.list.count()).collect::<Vec<_>>();
         draws.shuffle(&mut openers);
         draws.shuffle(&mut order);
         let offset = u64::from(draws.below(u32::MAX));
@@ -246,7 +243,7 @@ impl PromptMaker {
                 self.push_word(&mut prefix.text, first);
                 let words = left.min(block_tokens);
                 let more = words.saturating_sub(1) as usize;
-                self.words.put_drawn(more, &mut draws, &mut prefix.text);
+                self.words.list.put_drawn(more, &mut draws, &mut prefix.text);
                 prefix.tokens += words;
             } else {
                 if !prefix.text.is_empty() {
@@ -312,7 +309,7 @@ impl PromptMaker {
     /// One word for each token.
     fn count_out(&self, prefix: &Prefix, head: &[u32], tokens: u32, mut draws: Draws) -> String {
         let words = tokens.saturating_sub(prefix.tokens) as usize;
-        let bytes = prefix.text.len() + (words + 1) * self.words.mean_bytes();
+        let bytes = prefix.text.len() + (words + 1) * self.words.list.mean_bytes();
         let mut text = String::with_capacity(bytes + bytes / 8);
         text.push_str(&prefix.text);
         let head = head.get(..head.len().min(words)).unwrap_or(&[]);
@@ -325,7 +322,7 @@ impl PromptMaker {
             self.push_word(&mut text, opener);
             left -= 1;
         }
-        self.words.put_drawn(left, &mut draws, &mut text);
+        self.words.list.put_drawn(left, &mut draws, &mut text);
         text
     }
 
@@ -376,7 +373,7 @@ impl PromptMaker {
         /// Words that are drawn before a gap is left to letters.
         const DRAWS_MAX: u32 = 16;
         while gap > 0 {
-            let mut drawn = (0..DRAWS_MAX).map(|_| draws.below(self.words.count()));
+            let mut drawn = (0..DRAWS_MAX).map(|_| draws.below(self.words.list.count()));
             match drawn.find(|&word| self.words.tokens(word) <= gap) {
                 Some(word) => {
                     self.append(text, parts, word);
@@ -401,7 +398,7 @@ impl PromptMaker {
     /// Appends a word, without its space at the start of a text: chat templates
     /// trim what they are given.
     fn push_word(&self, text: &mut String, word: u32) {
-        let word = self.words.get(word);
+        let word = self.words.list.get(word);
         text.push_str(if text.is_empty() { word.trim_start() } else { word });
     }
 }

@@ -75,10 +75,10 @@ pub fn word_texts(
     /// Words apart that stand side by side: a prime, so that all come in turn.
     const STRIDE: u64 = 389;
     let words = Words::find(tokenizer)?;
-    let count = words.count().max(1);
+    let count = words.list.count().max(1);
     let mut texts = [(String::new(), 0_u32), (String::new(), 0_u32)];
     let mut tokens = 0_u32;
-    for step in 0..words.count() {
+    for step in 0..words.list.count() {
         let index = (u64::from(step) * STRIDE % u64::from(count)) as u32;
         tokens = tokens.saturating_add(words.tokens(index));
         if tokens > tokens_max {
@@ -86,7 +86,7 @@ pub fn word_texts(
         }
         let [first, second] = &mut texts;
         let text = if step % 2 == 0 { &mut first.0 } else { &mut second.0 };
-        let word = words.get(index);
+        let word = words.list.get(index);
         text.push_str(if text.is_empty() { word.trim_start() } else { word });
     }
     for (text, tokens) in &mut texts {
@@ -121,7 +121,7 @@ mod tests {
         words.dedup();
         assert_eq!(
             (words.len(), words.len() as u32),
-            (all, Words::find(&tokenizer).unwrap().count())
+            (all, Words::find(&tokenizer).unwrap().list.count())
         );
         let [(_, few), (_, others)] = word_texts(&tokenizer, 101).unwrap();
         assert_eq!((few, others), (51, 50));

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use ifm_core::{Message, Prompt, Role};
 
+use ifm_made::{Rng, Stream};
+
 use crate::{
     error::WorkloadError,
     facts::{RowCounts, WorkloadFacts},
@@ -19,7 +21,6 @@ use crate::{
     playing::Playing,
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
-    rng::{Rng, Stream},
     thread::{Size, longest_tokens, said_again},
 };
 

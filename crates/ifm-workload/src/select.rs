@@ -8,6 +8,8 @@
 use ifm_core::{Message, Prompt};
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
+use ifm_made::{Rng, Stream};
+
 use crate::{
     count::map_parallel,
     error::WorkloadError,
@@ -16,7 +18,6 @@ use crate::{
     lengths::Lengths,
     list::{PROMPT_BYTES_MAX, Stored},
     opening::Opening,
-    rng::{Rng, Stream},
 };
 
 /// Rows that are counted together.

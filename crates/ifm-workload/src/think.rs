@@ -4,7 +4,8 @@
 
 use std::str::FromStr;
 
-use crate::{error::WorkloadError, rng::Draws};
+use crate::error::WorkloadError;
+use ifm_made::Draws;
 
 /// The longest pause in nanoseconds: a day.
 const PAUSE_NS_MAX: u64 = 86_400_000_000_000;
@@ -78,7 +79,7 @@ fn duration_ns(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use ifm_made::Rng;
 
     #[test]
     fn pauses_are_read_and_drawn() {

@@ -6,6 +6,8 @@ use std::{collections::HashSet, ops::Range};
 
 use ifm_core::Prompt;
 
+use ifm_made::{Rng, Stream};
+
 use crate::{
     error::WorkloadError,
     facts::RowCounts,
@@ -14,7 +16,6 @@ use crate::{
     opening::Opening,
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
-    rng::{Rng, Stream},
     source::{Columns, Row},
     value,
 };

@@ -7,13 +7,9 @@
 //!
 //! Not here: putting prompts together (`prompt`).
 
+use ifm_made::{WORDS_MAX, WordList};
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
-use crate::rng::Draws;
-
-/// Words that are used at most. Ten bits of choice each are plenty, and more
-/// would cost time at the start of every run.
-const WORDS_MAX: usize = 1024;
 /// First words that are used at most.
 const OPENERS_MAX: usize = 256;
 /// Words needed for prompts to differ; below that, made-up words are used.
@@ -24,39 +20,16 @@ const BORDERS_CHECKED: usize = 64;
 /// The longest word in bytes.
 const WORD_BYTES_MAX: usize = 16;
 
-/// Bytes that are copied for a word, whatever its length: a copy of a known length is two instructions,
-/// and a long prompt is half a million of them.
-const SLOT_BYTES: usize = 16;
-/// Words that are drawn and put at once.
-const DRAWN_AT_ONCE: usize = 256;
-
-/// Words with the space before each, filled up to a length that is the same for all. A word that is
-/// longer has the length 0 here.
-#[derive(Debug)]
-struct Slots {
-    bytes: [[u8; SLOT_BYTES]; WORDS_MAX],
-    lengths: [u8; WORDS_MAX],
-}
-
-/// A list of words in one text, each with the space before it.
+/// Words, and what a tokenizer makes of them.
 #[derive(Debug)]
 pub(crate) struct Words {
-    text: String,
-    spans: Vec<Span>,
-    /// The words again.
-    slots: Box<Slots>,
+    pub(crate) list: WordList,
+    /// Tokens of each word on its own, as a first guess.
+    tokens: Vec<u32>,
     /// Words that can stand first, by index.
     openers: Vec<u32>,
     /// Whether each word is one token wherever it stands.
     single: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    start: u32,
-    end: u32,
-    /// Tokens of the word on its own, as a first guess.
-    tokens: u32,
 }
 
 /// A word that may be a token, and that token's id.
@@ -86,39 +59,17 @@ impl Words {
             made_up_words()
         };
         let mut words = Self::from_words(words.iter().map(String::as_str));
-        words.openers = (0..words.spans.len() as u32).collect();
-        for index in 0..words.spans.len() {
-            let tokens = tokenizer.encode(words.get(index as u32))?.len() as u32;
-            if let Some(span) = words.spans.get_mut(index) {
-                span.tokens = tokens.max(1);
-            }
+        words.openers = (0..words.list.count()).collect();
+        for (index, tokens) in (0..).zip(&mut words.tokens) {
+            *tokens = (tokenizer.encode(words.list.get(index))?.len() as u32).max(1);
         }
         Ok(words)
     }
 
     fn from_words<'words>(list: impl Iterator<Item = &'words str>) -> Self {
-        let mut text = String::new();
-        let spans: Vec<Span> = list
-            .map(|word| {
-                let start = text.len() as u32;
-                text.push(' ');
-                text.push_str(word);
-                Span { start, end: text.len() as u32, tokens: 1 }
-            })
-            .collect();
-        let (bytes, lengths) = ([[b' '; SLOT_BYTES]; WORDS_MAX], [0; WORDS_MAX]);
-        let mut slots = Box::new(Slots { bytes, lengths });
-        let Slots { bytes, lengths } = &mut *slots;
-        for ((slot, length), span) in bytes.iter_mut().zip(lengths).zip(&spans) {
-            let word = text.as_bytes().get(span.start as usize..span.end as usize);
-            if let Some(word) = word
-                && let Some(place) = slot.get_mut(..word.len())
-            {
-                place.copy_from_slice(word);
-                *length = word.len() as u8;
-            }
-        }
-        Self { text, spans, slots, openers: Vec::new(), single: false }
+        let list = WordList::new(list);
+        let tokens = vec![1; list.count() as usize];
+        Self { list, tokens, openers: Vec::new(), single: false }
     }
 
     /// Whether each word is one token wherever it stands.
@@ -126,64 +77,15 @@ impl Words {
         self.single
     }
 
-    /// How many words there are.
-    pub(crate) fn count(&self) -> u32 {
-        self.spans.len() as u32
-    }
-
     /// The words that can stand first.
     pub(crate) fn openers(&self) -> &[u32] {
         &self.openers
     }
 
-    /// A word with the space before it; nothing for an index beyond the list.
-    pub(crate) fn get(&self, index: u32) -> &str {
-        self.spans
-            .get(index as usize)
-            .and_then(|span| self.text.get(span.start as usize..span.end as usize))
-            .unwrap_or("")
-    }
-
-    /// Appends so many drawn words, each with the space before it.
-    pub(crate) fn put_drawn(&self, mut count: usize, draws: &mut Draws, out: &mut String) {
-        let mut drawn = [0_u32; DRAWN_AT_ONCE];
-        let mut written = [0_u8; DRAWN_AT_ONCE * SLOT_BYTES];
-        while count > 0 {
-            let drawn = drawn.get_mut(..count.min(DRAWN_AT_ONCE)).unwrap_or_default();
-            draws.fill_below(self.count(), drawn);
-            count -= drawn.len();
-            let mut end = 0;
-            for &word in &*drawn {
-                // There are no more words than places.
-                let place = word as usize % WORDS_MAX;
-                let Some(written_here) = written.get_mut(end..end + SLOT_BYTES) else { break };
-                written_here.copy_from_slice(&self.slots.bytes[place]);
-                let length = self.slots.lengths[place];
-                end += usize::from(length);
-                if length == 0 {
-                    push_bytes(written.get(..end), out);
-                    out.push_str(self.get(word));
-                    end = 0;
-                }
-            }
-            push_bytes(written.get(..end), out);
-        }
-    }
-
     /// About how many tokens a word has.
     pub(crate) fn tokens(&self, index: u32) -> u32 {
-        self.spans.get(index as usize).map_or(1, |span| span.tokens)
+        self.tokens.get(index as usize).copied().unwrap_or(1)
     }
-
-    /// Bytes that one word takes on average, rounded up.
-    pub(crate) fn mean_bytes(&self) -> usize {
-        self.text.len().div_ceil(self.spans.len().max(1))
-    }
-}
-
-/// Appends words as bytes, each of them whole.
-fn push_bytes(words: Option<&[u8]>, out: &mut String) {
-    out.push_str(str::from_utf8(words.unwrap_or_default()).unwrap_or_default());
 }
 
 /// Reads a word out of a token, if the token is of the kind wanted.
@@ -315,7 +217,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::rng::Rng;
 
     /// What `find` checks on a sample holds for each word and each pair of kinds.
     #[test]
@@ -323,30 +224,15 @@ mod tests {
         let tokenizer = Tokenizer::embedded().unwrap();
         let words = Words::find(&tokenizer).unwrap();
         assert!(words.single());
-        assert_eq!(words.count(), WORDS_MAX as u32);
+        assert_eq!(words.list.count(), WORDS_MAX as u32);
         assert_eq!(words.openers().len(), OPENERS_MAX);
-        for index in 0..words.count() {
-            let word = words.get(index);
+        for index in 0..words.list.count() {
+            let word = words.list.get(index);
             assert_eq!(tokenizer.encode(word).unwrap().len(), 1, "{word}");
             let opener = words.openers()[index as usize % OPENERS_MAX];
-            let other = words.get(words.count() - 1 - index);
-            let text = format!("{}{word}{other}{word}", words.get(opener).trim_start());
+            let other = words.list.get(words.list.count() - 1 - index);
+            let text = format!("{}{word}{other}{word}", words.list.get(opener).trim_start());
             assert_eq!(tokenizer.encode(&text).unwrap().len(), 4, "{text}");
-        }
-    }
-
-    #[test]
-    fn words_are_put_as_they_are_drawn() {
-        let long = "x".repeat(SLOT_BYTES);
-        for list in [["a", "bcd", "äöü"], ["a", "bcd", long.as_str()]] {
-            let words = Words::from_words(list.into_iter());
-            for count in [0, 1, DRAWN_AT_ONCE, 2 * DRAWN_AT_ONCE + 1] {
-                let [mut one, mut many] = [(); 2].map(|()| Rng::new(7).stream("words").item(3));
-                let mut out = "so".to_owned();
-                words.put_drawn(count, &mut many, &mut out);
-                let drawn: String = (0..count).map(|_| words.get(one.below(3))).collect();
-                assert_eq!(out, format!("so{drawn}"));
-            }
         }
     }
 

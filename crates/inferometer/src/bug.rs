@@ -46,6 +46,9 @@ mod tests {
             .unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(70), "{told}");
-        assert!(told.contains("seven is not eight") && told.trim_end().ends_with("run store"), "{told}");
+        assert!(
+            told.contains("seven is not eight") && told.trim_end().ends_with("run store"),
+            "{told}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Arrivals at a rate of one per unit of time.
 
-use crate::rng::Draws;
 use ifm_core::spec::ArrivalLaw;
+use ifm_made::Draws;
 
 /// The positions of arrivals on an axis on which one comes per unit in the mean.
 #[derive(Debug)]

@@ -11,9 +11,9 @@
 mod gaps;
 mod rate;
 
-use crate::rng::Rng;
 use gaps::Gaps;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
+use ifm_made::Rng;
 use rate::Rate;
 
 /// Largest rate, requests per second.

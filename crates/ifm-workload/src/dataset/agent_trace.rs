@@ -12,6 +12,8 @@ use ifm_core::{Message, Prompt, Role};
 use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, Turn};
+use ifm_made::{Draws, Rng};
+
 use crate::{
     conversation::{Play, read_messages},
     error::WorkloadError,
@@ -19,7 +21,6 @@ use crate::{
     list::Stored,
     opening::Opening,
     request::Answers,
-    rng::{Draws, Rng},
     select::prompt_tokens,
     source::{Columns, Row},
     think::Think,

@@ -7,13 +7,14 @@
 //! Not here: recorded sessions (`weka`, `otel`, `mlperf_agent`), the text (`script`).
 
 use super::{Dataset, DatasetKind, WorkItem};
+use ifm_made::{Draws, Rng, Stream};
+
 use crate::{
     error::WorkloadError,
     lengths::{LengthPair, Lengths},
     opening::Opening,
     playing::{AGENTS_MAX, Playing, TURNS_MAX},
     request::Answers,
-    rng::{Draws, Rng, Stream},
     script::{Script, ScriptAgent, ScriptTurn, Writer},
     think::Think,
 };

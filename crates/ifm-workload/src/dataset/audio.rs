@@ -8,7 +8,8 @@ use ifm_core::{Message, Prompt, Role};
 
 use super::{Dataset, DatasetKind, WorkItem};
 use crate::lengths::Lengths;
-use crate::{error::WorkloadError, opening::Opening, options::Options, rng::Rng, rng::Stream};
+use crate::{error::WorkloadError, opening::Opening, options::Options};
+use ifm_made::{Rng, Stream};
 
 /// The data set's entry in the registry.
 pub const KIND: DatasetKind = DatasetKind {

@@ -11,13 +11,14 @@ use ifm_core::spec::TrafficClass;
 use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, WorkItem};
+use ifm_made::{Rng, Stream};
+
 use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::FAR_ITEM,
     opening::Opening,
     request::{AfterLast, WorkloadRequest},
-    rng::{Rng, Stream},
 };
 
 /// The data set's entry in the registry.

@@ -113,7 +113,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         }
     }
     let marks = playing.take_marks();
-    let lengths = crate::rng::Rng::new(opening.request.seed).stream("output_length");
+    let lengths = ifm_made::Rng::new(opening.request.seed).stream("output_length");
     let mut stored = Vec::new();
     for (place, mut item) in (0_u64..).zip(found) {
         for (turn, at) in item.turns.iter_mut().zip(0_u64..) {

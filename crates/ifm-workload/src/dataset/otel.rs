@@ -22,6 +22,8 @@ use ifm_tokenizer::{Tokenizer, TokenizerError};
 use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, Turn};
+use ifm_made::Rng;
+
 use crate::{
     error::WorkloadError,
     facts::DropReason,
@@ -31,7 +33,6 @@ use crate::{
     opening::Opening,
     playing::{AGENTS_MAX, Playing, TURNS_MAX},
     request::Answers,
-    rng::Rng,
     select::message_tokens,
     span::{Call, Span, read_span},
 };

@@ -9,13 +9,14 @@
 use ifm_core::Prompt;
 
 use super::{Dataset, DatasetKind, WorkItem};
+use ifm_made::{Rng, Stream};
+
 use crate::{
     compat::PythonRandom,
     error::WorkloadError,
     lengths::{LengthPair, Lengths},
     opening::Opening,
     prompt::{Prefix, PromptMaker},
-    rng::{Rng, Stream},
 };
 
 /// The data set's entry in the registry.

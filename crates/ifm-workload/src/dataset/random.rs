@@ -6,6 +6,8 @@ use ifm_core::{Message, Prompt, Role};
 use ifm_tokenizer::Tokenizer;
 
 use super::{Dataset, DatasetKind, Turn, WorkItem};
+use ifm_made::{Rng, Stream};
+
 use crate::{
     compat::lengths::{RandomAsk, RandomDraw, sglang_random, vllm_random},
     count::HuggingFace,
@@ -14,7 +16,6 @@ use crate::{
     opening::Opening,
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
-    rng::{Rng, Stream},
     scale::LengthScale,
     think::Think,
 };

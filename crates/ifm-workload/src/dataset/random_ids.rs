@@ -11,6 +11,8 @@ use super::{
     Dataset, DatasetKind, WorkItem,
     random::{draw_lengths, take_ratio},
 };
+use ifm_made::{Rng, Stream};
+
 use crate::{
     compat::lengths::RandomDraw,
     count::HuggingFace,
@@ -18,7 +20,6 @@ use crate::{
     lengths::{LengthPair, Lengths},
     opening::Opening,
     request::AfterLast,
-    rng::{Rng, Stream},
 };
 
 /// The data set's entry in the registry.

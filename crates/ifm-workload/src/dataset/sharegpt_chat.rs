@@ -5,6 +5,8 @@
 use ifm_core::{Message, Role};
 
 use super::{Dataset, DatasetKind, sharegpt::SHAREGPT};
+use ifm_made::Rng;
+
 use crate::{
     compat::PythonRandom,
     conversation::{Play, read_messages},
@@ -13,7 +15,6 @@ use crate::{
     list::Stored,
     opening::Opening,
     request::Answers,
-    rng::Rng,
     source::{Columns, Row},
     think::Think,
 };

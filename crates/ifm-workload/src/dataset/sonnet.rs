@@ -12,11 +12,12 @@ use ifm_core::Prompt;
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 use super::{Dataset, DatasetKind, WorkItem};
+use ifm_made::{Draws, Rng, Stream};
+
 use crate::{
     error::{WorkloadError, file_name},
     lengths::{LengthPair, Lengths},
     opening::Opening,
-    rng::{Draws, Rng, Stream},
     scale::LengthScale,
     source,
 };

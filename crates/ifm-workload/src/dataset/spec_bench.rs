@@ -8,6 +8,8 @@ use ifm_core::{Message, Prompt, Role};
 use serde_json::Value;
 
 use super::{Dataset, DatasetKind};
+use ifm_made::{Rng, Stream};
+
 use crate::{
     error::WorkloadError,
     facts::DropReason,
@@ -15,7 +17,6 @@ use crate::{
     opening::Opening,
     order::{self, Step},
     request::Answers,
-    rng::{Rng, Stream},
     select::{Candidate, Limits, Output},
     source::{Columns, Row},
     think::Think,

@@ -9,10 +9,9 @@
 use std::{collections::BTreeMap, f64::consts::TAU, fmt, path::Path, str::FromStr, sync::Arc};
 
 use super::{LengthRange, TOKENS_MAX};
-use crate::{
-    error::{WorkloadError, file_name},
-    rng::Draws,
-};
+use ifm_made::Draws;
+
+use crate::error::{WorkloadError, file_name};
 
 /// Different lengths of a histogram at most.
 const BINS_MAX: usize = 1 << 20;
@@ -365,7 +364,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rng::Rng;
+    use ifm_made::Rng;
 
     fn mean_and_deviation(text: &str) -> (f64, f64) {
         let lengths = text.parse::<Lengths>().unwrap();

@@ -15,10 +15,9 @@ pub use ratio::RangeRatio;
 
 use std::{fmt, str::FromStr};
 
-use crate::{
-    error::{TOKENS_MAX, WorkloadError},
-    rng::Draws,
-};
+use ifm_made::Draws;
+
+use crate::error::{TOKENS_MAX, WorkloadError};
 
 /// A number of tokens, drawn uniformly from both bounds and all between.
 ///

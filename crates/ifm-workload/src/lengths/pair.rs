@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn genai_bench_cuts_and_brings_up() {
-        use crate::rng::Rng;
+        use ifm_made::Rng;
         let pair = LengthPair::genai_bench("U(50,52)/(1,3)").unwrap();
         let stream = Rng::new(1).stream("lengths");
         let drawn = (0..500).map(|item| {

@@ -8,18 +8,16 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ifm_core::{Carried, ImageDetail, Medium, MediumKind};
 use sha2::{Digest as _, Sha256};
 
-use super::{
+use ifm_made::{
+    Draws, Stream,
     code::{self, PictureFormat},
     picture::{self, Motif},
-    share::Shares,
     sound::{self, SoundFormat},
     speech,
 };
-use crate::{
-    error::WorkloadError,
-    request::Carry,
-    rng::{Draws, Stream},
-};
+
+use super::share::Shares;
+use crate::{error::WorkloadError, request::Carry};
 
 /// What images are to be, whatever their size.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,7 +166,7 @@ pub(crate) fn medium(kind: MediumKind, mime: &str, file: Vec<u8>, carry: Carry) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use ifm_made::Rng;
     use image::GenericImageView as _;
 
     fn recipe(size: (u32, u32), motif: Motif, format: PictureFormat) -> Recipe {

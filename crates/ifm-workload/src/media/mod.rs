@@ -7,21 +7,15 @@
 //! Not here: how an API writes media (`ifm-wire`), which columns of a data set hold them (`dataset`).
 
 mod ahead;
-mod checksum;
-mod code;
 mod column;
 mod dress;
 mod file;
-mod flac;
 mod look;
 mod made;
 mod parts;
-mod picture;
 mod pool;
 mod share;
 mod sheet;
-mod sound;
-mod speech;
 mod wanted;
 
 pub(crate) use column::{Reader, with_media};

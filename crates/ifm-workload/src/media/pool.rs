@@ -10,13 +10,10 @@ use std::{
 use ifm_core::{Carried, Medium};
 
 use super::{KEPT_BYTES_MAX, made::Recipe};
+use ifm_made::{Draws, Rng, Stream};
+
 use crate::{
-    count::map_parallel,
-    error::WorkloadError,
-    item::FAR_ITEM,
-    lengths::Lengths,
-    request::Carry,
-    rng::{Draws, Rng, Stream},
+    count::map_parallel, error::WorkloadError, item::FAR_ITEM, lengths::Lengths, request::Carry,
 };
 
 /// Media of a shared pool at most.

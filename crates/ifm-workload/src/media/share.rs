@@ -6,7 +6,8 @@
 
 use std::fmt;
 
-use crate::{error::WorkloadError, rng::Draws};
+use crate::error::WorkloadError;
+use ifm_made::Draws;
 
 /// Different values of a law at most.
 const VALUES_MAX: usize = 64;
@@ -91,7 +92,7 @@ impl<T> fmt::Display for Shares<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use ifm_made::Rng;
 
     fn read(text: &str) -> Result<Shares<u32>, WorkloadError> {
         Shares::read(text, "a number", |text| text.parse().map_err(|_| Unread::Unknown))

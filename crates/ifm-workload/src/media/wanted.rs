@@ -12,17 +12,16 @@ use std::{
 
 use ifm_core::{ImageDetail, Medium, MediumKind};
 
+use ifm_made::{code::PictureFormat, picture::Motif, sound::SoundFormat};
+
 use super::{
     MEDIA_MAX,
-    code::PictureFormat,
     column::{Reader, is_of_kind},
     dress::{Dress, Dressed},
     look::{LARGEST, PIXELS_MAX},
     made::{Recipe, Reel, Style, Voice},
-    picture::Motif,
     pool::{POOL_MAX, Part, Pool, Reuse, Stock, made_stream},
     share::{Shares, Unread},
-    sound::SoundFormat,
 };
 use crate::{
     error::WorkloadError,

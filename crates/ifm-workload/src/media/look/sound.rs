@@ -7,7 +7,7 @@
 use ifm_core::MediumKind;
 
 use super::{Look, big, cut, cut_at, damaged, little, slice, unmeasured};
-use crate::media::checksum::{crc_ogg, crc8, crc16_with};
+use ifm_made::checksum::{crc_ogg, crc8, crc16_with};
 
 /// Chunks to that of the samples. A length of 0 or of all ones was not known when the file began.
 pub(super) fn wav(bytes: &[u8]) -> Result<Look, String> {

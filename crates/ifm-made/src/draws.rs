@@ -67,6 +67,7 @@ impl Draws {
     /// Interval", 2019) without the rejection: the chances of two numbers differ
     /// by at most `bound` / 2^32 of themselves, one in four million for the words
     /// of a prompt.
+    #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         scaled(self.rng.next_u32(), bound)
     }
@@ -85,11 +86,13 @@ impl Draws {
     }
 
     /// A number in `0..bound`; 0 when `bound` is 0. As [`Draws::below`], for large bounds.
+    #[inline]
     pub fn below_u64(&mut self, bound: u64) -> u64 {
         ((u128::from(self.rng.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number from 0 to 1, 1 excluded, with 53 bits.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0
     }

@@ -2,18 +2,20 @@
 //!
 //! Not here: FLAC (`flac`), what the samples are (`speech`), reading files (`look`).
 
-use super::flac;
+use crate::flac;
 
 /// The format of a made recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SoundFormat {
+pub enum SoundFormat {
+    /// Whole numbers, uncompressed.
     Wav,
+    /// Without loss, a third to a half smaller.
     Flac,
 }
 
 impl SoundFormat {
     /// Its IANA media type.
-    pub(crate) fn mime(self) -> &'static str {
+    pub fn mime(self) -> &'static str {
         match self {
             SoundFormat::Wav => "audio/wav",
             SoundFormat::Flac => "audio/flac",
@@ -22,7 +24,7 @@ impl SoundFormat {
 }
 
 /// The file of one channel of samples from -1 to 1, with 16 or 24 bits each.
-pub(crate) fn encode(sound: &[f32], rate: u32, bits: u32, format: SoundFormat) -> Vec<u8> {
+pub fn encode(sound: &[f32], rate: u32, bits: u32, format: SoundFormat) -> Vec<u8> {
     let most = ((1_i64 << (bits - 1)) - 1) as f32;
     let samples: Vec<i32> =
         sound.iter().map(|sample| (sample.clamp(-1.0, 1.0) * most) as i32).collect();

@@ -6,11 +6,11 @@
 //!
 //! Not here: files of pixels (`code`).
 
-use crate::rng::Draws;
+use crate::Draws;
 
 /// What an image shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Motif {
+pub enum Motif {
     /// Areas, edges, texture and grain.
     Photo,
     /// Every pixel by itself: what vLLM's and SGLang's random images are, larger as a file than any
@@ -28,7 +28,7 @@ const TEXTURES: [(u32, u32, i32); 4] = [(4, 0, 40), (14, 0, 30), (60, 0, 20), (0
 const GRAIN: u32 = 5;
 
 /// Red, green and blue of each pixel, row by row.
-pub(crate) fn draw(motif: Motif, (width, height): (u32, u32), draws: &mut Draws) -> Vec<u8> {
+pub fn draw(motif: Motif, (width, height): (u32, u32), draws: &mut Draws) -> Vec<u8> {
     let mut quick = Quick::new(draws);
     let bytes = width as usize * height as usize * 3;
     match motif {

@@ -6,7 +6,7 @@
 //!
 //! Not here: reading FLAC (`look`).
 
-use super::checksum::{crc8, crc16};
+use crate::checksum::{crc8, crc16};
 
 /// Samples of one block.
 const BLOCK: usize = 4096;
@@ -54,7 +54,7 @@ impl Bits {
 }
 
 /// The file of samples of 16 or 24 bits.
-pub(super) fn encode(samples: &[i32], rate: u32, bits: u32) -> Vec<u8> {
+pub fn encode(samples: &[i32], rate: u32, bits: u32) -> Vec<u8> {
     let mut out = Bits { bytes: b"fLaC".to_vec(), ..Bits::default() };
     // The last block of metadata, the information about the stream: 34 bytes.
     out.put(0x80, 8);

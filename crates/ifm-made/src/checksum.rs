@@ -40,24 +40,24 @@ const fn table_ogg() -> [u32; 256] {
 }
 
 /// FLAC's checksum of a frame's head: the polynomial x^8 + x^2 + x + 1 (RFC 9639, 9.1.8).
-pub(super) fn crc8(bytes: &[u8]) -> u8 {
+pub fn crc8(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |crc: u8, byte| {
         (0..8).fold(crc ^ byte, |crc, _| crc << 1 ^ if crc & 0x80 != 0 { 7 } else { 0 })
     })
 }
 
 /// FLAC's checksum of a frame, one byte further: the polynomial x^16 + x^15 + x^2 + 1 (RFC 9639, 9.3).
-pub(super) fn crc16_with(crc: u16, byte: u8) -> u16 {
+pub fn crc16_with(crc: u16, byte: u8) -> u16 {
     crc << 8 ^ TABLE_16[usize::from((crc >> 8) as u8 ^ byte)]
 }
 
 /// FLAC's checksum of a frame.
-pub(super) fn crc16(bytes: &[u8]) -> u16 {
+pub fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| crc16_with(crc, *byte))
 }
 
 /// Ogg's checksum of a page, in which the checksum itself counts as zeros (RFC 3533, 6).
-pub(super) fn crc_ogg(bytes: impl Iterator<Item = u8>) -> u32 {
+pub fn crc_ogg(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0, |crc, byte| crc << 8 ^ TABLE_OGG[usize::from((crc >> 24) as u8 ^ byte)])
 }
 

@@ -8,7 +8,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::rng::Draws;
+use crate::Draws;
 
 /// Steps of the table of a sine.
 const TABLE: usize = 4096;
@@ -18,7 +18,7 @@ const OVERTONES: u32 = 12;
 const LOUDNESS: f64 = 0.25;
 
 /// Samples from -1 to 1, so many at a rate.
-pub(crate) fn draw(samples: usize, rate: u32, draws: &mut Draws) -> Vec<f32> {
+pub fn draw(samples: usize, rate: u32, draws: &mut Draws) -> Vec<f32> {
     let table: Vec<f32> =
         (0..TABLE).map(|step| libm::sin(TAU * step as f64 / TABLE as f64) as f32).collect();
     let mut sound = Vec::with_capacity(samples);

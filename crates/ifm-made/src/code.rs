@@ -16,16 +16,18 @@ use image::{
 
 /// The format of a made image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PictureFormat {
+pub enum PictureFormat {
+    /// JPEG, lossy.
     Jpeg,
+    /// PNG.
     Png,
-    /// Without loss: no coder in Rust writes the other kind.
+    /// WebP without loss: no coder in Rust writes the other kind.
     Webp,
 }
 
 impl PictureFormat {
     /// Its IANA media type.
-    pub(crate) fn mime(self) -> &'static str {
+    pub fn mime(self) -> &'static str {
         match self {
             PictureFormat::Jpeg => "image/jpeg",
             PictureFormat::Png => "image/png",
@@ -42,7 +44,7 @@ impl PictureFormat {
 ///
 /// # Errors
 /// What the coder says of sizes that its format does not have.
-pub(crate) fn encode(
+pub fn encode(
     pixels: &[u8],
     (width, height): (u32, u32),
     format: PictureFormat,

@@ -116,6 +116,14 @@ pub fn gpu_memory_peak(series: &[Series], span: (u64, u64)) -> Option<f64> {
     peak(of(series, Quantity::GpuMemory).map(|series| sampled::within(series, span).collect()))
 }
 
+/// Memory in use on all GPUs together at the last sample between two moments, bytes; absent where they were
+/// not read together.
+pub fn gpu_memory_last(series: &[Series], span: (u64, u64)) -> Option<f64> {
+    sums(of(series, Quantity::GpuMemory).map(|series| sampled::within(series, span).collect()))
+        .into_values()
+        .next_back()
+}
+
 impl LevelEnergy {
     /// The energy over the window of these rates, of tokens where the level generates some; absent
     /// where it is not known of every device.
@@ -238,17 +246,22 @@ fn powers(series: &Series, span: (u64, u64)) -> Vec<(u64, f64)> {
 
 /// The largest sum of all devices at one time; absent where they were never read together.
 fn peak(devices: impl Iterator<Item = Vec<(u64, f64)>>) -> Option<f64> {
+    sums(devices).into_values().reduce(f64::max)
+}
+
+/// The sum of all devices at each time at which all were read.
+fn sums(devices: impl Iterator<Item = Vec<(u64, f64)>>) -> BTreeMap<u64, f64> {
     let mut sums: BTreeMap<u64, (u32, f64)> = BTreeMap::new();
     let mut count = 0;
     for samples in devices {
         count += 1;
-        for (at_ns, watts) in samples {
+        for (at_ns, value) in samples {
             let sum = sums.entry(at_ns).or_default();
-            *sum = (sum.0 + 1, sum.1 + watts);
+            *sum = (sum.0 + 1, sum.1 + value);
         }
     }
-    let whole = sums.values().filter(|(devices, _)| *devices == count).map(|(_, watts)| *watts);
-    whole.reduce(f64::max)
+    sums.retain(|_, (devices, _)| *devices == count);
+    sums.into_iter().map(|(at_ns, (_, sum))| (at_ns, sum)).collect()
 }
 
 #[cfg(test)]

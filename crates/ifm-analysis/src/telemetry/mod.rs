@@ -9,7 +9,9 @@ mod energy;
 mod sampled;
 
 pub use counters::ServerCounters;
-pub use energy::{Drawn, EnergyMethod, LevelEnergy, PoweredBy, gpu_memory_peak, tokens_per_kwh};
+pub use energy::{
+    Drawn, EnergyMethod, LevelEnergy, PoweredBy, gpu_memory_last, gpu_memory_peak, tokens_per_kwh,
+};
 
 use ifm_core::Series;
 use ifm_core::series::Quantity;

@@ -8,8 +8,8 @@ use serde::Serialize;
 /// What the document says it is, and its version.
 const KIND: &str = "inferometer_doctor";
 const VERSION: u32 = 1;
-/// Columns of the names.
-const NAME_COLUMNS: usize = 34;
+/// Columns of the names at least.
+const NAME_COLUMNS_MIN: usize = 34;
 
 /// What `doctor --json` writes.
 #[derive(Debug, Serialize)]
@@ -35,6 +35,8 @@ impl<'a> From<&'a [Finding]> for DoctorDocument<'a> {
 
 /// A line for each finding; below those that spoil something, what it does and how to mend it.
 pub fn text(findings: &[Finding], style: &TerminalStyle) -> String {
+    let longest = findings.iter().map(|finding| finding.what.chars().count()).max().unwrap_or(0);
+    let columns = NAME_COLUMNS_MIN.max(longest + 4);
     let mut lines: Vec<String> = Vec::new();
     for finding in findings {
         let sign = match finding.state {
@@ -43,9 +45,9 @@ pub fn text(findings: &[Finding], style: &TerminalStyle) -> String {
             State::Bad => '✗',
             State::Unknown => '·',
         };
-        let name = format!("{sign} {:<width$}", finding.what, width = NAME_COLUMNS - 2);
+        let name = format!("{sign} {:<width$}", finding.what, width = columns - 2);
         let told = format!("{name}{}", finding.found);
-        lines.extend(style.paragraph(&told, &" ".repeat(NAME_COLUMNS)));
+        lines.extend(style.paragraph(&told, &" ".repeat(columns)));
         for (word, more) in [("", finding.effect), ("mend it: ", finding.mend.as_deref())] {
             if let Some(more) = more {
                 lines.extend(style.paragraph(&format!("    {word}{more}"), "      "));
@@ -130,6 +132,7 @@ mod tests {
             text.contains("✓ kernel receive stamps") && text.contains("nothing here spoils"),
             "{text}"
         );
+        assert!(text.contains("GPU 0: what holds its clock down  nothing"), "{text}");
     }
 
     /// Each thing is spoiled alone, and nothing else is told but it.

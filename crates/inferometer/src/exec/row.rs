@@ -8,7 +8,7 @@ use super::Ask;
 use super::pattern::Field;
 use super::process::{End, Lived};
 use super::progress::Mark;
-use ifm_analysis::telemetry::{Drawn, EnergyMethod, PoweredBy, gpu_memory_peak};
+use ifm_analysis::telemetry::{Drawn, EnergyMethod, PoweredBy, gpu_memory_last, gpu_memory_peak};
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
     Source, Statistic, Unit, key,
@@ -268,7 +268,8 @@ fn remarks_of(
         format!("it left processes behind: {} ended", lived.left_behind),
     );
     let start = lived.span_ns.0 - origin_ns;
-    let before = gpu_memory_peak(series, (start.saturating_sub(1_000_000_000), start));
+    // The last sample: what came before may be the run before this one.
+    let before = gpu_memory_last(series, (start.saturating_sub(1_000_000_000), start));
     if let Some(bytes) = before.filter(|bytes| *bytes >= BEFORE_MIN) {
         let mib = bytes / 1_048_576.0;
         tell(true, assumed, format!("{mib:.0} MiB were in use on the GPUs before it began"));

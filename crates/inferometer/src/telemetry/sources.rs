@@ -73,7 +73,16 @@ impl Sources {
                     .to_owned(),
                 false,
             )),
-            PowerAsk::IfLoopback => sources.find_devices(None, false, &mut absent),
+            PowerAsk::IfLoopback => match server.map_or(Computes::Anywhere, computes) {
+                Computes::Anywhere => sources.find_devices(None, false, &mut absent),
+                Computes::OnProcessors => {
+                    absent.extend(sources.find_processors().map(|why| (why, false)));
+                }
+                Computes::Nowhere => absent.push((
+                    "power: a simulated server draws none (--power-watts states it)".to_owned(),
+                    false,
+                )),
+            },
             PowerAsk::Local(gpus) => {
                 sources.find_devices(gpus.as_deref(), true, &mut absent);
             }
@@ -100,12 +109,19 @@ impl Sources {
             }
         }
         let is_unmet = gpus.is_some() && self.devices.is_empty();
+        let of_processors = self.find_processors();
+        let nothing = is_asked && (is_unmet || self.devices.is_empty());
+        let why = why.into_iter().map(|why| format!("power: {why}"));
+        absent.extend(why.chain(of_processors).map(|why| (why, nothing)));
+    }
+
+    /// The processors; why not, where they tell nothing.
+    fn find_processors(&mut self) -> Option<String> {
         match Zones::find(Path::new(rapl::ROOT)) {
             Ok(found) => self.devices.push(Box::new(found)),
-            Err(reason) => why.push(reason),
+            Err(reason) => return Some(format!("power: {reason}")),
         }
-        let nothing = is_asked && (is_unmet || self.devices.is_empty());
-        absent.extend(why.into_iter().map(|why| (format!("power: {why}"), nothing)));
+        None
     }
 
     /// What is recorded, in words.
@@ -135,6 +151,26 @@ impl Sources {
         readings
             .extend(self.stated_w.map(|watts| Reading::new(STATED, Quantity::StatedPower, watts)));
         readings
+    }
+}
+
+/// Which devices of its host a server computes on.
+enum Computes {
+    /// Nobody knows: on any that there are.
+    Anywhere,
+    /// The embedded engine: on no GPU, whatever one draws meanwhile.
+    OnProcessors,
+    /// A simulated server: on none that this host has.
+    Nowhere,
+}
+
+fn computes(server: &Job) -> Computes {
+    let info = &server.inspection.info;
+    let is_ours = info.kind.as_deref() == Some("inferometer");
+    match is_ours {
+        true if info.notes.contains_key("simulated") => Computes::Nowhere,
+        true => Computes::OnProcessors,
+        false => Computes::Anywhere,
     }
 }
 

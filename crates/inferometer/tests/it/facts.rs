@@ -1,7 +1,7 @@
 //! The machine in the record: told, kept with runs, compared, and refused where it differs.
 
 use crate::schemas::check;
-use crate::support::{assert_measured, paced, program, run, serve, stderr, stdout};
+use crate::support::{assert_measured, paced, program, run, serve, served, stderr, stdout};
 use ifm_core::Manifest;
 use ifm_store::Store;
 use serde_json::Value;
@@ -91,6 +91,26 @@ fn a_server_on_loopback_gets_the_facts_of_this_host_and_its_process() {
     assert_eq!(server.command[1..3], ["serve", "--preset"]);
     assert_eq!(server.kind.as_deref(), Some("inferometer"));
     assert!(facts.host.expect("a host").kernel.is_some_and(|kernel| kernel.starts_with("Linux ")));
+}
+
+/// Neither computes on the GPUs that happen to be in its host.
+#[test]
+fn the_energy_of_gpus_is_not_that_of_our_own_servers() {
+    let (stand_in, folder) = (StandIn::new(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    stand_in.set("limit", "350000");
+    let simulated = ["--sim", "--gpu", "l40s", "-m", "llama-3.1-8b", "--time-scale", "0.01"];
+    let embedded = ["--preset", "nano", "--threads", "1"];
+    for (name, words) in [("embedded", &embedded[..]), ("simulated", &simulated)] {
+        let (_running, url) = served(folder, words);
+        let words = ["run", &url, "-n", "4", "-W", "16/4", "--name", name];
+        assert_measured(&stand_in.run(folder, &words));
+        let store = Store::at(folder.join("runs"));
+        let entry = store.list().unwrap().remove(0);
+        let run = store.open(&entry).unwrap().data;
+        assert_eq!(run.manifest.name.as_deref(), Some(name));
+        assert!(!run.series.iter().any(|series| series.source.starts_with("NVML")), "{name}");
+    }
 }
 
 #[test]

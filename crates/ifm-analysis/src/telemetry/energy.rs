@@ -323,6 +323,17 @@ mod tests {
         assert!(with(&[(Quantity::GpuPower, "a", &|_| 0.0)]).is_none());
     }
 
+    /// Another program ends after 3 s; what it held is in the peak of the second before, and not what is left.
+    #[test]
+    fn memory_before_a_moment_is_that_of_the_last_sample() {
+        let held: &dyn Fn(f64) -> f64 = &|at_s| if at_s < 3.0 { 16e9 } else { 1e9 };
+        let series = ["a", "b"].map(|gpu| telemetry(Quantity::GpuMemory, gpu, (0.0, 5.0), held));
+        let span = (2_000_000_000, 3_500_000_000);
+        assert_eq!(gpu_memory_peak(&series, span), Some(32e9));
+        assert_eq!(gpu_memory_last(&series, span), Some(2e9));
+        assert_eq!(gpu_memory_last(&series, (6_000_000_000, 7_000_000_000)), None);
+    }
+
     #[test]
     fn devices_are_added_up_and_a_silent_one_leaves_nothing() {
         let hundred: &dyn Fn(f64) -> f64 = &|_| 100.0;

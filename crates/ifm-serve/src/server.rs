@@ -38,7 +38,7 @@ use crate::{
 #[non_exhaustive]
 pub enum ServeError {
     /// The address cannot be listened on: in use, or not of this machine.
-    #[error("cannot listen on {address}: {source}; hint: port 0 takes a free port")]
+    #[error("cannot listen on {address}: {source}; hint: --port 0 takes a free port")]
     Listen {
         /// The address.
         address: SocketAddr,

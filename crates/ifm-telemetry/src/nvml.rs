@@ -8,6 +8,7 @@ use crate::{DeviceSource, Reading};
 use ifm_core::series::Quantity;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::error::NvmlError;
 use std::path::Path;
 
 /// What one GPU tells; absent where it does not.
@@ -45,7 +46,11 @@ pub(crate) fn open(library: Option<&Path>) -> Result<Nvml, String> {
         Some(path) => Nvml::builder().lib_path(path.as_os_str()).init(),
         None => Nvml::init(),
     };
-    opened.map_err(|error| format!("NVML: {error}"))
+    opened.map_err(|error| match error {
+        // Its own words say what cannot be opened, those around it that a library was to be.
+        NvmlError::LibloadingError(why) => format!("NVML: {why}"),
+        other => format!("NVML: {other}"),
+    })
 }
 
 /// The library of the driver.

@@ -49,7 +49,7 @@ pub enum UiError {
         host: IpAddr,
     },
     /// The address cannot be listened on: in use, or not of this machine.
-    #[error("cannot listen on {address}: {source}; port 0 takes a free port")]
+    #[error("cannot listen on {address}: {source}; --port 0 takes a free port")]
     Listen {
         /// The address.
         address: SocketAddr,

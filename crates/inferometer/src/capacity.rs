@@ -382,10 +382,17 @@ fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> St
     let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
     let looks: u32 = at.map(Judged::looks).sum();
     if lowest == highest {
-        format!("{} was not settled by {looks} measurements: {MORE}", place(lowest))
+        format!(
+            "{} was not settled by {}: {MORE}",
+            place(lowest),
+            ifm_core::words::counted(u64::from(looks), "measurement")
+        )
     } else {
         let (lowest, highest) = (place(lowest), place(highest));
-        format!("{lowest} to {highest} were not settled by {looks} measurements: {MORE}")
+        format!(
+            "{lowest} to {highest} were not settled by {}: {MORE}",
+            ifm_core::words::counted(u64::from(looks), "measurement")
+        )
     }
 }
 

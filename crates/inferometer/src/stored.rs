@@ -27,7 +27,12 @@ pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
                 };
                 let newest = newest.map(|id| format!("the newest is {id}; ")).unwrap_or_default();
                 let list = "inferometer runs list shows what there is";
-                Failure::usage(error.to_string()).hint(format!("{newest}{list}"))
+                let is_path = matches!(error, FindError::NotFound { .. }) && key.contains('/');
+                let sentence = match is_path {
+                    true => format!("there is no file or folder {key}, and no run of this name"),
+                    false => error.to_string(),
+                };
+                Failure::usage(sentence).hint(format!("{newest}{list}"))
             }
         }
     })

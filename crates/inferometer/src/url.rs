@@ -82,8 +82,14 @@ impl BaseUrl {
         let mut addresses: Vec<SocketAddr> = (bare, self.port)
             .to_socket_addrs()
             .map_err(|error| {
-                Failure::server(format!("the host \"{bare}\" is not known: {error}"))
-                    .hint("check the spelling of the URL")
+                let hint = match bare.contains('.') {
+                    true => "check the spelling of the URL",
+                    false => {
+                        "check the spelling of the URL; if a stored run is meant: inferometer runs \
+                         list shows their names"
+                    }
+                };
+                Failure::server(format!("the host \"{bare}\" is not known: {error}")).hint(hint)
             })?
             .collect();
         // Loopback names resolve to both families, while servers often listen on one only.

@@ -42,10 +42,13 @@ fn simulated_server(context: &Context) -> Option<String> {
     let of_what = ["machine", "model", "stored_dtype", "server_defaults", "constants_from"];
     let told: Vec<&str> =
         of_what.iter().filter_map(|name| Some(notes.get(*name)?.as_str())).collect();
+    let of_what = match told.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", told.join(", ")),
+    };
     is_simulated.then(|| {
         format!(
-            "the server is simulated ({}): its times are those of a simulation, as this client saw them",
-            told.join(", ")
+            "the server is simulated{of_what}: its times are those of a simulation, as this client saw them"
         )
     })
 }

@@ -20,7 +20,7 @@ pub(super) fn heatmap(page: &mut Page, plot: &Heatmap) {
     let left = names.iter().map(|name| width(name)).max().unwrap_or(0).min(most);
     let longest = plot.columns.iter().map(|column| width(short(column))).max().unwrap_or(0);
     let text = plot.cells.iter().map(|cell| width(&cell.text)).max().unwrap_or(0);
-    let column = (longest.max(text + 1) + 2).clamp(COLUMN.0, COLUMN.1);
+    let column = (longest.max(text + 2) + 2).clamp(COLUMN.0, COLUMN.1);
     let fitting = ((usize::from(page.screen.columns) - left - 1) / column).max(1);
     let indexes: Vec<usize> = (0..plot.columns.len()).collect();
     // Columns that do not fit beside each other follow below.

@@ -288,8 +288,11 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
                 seen.facts = run.manifest.facts.clone().or(seen.facts);
             }
             Measured::Failed { reason, .. } => {
-                return Err(Failure::server(format!("{label}: {reason}"))
-                    .hint("the flags of `run` that the server needs go behind --"));
+                let hint = match reason.contains("nothing listens") {
+                    true => "start the server, or check host and port",
+                    false => "the flags of `run` that the server needs go behind --",
+                };
+                return Err(Failure::server(format!("{label}: {reason}")).hint(hint));
             }
             Measured::Interrupted => return Ok(Err(Code::Interrupted)),
         }

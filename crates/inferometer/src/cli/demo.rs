@@ -125,7 +125,11 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     }
     terminal::tell("No server needed: starting the embedded engine.");
     let (preset, prompt, output) = match &args.preset {
-        Some(preset) => (preset.clone(), CHOICES[0].1, CHOICES[0].2),
+        Some(preset) => {
+            let preset: Preset =
+                preset.parse().map_err(|error| Failure::usage(format!("--preset: {error}")))?;
+            (preset.name().to_owned(), CHOICES[0].1, CHOICES[0].2)
+        }
         None => choose(&args.quant)?,
     };
     let server = OwnServer::start(&["--preset", &preset, "--quant", &args.quant])?;

@@ -480,6 +480,10 @@ pub fn disturbed(all: &[Done]) -> Option<String> {
         0 => String::new(),
         times => format!(", {} were made again", counted(times as u64, "other")),
     };
+    if counts.is_empty() {
+        let made = counted(replaced.len() as u64, "disturbed run");
+        return Some(format!("CPU contention: {made} made again (the worst {what}); none counts"));
+    }
     let (count, total) = (counts.len(), counted(total, "run"));
     Some(format!(
         "CPU contention: {count} of {total} were disturbed{again} (the worst {what}); the result says which"

@@ -80,6 +80,11 @@ pub fn against(
                 .collect()
         }
     };
+    // What is stored under its name now: "last" is the prediction afterwards.
+    let measured = match store.find(&result.to_string_lossy()) {
+        Ok(run) if !subjects.runs.is_empty() => run.path.clone(),
+        _ => result.to_owned(),
+    };
     let asked = (&workload, &args.results);
     let mut job = resolve_simulated(asked, deployed, &[placeholder], words)?;
     job.spec.levels = levels;
@@ -92,7 +97,7 @@ pub fn against(
     let mut line = vec![
         "report".to_owned(),
         predicted.path.display().to_string(),
-        result.display().to_string(),
+        measured.display().to_string(),
         "--store".to_owned(),
         store.root().display().to_string(),
         "--format".to_owned(),

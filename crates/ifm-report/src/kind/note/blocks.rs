@@ -5,7 +5,7 @@
 
 use crate::vllm::{line, rule};
 use ifm_analysis::survey::{KernelMask, KernelTime, Point};
-use ifm_core::sheet::{Quantity, Statistic, StdKind};
+use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
 
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
@@ -24,6 +24,14 @@ const BACKEND: Column = ("backend", 10, true);
 const LAYERS: Column = ("ngl", 3, false);
 const FLASH: Column = ("fa", 2, false);
 const TEST: Column = ("test", 15, false);
+/// What it shows only where rows differ in it: the factor, and its column.
+const DIFFERING: [(&str, Column); 5] = [
+    ("n_threads", ("threads", 7, false)),
+    ("n_batch", ("n_batch", 7, false)),
+    ("n_ubatch", ("n_ubatch", 8, false)),
+    ("type_k", ("type_k", 6, false)),
+    ("type_v", ("type_v", 6, false)),
+];
 const SPEED: Column = ("t/s", 20, false);
 
 /// llama-bench's table of some rows, and its build.
@@ -34,6 +42,14 @@ pub(super) fn llama_bench(points: &[&Point], build: Option<&str>) -> String {
         [("n_gpu_layers", LAYERS), ("flash_attn", FLASH)]
             .into_iter()
             .filter_map(|(factor, column)| has(factor).then_some(column)),
+    );
+    let differs = |name: &str| {
+        let mut values = points.iter().map(|point| point.factor(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    columns.extend(
+        DIFFERING.into_iter().filter_map(|(factor, column)| differs(factor).then_some(column)),
     );
     columns.extend([TEST, SPEED]);
     let written = |cells: Vec<String>| {
@@ -79,12 +95,19 @@ fn engine_cell(point: &Point, column: &str) -> String {
         "backend" => factor("backends"),
         "ngl" => factor("n_gpu_layers"),
         "fa" => factor("flash_attn"),
-        "test" => factor("test"),
-        _ => match speed(point) {
+        "test" => match point.factor(key::DEPTH_TOKENS).filter(|depth| depth != "0") {
+            Some(depth) => format!("{} @ d{depth}", factor("test")),
+            None => factor("test"),
+        },
+        "t/s" => match speed(point) {
             Some((_, mean, Some(std))) => format!("{mean:.2} ± {std:.2}"),
             Some((_, mean, None)) => format!("{mean:.2}"),
             None => String::new(),
         },
+        other => {
+            let of = DIFFERING.iter().find(|(_, (name, ..))| *name == other);
+            of.map_or_else(String::new, |(name, _)| factor(name))
+        }
     }
 }
 

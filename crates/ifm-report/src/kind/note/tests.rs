@@ -58,6 +58,30 @@ fn level(part: usize, users: u32, output: f64, (ttft, itl): (f64, f64)) -> Point
     Point { load: Some(Load::Users(users)), ..point(PartKind::Serving, part, setting, readings) }
 }
 
+/// What tells rows apart stands beside them, as llama-bench shows it.
+#[test]
+fn rows_of_several_threads_and_depths_are_told_apart() {
+    let row = |threads: u32, depth: u32, rate: f64| {
+        let mut point = engine(0, ("m", 600), "pp64", (rate, 1.0));
+        point.setting = point
+            .setting
+            .with("n_threads", threads)
+            .with(key::DEPTH_TOKENS, depth)
+            .with("n_batch", 64);
+        point
+    };
+    let rows = [row(1, 0, 10.0), row(1, 16, 9.0), row(2, 0, 20.0), row(2, 16, 18.0)];
+    let table = super::blocks::llama_bench(&rows.each_ref(), None);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].contains("| threads |") && !lines[0].contains("n_batch"), "{table}");
+    for (line, words) in
+        lines[2..].iter().zip(["1 | pp64", "1 | pp64 @ d16", "2 | pp64", "2 | pp64 @ d16"])
+    {
+        let squeezed = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed.contains(&format!("| {words} |")), "{table}");
+    }
+}
+
 fn note() -> Survey {
     let llama = "llama 7B Q4_0";
     let mut points = vec![

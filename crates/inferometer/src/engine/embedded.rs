@@ -3,6 +3,7 @@
 
 use super::case::Case;
 use super::protocol::{About, Answer, Ceilings, Load, Order, VERSION};
+use super::{Ask, Setup, Which};
 use crate::terminal;
 use ifm_engine::{Compute, KvFormat, Model, ModelSource, Preset, Quantization, StaticBatch};
 use std::io::BufRead;
@@ -138,6 +139,19 @@ fn ceilings(model: &Model) -> Option<Ceilings> {
 /// The name of a variant without what stands behind it in brackets.
 fn variant(label: &str) -> &str {
     label.split(" (").next().unwrap_or(label)
+}
+
+/// Looks whether any of the models asked for is there; one that is not among others is told in its own line.
+///
+/// # Errors
+/// None is there: why not, of the first.
+pub fn find_model(ask: &Ask) -> Result<(), String> {
+    let found = |setup: &Setup| source(&setup.model, setup.weights.as_deref()).map(|_| ());
+    if !matches!(ask.which, Which::Embedded) || ask.setups.iter().any(|setup| found(setup).is_ok())
+    {
+        return Ok(());
+    }
+    ask.setups.first().map_or(Ok(()), found)
 }
 
 /// A preset by its name, a GGUF file or a folder by its path.

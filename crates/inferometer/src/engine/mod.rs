@@ -20,7 +20,7 @@ mod worker;
 pub use crate::program::Limits;
 pub use case::{Shape, Test, preset, presets, values};
 pub use course::{Ask, Done, measure};
-pub use embedded::serve as serve_worker;
+pub use embedded::{find_model, serve as serve_worker};
 pub use http::Target;
 pub use row::{line, sheet, warnings};
 pub use worker::{ADAPTERS, own_worker};

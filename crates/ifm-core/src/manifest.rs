@@ -63,6 +63,13 @@ pub struct ServerInfo {
     pub notes: BTreeMap<String, String>,
 }
 
+impl ServerInfo {
+    /// Whether it says that it computes nothing: a simulated server of ours.
+    pub fn is_simulated(&self) -> bool {
+        self.notes.get("simulated").is_some_and(|told| told == "true")
+    }
+}
+
 /// The id that a request carries: unique among all requests of all runs, and found in the log of a
 /// server that keeps it.
 pub fn request_id(run_id: &str, seq: u32) -> String {

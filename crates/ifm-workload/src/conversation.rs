@@ -8,10 +8,9 @@
 use std::sync::Arc;
 
 use ifm_core::{Message, Prompt, Role, ToolCall};
+use ifm_made::Draws;
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 use serde_json::{Map, Value};
-
-use ifm_made::Draws;
 
 use crate::{
     item::Turn,

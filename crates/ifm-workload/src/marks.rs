@@ -3,9 +3,8 @@
 //! Not here: whether sessions are marked (`playing`).
 
 use ifm_core::Prompt;
-use ifm_tokenizer::Tokenizer;
-
 use ifm_made::Stream;
+use ifm_tokenizer::Tokenizer;
 
 use crate::{
     error::WorkloadError,

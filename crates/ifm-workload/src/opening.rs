@@ -2,11 +2,9 @@
 //!
 //! Not here: from a name to a data set (`open`).
 
-use std::path::{Path, PathBuf};
-
-use ifm_tokenizer::Tokenizer;
-
 use ifm_made::Rng;
+use ifm_tokenizer::Tokenizer;
+use std::path::{Path, PathBuf};
 
 use crate::{
     error::WorkloadError,

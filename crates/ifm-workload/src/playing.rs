@@ -4,7 +4,6 @@
 //! Not here: reading sessions (`dataset`), text for those that have none (`script`).
 
 use ifm_core::{Message, Prompt, Role};
-
 use ifm_made::Rng;
 
 use crate::{

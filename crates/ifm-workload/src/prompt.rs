@@ -6,11 +6,9 @@
 //!
 //! Not here: choosing the words (`words`), lengths and items (`dataset`).
 
-use std::cmp::Ordering;
-
-use ifm_tokenizer::Tokenizer;
-
 use ifm_made::{Draws, Rng, Stream};
+use ifm_tokenizer::Tokenizer;
+use std::cmp::Ordering;
 
 use crate::{error::WorkloadError, scale::LengthScale, words::Words};
 

@@ -10,7 +10,6 @@
 use std::ops::Range;
 
 use ifm_core::{Message, Prompt, Role};
-
 use ifm_made::{Rng, Stream};
 
 use crate::{

@@ -6,9 +6,8 @@
 //! Not here: reading rows (`source`), their order (`dataset`).
 
 use ifm_core::{Message, Prompt};
-use ifm_tokenizer::{Tokenizer, TokenizerError};
-
 use ifm_made::{Rng, Stream};
+use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 use crate::{
     count::map_parallel,

@@ -5,7 +5,6 @@
 use std::{collections::HashSet, ops::Range};
 
 use ifm_core::Prompt;
-
 use ifm_made::{Rng, Stream};
 
 use crate::{

@@ -38,7 +38,6 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
 /// What is said of a measured run whose server says that it is simulated.
 fn simulated_server(context: &Context) -> Option<String> {
     let notes = &context.run.manifest.server.notes;
-    let is_simulated = notes.get("simulated").is_some_and(|told| told == "true");
     let of_what = ["machine", "model", "stored_dtype", "server_defaults", "constants_from"];
     let told: Vec<&str> =
         of_what.iter().filter_map(|name| Some(notes.get(*name)?.as_str())).collect();
@@ -46,7 +45,7 @@ fn simulated_server(context: &Context) -> Option<String> {
         true => String::new(),
         false => format!(" ({})", told.join(", ")),
     };
-    is_simulated.then(|| {
+    context.run.manifest.server.is_simulated().then(|| {
         format!(
             "the server is simulated{of_what}: its times are those of a simulation, as this client saw them"
         )

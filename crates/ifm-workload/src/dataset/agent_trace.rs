@@ -9,11 +9,10 @@
 use std::sync::Arc;
 
 use ifm_core::{Message, Prompt, Role};
+use ifm_made::{Draws, Rng};
 use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, Turn};
-use ifm_made::{Draws, Rng};
-
 use crate::{
     conversation::{Play, read_messages},
     error::WorkloadError,

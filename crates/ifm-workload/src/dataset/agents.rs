@@ -6,9 +6,9 @@
 //!
 //! Not here: recorded sessions (`weka`, `otel`, `mlperf_agent`), the text (`script`).
 
-use super::{Dataset, DatasetKind, WorkItem};
 use ifm_made::{Draws, Rng, Stream};
 
+use super::{Dataset, DatasetKind, WorkItem};
 use crate::{
     error::WorkloadError,
     lengths::{LengthPair, Lengths},

@@ -8,11 +8,10 @@
 use std::sync::{Arc, Mutex};
 
 use ifm_core::spec::TrafficClass;
+use ifm_made::{Rng, Stream};
 use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, WorkItem};
-use ifm_made::{Rng, Stream};
-
 use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,

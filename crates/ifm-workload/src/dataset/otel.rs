@@ -18,12 +18,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use ifm_core::{Message, Prompt, Role};
+use ifm_made::Rng;
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, Turn};
-use ifm_made::Rng;
-
 use crate::{
     error::WorkloadError,
     facts::DropReason,

@@ -7,10 +7,9 @@
 //! Not here: one prefix for all prompts, which `random` has too.
 
 use ifm_core::Prompt;
-
-use super::{Dataset, DatasetKind, WorkItem};
 use ifm_made::{Rng, Stream};
 
+use super::{Dataset, DatasetKind, WorkItem};
 use crate::{
     compat::PythonRandom,
     error::WorkloadError,

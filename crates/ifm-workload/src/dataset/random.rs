@@ -3,11 +3,10 @@
 //! Not here: making text of a length (`prompt`), files.
 
 use ifm_core::{Message, Prompt, Role};
+use ifm_made::{Rng, Stream};
 use ifm_tokenizer::Tokenizer;
 
 use super::{Dataset, DatasetKind, Turn, WorkItem};
-use ifm_made::{Rng, Stream};
-
 use crate::{
     compat::lengths::{RandomAsk, RandomDraw, sglang_random, vllm_random},
     count::HuggingFace,

@@ -6,13 +6,12 @@
 //! Not here: random words (`random`).
 
 use ifm_core::Prompt;
+use ifm_made::{Rng, Stream};
 
 use super::{
     Dataset, DatasetKind, WorkItem,
     random::{draw_lengths, take_ratio},
 };
-use ifm_made::{Rng, Stream};
-
 use crate::{
     compat::lengths::RandomDraw,
     count::HuggingFace,

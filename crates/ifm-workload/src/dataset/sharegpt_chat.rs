@@ -3,10 +3,9 @@
 //! Not here: first questions alone (`sharegpt`), tools (`agent_trace`).
 
 use ifm_core::{Message, Role};
-
-use super::{Dataset, DatasetKind, sharegpt::SHAREGPT};
 use ifm_made::Rng;
 
+use super::{Dataset, DatasetKind, sharegpt::SHAREGPT};
 use crate::{
     compat::PythonRandom,
     conversation::{Play, read_messages},

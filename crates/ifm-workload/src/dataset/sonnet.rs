@@ -9,11 +9,10 @@
 use std::{collections::HashSet, path::Path};
 
 use ifm_core::Prompt;
+use ifm_made::{Draws, Rng, Stream};
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 use super::{Dataset, DatasetKind, WorkItem};
-use ifm_made::{Draws, Rng, Stream};
-
 use crate::{
     error::{WorkloadError, file_name},
     lengths::{LengthPair, Lengths},

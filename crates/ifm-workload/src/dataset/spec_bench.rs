@@ -5,11 +5,10 @@
 //! each behind the server's answer to the one before. Not here: judging answers.
 
 use ifm_core::{Message, Prompt, Role};
+use ifm_made::{Rng, Stream};
 use serde_json::Value;
 
 use super::{Dataset, DatasetKind};
-use ifm_made::{Rng, Stream};
-
 use crate::{
     error::WorkloadError,
     facts::DropReason,

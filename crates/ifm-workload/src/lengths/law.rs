@@ -6,11 +6,10 @@
 //! Not here: pairs of prompt and output (`pair`), other tools' exact draws
 //! (`crate::compat`).
 
+use ifm_made::Draws;
 use std::{collections::BTreeMap, f64::consts::TAU, fmt, path::Path, str::FromStr, sync::Arc};
 
 use super::{LengthRange, TOKENS_MAX};
-use ifm_made::Draws;
-
 use crate::error::{WorkloadError, file_name};
 
 /// Different lengths of a histogram at most.

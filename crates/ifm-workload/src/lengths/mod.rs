@@ -13,9 +13,8 @@ pub(crate) use pair::GENAI_BENCH;
 pub use pair::LengthPair;
 pub use ratio::RangeRatio;
 
-use std::{fmt, str::FromStr};
-
 use ifm_made::Draws;
+use std::{fmt, str::FromStr};
 
 use crate::error::{TOKENS_MAX, WorkloadError};
 

@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ifm_core::{Carried, ImageDetail, Medium, MediumKind};
-use sha2::{Digest as _, Sha256};
-
 use ifm_made::{
     Draws, Stream,
     code::{self, PictureFormat},
@@ -15,6 +13,7 @@ use ifm_made::{
     sound::{self, SoundFormat},
     speech,
 };
+use sha2::{Digest as _, Sha256};
 
 use super::share::Shares;
 use crate::{error::WorkloadError, request::Carry};

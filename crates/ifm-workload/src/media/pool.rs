@@ -8,10 +8,9 @@ use std::{
 };
 
 use ifm_core::{Carried, Medium};
-
-use super::{KEPT_BYTES_MAX, made::Recipe};
 use ifm_made::{Draws, Rng, Stream};
 
+use super::{KEPT_BYTES_MAX, made::Recipe};
 use crate::{
     count::map_parallel, error::WorkloadError, item::FAR_ITEM, lengths::Lengths, request::Carry,
 };

@@ -11,7 +11,6 @@ use std::{
 };
 
 use ifm_core::{ImageDetail, Medium, MediumKind};
-
 use ifm_made::{code::PictureFormat, picture::Motif, sound::SoundFormat};
 
 use super::{

@@ -288,11 +288,9 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
                 seen.facts = run.manifest.facts.clone().or(seen.facts);
             }
             Measured::Failed { reason, .. } => {
-                let hint = match reason.contains("nothing listens") {
-                    true => "start the server, or check host and port",
-                    false => "the flags of `run` that the server needs go behind --",
-                };
-                return Err(Failure::server(format!("{label}: {reason}")).hint(hint));
+                return Err(Failure::server(format!("{label}: {reason}")).hint(
+                    "start the server, or check host and port; flags of `run` that it needs go behind --",
+                ));
             }
             Measured::Interrupted => return Ok(Err(Code::Interrupted)),
         }

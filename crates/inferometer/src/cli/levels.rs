@@ -47,7 +47,7 @@ pub fn parse(text: &str) -> Result<Vec<u32>, String> {
 pub fn level(text: &str) -> Result<u32, String> {
     match text.trim().parse::<u32>() {
         Ok(level) if (1..=CONCURRENCY_MAX).contains(&level) => Ok(level),
-        _ if text.contains([',', '.']) => {
+        _ if text.contains(',') || text.contains("..") => {
             Err(format!("\"{text}\" is not one number of users; sweep takes several levels"))
         }
         _ if text.split('-').filter(|end| end.parse::<u32>().is_ok()).count() == 2 => {

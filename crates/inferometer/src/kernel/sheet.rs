@@ -482,7 +482,9 @@ pub fn disturbed(all: &[Done]) -> Option<String> {
     };
     if counts.is_empty() {
         let made = counted(replaced.len() as u64, "disturbed run");
-        return Some(format!("CPU contention: {made} made again (the worst {what}); none counts"));
+        return Some(format!(
+            "CPU contention: {made} made again (the worst {what}); none of them counts"
+        ));
     }
     let (count, total) = (counts.len(), counted(total, "run"));
     Some(format!(

@@ -112,7 +112,7 @@ impl Telemetry {
             shared.bell.notify_all();
         }
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked leaves what it had recorded.
+            // It gives nothing back: what it recorded is shared.
             let _ = thread.join();
         }
     }

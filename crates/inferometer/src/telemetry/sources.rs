@@ -168,7 +168,7 @@ fn computes(server: &Job) -> Computes {
     let info = &server.inspection.info;
     let is_ours = info.kind.as_deref() == Some("inferometer");
     match is_ours {
-        true if info.notes.contains_key("simulated") => Computes::Nowhere,
+        true if info.is_simulated() => Computes::Nowhere,
         true => Computes::OnProcessors,
         false => Computes::Anywhere,
     }

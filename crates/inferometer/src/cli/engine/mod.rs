@@ -280,8 +280,7 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     let (formats, files) = args.outputs()?;
     let interrupts = Interrupts::watch();
     let ask = args.ask(&interrupts)?;
-    engine::find_model(&ask)
-        .map_err(|why| Failure::usage(why).hint("-m takes a preset, a file or a folder"))?;
+    engine::find_model(&ask).map_err(Failure::usage)?;
     let kept = Kept::new(&args.kept)?;
     let import_of =
         |all: &[Done]| kept.import(engine::sheet(&ask, kept.name(), &args.kept.factors(), all));

@@ -6,56 +6,19 @@
 //!
 //! Not here: reading FLAC (`look`).
 
-use crate::checksum::{crc8, crc16};
+use crate::{
+    bits::Bits,
+    checksum::{crc8, crc16},
+};
 
 /// Samples of one block.
 const BLOCK: usize = 4096;
 /// The largest parameter of Rice's code with four bits.
 const RICE_MAX: u32 = 14;
 
-/// Bits, the highest first.
-#[derive(Default)]
-struct Bits {
-    bytes: Vec<u8>,
-    held: u64,
-    count: u32,
-}
-
-impl Bits {
-    /// Appends the lowest `count` bits of a number, 32 at most.
-    fn put(&mut self, value: u32, count: u32) {
-        if count == 0 {
-            return;
-        }
-        let value = u64::from(value) & ((1_u64 << count) - 1);
-        self.held = self.held << count | value;
-        self.count += count;
-        while self.count >= 8 {
-            self.count -= 8;
-            self.bytes.push((self.held >> self.count) as u8);
-        }
-    }
-
-    /// So many zeros and a one.
-    fn put_unary(&mut self, mut zeros: u32) {
-        while zeros >= 24 {
-            self.put(0, 24);
-            zeros -= 24;
-        }
-        self.put(1, zeros + 1);
-    }
-
-    /// Fills the last byte with zeros.
-    fn align(&mut self) {
-        if self.count > 0 {
-            self.put(0, 8 - self.count);
-        }
-    }
-}
-
 /// The file of samples of 16 or 24 bits.
 pub fn encode(samples: &[i32], rate: u32, bits: u32) -> Vec<u8> {
-    let mut out = Bits { bytes: b"fLaC".to_vec(), ..Bits::default() };
+    let mut out = Bits::behind(b"fLaC".to_vec());
     // The last block of metadata, the information about the stream: 34 bytes.
     out.put(0x80, 8);
     out.put(34, 24);
@@ -107,7 +70,7 @@ fn frame(out: &mut Bits, number: u32, block: &[i32], bits: u32) {
             block.iter().for_each(|sample| out.put(*sample as u32, bits));
         }
     }
-    out.align();
+    out.align(0);
     let all = crc16(out.bytes.get(start..).unwrap_or_default());
     out.put(u32::from(all), 16);
 }

@@ -7,10 +7,12 @@
 //! Not here: which words there are and what is made of them, which request carries what (`ifm-workload`).
 #![forbid(unsafe_code)]
 
+mod bits;
 pub mod checksum;
 pub mod code;
 mod draws;
 mod flac;
+mod jpeg;
 pub mod picture;
 pub mod sound;
 pub mod speech;

@@ -13,6 +13,7 @@ mod file;
 mod look;
 mod made;
 mod parts;
+mod pixels;
 mod pool;
 mod share;
 mod sheet;

@@ -2,18 +2,16 @@
 //!
 //! Not here: which media, and where the small images stand in a report.
 
-use std::io::Cursor;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ifm_core::{Carried, Medium, MediumKind};
-use image::{ExtendedColorType, ImageEncoder as _, ImageReader, Limits, codecs::jpeg::JpegEncoder};
+use ifm_made::code::{PictureFormat, encode};
+
+use super::pixels::Pixels;
 
 /// The longer side of a small image in pixels.
-const SIDE: u32 = 192;
+const SIDE: usize = 192;
 /// The largest small image in bytes.
 const BYTES_MAX: usize = 20_000;
-/// Bytes that decoding one image may take.
-const DECODE_BYTES_MAX: u64 = 1 << 30;
 /// Points of an envelope.
 const POINTS: usize = 96;
 
@@ -45,17 +43,11 @@ pub fn thumbnail(medium: &Medium) -> Option<Thumbnail> {
 }
 
 fn picture(file: &[u8]) -> Option<Thumbnail> {
-    let mut reader = ImageReader::new(Cursor::new(file)).with_guessed_format().ok()?;
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(DECODE_BYTES_MAX);
-    reader.limits(limits);
-    let small = reader.decode().ok()?.thumbnail(SIDE, SIDE).to_rgb8();
+    let small = Pixels::of(file)?.smaller(SIDE);
+    let size = (small.width as u32, small.height as u32);
     // Noise is as large as it can be: the quality gives way.
     [80, 50, 25, 10, 1].into_iter().find_map(|quality| {
-        let mut bytes = Vec::new();
-        let coder = JpegEncoder::new_with_quality(&mut bytes, quality);
-        let (width, height) = small.dimensions();
-        coder.write_image(small.as_raw(), width, height, ExtendedColorType::Rgb8).ok()?;
+        let bytes = encode(&small.rgb, size, PictureFormat::Jpeg, quality).ok()?;
         (bytes.len() <= BYTES_MAX).then_some(Thumbnail { mime: "image/jpeg", bytes })
     })
 }

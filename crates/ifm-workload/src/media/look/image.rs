@@ -5,7 +5,7 @@
 
 use std::io::Cursor;
 
-use image::{AnimationDecoder as _, ImageDecoder as _, ImageError, codecs::webp::WebPDecoder};
+use image_webp::{DecodingError, WebPDecoder};
 
 use super::{Look, big, cut, cut_at, damaged, jpeg::Walk, little, slice};
 
@@ -242,18 +242,23 @@ fn webp_pixels(bytes: &[u8], (width, height): (u32, u32)) -> Result<(), String> 
     if width.saturating_mul(height) > WEBP_PIXELS_MAX {
         return Ok(());
     }
-    let decoded = || -> Result<(), ImageError> {
-        let decoder = WebPDecoder::new(Cursor::new(bytes))?;
-        if decoder.has_animation() {
-            return decoder.into_frames().try_for_each(|frame| frame.map(|_| ()));
+    let decoded = || -> Result<(), DecodingError> {
+        let mut decoder = WebPDecoder::new(Cursor::new(bytes))?;
+        let mut pixels = vec![0; decoder.output_buffer_size().ok_or(DecodingError::ImageTooLarge)?];
+        if !decoder.is_animated() {
+            return decoder.read_image(&mut pixels);
         }
-        let size = usize::try_from(decoder.total_bytes()).unwrap_or(usize::MAX);
-        decoder.read_image(&mut vec![0; size])
+        loop {
+            match decoder.read_frame(&mut pixels) {
+                Err(DecodingError::NoMoreFrames) => return Ok(()),
+                frame => frame?,
+            };
+        }
     };
     match decoded() {
-        Err(ImageError::Decoding(error)) => Err(damaged(&format!("its pixels: {error}"))),
-        Err(ImageError::IoError(_)) => Err(damaged("its pixels end too early")),
-        Ok(()) | Err(_) => Ok(()),
+        Err(DecodingError::IoError(_)) => Err(damaged("its pixels end too early")),
+        Err(error) => Err(damaged(&format!("its pixels: {error}"))),
+        Ok(()) => Ok(()),
     }
 }
 

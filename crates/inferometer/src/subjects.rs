@@ -86,6 +86,10 @@ pub fn or_no_file(subject: &Path, error: Failure) -> Failure {
     }
 }
 
+/// What can be read, where nothing of it was found.
+pub const READABLE: &str = "inferometer import --list-formats names what can be read; rows of any other table \
+    come in by import --map NAME=COLUMN";
+
 /// Everything that can be read below a name. What cannot is told; nothing at all is a failure.
 ///
 /// # Errors
@@ -95,7 +99,11 @@ pub fn read(subject: &Path) -> Result<Vec<Sheet>, Failure> {
     for document in documents::open(&[subject.to_owned()])? {
         match document.sheet {
             Ok(sheet) => sheets.push(sheet),
-            Err(error) if document.is_named => return Err(Failure::usage(error.to_string())),
+            Err(error) if document.is_named => {
+                let is_unknown = matches!(error, ImportError::NotKnown { .. });
+                let failure = Failure::usage(error.to_string());
+                return Err(if is_unknown { failure.hint(READABLE) } else { failure });
+            }
             Err(ImportError::NotKnown { .. }) => {}
             Err(error) => terminal::warn(&error.to_string()),
         }

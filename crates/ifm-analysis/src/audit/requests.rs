@@ -8,6 +8,7 @@
 use super::subject::slack;
 use super::{Cell, Subject, window};
 use crate::stat::percentile_of_sorted;
+use crate::survey::folder;
 use ifm_core::sheet::{Figure, Quantity, RowRole, SheetRequest, Statistic, StdKind};
 
 /// How a tool takes its figures from its requests.
@@ -89,17 +90,11 @@ fn requests_of<'c>(subject: &'c Subject, cell: &'c Cell) -> Option<&'c [SheetReq
             && other.row.figures.is_empty()
             && !other.row.requests.is_empty()
             && other.measured_by() == cell.measured_by()
-            && folder(other) == folder(cell)
+            && folder(&other.sheet.source.name) == folder(&cell.sheet.source.name)
     };
     let mut beside = subject.cells(RowRole::Measured).filter(is_beside);
     let found = beside.next().filter(|_| beside.next().is_none())?;
     Some(&found.row.requests)
-}
-
-/// The folder of a row's file, as it was given.
-fn folder<'c>(cell: &'c Cell) -> &'c str {
-    let name = cell.sheet.source.name.as_str();
-    name.rfind(['/', '\\']).and_then(|at| name.get(..at)).unwrap_or_default()
 }
 
 /// AIPerf divides a time per token by what the first piece held, where the server told that: figures

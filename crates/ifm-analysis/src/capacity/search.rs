@@ -2,6 +2,11 @@
 //! the answer in measured loads. A load that cannot be settled does not end it: both ends come as
 //! near to it as they do to each other otherwise, so that what stays open is no wider than it must.
 
+/// Loads that cannot be settled reach no further than this many times the smallest of them, where nothing beyond
+/// them is known: no limit is as wide, so that it is the requests that are too few, and a smaller rate only takes
+/// longer.
+const WIDEST: u32 = 8;
+
 /// What a measured load showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
@@ -106,15 +111,16 @@ impl Search {
 
     /// What is to be measured next beside the loads that cannot be settled, the lower side first.
     fn around(&self, lowest: u32, highest: u32) -> Option<u32> {
+        let is_wide = highest / WIDEST >= lowest;
         let below = match self.bracket.inside {
             Some(inside) => self.between(inside, lowest),
-            None => (lowest > 1).then_some(lowest / 2),
+            None => (lowest > 1 && !is_wide).then_some(lowest / 2),
         };
         below.or_else(|| match self.bracket.outside {
             Some(outside) => self.between(highest, outside),
             None => {
                 let next = highest.saturating_mul(2).min(self.max);
-                (next > highest).then_some(next)
+                (next > highest && !is_wide).then_some(next)
             }
         })
     }
@@ -239,6 +245,24 @@ mod tests {
         search.tell(8, Finding::Unsettled);
         let expect = Bracket { inside: None, outside: None, unsettled: Some((1, 8)) };
         assert_eq!(search.next(), Next::Done(expect));
+    }
+
+    /// A target that so few requests never tell: the search ends, and not at the smallest rate that there is.
+    #[test]
+    fn a_search_that_nothing_settles_ends() {
+        let mut search = Search::new(1000, 1_000_000, 0.05).unwrap();
+        let mut measured = Vec::new();
+        let bracket = loop {
+            match search.next() {
+                Next::Done(bracket) => break bracket,
+                Next::Measure(load) => {
+                    measured.push(load);
+                    search.tell(load, Finding::Unsettled);
+                }
+            }
+        };
+        assert_eq!(measured, [1000, 500, 250, 125]);
+        assert_eq!(bracket, Bracket { unsettled: Some((125, 1000)), ..Bracket::default() });
     }
 
     #[test]

@@ -278,6 +278,7 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
     [
         about(&doubt(0), CLIENT_TIMING),
         about(&doubt(1), "why the run is not complete"),
+        about(&doubt(2), "remarked while it was measured"),
         about(&checks, "checks that call for caution"),
     ]
     .into_iter()

@@ -83,7 +83,7 @@ impl Member {
             levels: Vec::new(),
             prompts: None,
             sent: None,
-            doubts: [None, None],
+            doubts: [None, None, remarked(sheet)],
             warnings: Vec::new(),
             is_inter_event: false,
             fitting: None,
@@ -91,6 +91,15 @@ impl Member {
             varying,
         }
     }
+}
+
+/// What was remarked while an engine or a kernel was measured: the first of it, and how much more there is.
+fn remarked(sheet: &Sheet) -> Option<String> {
+    let first = sheet.remarks.first().filter(|_| sheet.source.is_ours())?;
+    Some(match sheet.remarks.len() - 1 {
+        0 => first.text.clone(),
+        more => format!("{}; {more} more", first.text),
+    })
 }
 
 /// The levels of a run of ours, computed again by the definitions of a tool.

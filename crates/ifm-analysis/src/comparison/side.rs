@@ -51,8 +51,9 @@ pub struct Member {
     pub(crate) prompts: Option<String>,
     /// Prompts that were sent, and how many different ones, where each was sent by itself.
     pub(crate) sent: Option<(u64, u64)>,
-    /// What the client doubts of its own times, and why the run is not complete.
-    pub(crate) doubts: [Option<String>; 2],
+    /// What the client doubts of its own times, why the run is not complete, and what was remarked while it was
+    /// measured.
+    pub(crate) doubts: [Option<String>; 3],
     /// What the checks found, notes left out.
     pub(crate) warnings: Vec<Warning>,
     /// Whether gaps of any level are between events rather than tokens.
@@ -155,7 +156,7 @@ impl Member {
                 .as_ref()
                 .filter(|sent| sent.sessions.is_none())
                 .map(|sent| (sent.prompts, sent.distinct_prompts)),
-            doubts: [suspect.map(|health| health.reasons.join("; ")), partial],
+            doubts: [suspect.map(|health| health.reasons.join("; ")), partial, None],
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
             is_inter_event,
             fitting: fitting(&summary.levels),

@@ -1,5 +1,6 @@
 //! Documents of other tools as a survey.
 
+use super::from_requests::{self, belongs_to_another};
 use super::{Origin, Point, Reading, Survey};
 use crate::level::Load;
 use crate::slo::VerdictState;
@@ -10,7 +11,7 @@ use ifm_core::sheet::{Factors, Figure, Part, Quantity, Row, Statistic, key};
 
 impl Survey {
     /// What documents hold, in their order. Rows without a readable number are kept where they are
-    /// announced (planned) or stated.
+    /// announced (planned) or stated; single requests beside their figures are no point of their own.
     pub fn of_sheets(sheets: &[Sheet]) -> Survey {
         let mut survey = Survey::default();
         for sheet in sheets {
@@ -22,7 +23,8 @@ impl Survey {
                 is_own: false,
             });
             for (index, part) in sheet.parts.iter().enumerate() {
-                survey.points.extend(part.rows.iter().map(|row| point((origin, index), part, row)));
+                let own = part.rows.iter().filter(|row| !belongs_to_another(sheets, sheet, row));
+                survey.points.extend(own.map(|row| point((origin, index), part, row)));
             }
         }
         survey
@@ -41,7 +43,12 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         load: load(&factors),
         repeat: factors.get(key::REPEAT).and_then(|repeat| repeat.parse().ok()),
         setting: setting(&factors, row),
-        readings: row.figures.iter().filter_map(|figure| reading(figure, row)).collect(),
+        readings: row
+            .figures
+            .iter()
+            .filter_map(|figure| reading(figure, row))
+            .chain(from_requests::readings(row))
+            .collect(),
         verdict: VerdictState::Unknown,
         searched: None,
         gpus: factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus > 0.0),

@@ -3,12 +3,13 @@
 //! Reports and their findings read this and nothing else, so that a run of ours and a file of
 //! another tool go through the same hands. A point keeps what was set, how often it was repeated
 //! and where it stands; a reading keeps its interval, its population and its definition. Nothing
-//! is computed on the way in but units. Not here: what it means (`insight`), how it looks
+//! is computed on the way in but units, and the figures of single requests that have none. Not here: what it means (`insight`), how it looks
 //! (`ifm-report`).
 
 mod cold;
 mod curve;
 mod fitting;
+mod from_requests;
 mod from_run;
 mod from_sheet;
 mod held;
@@ -22,6 +23,7 @@ mod stated;
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, name_of};
 pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
+pub(crate) use from_requests::folder;
 pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
 #[cfg(test)]

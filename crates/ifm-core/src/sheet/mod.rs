@@ -72,6 +72,13 @@ pub struct Source {
     pub bytes: u64,
 }
 
+impl Source {
+    /// Whether it is a measurement of ours: what is remarked in it was remarked while it was measured.
+    pub fn is_ours(&self) -> bool {
+        self.format.starts_with("inferometer-")
+    }
+}
+
 /// What kind of measurement a part holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -103,6 +103,7 @@ pub fn formats() -> impl Iterator<Item = Recognised> {
 pub fn recognise(head: &Head) -> Option<Recognised> {
     match format::of(head) {
         Some(format) => Some(format.about()),
+        None if Nature::about_results(head).is_some() => None,
         None => notes::is_text(head).then_some(notes::ABOUT),
     }
 }
@@ -115,13 +116,14 @@ pub fn recognise(head: &Head) -> Option<Recognised> {
 pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     let (head, input) = input.with_head()?;
     let seen = input.seen();
-    let mut sheet = match format::of(&head) {
-        Some(format) => (format.read)(format, input),
-        None if notes::is_text(&head) => {
+    let mut sheet = match (format::of(&head), Nature::about_results(&head)) {
+        (Some(format), _) => (format.read)(format, input),
+        (None, Some(nature)) => Err(not_known(&head, nature)),
+        (None, None) if notes::is_text(&head) => {
             let (name, bytes) = (input.name().to_owned(), input.all()?);
             notes::read(name, &bytes).ok_or_else(|| not_known(&head, Nature::of(&bytes)))
         }
-        None => Err(not_known(&head, Nature::of(head.bytes()))),
+        (None, None) => Err(not_known(&head, Nature::of(head.bytes()))),
     }?;
     uncounted::without_zeros(&mut sheet);
     seen.get().tell(&mut sheet);
@@ -142,5 +144,9 @@ fn not_known(head: &Head, nature: Nature) -> ImportError {
         _ => Vec::new(),
     };
     let name = head.name().to_owned();
-    ImportError::NotKnown { name, nature, guesses: format::guesses(head), columns }
+    let guesses = match nature {
+        Nature::Ours | Nature::Page => Vec::new(),
+        _ => format::guesses(head),
+    };
+    ImportError::NotKnown { name, nature, guesses, columns }
 }

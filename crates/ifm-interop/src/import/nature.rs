@@ -1,5 +1,7 @@
 //! What a file is of which nothing is known: to say more than that nothing is.
 
+use super::Head;
+use super::format::inferometer::is_ours;
 use super::json::Reader;
 use std::fmt;
 
@@ -23,6 +25,10 @@ pub enum Nature {
         /// What is wrong there.
         reason: String,
     },
+    /// It is a document of ours that holds no results.
+    Ours,
+    /// It is a web page.
+    Page,
     /// Nothing that could be told.
     Other,
 }
@@ -37,6 +43,14 @@ const PACKED: &[(&[u8], &str)] = &[
 ];
 
 impl Nature {
+    /// What is not read although it is text, for its numbers are about results and are none.
+    pub(crate) fn about_results(head: &Head) -> Option<Nature> {
+        let text = head.text();
+        let begin = text.trim_start().get(..14).unwrap_or_default().to_ascii_lowercase();
+        let is_page = begin == "<!doctype html" || begin.starts_with("<html");
+        if is_page { Some(Nature::Page) } else { is_ours(head).then_some(Nature::Ours) }
+    }
+
     /// What these bytes are: all of a text, or the beginning of what is none.
     pub(crate) fn of(bytes: &[u8]) -> Nature {
         let packed = PACKED.iter().find(|(begin, _)| bytes.starts_with(begin));
@@ -68,6 +82,13 @@ impl fmt::Display for Nature {
                     ": it begins as JSON and breaks on line {line}, after {bytes} bytes: {reason}"
                 )
             }
+            Nature::Ours => f.write_str(
+                ": a report by inferometer and no results; name the run or the file that it is about, \
+                 or keep what --json prints",
+            ),
+            Nature::Page => f.write_str(
+                ": a web page; give it the results that the page was made of, or its text",
+            ),
             Nature::Other => Ok(()),
         }
     }
@@ -125,6 +146,18 @@ mod tests {
         ] {
             let told = read(Input::new("x", bytes)).expect_err("nothing known").to_string();
             assert_eq!(told, format!("x: no known results in it{expected}"));
+        }
+        let page =
+            read(Input::new("x", &b"\n<!DOCTYPE html><p>TTFT 5 ms</p>"[..])).expect_err("a page");
+        assert!(page.to_string().contains(": a web page; "), "{page}");
+        for ours in [
+            &b"{\"answers\": [], \"banners\": [], \"conditions\": [\"TTFT 5 ms\"]}"[..],
+            b"{\"kind\": \"inferometer_limit\", \"note\": \"TTFT 5 ms\"}",
+            b"{\"schema_version\": \"1.0\", \"kind\": \"audit\"}",
+        ] {
+            let told = read(Input::new("x", ours)).expect_err("no results");
+            assert!(told.to_string().contains("a report by inferometer"), "{told}");
+            assert!(told.hints().is_empty());
         }
         let comma = Nature::of(b"{\"a\": 1\n\"b\": 2}");
         assert!(matches!(comma, Nature::BrokenJson { line: 2, .. }), "{comma:?}");

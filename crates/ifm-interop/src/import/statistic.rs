@@ -59,7 +59,7 @@ pub(crate) fn statistic(name: &str, std: StdKind) -> Option<Statistic> {
         "min" | "fastest" => Statistic::Min,
         "max" | "slowest" => Statistic::Max,
         "sum" | "total_sum" => Statistic::Sum,
-        "count" => Statistic::Count,
+        "count" | "n" => Statistic::Count,
         // GuideLLM leaves the point out.
         "p001" => Statistic::Percentile(0.1),
         "p999" => Statistic::Percentile(99.9),

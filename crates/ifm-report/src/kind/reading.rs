@@ -9,9 +9,6 @@ use crate::format::plain;
 use crate::page::{Block, Section};
 use ifm_core::sheet::{Remark, RemarkKind};
 
-/// With this begin the formats of documents that are measurements of ours.
-const OWN: &str = "inferometer-";
-
 /// The chapter; absent where every document was read as it stands.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
     let several = subject.sheets.len() > 1;
@@ -19,7 +16,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     for sheet in subject.sheets {
         for remark in &sheet.remarks {
             let of = if several { format!("{}, ", sheet.source.name) } else { String::new() };
-            if sheet.source.format.starts_with(OWN) {
+            if sheet.source.is_ours() {
                 measured.push(plain(&format!("{of}{}", remark.text)));
                 continue;
             }

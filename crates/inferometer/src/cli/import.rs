@@ -4,6 +4,7 @@ use super::list::{Entry, List};
 use crate::documents::{Document, PARQUET, input, open};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
+use crate::subjects;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;
@@ -124,10 +125,8 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
         } else {
             String::new()
         };
-        return Err(Failure::usage(format!("nothing was imported: no known results{among}")).hint(
-            "inferometer import --list-formats names what can be read; rows of any other table \
-                 come in by --map NAME=COLUMN",
-        ));
+        return Err(Failure::usage(format!("nothing was imported: no known results{among}"))
+            .hint(subjects::READABLE));
     }
     let rows: usize =
         sheets.iter().flat_map(|sheet| &sheet.parts).map(|part| part.rows.len()).sum();

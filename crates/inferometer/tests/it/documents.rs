@@ -346,3 +346,73 @@ fn files_of_others_as_parquet_come_back_as_they_were_read() {
         assert!(stderr(&output).contains("is damaged"), "{name}: {}", stderr(&output));
     }
 }
+
+/// What `--json` prints is read back: of a run with the figures that the run itself gives, of an engine whole.
+#[test]
+fn our_own_documents_are_results() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), "sweep", &[1, 2], (5.0, 2.0));
+    let import = |name: &str| -> serde_json::Value {
+        let output = run(folder.path(), &["import", name, "--json"]);
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let text = stdout(&run(folder.path(), &["report", "last", "--json"]));
+    fs::write(folder.path().join("run.json"), &text).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let back = import("run.json")["import"]["sheets"][0].clone();
+    assert_eq!(back["source"]["format"], "inferometer-result");
+    assert_eq!(back["source"]["tool_version"], document["run"]["tool"]["version"]);
+    let lines = stdout(&run(folder.path(), &["export", "last", "--as", "jsonl"]));
+    let rows = back["parts"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    // The one in seconds, the other in milliseconds.
+    let canonical = |figure: &serde_json::Value| {
+        let scale = if figure["unit"] == "s" { 1e3 } else { 1.0 };
+        figure["value"].as_f64().unwrap() * scale
+    };
+    for (row, line) in rows.iter().zip(lines.lines()) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        for name in ["concurrency", "input_tokens", "output_tokens", "requests"] {
+            assert_eq!(row["factors"][name], line["factors"][name], "{name}");
+        }
+        let mut same = 0;
+        for figure in row["figures"].as_array().unwrap() {
+            let mut all = line["figures"].as_array().unwrap().iter();
+            let of = |other: &&serde_json::Value| {
+                ["quantity", "statistic"].iter().all(|name| other[*name] == figure[*name])
+            };
+            let found = all.find(of).unwrap_or_else(|| panic!("{figure}: {line}"));
+            let (a, b) = (canonical(figure), canonical(found));
+            assert!((a - b).abs() <= 1e-9 * b.abs(), "{figure}: {found}");
+            same += 1;
+        }
+        assert!(same > 40, "{same} figures");
+    }
+
+    let words = ["engine", "-m", "nano", "-p", "16", "-n", "4", "-r", "2", "--json"];
+    let text = stdout(&run(folder.path(), &words));
+    fs::write(folder.path().join("engine.json"), &text).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let back = import("engine.json")["import"]["sheets"][0].clone();
+    let own = &document["import"]["sheets"][0];
+    assert_eq!((&back["parts"], &back["remarks"]), (&own["parts"], &own["remarks"]));
+    assert_eq!(back["source"]["format"], "inferometer-engine");
+    let newer = text.replacen("\"sheet_version\": 1", "\"sheet_version\": 99", 1);
+    assert_ne!(newer, text);
+    fs::write(folder.path().join("newer.json"), newer).unwrap();
+    let refused = run(folder.path(), &["import", "newer.json"]);
+    assert!(stderr(&refused).contains("of version 99, and this program reads 1"));
+
+    // A prediction stays one.
+    let words = ["predict", "--gpu", "l40s", "-m", "llama-3.1-8b", "-c", "1", "-n", "4", "--json"];
+    fs::write(folder.path().join("predicted.json"), stdout(&run(folder.path(), &words))).unwrap();
+    let back = import("predicted.json")["import"]["sheets"][0].clone();
+    let factors = &back["parts"][0]["factors"];
+    assert_eq!(factors["numbers"], "predicted");
+    assert!(factors.as_object().unwrap().keys().any(|name| name.starts_with("predicted")));
+    // A report is none.
+    let page = run(folder.path(), &["report", "engine.json", "-o", "page.json"]);
+    assert_eq!(page.status.code(), Some(0));
+    let refused = run(folder.path(), &["compare", "page.json", "engine.json"]);
+    assert!(stderr(&refused).contains("a report by inferometer and no results"));
+}

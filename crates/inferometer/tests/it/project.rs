@@ -106,3 +106,15 @@ fn a_mistake_in_the_file_has_its_line_and_what_was_meant() {
     let said = stderr(&run_in(folder.path(), &["predict", "--requests", "few"]));
     assert!(said.contains("invalid value 'few'") && !said.contains("inferometer.toml"), "{said}");
 }
+
+/// A flag that may be typed without its value is switched as one that takes none.
+#[test]
+fn a_switch_may_stand_for_a_value_that_may_be_left_out() {
+    for (text, expected) in [("true", Some("5%")), ("false", None), ("\"3%\"", Some("3%"))] {
+        let folder = with_file(&format!("[predict]\nuntil-settled = {text}\nrequests = 8\n"));
+        let document = json(&run_in(folder.path(), &PREDICT));
+        let all = document["run"]["settings"].as_array().unwrap();
+        let found = all.iter().find(|one| one["name"] == "until-settled");
+        assert_eq!(found.map(|one| one["value"].as_str().unwrap()), expected, "{text}");
+    }
+}

@@ -10,6 +10,7 @@ pub(super) mod guidellm;
 pub(super) mod inference_benchmarker;
 mod inference_perf;
 pub(super) mod inference_x;
+pub(super) mod inferometer;
 mod k6;
 mod llama_batched;
 mod llama_bench;
@@ -62,6 +63,8 @@ pub(crate) const FORMATS: &[&Format] = &[
     &locust::FORMAT,
     &perf_analyzer::FORMAT,
     &rows::FORMAT,
+    &inferometer::KEPT,
+    &inferometer::RESULT,
     &table::FORMAT,
 ];
 

@@ -122,7 +122,10 @@ fn table(subject: &Subject, party: &Party, groups: &[Group]) -> String {
     let row = |cell: &Pooled| {
         let mut row = vec![strategy(subject, cell)];
         row.extend(groups.iter().flat_map(|group| &group.columns).map(|column| {
-            match cell.reading(&column.quantity, column.statistic) {
+            // The rate of a whole level is the mean over its time.
+            let whole = || cell.reading(&column.quantity, Statistic::Value);
+            let found = cell.reading(&column.quantity, column.statistic);
+            match found.or_else(|| (column.statistic == MEAN).then(whole).flatten()) {
                 Some(found) => printed(found.value / column.scale, &found.printed),
                 None => ABSENT.to_owned(),
             }

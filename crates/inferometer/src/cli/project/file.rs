@@ -157,10 +157,12 @@ impl ProjectFile {
         let Some(long) = arg.get_long() else {
             return vec![value(&entry.value.shown())];
         };
-        let takes_values = arg.get_action().takes_values();
+        // A flag that may be typed without a value is switched as one that takes none.
+        let is_bare = !arg.get_action().takes_values()
+            || arg.get_num_args().is_some_and(|count| count.min_values() == 0);
         match &entry.value {
-            Value::Switch(true) if !takes_values => vec![format!("--{long}")],
-            Value::Switch(false) if !takes_values => Vec::new(),
+            Value::Switch(true) if is_bare => vec![format!("--{long}")],
+            Value::Switch(false) if is_bare => Vec::new(),
             Value::List(all) => match arg.get_value_delimiter() {
                 Some(between) => {
                     let all: Vec<String> = all.iter().map(value).collect();

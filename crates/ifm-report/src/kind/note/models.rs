@@ -10,6 +10,10 @@ use ifm_analysis::survey;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::words::counted;
+
+/// The setting of llama-bench and of our engine.
+const THREADS: &str = "n_threads";
 
 /// One row of the list of models: its name and its rows.
 pub(super) struct Model<'a> {
@@ -18,12 +22,29 @@ pub(super) struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// Mean and deviation of a rate, and the row that they stand in.
+    /// Mean and deviation of a rate, and the row that they stand in: of the first test at the highest power
+    /// limit, with whichever threads and other settings it ran fastest.
     pub fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &survey::Point)> {
-        self.points.iter().find_map(|point| match speed(point) {
+        let mut rows = self.points.iter().filter_map(|point| match speed(point) {
             Some((found, mean, std)) if found == *quantity => Some((mean, std, *point)),
             _ => None,
-        })
+        });
+        let first = rows.next()?;
+        let test = |point: &survey::Point| {
+            [key::TEST, key::DEPTH_TOKENS, key::POWER_LIMIT_W].map(|name| point.factor(name))
+        };
+        let wanted = test(first.2);
+        let others = rows.filter(|(.., point)| test(point) == wanted);
+        Some(others.fold(first, |best, other| if other.0 > best.0 { other } else { best }))
+    }
+
+    /// The threads of a row, where not all rows ran with as many.
+    fn threads(&self, point: &survey::Point) -> Option<String> {
+        let threads = point.factor(THREADS)?;
+        let differ =
+            self.points.iter().any(|other| other.factor(THREADS).as_ref() != Some(&threads));
+        let words = || threads.parse().ok().map(|threads| counted(threads, "thread"));
+        differ.then(words).flatten()
     }
 
     /// The headings that all its rows stand under.
@@ -188,9 +209,10 @@ fn rate(model: &Model, quantity: &Quantity) -> Cell {
         None => format!("{mean:.2}"),
     };
     let cell = Cell { value: Some(mean), ..Cell::text(text) };
-    match point.factor(key::TEST) {
-        Some(test) => cell.noted(plain(&test)),
-        None => cell,
+    let note = point.factor(key::TEST).into_iter().chain(model.threads(point));
+    match note.collect::<Vec<String>>().join(", ") {
+        note if note.is_empty() => cell,
+        note => cell.noted(plain(&note)),
     }
 }
 
@@ -235,7 +257,9 @@ fn share(subject: &Subject, model: &Model, rate: Option<f64>) -> Option<f64> {
 
 /// What the strokes are, and which models have none because they do not fit.
 fn caption(subject: &Subject, models: &[Model]) -> String {
-    let mut caption = "Where a model ran at several power limits, at the highest.".to_owned();
+    let mut caption = "Where a model ran at several power limits, at the highest; with several numbers of threads, \
+                       with the fastest."
+        .to_owned();
     if models.iter().any(|model| model.at_most(subject).is_some()) {
         caption.push_str(" Grey strokes: what the memory bandwidth of the machine allows.");
     }

@@ -394,6 +394,7 @@ impl Batch {
 
     fn pick_wanted(&self, hidden: &Matrix) -> Matrix {
         let rows = self.wanted_spans.iter().map(|span| hidden.row(span.query_row));
-        Matrix { data: rows.flatten().copied().collect(), width: hidden.width }
+        let data: Vec<f32> = rows.flatten().copied().collect();
+        Matrix { data: data.into(), width: hidden.width }
     }
 }

@@ -40,7 +40,7 @@ fn run(decoder: &Decoder, pool: &mut KvPool, cache: &mut KvCache, tokens: &[u32]
 /// Logits after the whole prompt in one pass.
 fn logits_of(decoder: &Decoder, tokens: &[u32]) -> Vec<f32> {
     let mut pool = KvPool::new(decoder.shape(), tokens.len());
-    run(decoder, &mut pool, &mut KvCache::default(), tokens).data
+    run(decoder, &mut pool, &mut KvCache::default(), tokens).data.to_vec()
 }
 
 fn assert_close(got: &[f32], expected: &[f32], tolerance: f32) {

@@ -6,20 +6,20 @@
 //!
 //! Not here: everything between two products (`decoder`, `attention`).
 
-use ifm_kernels::{Format, Packed, Stored};
+use ifm_kernels::{Format, Kept, Packed, Stored};
 
 use crate::{load_error::LoadError, parallel::Processor, weights::Weight};
 
 /// Rows of floats, each of the same width, one after another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Matrix {
-    pub(crate) data: Vec<f32>,
+    pub(crate) data: Kept<f32>,
     pub(crate) width: usize,
 }
 
 impl Matrix {
     pub(crate) fn zeros(rows: usize, width: usize) -> Self {
-        Self { data: vec![0.0; rows * width], width }
+        Self { data: Kept::zeros(rows * width), width }
     }
 
     pub(crate) fn row(&self, row: usize) -> &[f32] {

@@ -68,7 +68,7 @@ fn greedy(source: &mut dyn WeightSource, count: usize) -> (Vec<u32>, Vec<f32>) {
         let found = decoder.step(&mut [row]).expect("a step").data;
         next = vec![most_likely(&found)];
         answer.push(next[0]);
-        logits.extend(found);
+        logits.extend_from_slice(&found);
     }
     (answer, logits)
 }
@@ -97,7 +97,7 @@ fn logits(quantization: Quantization, kv: KvFormat) -> Vec<f32> {
         let mut cache = KvCache::default();
         KvPool::new(decoder.shape(), 24).extend(&mut cache, 24).expect("room");
         let row = Row { cache: &mut cache, tokens: &tokens, wants_logits: true };
-        logits.extend(decoder.step(&mut [row]).expect("a step").data);
+        logits.extend_from_slice(&decoder.step(&mut [row]).expect("a step").data);
     }
     logits
 }

@@ -13,6 +13,7 @@ use std::{
 
 use crate::{
     Format, Stored,
+    kept::Kept,
     lanes::{LANES, Lanes, Task},
     pool::Pool,
     schedule::{self, Panel, Piece},
@@ -335,12 +336,9 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
 ) {
     let columns = tiles.columns.next_multiple_of(2);
     let panels = schedule::panels(tokens, S::FLOAT_TOKENS);
-    let mut lent = pool.lend();
-    if lent.len() < tokens * columns {
-        lent.resize(tokens * columns, 0.0);
-    }
-    fill_panels((pool, &panels), tiles.columns, input, &mut lent[..tokens * columns]);
-    let interleaved = &lent;
+    let mut interleaved = Kept::used(tokens * columns);
+    fill_panels((pool, &panels), tiles.columns, input, &mut interleaved);
+    let interleaved = &interleaved;
     let run = |piece: &Piece| {
         let (first, length) = (piece.columns.start, piece.columns.len());
         let group = tiles.group.min(length.next_multiple_of(2));
@@ -386,7 +384,6 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
     let depth = if tiles.group < columns { DEPTH.next_multiple_of(tiles.group) } else { DEPTH };
     let sizes = (columns * size_of::<f32>(), depth);
     schedule::spread((pool, tiles, &panels), sizes, tile_step, run, out);
-    pool.give_back(lent);
 }
 
 /// Activations of all panels, column by column in each.

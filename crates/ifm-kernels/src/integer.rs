@@ -18,6 +18,7 @@ use std::{
 
 use crate::{
     Stored,
+    kept::Kept,
     lanes::{LANES, Lanes, Task},
     panel::{RoundTask, Rounding},
     pool::Pool,
@@ -187,10 +188,10 @@ fn take<'a, T>(left: &mut &'a mut [T], count: usize) -> &'a mut [T] {
 
 /// Activations of a product, rounded.
 struct Rounded {
-    bytes: Vec<u8>,
-    scales: Vec<f32>,
-    corrections: Vec<i32>,
-    totals: Vec<f32>,
+    bytes: Kept<u8>,
+    scales: Kept<f32>,
+    corrections: Kept<i32>,
+    totals: Kept<f32>,
 }
 
 /// Multiplies each of `tokens` rows of `input` with the matrix.
@@ -206,10 +207,10 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
     let groups = tiles.columns.div_ceil(tiles.group);
     let panels = schedule::panels(tokens, S::INTEGER_TOKENS);
     let mut rounded = Rounded {
-        bytes: vec![0; tokens * quads * quad],
-        scales: vec![0.0; tokens * groups],
-        corrections: vec![0; tokens * groups],
-        totals: vec![0.0; tokens * groups],
+        bytes: Kept::zeros(tokens * quads * quad),
+        scales: Kept::zeros(tokens * groups),
+        corrections: Kept::zeros(tokens * groups),
+        totals: Kept::zeros(tokens * groups),
     };
     let mut left = (
         &mut rounded.bytes[..],

@@ -45,9 +45,6 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
     /// One job at a time.
     turn: Mutex<()>,
-    /// Room for what a product arranges on its way, kept: to get megabytes from the system for each product
-    /// and to give them back takes some hundredths of its time.
-    room: Mutex<Vec<f32>>,
 }
 
 struct Shared {
@@ -122,25 +119,12 @@ impl Pool {
                 thread::Builder::new().name(name).spawn(move || shared.serve()).ok()
             })
             .collect();
-        Self { shared, workers, turn: Mutex::new(()), room: Mutex::default() }
+        Self { shared, workers, turn: Mutex::new(()) }
     }
 
     /// Threads that work, the caller's among them.
     pub fn threads(&self) -> usize {
         self.workers.len() + 1
-    }
-
-    /// Room that was used before, with what stands in it; empty where another caller has it.
-    pub(crate) fn lend(&self) -> Vec<f32> {
-        std::mem::take(&mut lock(&self.room))
-    }
-
-    /// Keeps room for the next.
-    pub(crate) fn give_back(&self, room: Vec<f32>) {
-        let mut kept = lock(&self.room);
-        if kept.capacity() < room.capacity() {
-            *kept = room;
-        }
     }
 
     /// Calls `work` with ranges that cover `0..items` once; returns when all is done.

@@ -182,6 +182,7 @@ impl Board {
             load: load_words(load),
             stage,
             elapsed_s: seconds(level.begin_ns, now_ns),
+            warmed_s: measure_start_ns.map(|start_ns| seconds(level.begin_ns, start_ns)),
             // Where the evidence decides, nobody knows the end.
             done_share: estimate.done_share.filter(|_| !settles(load)),
             at_most: load.early_end.is_some(),
@@ -250,7 +251,15 @@ fn run_left(state: &State, level: &LevelView) -> Option<RunLeft> {
         LevelCount::AtMost(all) => (all, true),
         LevelCount::Open => return None,
     };
-    let pace = Pace { req_per_s: level.req_per_s.or(state.pace.req_per_s), ..state.pace };
+    // What its own warm-up took, the others may take too.
+    let warmed_s = match level.stage {
+        Stage::WarmingUp => level.elapsed_s,
+        _ => level.warmed_s.unwrap_or_default(),
+    };
+    let pace = Pace {
+        req_per_s: level.req_per_s.or(state.pace.req_per_s),
+        beside_s: state.pace.beside_s.max(warmed_s),
+    };
     let this_s = match level.stage {
         Stage::Ended => 0.0,
         Stage::WarmingUp => {
@@ -326,6 +335,8 @@ mod tests {
         board.sample(102 * S);
         progress.events.store(1000, Ordering::Relaxed);
         board.sample(107 * S);
+        // The second level is to warm up for as long as the first one did.
+        assert_eq!(board.view(107 * S).left.map(|left| left.seconds), Some(5.0 + 11.0));
         let level = board.view(107 * S).level.unwrap();
         assert_eq!((level.stage, level.left_s), (Stage::Measuring, Some(5.0)));
         assert_eq!(level.speed, Some(Speed::Events(200.0)), "nobody has counted tokens");

@@ -89,6 +89,8 @@ pub struct LevelView {
     pub stage: Stage,
     /// Seconds since the level began, warm-up included.
     pub elapsed_s: f64,
+    /// Seconds from there to the first measured request; absent before.
+    pub warmed_s: Option<f64>,
     /// How much of it is done, 0 to 1.
     pub done_share: Option<f64>,
     /// Seconds until it has ended.

@@ -1,7 +1,6 @@
 //! What a file is of which nothing is known: to say more than that nothing is.
 
 use super::Head;
-use super::format::inferometer::is_ours;
 use super::json::Reader;
 use std::fmt;
 
@@ -32,6 +31,9 @@ pub enum Nature {
     /// Nothing that could be told.
     Other,
 }
+
+/// What our documents are that are no results, by their fields.
+const OTHERS: &[&[&str]] = &[&["schema_version", "kind"], &["answers", "banners", "conditions"]];
 
 /// How packed files begin.
 const PACKED: &[(&[u8], &str)] = &[
@@ -92,6 +94,12 @@ impl fmt::Display for Nature {
             Nature::Other => Ok(()),
         }
     }
+}
+
+/// Whether it is a document of ours, whichever.
+fn is_ours(head: &Head) -> bool {
+    let has = |keys: &&[&str]| head.has_keys(keys);
+    head.is_json() && (OTHERS.iter().any(has) || head.text().contains("\"kind\": \"inferometer_"))
 }
 
 /// Where what begins as JSON does is none. Prose in brackets is not JSON that broke.

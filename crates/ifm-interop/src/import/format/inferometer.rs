@@ -1,7 +1,7 @@
 //! Our own documents: what `--json` prints of a run, and of what `engine`, `kernel`, `exec` and `import` keep.
 //!
 //! Of a run they hold no single requests: its folder in the store has those. Not here: rows of `export`
-//! (`rows`, `table`), and our other documents, which are no results (`Nature::Ours`).
+//! (`rows`, `table`), and our other documents, which are no results (`nature`).
 
 use super::super::error::ImportError;
 use super::super::{Head, Input, json};
@@ -63,15 +63,6 @@ const TIMES: &[Field] = &[
     ("/latency/tpot_s", Quantity::Tpot, Unit::S, Means::Same),
     ("/latency/e2e_s", Quantity::E2e, Unit::S, Means::Same),
 ];
-/// What our documents are that are no results, by their fields.
-const OTHERS: &[&[&str]] = &[&["schema_version", "kind"], &["answers", "banners", "conditions"]];
-
-/// Whether it is a document of ours, whichever.
-pub(crate) fn is_ours(head: &Head) -> bool {
-    let has = |keys: &&[&str]| head.has_keys(keys);
-    head.is_json() && (OTHERS.iter().any(has) || head.text().contains("\"kind\": \"inferometer_"))
-}
-
 /// What was set for all levels.
 const SETTINGS: &[(&str, &str)] =
     &[("/spec/target/model", key::MODEL), ("/server/kind", key::ENGINE)];

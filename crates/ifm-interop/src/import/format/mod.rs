@@ -10,7 +10,7 @@ pub(super) mod guidellm;
 pub(super) mod inference_benchmarker;
 mod inference_perf;
 pub(super) mod inference_x;
-pub(super) mod inferometer;
+mod inferometer;
 mod k6;
 mod llama_batched;
 mod llama_bench;

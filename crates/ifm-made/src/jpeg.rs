@@ -403,6 +403,28 @@ mod tests {
         }
     }
 
+    /// Black and white by every wave at its largest: no coefficient is beyond the codes that there are.
+    #[test]
+    fn the_largest_waves_have_codes() {
+        for v in 0..SIDE {
+            for u in 0..SIDE {
+                let side =
+                    |it: u32, wave: usize| COSINES[wave][[0, 1, 2, 3, 3, 2, 1, 0][it as usize]];
+                let sign = |it: u32, wave: usize| {
+                    side(it, wave) * if it >= 4 && wave % 2 == 1 { -1.0 } else { 1.0 }
+                };
+                let pixels: Vec<u8> = (0..16)
+                    .flat_map(|y| (0..16).map(move |x| sign(x % 8, u) * sign(y % 8, v) > 0.0))
+                    .flat_map(|is_white| [if is_white { 255 } else { 0 }; 3])
+                    .collect();
+                let file = encode(&pixels, (16, 16), 100).unwrap();
+                let found = JpegDecoder::new(ZCursor::new(&file[..])).decode().unwrap();
+                let off = pixels.iter().zip(&found).map(|(a, b)| a.abs_diff(*b)).max();
+                assert!(off <= Some(3), "{u} {v}: {off:?}");
+            }
+        }
+    }
+
     #[test]
     fn sizes_that_there_are_not_are_refused() {
         for size in [(0, 4), (4, 0), (65_536, 1)] {

@@ -1,8 +1,8 @@
 //! Numbers that a pass computes and throws away, in memory that the thread keeps for the next pass.
 //!
 //! A pass over a prompt takes and gives back many blocks of some hundred kilobytes. An allocator that hands such
-//! blocks to the system each time, as musl's does, spends as long on their pages as the products take: a quarter
-//! to a half of the speed of prompts.
+//! blocks to the system each time, as musl's does, spends a quarter of the time of a prompt on their pages
+//! (a model of 26 million parameters, prompts of 512 tokens, one thread).
 //!
 //! Not here: what is kept in packed weights, and what lives as long as a sequence.
 
@@ -13,8 +13,9 @@ use std::{
     thread::LocalKey,
 };
 
-/// Blocks that a thread keeps of each kind.
+/// Blocks that a thread keeps of each kind, and the bytes of all of them.
 const BLOCKS_MAX: usize = 24;
+const BYTES_MAX: usize = 256 << 20;
 /// Smaller blocks are the allocator's, bytes: it has them at hand.
 const BYTES_MIN: usize = 32 << 10;
 
@@ -90,6 +91,11 @@ impl<T: Number> Drop for Kept<T> {
         let _ = T::blocks().try_with(|blocks| {
             let mut blocks = blocks.borrow_mut();
             blocks.push(block);
+            let bytes: usize = blocks.iter().map(|block| block.capacity() * size_of::<T>()).sum();
+            if bytes > BYTES_MAX {
+                let most = blocks.iter().enumerate().max_by_key(|(_, block)| block.capacity());
+                most.map(|(place, _)| place).map(|place| blocks.swap_remove(place));
+            }
             if blocks.len() > BLOCKS_MAX {
                 let least = blocks.iter().enumerate().min_by_key(|(_, block)| block.capacity());
                 least.map(|(place, _)| place).map(|place| blocks.swap_remove(place));

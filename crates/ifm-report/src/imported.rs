@@ -76,6 +76,7 @@ fn remark(remark: &Remark) -> RemarkText {
         RemarkKind::Skipped => "skipped",
         RemarkKind::Lost => "not kept",
         RemarkKind::Assumed => "assumed",
+        RemarkKind::Measured => "remarked",
     };
     RemarkText { word, place: place(&remark.place), text: clean(&remark.text) }
 }

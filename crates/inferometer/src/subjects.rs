@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use crate::stored::{Meant, find_either, load};
 use crate::terminal;
 use ifm_analysis::definitions::Definitions;
+use ifm_analysis::survey::join_requests;
 use ifm_core::{RunData, Sheet};
 use ifm_interop::ImportError;
 use ifm_report::ReportModel;
@@ -67,6 +68,7 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
             Subject::Documents(_, sheets) => subjects.sheets.extend(sheets),
         }
     }
+    join_requests(&mut subjects.sheets);
     Ok(subjects)
 }
 

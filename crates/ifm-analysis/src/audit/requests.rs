@@ -1,15 +1,14 @@
 //! What single requests say of the figures of their row.
 //!
 //! Only for tools of which it is known, by files with both, which requests their figures are of and
-//! how they compute them. Requests stand in the row, or in a file of their own beside it. Of the
+//! how they compute them. Those of a file of their own were given to the row before (`join_requests`). Of the
 //! gaps between tokens their sum and number are kept, so that their mean is all that follows. Not
 //! here: what is said where they differ (`rule/recomputed`).
 
 use super::subject::slack;
-use super::{Cell, Subject, window};
+use super::{Cell, window};
 use crate::stat::percentile_of_sorted;
-use crate::survey::folder;
-use ifm_core::sheet::{Figure, Quantity, RowRole, SheetRequest, Statistic, StdKind};
+use ifm_core::sheet::{Figure, Quantity, SheetRequest, Statistic, StdKind};
 
 /// How a tool takes its figures from its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +47,10 @@ pub(super) struct Recomputed<'c> {
 
 /// Figures of a row with what its requests give; absent where it has none of which it is known that
 /// the figures are theirs.
-pub(super) fn recomputed<'c>(subject: &'c Subject, cell: &'c Cell) -> Option<Recomputed<'c>> {
+pub(super) fn recomputed<'c>(cell: &'c Cell) -> Option<Recomputed<'c>> {
     let tool = cell.measured_by()?;
     let (_, manner) = TOOLS.iter().find(|(name, _)| *name == tool)?;
-    let all = requests_of(subject, cell)?;
+    let all = Some(&cell.row.requests).filter(|requests| !requests.is_empty())?;
     let requests = Requests {
         manner: *manner,
         good: all.iter().filter(|request| request.error.is_none()).collect(),
@@ -76,25 +75,6 @@ pub(super) fn differs(figure: &Figure, expected: f64) -> bool {
     figure.canonical().is_some_and(|stated| {
         (stated - expected).abs() > APART * expected.abs() + slack(figure) + 1e-9
     })
-}
-
-/// The requests of a row: its own, or those of the one row beside it that has nothing else, by the
-/// same tool in another file of the same folder.
-fn requests_of<'c>(subject: &'c Subject, cell: &'c Cell) -> Option<&'c [SheetRequest]> {
-    if !cell.row.requests.is_empty() {
-        return Some(&cell.row.requests);
-    }
-    let is_beside = |other: &&Cell| {
-        !std::ptr::eq(other.sheet, cell.sheet)
-            && other.row.label.is_none()
-            && other.row.figures.is_empty()
-            && !other.row.requests.is_empty()
-            && other.measured_by() == cell.measured_by()
-            && folder(&other.sheet.source.name) == folder(&cell.sheet.source.name)
-    };
-    let mut beside = subject.cells(RowRole::Measured).filter(is_beside);
-    let found = beside.next().filter(|_| beside.next().is_none())?;
-    Some(&found.row.requests)
 }
 
 /// AIPerf divides a time per token by what the first piece held, where the server told that: figures
@@ -270,10 +250,12 @@ fn nearest_rank(sorted: &[f64], percent: f64, stated: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{found, row, sheet};
+    use super::super::Finding;
+    use super::super::testing::{row, sheet};
     use super::*;
+    use crate::survey::join_requests;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{PartKind, Place, Row, Unit};
+    use ifm_core::sheet::{PartKind, Place, Row, RowRole, Unit};
 
     /// Four requests of 20, 21, 22 and 23 tokens that begin 50 ms apart; their ends are 110, 170, 230
     /// and 290 ms after the first start.
@@ -324,6 +306,13 @@ mod tests {
             .find(|figure| (&figure.quantity, figure.statistic) == (quantity, statistic));
         let figure = figure.expect("a figure");
         (figure.value, figure.printed) = (figure.value.map(|value| value * 1.25), None);
+    }
+
+    /// What the audit finds in files that were read together.
+    fn found(rule: &str, sheets: &[Sheet]) -> Vec<Finding> {
+        let mut sheets = sheets.to_vec();
+        join_requests(&mut sheets);
+        super::super::testing::found(rule, &sheets)
     }
 
     #[test]

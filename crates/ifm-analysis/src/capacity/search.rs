@@ -2,9 +2,9 @@
 //! the answer in measured loads. A load that cannot be settled does not end it: both ends come as
 //! near to it as they do to each other otherwise, so that what stays open is no wider than it must.
 
-/// Loads that cannot be settled reach no further than this many times the smallest of them, where nothing beyond
-/// them is known: no limit is as wide, so that it is the requests that are too few, and a smaller rate only takes
-/// longer.
+/// Loads that cannot be settled are looked at up to this many times the smallest of them, where nothing is known
+/// beyond them. A limit is never that wide: there are too few requests, above and below, and the smaller the rate,
+/// the longer they take.
 const WIDEST: u32 = 8;
 
 /// What a measured load showed.
@@ -262,6 +262,15 @@ mod tests {
             }
         };
         assert_eq!(measured, [1000, 500, 250, 125]);
+        // Upwards alike; and an end that is known is still come near to.
+        let mut search = Search::new(1, 1000, 0.0).unwrap();
+        for load in [1, 2, 4, 8] {
+            assert_eq!(search.next(), Next::Measure(load));
+            search.tell(load, Finding::Unsettled);
+        }
+        assert!(matches!(search.next(), Next::Done(_)));
+        search.tell(16, Finding::Outside);
+        assert_eq!(search.next(), Next::Measure(12));
         assert_eq!(bracket, Bracket { unsettled: Some((125, 1000)), ..Bracket::default() });
     }
 

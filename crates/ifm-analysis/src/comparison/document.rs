@@ -95,8 +95,9 @@ impl Member {
 
 /// What was remarked while an engine or a kernel was measured: the first of it, and how much more there is.
 fn remarked(sheet: &Sheet) -> Option<String> {
-    let first = sheet.remarks.first().filter(|_| sheet.source.is_ours())?;
-    Some(match sheet.remarks.len() - 1 {
+    let mut remarks = sheet.remarked();
+    let first = remarks.next()?;
+    Some(match remarks.count() {
         0 => first.text.clone(),
         more => format!("{}; {more} more", first.text),
     })

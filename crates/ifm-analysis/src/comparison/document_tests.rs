@@ -309,30 +309,32 @@ fn documents_are_ranked_and_have_capacities() {
     assert_eq!((capacity.b.state, capacity.b.load), (CapacityState::AtLeast, Some(8.0)));
 }
 
-/// Only of measurements of ours: what an importer remarks is about reading a file.
+/// What an importer remarks is about reading a file, also one of ours.
 #[test]
 fn what_was_remarked_while_measuring_calls_for_caution() {
     use ifm_core::sheet::{Remark, RemarkKind};
-    let remarked = |format: &str| {
+    let remarked = |kind: RemarkKind| {
         let rows = vec![row(&[(Quantity::DecodeRate, MEAN, 50.0)])];
         let mut sheet = sheet("a", "a tool", PartKind::Engine, rows);
-        sheet.source.format = format.to_owned();
-        sheet.remarks = ["2 of 5 disturbed", "none cached"]
-            .map(|text| Remark {
-                kind: RemarkKind::Assumed,
-                place: Place::default(),
-                text: text.to_owned(),
-            })
-            .to_vec();
+        sheet.source.format = "inferometer-engine".to_owned();
+        let remark =
+            |kind, text: &str| Remark { kind, place: Place::default(), text: text.to_owned() };
+        sheet.remarks = vec![
+            remark(RemarkKind::Repaired, "UTF-16"),
+            remark(kind, "2 of 5 disturbed"),
+            remark(kind, "none cached"),
+        ];
         sheet
     };
-    let told = |format: &str| {
-        let pair = pair(&[remarked(format)], &[remarked("text")], &settings());
+    let told = |kind: RemarkKind| {
+        let plain = remarked(RemarkKind::Assumed);
+        let pair = pair(&[remarked(kind)], &[plain], &settings());
         let found = pair.differences.iter().find(|it| it.what == "remarked while it was measured");
         found.map(|it| (it.a.clone(), it.b.clone()))
     };
     let some = |text: &str| Some(text.to_owned());
     let expected = (some("2 of 5 disturbed; 1 more"), some("none"));
-    assert_eq!(told("inferometer-engine"), Some(expected));
-    assert_eq!(told("text"), None);
+    assert_eq!(told(RemarkKind::Measured), Some(expected.clone()));
+    assert_eq!(told(RemarkKind::Missing), Some(expected));
+    assert_eq!(told(RemarkKind::Assumed), None);
 }

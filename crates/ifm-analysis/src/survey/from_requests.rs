@@ -1,13 +1,15 @@
 //! Figures of a document that holds single requests and nothing else, such as AIPerf's records.
 //!
 //! Computed by us, and told so in their definition. What does not follow from what is kept of a request, such as
-//! percentiles of single gaps, stays absent. Not here: requests beside figures, which are the audit's
-//! (`audit/requests`).
+//! percentiles of single gaps, stays absent. Not here: requests against the figures of their row (`audit/requests`).
 
 use super::Reading;
 use crate::stat::quantile::{is_enough, percentile_of_sorted};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Definition, Quantity, Row, RowRole, SheetRequest, Statistic};
+use ifm_core::sheet::{
+    Definition, Quantity, Remark, RemarkKind, Row, RowRole, SheetRequest, Statistic,
+};
+use ifm_core::words::counted;
 
 const HOW: &str = "computed from the single requests of the document";
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -115,35 +117,100 @@ fn seconds(requests: &[SheetRequest]) -> Option<f64> {
     Some(last - first).filter(|seconds| *seconds > 0.0)
 }
 
-/// Whether the requests of a row are those of figures in another of the files, so that it is no measurement of its
-/// own: the same tool wrote both into one folder, and there is no second such file there.
-pub(super) fn belongs_to_another(sheets: &[Sheet], sheet: &Sheet, row: &Row) -> bool {
-    let is_bare = |row: &Row| {
+/// Gives single requests that stand in a file of their own to the figures that they are of, so that both are one
+/// measurement: the same tool wrote both into one folder, there is one row of requests alone there, and as many of
+/// these succeeded as the figures say. Names of sheets are paths, as they were
+/// given.
+pub fn join_requests<'a>(sheets: impl IntoIterator<Item = &'a mut Sheet>) {
+    let mut sheets: Vec<&mut Sheet> = sheets.into_iter().collect();
+    let measured = |of: fn(&Row) -> bool| -> Vec<Place> {
+        let mut found = Vec::new();
+        for (sheet, read) in sheets.iter().enumerate() {
+            for (part, table) in read.parts.iter().enumerate() {
+                let Some(tool) = table.tool.as_ref().or(read.source.tool.as_ref()) else {
+                    continue;
+                };
+                let rows = table.rows.iter().enumerate();
+                found.extend(rows.filter(|(_, row)| of(row)).map(|(row, _)| Place {
+                    at: (sheet, part, row),
+                    by: (tool.clone(), folder(&read.source.name).to_owned()),
+                }));
+            }
+        }
+        found
+    };
+    let bare = measured(|row| {
         row.role == RowRole::Measured
             && row.label.is_none()
             && row.figures.is_empty()
             && !row.requests.is_empty()
-    };
-    if !is_bare(row) {
-        return false;
+    });
+    let figures = measured(|row| {
+        row.role == RowRole::Measured && !row.figures.is_empty() && row.requests.is_empty()
+    });
+    let mut emptied = Vec::new();
+    for Place { at: from, by } in &bare {
+        if bare.iter().filter(|other| other.by == *by).count() > 1 {
+            continue;
+        }
+        let good = |row: &mut Row| {
+            row.requests.iter().filter(|request| request.error.is_none()).count() as f64
+        };
+        let Some(good) = row_at(&mut sheets, *from).map(good) else { continue };
+        // A tool may write the same figures in several forms: the fullest has them.
+        let mut to = None;
+        for at in figures.iter().filter(|place| place.by == *by).map(|place| place.at) {
+            let Some(row) = row_at(&mut sheets, at) else { continue };
+            let is_of_them = row.value(&Quantity::RequestsOk, Statistic::Value) == Some(good);
+            if is_of_them && to.is_none_or(|(most, _)| row.figures.len() > most) {
+                to = Some((row.figures.len(), at));
+            }
+        }
+        let to = to.map(|(_, at)| at);
+        let (from, Some(to)) = (*from, to) else { continue };
+        let taken = row_at(&mut sheets, from).map(|row| std::mem::take(&mut row.requests));
+        let requests = taken.unwrap_or_default();
+        let count = requests.len() as u64;
+        if let Some(row) = row_at(&mut sheets, to) {
+            row.requests = requests;
+        }
+        emptied.push(from);
+        let name = sheets.get(to.0).map(|sheet| sheet.source.name.clone()).unwrap_or_default();
+        let text = format!("its {} are those of the figures in {name}", counted(count, "request"));
+        if let Some(sheet) = sheets.get_mut(from.0) {
+            sheet.remarks.push(Remark {
+                kind: RemarkKind::Assumed,
+                place: ifm_core::sheet::Place::default(),
+                text,
+            });
+        }
     }
-    let good = row.requests.iter().filter(|request| request.error.is_none()).count() as f64;
-    let beside = || {
-        sheets.iter().filter(|other| {
-            !std::ptr::eq(*other, sheet)
-                && other.source.tool.is_some()
-                && other.source.tool == sheet.source.tool
-                && folder(&other.source.name) == folder(&sheet.source.name)
-        })
-    };
-    let rows = || beside().flat_map(|other| other.parts.iter().flat_map(|part| &part.rows));
-    let told = |row: &Row| row.value(&Quantity::RequestsOk, Statistic::Value);
-    !rows().any(is_bare)
-        && rows().any(|row| row.role == RowRole::Measured && told(row) == Some(good))
+    // From the back, so that places stay those that were found.
+    for (sheet, part, row) in emptied.into_iter().rev() {
+        let Some(parts) = sheets.get_mut(sheet).map(|sheet| &mut sheet.parts) else { continue };
+        let Some(table) = parts.get_mut(part) else { continue };
+        table.rows.remove(row);
+        if table.rows.is_empty() {
+            parts.remove(part);
+        }
+    }
+}
+
+/// Where a row stands (sheet, part, row), and the tool and the folder that it is of.
+struct Place {
+    at: (usize, usize, usize),
+    by: (String, String),
+}
+
+fn row_at<'r>(
+    sheets: &'r mut [&mut Sheet],
+    (sheet, part, row): (usize, usize, usize),
+) -> Option<&'r mut Row> {
+    sheets.get_mut(sheet)?.parts.get_mut(part)?.rows.get_mut(row)
 }
 
 /// The folder of a file, as it was given.
-pub(crate) fn folder(name: &str) -> &str {
+fn folder(name: &str) -> &str {
     name.rfind(['/', '\\']).and_then(|at| name.get(..at)).unwrap_or_default()
 }
 
@@ -151,7 +218,7 @@ pub(crate) fn folder(name: &str) -> &str {
 mod tests {
     use super::*;
     use crate::survey::Survey;
-    use ifm_core::sheet::{Figure, Part, PartKind, Place, Source, Unit};
+    use ifm_core::sheet::{Figure, Part, PartKind, Source, Unit};
 
     /// Three requests, the last of which failed, within a second.
     fn bare() -> Row {
@@ -163,7 +230,7 @@ mod tests {
             output_tokens: Some(tokens),
             ..SheetRequest::default()
         };
-        let mut row = Row::new(RowRole::Measured, Place::default());
+        let mut row = Row::new(RowRole::Measured, ifm_core::sheet::Place::default());
         row.requests = vec![request(0.0, 100.0, 500.0, 5), request(0.2, 200.0, 800.0, 11)];
         row.requests
             .push(SheetRequest { error: Some("500".to_owned()), ..request(0.4, 10.0, 100.0, 1) });
@@ -171,7 +238,10 @@ mod tests {
     }
 
     fn sheet(name: &str, row: Row) -> Sheet {
-        let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::default()) };
+        let part = Part {
+            rows: vec![row],
+            ..Part::new(PartKind::Serving, ifm_core::sheet::Place::default())
+        };
         let (name, tool) = (name.to_owned(), Some("aiperf".to_owned()));
         let source = Source { name, tool, ..Source::default() };
         Sheet { source, parts: vec![part], remarks: Vec::new() }
@@ -196,17 +266,28 @@ mod tests {
     #[test]
     fn requests_beside_their_figures_are_no_second_point() {
         let of = |good: f64| {
-            let mut row = Row::new(RowRole::Measured, Place::default());
+            let mut row = Row::new(RowRole::Measured, ifm_core::sheet::Place::default());
             let ok = Figure::new(Quantity::RequestsOk, Statistic::Value, good, Unit::Count);
             row.figures.push(ok);
             row
         };
-        let points = |sheets: &[Sheet]| Survey::of_sheets(sheets).points.len();
+        let joined = |sheets: &[Sheet]| {
+            let mut sheets = sheets.to_vec();
+            join_requests(&mut sheets);
+            let requests = sheets[0].parts[0].rows[0].requests.len();
+            (Survey::of_sheets(&sheets).points.len(), requests)
+        };
         let records = || sheet("a/records.jsonl", bare());
-        assert_eq!(points(&[sheet("a/summary.json", of(2.0)), records()]), 1);
-        assert_eq!(points(&[sheet("a/summary.json", of(3.0)), records()]), 2, "of others");
-        assert_eq!(points(&[sheet("b/summary.json", of(2.0)), records()]), 2, "elsewhere");
+        assert_eq!(joined(&[sheet("a/summary.json", of(2.0)), records()]), (1, 3));
+        assert_eq!(joined(&[sheet("a/summary.json", of(3.0)), records()]), (2, 0), "of others");
+        assert_eq!(joined(&[sheet("b/summary.json", of(2.0)), records()]), (2, 0), "elsewhere");
         let two = [sheet("a/summary.json", of(2.0)), records(), records()];
-        assert_eq!(points(&two), 3, "it is not known which");
+        assert_eq!(joined(&two), (3, 0), "it is not known which");
+        // Both in one document, as `import` keeps them; and two rows of requests alone in one.
+        let mut both = sheet("a/both.json", of(2.0));
+        both.parts.push(records().parts.remove(0));
+        assert_eq!(joined(std::slice::from_ref(&both)), (1, 3));
+        both.parts[1].rows.push(bare());
+        assert_eq!(joined(&[both]), (3, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! Documents of other tools as a survey.
 
-use super::from_requests::{self, belongs_to_another};
+use super::from_requests;
 use super::{Origin, Point, Reading, Survey};
 use crate::level::Load;
 use crate::slo::VerdictState;
@@ -11,7 +11,7 @@ use ifm_core::sheet::{Factors, Figure, Part, Quantity, Row, Statistic, key};
 
 impl Survey {
     /// What documents hold, in their order. Rows without a readable number are kept where they are
-    /// announced (planned) or stated; single requests beside their figures are no point of their own.
+    /// announced (planned) or stated.
     pub fn of_sheets(sheets: &[Sheet]) -> Survey {
         let mut survey = Survey::default();
         for sheet in sheets {
@@ -23,8 +23,7 @@ impl Survey {
                 is_own: false,
             });
             for (index, part) in sheet.parts.iter().enumerate() {
-                let own = part.rows.iter().filter(|row| !belongs_to_another(sheets, sheet, row));
-                survey.points.extend(own.map(|row| point((origin, index), part, row)));
+                survey.points.extend(part.rows.iter().map(|row| point((origin, index), part, row)));
             }
         }
         survey

@@ -23,7 +23,7 @@ mod stated;
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, name_of};
 pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
-pub(crate) use from_requests::folder;
+pub use from_requests::join_requests;
 pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
 #[cfg(test)]

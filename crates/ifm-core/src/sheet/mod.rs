@@ -72,10 +72,15 @@ pub struct Source {
     pub bytes: u64,
 }
 
-impl Source {
-    /// Whether it is a measurement of ours: what is remarked in it was remarked while it was measured.
-    pub fn is_ours(&self) -> bool {
-        self.format.starts_with("inferometer-")
+impl Sheet {
+    /// What was remarked while it was measured, and not while it was read: only measurements of ours tell that.
+    pub fn remarked(&self) -> impl Iterator<Item = &Remark> {
+        let is_ours = self.source.format.starts_with("inferometer-");
+        self.remarks.iter().filter(move |remark| match remark.kind {
+            RemarkKind::Measured => true,
+            RemarkKind::Missing => is_ours,
+            _ => false,
+        })
     }
 }
 
@@ -293,6 +298,8 @@ pub enum RemarkKind {
     Lost,
     /// Something that the file does not say and that was taken to be so.
     Assumed,
+    /// Something that was seen while it was measured.
+    Measured,
 }
 
 /// One thing that happened to the content on its way in.

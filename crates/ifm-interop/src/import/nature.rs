@@ -32,9 +32,6 @@ pub enum Nature {
     Other,
 }
 
-/// What our documents are that are no results, by their fields.
-const OTHERS: &[&[&str]] = &[&["schema_version", "kind"], &["answers", "banners", "conditions"]];
-
 /// How packed files begin.
 const PACKED: &[(&[u8], &str)] = &[
     (&[0x1f, 0x8b], "gzip"),
@@ -45,7 +42,7 @@ const PACKED: &[(&[u8], &str)] = &[
 ];
 
 impl Nature {
-    /// What is not read although it is text, for its numbers are about results and are none.
+    /// What is not read although it is text: its numbers describe results but are no measurements.
     pub(crate) fn about_results(head: &Head) -> Option<Nature> {
         let text = head.text();
         let begin = text.trim_start().get(..14).unwrap_or_default().to_ascii_lowercase();
@@ -85,8 +82,7 @@ impl fmt::Display for Nature {
                 )
             }
             Nature::Ours => f.write_str(
-                ": a report by inferometer and no results; name the run or the file that it is about, \
-                 or keep what --json prints",
+                ": a report by inferometer, not results; name the run or the file that it is about",
             ),
             Nature::Page => f.write_str(
                 ": a web page; give it the results that the page was made of, or its text",
@@ -96,10 +92,21 @@ impl fmt::Display for Nature {
     }
 }
 
-/// Whether it is a document of ours, whichever.
+/// Whether it is a document of ours, whichever: by its kind, a page of a report by its fields.
 fn is_ours(head: &Head) -> bool {
-    let has = |keys: &&[&str]| head.has_keys(keys);
-    head.is_json() && (OTHERS.iter().any(has) || head.text().contains("\"kind\": \"inferometer_"))
+    const KINDS: [&str; 6] =
+        ["audit", "comparison", "gate", "history", "measured_capacity", "ranking"];
+    let has_version = head.has_keys(&["schema_version"]);
+    let text = head.text();
+    let is_of_ours = |behind: &str| {
+        let value = behind.trim_start().strip_prefix(':').map(str::trim_start);
+        let Some(value) = value.and_then(|value| value.strip_prefix('"')) else { return false };
+        let kind = value.split('"').next().unwrap_or_default();
+        kind.starts_with("inferometer_") || (has_version && KINDS.contains(&kind))
+    };
+    head.is_json()
+        && (text.split("\"kind\"").skip(1).any(is_of_ours)
+            || head.has_keys(&["answers", "banners", "conditions"]))
 }
 
 /// Where what begins as JSON does is none. Prose in brackets is not JSON that broke.
@@ -160,13 +167,16 @@ mod tests {
         assert!(page.to_string().contains(": a web page; "), "{page}");
         for ours in [
             &b"{\"answers\": [], \"banners\": [], \"conditions\": [\"TTFT 5 ms\"]}"[..],
-            b"{\"kind\": \"inferometer_limit\", \"note\": \"TTFT 5 ms\"}",
-            b"{\"schema_version\": \"1.0\", \"kind\": \"audit\"}",
+            b"{\"kind\":\"inferometer_limit\",\"note\":\"TTFT 5 ms\"}",
+            b"{\"schema_version\": \"1.0\", \"kind\": \"audit\", \"findings\": []}",
         ] {
             let told = read(Input::new("x", ours)).expect_err("no results");
-            assert!(told.to_string().contains("a report by inferometer"), "{told}");
+            assert!(told.to_string().contains("a report by inferometer, not results"), "{told}");
             assert!(told.hints().is_empty());
         }
+        let another = &b"{\"schema_version\": \"2\", \"kind\": \"bench\"}"[..];
+        let told = read(Input::new("x", another)).expect_err("no results").to_string();
+        assert!(!told.contains("inferometer"), "{told}");
         let comma = Nature::of(b"{\"a\": 1\n\"b\": 2}");
         assert!(matches!(comma, Nature::BrokenJson { line: 2, .. }), "{comma:?}");
     }

@@ -14,12 +14,10 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     let several = subject.sheets.len() > 1;
     let (mut measured, mut assumed, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for sheet in subject.sheets {
-        for remark in &sheet.remarks {
-            let of = if several { format!("{}, ", sheet.source.name) } else { String::new() };
-            if sheet.source.is_ours() {
-                measured.push(plain(&format!("{of}{}", remark.text)));
-                continue;
-            }
+        let of = if several { format!("{}, ", sheet.source.name) } else { String::new() };
+        measured.extend(sheet.remarked().map(|remark| plain(&format!("{of}{}", remark.text))));
+        let is_told = |remark: &Remark| sheet.remarked().any(|told| std::ptr::eq(told, remark));
+        for remark in sheet.remarks.iter().filter(|remark| !is_told(remark)) {
             let line = plain(&format!("{of}{}", words(remark)));
             match remark.kind {
                 RemarkKind::Assumed => assumed.push(line),
@@ -109,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_was_remarked_while_measuring_is_no_reading() {
-        let remarks = [(RemarkKind::Assumed, "CPU contention")];
+        let remarks = [(RemarkKind::Measured, "CPU contention")];
         let section = section_of_format("inferometer-kernel", &remarks).expect("a remark");
         assert_eq!(section.heading, "Remarks on the measurement");
         let [Block::List(lines)] = section.blocks.as_slice() else { panic!("{section:?}") };

@@ -23,7 +23,7 @@ pub(super) struct Pixels {
 
 impl Pixels {
     /// Decodes a file; of an animated one its first frame. What shines through is left out. Nothing where the format
-    /// is not read here, and of a damaged file.
+    /// is not read here, and of a file that cannot be decoded; where a JPEG was cut off its rest is grey.
     pub fn of(file: &[u8]) -> Option<Self> {
         match file {
             [0x89, b'P', b'N', b'G', ..] => of_png(file),
@@ -60,7 +60,7 @@ impl Pixels {
                         count += 1;
                     }
                 }
-                rgb.extend(sums.map(|sum| (sum / count) as u8));
+                rgb.extend(sums.map(|sum| ((sum + count / 2) / count) as u8));
             }
         }
         Self { width, height, rgb }
@@ -85,7 +85,11 @@ fn of_png(file: &[u8]) -> Option<Pixels> {
 }
 
 fn of_jpeg(file: &[u8]) -> Option<Pixels> {
-    let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
+    // `BYTES_MAX` is the bound.
+    let options = DecoderOptions::default()
+        .jpeg_set_out_colorspace(ColorSpace::RGB)
+        .set_max_width(usize::MAX)
+        .set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
     decoder.decode_headers().ok()?;
     decoder.output_buffer_size().filter(|bytes| *bytes <= BYTES_MAX)?;

@@ -428,7 +428,7 @@ fn kept(repeat: &Repeat) -> Map<String, Value> {
 /// What deserves caution, in words.
 fn remarks_of(setup: &Setup, done: &Done, place: &Place) -> Vec<Remark> {
     let all =
-        cautions(done).into_iter().chain(disturbed(done).map(|text| (RemarkKind::Assumed, text)));
+        cautions(done).into_iter().chain(disturbed(done).map(|text| (RemarkKind::Measured, text)));
     all.map(|(kind, text)| Remark { kind, place: place.clone(), text: of_test(setup, done, &text) })
         .collect()
 }
@@ -448,7 +448,7 @@ fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
     if let Some(cached) = cached.filter(|cached| *cached < in_front) {
         let rest = in_front - cached;
         said.push((
-            RemarkKind::Assumed,
+            RemarkKind::Measured,
             format!("{rest} of {in_front} context tokens were not cached and were computed in the measured time"),
         ));
     }
@@ -457,7 +457,7 @@ fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
     for text in told.chunk_by(|one, other| one == other) {
         let (some, all) = (text.len(), done.repeats.len());
         let of = if some < all { format!(" ({some} of {all} repeats)") } else { String::new() };
-        said.push((RemarkKind::Assumed, format!("{}{of}", text[0])));
+        said.push((RemarkKind::Measured, format!("{}{of}", text[0])));
     }
     said
 }

@@ -210,7 +210,7 @@ fn remarks_of(
     let progress = &lived.heard.progress;
     let mut remarks = Vec::new();
     let mut tell = |is_so: bool, kind, text: String| remarks.extend(is_so.then_some((kind, text)));
-    let (missing, assumed) = (RemarkKind::Missing, RemarkKind::Assumed);
+    let (missing, measured) = (RemarkKind::Missing, RemarkKind::Measured);
     let end = ended(lived.end);
     match lived.end {
         End::Code(0) => {}
@@ -240,7 +240,7 @@ fn remarks_of(
     let (together, seen) = (progress.together, progress.seen());
     tell(
         seen >= BUNCHES_FROM && 2 * together >= seen,
-        assumed,
+        measured,
         format!(
             "{together} of {seen} steps came together with the one before: the command holds its \
              output back, and rates may be off by what it held at both ends"
@@ -248,12 +248,12 @@ fn remarks_of(
     );
     tell(
         progress.looks_like_totals(),
-        assumed,
+        measured,
         "the tokens rise with every line: if they are totals, --tokens-total is meant".to_owned(),
     );
     tell(
         progress.began_anew > 0,
-        assumed,
+        measured,
         format!("the step began anew {}", counted(progress.began_anew, "time")),
     );
     tell(
@@ -264,7 +264,7 @@ fn remarks_of(
     tell(progress.unread > 0, missing, format!("{} not read", counted(progress.unread, "number")));
     tell(
         lived.left_behind > 0,
-        assumed,
+        measured,
         format!("it left processes behind: {} ended", lived.left_behind),
     );
     let start = lived.span_ns.0 - origin_ns;
@@ -272,7 +272,7 @@ fn remarks_of(
     let before = gpu_memory_last(series, (start.saturating_sub(1_000_000_000), start));
     if let Some(bytes) = before.filter(|bytes| *bytes >= BEFORE_MIN) {
         let mib = bytes / 1_048_576.0;
-        tell(true, assumed, format!("{mib:.0} MiB were in use on the GPUs before it began"));
+        tell(true, measured, format!("{mib:.0} MiB were in use on the GPUs before it began"));
     }
     remarks
 }

@@ -111,7 +111,7 @@ pub fn sheet(ask: &Ask, name: &str, factors: &Factors, all: &[Done]) -> Sheet {
         parts.push(part);
     }
     let about_runs = disturbed(all).map(|text| Remark {
-        kind: RemarkKind::Assumed,
+        kind: RemarkKind::Measured,
         place: Place::default(),
         text,
     });

@@ -256,21 +256,25 @@ fn run_left(state: &State, level: &LevelView) -> Option<RunLeft> {
         Stage::WarmingUp => level.elapsed_s,
         _ => level.warmed_s.unwrap_or_default(),
     };
-    let pace = Pace {
-        req_per_s: level.req_per_s.or(state.pace.req_per_s),
-        beside_s: state.pace.beside_s.max(warmed_s),
+    let pace = Pace { req_per_s: level.req_per_s.or(state.pace.req_per_s), ..state.pace };
+    let whole_s = |load: &LoadSpec| {
+        let beside_s = match load.warmup_requests {
+            0 => pace.beside_s,
+            _ => pace.beside_s.max(warmed_s),
+        };
+        estimate::whole_level(load, &Pace { beside_s, ..pace })
     };
     let this_s = match level.stage {
         Stage::Ended => 0.0,
         Stage::WarmingUp => {
-            let whole_s = estimate::whole_level(state.loads.get(level.number - 1)?, &pace)?;
+            let whole_s = whole_s(state.loads.get(level.number - 1)?)?;
             (whole_s - level.elapsed_s).max(0.0)
         }
         Stage::Measuring | Stage::Finishing => level.left_s?,
     };
     let to_come = state.loads.get(level.number..all)?;
     let at_most = at_most || level.at_most || to_come.iter().any(|load| load.early_end.is_some());
-    let others_s: Option<f64> = to_come.iter().map(|load| estimate::whole_level(load, &pace)).sum();
+    let others_s: Option<f64> = to_come.iter().map(whole_s).sum();
     others_s.map(|others_s| RunLeft { seconds: this_s + others_s, at_most })
 }
 
@@ -335,8 +339,7 @@ mod tests {
         board.sample(102 * S);
         progress.events.store(1000, Ordering::Relaxed);
         board.sample(107 * S);
-        // The second level is to warm up for as long as the first one did.
-        assert_eq!(board.view(107 * S).left.map(|left| left.seconds), Some(5.0 + 11.0));
+        assert_eq!(board.view(107 * S).left.map(|left| left.seconds), Some(5.0 + 10.0));
         let level = board.view(107 * S).level.unwrap();
         assert_eq!((level.stage, level.left_s), (Stage::Measuring, Some(5.0)));
         assert_eq!(level.speed, Some(Speed::Events(200.0)), "nobody has counted tokens");
@@ -393,5 +396,18 @@ mod tests {
         board.begin_level(0, &[load(1), load(2)], LevelCount::Exactly(2), S);
         // Two levels of ten seconds do not fit.
         assert_eq!(board.view(S).left, Some(RunLeft { seconds: 14.0, at_most: true }));
+    }
+    /// A level to come that warms up takes as long for it as the first one did.
+    #[test]
+    fn warm_ups_are_in_the_time_that_is_left() {
+        let progress = Arc::new(Progress::default());
+        let board = Board::new(RunFacts::default(), progress.clone(), None, 0);
+        let warmed = LoadSpec { warmup_requests: 4, ..load(1) };
+        board.begin_level(0, &[warmed.clone(), warmed, load(2)], LevelCount::Exactly(3), 0);
+        let left = |now_s: u64| board.view(now_s * S).left.map(|left| left.seconds);
+        // Two seconds of warm-up so far: as many for the second level, none for the third.
+        assert_eq!(left(2), Some(10.0 + 12.0 + 10.0));
+        progress.measure_start_ns.store(3 * S, Ordering::Relaxed);
+        assert_eq!(left(7), Some(6.0 + 13.0 + 10.0));
     }
 }

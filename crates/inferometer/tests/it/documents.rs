@@ -414,5 +414,5 @@ fn our_own_documents_are_results() {
     let page = run(folder.path(), &["report", "engine.json", "-o", "page.json"]);
     assert_eq!(page.status.code(), Some(0));
     let refused = run(folder.path(), &["compare", "page.json", "engine.json"]);
-    assert!(stderr(&refused).contains("a report by inferometer and no results"));
+    assert!(stderr(&refused).contains("a report by inferometer, not results"));
 }

@@ -60,7 +60,7 @@ fn single_requests(subject: &Subject) -> (usize, Vec<Finding>) {
     let mut seen = 0;
     let mut wrong = Vec::new();
     for cell in subject.cells(RowRole::Measured) {
-        let Some(recomputed) = requests::recomputed(subject, cell) else { continue };
+        let Some(recomputed) = requests::recomputed(cell) else { continue };
         for (figure, expected) in recomputed.figures {
             seen += 1;
             if !requests::differs(figure, expected) {

@@ -12,6 +12,7 @@ use ifm_core::sheet::{
     Factors, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, SHEET_VERSION,
     Statistic, StdKind, Unit, key,
 };
+use ifm_core::words::counted;
 use ifm_core::{Prediction, Sheet};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -80,42 +81,42 @@ fn is_kept(head: &Head) -> bool {
     head.has_keys(&["sheet_version", "sheets"])
 }
 
-/// What is around the sheets, or is itself inside a document.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Kept {
-    Document { import: Sheets },
-    Alone(Sheets),
-}
-
-#[derive(Deserialize)]
-struct Sheets {
-    sheet_version: u32,
-    sheets: Vec<Sheet>,
-}
-
 fn read_kept(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
     let name = input.name().to_owned();
     let broken =
         |reason: String| ImportError::Broken { name: name.clone(), title: format.title, reason };
-    let kept: Kept = serde_json::from_reader(input.reader())
+    let mut document: Value = serde_json::from_reader(input.reader())
         .map_err(|error| broken(format!("it cannot be read: {error}")))?;
-    let (Kept::Document { import: kept } | Kept::Alone(kept)) = kept;
-    if kept.sheet_version != SHEET_VERSION {
+    let inside = document.get_mut("import").map(Value::take);
+    let mut kept = inside.unwrap_or(document);
+    let version = kept.get("sheet_version").and_then(Value::as_u64);
+    if version != Some(SHEET_VERSION.into()) {
+        let version = version.map_or("no version".to_owned(), |it| format!("version {it}"));
         return Err(broken(format!(
-            "its sheets are of version {}, and this program reads {SHEET_VERSION}",
-            kept.sheet_version
+            "its sheets are of {version}, and this program reads {SHEET_VERSION}"
         )));
     }
-    let mut sheets = kept.sheets.into_iter();
+    let sheets = kept.get_mut("sheets").map(Value::take).unwrap_or_default();
+    let sheets = Vec::<Sheet>::deserialize(sheets)
+        .map_err(|error| broken(format!("its sheets cannot be read: {error}")))?;
+    let others = sheets.len().saturating_sub(1);
+    let mut sheets = sheets.into_iter();
     let mut sheet = sheets.next().ok_or_else(|| broken("there is no sheet in it".to_owned()))?;
     // One file is one sheet: of several each part keeps its tool.
     for other in sheets {
+        if other.source.format != sheet.source.format {
+            sheet.source.format = format.id.to_owned();
+        }
         let tool = other.source.tool;
         sheet.parts.extend(
             other.parts.into_iter().map(|part| Part { tool: part.tool.or(tool.clone()), ..part }),
         );
         sheet.remarks.extend(other.remarks);
+    }
+    if others > 0 {
+        let text =
+            format!("names and versions of the other {}", counted(others as u64, "document"));
+        sheet.remarks.push(Remark { kind: RemarkKind::Lost, place: Place::default(), text });
     }
     sheet.source.name = name;
     Ok(sheet)
@@ -190,13 +191,17 @@ fn predicted(document: &Map<String, Value>) -> Vec<(String, String)> {
 /// What its checks found, notes left out.
 fn warnings(document: &Map<String, Value>) -> Vec<Remark> {
     let all = document.get("warnings").and_then(Value::as_array).into_iter().flatten();
-    all.filter(|warning| warning.get("severity").and_then(Value::as_str) != Some("note"))
+    let is = |warning: &Value, name: &str, word: &str| {
+        warning.get(name).and_then(Value::as_str) == Some(word)
+    };
+    // That it was predicted is a setting of its rows.
+    all.filter(|warning| !is(warning, "severity", "note") && !is(warning, "check", "predicted"))
         .filter_map(|warning| {
             let text = json::word(warning.get("text"))?;
             let level = warning.get("level").and_then(Value::as_u64);
             let place =
                 level.map_or_else(Place::default, |it| Place::pointer(format!("/levels/{it}")));
-            Some(Remark { kind: RemarkKind::Assumed, place, text })
+            Some(Remark { kind: RemarkKind::Measured, place, text })
         })
         .collect()
 }

@@ -9,7 +9,7 @@ use ifm_analysis::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit
 use ifm_analysis::survey;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::sheet::{Factors, Quantity, Statistic, key};
 use ifm_core::words::counted;
 
 /// The setting of llama-bench and of our engine.
@@ -23,19 +23,32 @@ pub(super) struct Model<'a> {
 
 impl Model<'_> {
     /// Mean and deviation of a rate, and the row that they stand in: of the first test at the highest power
-    /// limit, with whichever threads and other settings it ran fastest.
+    /// limit, and with the threads with which it is fastest.
     pub fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &survey::Point)> {
         let mut rows = self.points.iter().filter_map(|point| match speed(point) {
             Some((found, mean, std)) if found == *quantity => Some((mean, std, *point)),
             _ => None,
         });
         let first = rows.next()?;
-        let test = |point: &survey::Point| {
-            [key::TEST, key::DEPTH_TOKENS, key::POWER_LIMIT_W].map(|name| point.factor(name))
+        let but_threads = |point: &survey::Point| {
+            let mut setting = Factors::default();
+            for (name, value) in point.setting.iter().filter(|(name, _)| *name != THREADS) {
+                setting.set(name, value);
+            }
+            setting
         };
-        let wanted = test(first.2);
-        let others = rows.filter(|(.., point)| test(point) == wanted);
-        Some(others.fold(first, |best, other| if other.0 > best.0 { other } else { best }))
+        let wanted = but_threads(first.2);
+        let mut seen = vec![first.2.factor(THREADS)];
+        let mut best = first;
+        for row in rows.filter(|(.., point)| but_threads(point) == wanted) {
+            // Of repeats the first, as without threads.
+            let threads = row.2.factor(THREADS);
+            if !seen.contains(&threads) {
+                seen.push(threads);
+                best = if row.0 > best.0 { row } else { best };
+            }
+        }
+        Some(best)
     }
 
     /// The threads of a row, where not all rows ran with as many.
@@ -257,9 +270,11 @@ fn share(subject: &Subject, model: &Model, rate: Option<f64>) -> Option<f64> {
 
 /// What the strokes are, and which models have none because they do not fit.
 fn caption(subject: &Subject, models: &[Model]) -> String {
-    let mut caption = "Where a model ran at several power limits, at the highest; with several numbers of threads, \
-                       with the fastest."
-        .to_owned();
+    let mut caption = "Where a model ran at several power limits, at the highest.".to_owned();
+    let has_threads = |model: &Model| model.points.iter().any(|row| model.threads(row).is_some());
+    if models.iter().any(has_threads) {
+        caption.push_str(" With several numbers of threads, the fastest.");
+    }
     if models.iter().any(|model| model.at_most(subject).is_some()) {
         caption.push_str(" Grey strokes: what the memory bandwidth of the machine allows.");
     }

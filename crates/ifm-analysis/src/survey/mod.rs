@@ -3,8 +3,8 @@
 //! Reports and their findings read this and nothing else, so that a run of ours and a file of
 //! another tool go through the same hands. A point keeps what was set, how often it was repeated
 //! and where it stands; a reading keeps its interval, its population and its definition. Nothing
-//! is computed on the way in but units, and the figures of single requests that have none. Not here: what it means (`insight`), how it looks
-//! (`ifm-report`).
+//! is computed on the way in but units, and the figures of single requests that have none. Not here:
+//! what it means (`insight`), how it looks (`ifm-report`).
 
 mod cold;
 mod curve;

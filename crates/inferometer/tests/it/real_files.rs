@@ -5,6 +5,7 @@
 //! change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
 
 use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
+use ifm_analysis::survey::join_requests;
 use ifm_core::Sheet;
 use ifm_interop::{Input, leave_out_repeats};
 use std::collections::BTreeMap;
@@ -76,6 +77,7 @@ fn findings_in_files_of_other_tools_are_those_of_the_list() {
         let each: Vec<String> = paths.iter().zip(&sheets).map(alone).collect();
         files += each.len();
         leave_out_repeats(&mut sheets);
+        join_requests(&mut sheets);
         lines.push(format!("{}: {}", short(&folder), told(&audit(&Subject::new(&sheets)))));
         lines.extend(each);
     }
@@ -112,6 +114,7 @@ fn found(rule: &str, folder: &Path, spoiled: Option<(&str, &str)>) -> Option<Vec
         let input = Input::new(path.display().to_string(), text.as_bytes());
         sheets.push(ifm_interop::read(input).unwrap());
     }
+    join_requests(&mut sheets);
     let audit = audit(&Subject::new(&sheets));
     let result = audit.rules.into_iter().find(|result| result.id == rule).unwrap();
     match result.looked {

@@ -12,6 +12,6 @@ pub mod import;
 
 pub use export::{EXPORTS, Export, ExportError, Exported};
 pub use import::{
-    ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, leave_out_repeats,
-    llama_bench_rows, read, read_mapped, recognise, yaml_value,
+    ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, llama_bench_rows, read,
+    read_mapped, recognise, settle_together, yaml_value,
 };

@@ -11,7 +11,6 @@ use axum::body::Bytes;
 use axum::extract::Multipart;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::http::StatusCode;
-use ifm_analysis::survey::join_requests;
 use ifm_core::Sheet;
 use ifm_core::sheet::SHEET_VERSION;
 use ifm_interop::{ImportError, Input, read};
@@ -97,7 +96,7 @@ pub(crate) async fn gather(
     if sheets.is_empty() {
         return Ok(Imported { kept: None, refused });
     }
-    join_requests(&mut sheets);
+    ifm_interop::settle_together(&mut sheets);
     let kept = aside(app, move |app| keep(app, name, sheets)).await?;
     Ok(Imported { kept: Some(kept), refused })
 }

@@ -4,7 +4,6 @@
 
 use crate::exit::Failure;
 use ifm_analysis::definitions::{self, Definitions};
-use ifm_analysis::survey::join_requests;
 use ifm_core::order::Order as _;
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, Input, Recognised};
@@ -53,8 +52,7 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
         }
     }
     let sheets = documents.iter_mut().filter_map(|document| document.sheet.as_mut().ok());
-    ifm_interop::leave_out_repeats(sheets);
-    join_requests(documents.iter_mut().filter_map(|document| document.sheet.as_mut().ok()));
+    ifm_interop::settle_together(sheets);
     Ok(documents)
 }
 

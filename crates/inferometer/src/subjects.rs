@@ -8,9 +8,8 @@ use crate::exit::Failure;
 use crate::stored::{Meant, find_either, load};
 use crate::terminal;
 use ifm_analysis::definitions::Definitions;
-use ifm_analysis::survey::join_requests;
 use ifm_core::{RunData, Sheet};
-use ifm_interop::ImportError;
+use ifm_interop::{ImportError, settle_together};
 use ifm_report::ReportModel;
 use ifm_store::{RunEntry, Store};
 use std::path::{Path, PathBuf};
@@ -68,7 +67,7 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
             Subject::Documents(_, sheets) => subjects.sheets.extend(sheets),
         }
     }
-    join_requests(&mut subjects.sheets);
+    settle_together(&mut subjects.sheets);
     Ok(subjects)
 }
 

@@ -1,7 +1,8 @@
 //! What single requests say of the figures of their row.
 //!
 //! Only for tools of which it is known, by files with both, which requests their figures are of and
-//! how they compute them. Those of a file of their own were given to the row before (`join_requests`). Of the
+//! how they compute them. Those of a file of their own were given to the row before
+//! (`ifm_interop::settle_together`). Of the
 //! gaps between tokens their sum and number are kept, so that their mean is all that follows. Not
 //! here: what is said where they differ (`rule/recomputed`).
 
@@ -253,9 +254,8 @@ mod tests {
     use super::super::Finding;
     use super::super::testing::{row, sheet};
     use super::*;
-    use crate::survey::join_requests;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{PartKind, Place, Row, RowRole, Unit};
+    use ifm_core::sheet::{PartKind, Unit};
 
     /// Four requests of 20, 21, 22 and 23 tokens that begin 50 ms apart; their ends are 110, 170, 230
     /// and 290 ms after the first start.
@@ -290,12 +290,9 @@ mod tests {
         sheet
     }
 
-    fn records(tool: &str, name: &str) -> Sheet {
-        let mut row = Row::new(RowRole::Measured, Place::line(1));
-        row.requests = requests();
-        let mut sheet = sheet(PartKind::Serving, vec![row]);
-        sheet.source.tool = Some(tool.to_owned());
-        sheet.source.name = name.to_owned();
+    /// The figures of a sheet with the single requests that they are of.
+    fn with_requests(mut sheet: Sheet) -> Sheet {
+        sheet.parts[0].rows[0].requests = requests();
         sheet
     }
 
@@ -308,35 +305,24 @@ mod tests {
         (figure.value, figure.printed) = (figure.value.map(|value| value * 1.25), None);
     }
 
-    /// What the audit finds in files that were read together.
-    fn found(rule: &str, sheets: &[Sheet]) -> Vec<Finding> {
-        let mut sheets = sheets.to_vec();
-        join_requests(&mut sheets);
-        super::super::testing::found(rule, &sheets)
+    fn found(rule: &str, sheet: &Sheet) -> Vec<Finding> {
+        super::super::testing::found(rule, std::slice::from_ref(sheet))
     }
 
     #[test]
-    fn requests_of_a_file_beside_it_are_those_of_a_summary() {
+    fn figures_are_recomputed_from_their_requests() {
         for tool in ["aiperf", "inference-perf"] {
-            let beside = records(tool, "a/requests.json");
-            let sound = summary(tool, "a/summary.json");
-            assert_eq!(found("recomputed", &[sound.clone(), beside.clone()]), [], "{tool}");
-            let mut spoiled = sound.clone();
+            let sound = with_requests(summary(tool, "a/summary.json"));
+            assert_eq!(found("recomputed", &sound), [], "{tool}");
+            let mut spoiled = sound;
             spoil(&mut spoiled, &Quantity::E2e, Statistic::Max);
-            let findings = found("recomputed", &[spoiled.clone(), beside.clone()]);
+            let findings = found("recomputed", &spoiled);
             assert_eq!(findings.len(), 1, "{tool}: {findings:?}");
             let text = &findings[0].text;
             assert!(text.contains("the 4 single requests give 140.0000 ms"), "{tool}: {text}");
-            // Of another folder, of another tool, of two runs, or of another number of requests.
-            let elsewhere = records(tool, "b/requests.json");
-            let others = records("oha", "a/requests.json");
-            assert_eq!(found("recomputed", &[spoiled.clone(), elsewhere]), []);
-            assert_eq!(found("recomputed", &[spoiled.clone(), others]), []);
-            let second = records(tool, "a/second.json");
-            assert_eq!(found("recomputed", &[spoiled.clone(), beside.clone(), second]), []);
-            let mut fewer = beside;
-            fewer.parts[0].rows[0].requests.pop();
-            assert_eq!(found("recomputed", &[spoiled, fewer]), []);
+            // Of another number of requests, they are not those of the figures.
+            spoiled.parts[0].rows[0].requests.pop();
+            assert_eq!(found("recomputed", &spoiled), [], "{tool}");
         }
     }
 
@@ -347,15 +333,14 @@ mod tests {
             if let Some((quantity, statistic)) = spoiled {
                 spoil(&mut sheet, &quantity, statistic);
             }
-            sheet.parts[0].rows[0].requests = requests();
-            sheet
+            with_requests(sheet)
         };
-        assert_eq!(found("recomputed", &[with(None)]), []);
+        assert_eq!(found("recomputed", &with(None)), []);
         let damaged = with(Some((Quantity::E2e, Statistic::Max)));
-        assert_eq!(found("recomputed", &[damaged]).len(), 1);
+        assert_eq!(found("recomputed", &damaged).len(), 1);
         // The sum is that of five requests where the file has four.
         let left_out = with(Some((Quantity::E2e, Statistic::Sum)));
-        assert_eq!(found("recomputed", &[left_out]), []);
+        assert_eq!(found("recomputed", &left_out), []);
     }
 
     #[test]
@@ -382,7 +367,7 @@ mod tests {
             let mut sheet = sheet(PartKind::Serving, vec![row(1, &figures)]);
             sheet.source.tool = Some("aiperf".to_owned());
             sheet.source.name = "a/summary.json".to_owned();
-            found("recomputed", &[sheet, records("aiperf", "a/requests.jsonl")])
+            found("recomputed", &with_requests(sheet))
         };
         // 100 / 19, 110 / 20, 120 / 21, 130 / 22.
         assert_eq!(document(["5.5967", "5.9091"]), []);

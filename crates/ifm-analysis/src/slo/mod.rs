@@ -16,6 +16,6 @@ mod verdict;
 
 pub use error::{SloError, metrics};
 pub use parse::{parse, parse_goodput, words};
-pub use preset::{PRESETS, Preset, preset};
+pub use preset::{PRESETS, Preset, default_of, preset};
 pub use verdict::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};
 pub(crate) use verdict::{Evidence, failed_sessions, judge};

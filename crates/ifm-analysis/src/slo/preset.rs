@@ -6,6 +6,7 @@
 //! TPOT; or of the whole answer. Not here: how terms are read (`parse`).
 
 use ifm_core::order::Order as _;
+use ifm_core::spec::Api;
 
 /// How alike a word and a name are at least, 0 to 1, for the name to be offered.
 const ALIKE_MIN: f64 = 0.7;
@@ -23,8 +24,8 @@ pub struct Preset {
     pub terms: &'static str,
     /// Whom or what it is for, and whose it is.
     pub about: &'static str,
-    /// Whether reports compare every result with it. One that belongs to a single model is compared
-    /// only where it was asked for.
+    /// Whether reports compare every result with it. One that belongs to a single model, or to answers that
+    /// are no text, is compared only where it was asked for.
     pub is_general: bool,
 }
 
@@ -35,8 +36,8 @@ impl Preset {
     }
 }
 
-/// All presets; the first is the default.
-pub const PRESETS: [Preset; 17] = [
+/// All presets; the first is the default where answers are text.
+pub const PRESETS: [Preset; 20] = [
     general("chat", "ttft:p99<500ms,itl:p99<50ms", "somebody reads along"),
     general("rag", "ttft:p99<2s,itl:p99<50ms", "long prompts with documents in them"),
     general("code", "ttft:p99<300ms,itl:p99<30ms", "completion of code"),
@@ -54,40 +55,64 @@ pub const PRESETS: [Preset; 17] = [
     },
     general("agent", "ttft:p99<1s,e2e:p99<30s", "a step of a chain of calls, read by nobody"),
     general("luminal", "itl:mean<70ms", "above it the reports of that name call output sluggish"),
-    of_model("mlperf-deepseek-r1", "ttft:p99<2s,tpot:p99<80ms", "MLPerf, DeepSeek R1"),
-    of_model(
+    SPEECH,
+    TRANSCRIPTION,
+    EMBEDDING,
+    on_its_own("mlperf-deepseek-r1", "ttft:p99<2s,tpot:p99<80ms", "MLPerf, DeepSeek R1"),
+    on_its_own(
         "mlperf-deepseek-r1-interactive",
         "ttft:p99<1.5s,tpot:p99<15ms",
         "MLPerf, DeepSeek R1, interactive",
     ),
-    of_model("mlperf-gpt-oss-120b", "ttft:p99<3s,tpot:p99<80ms", "MLPerf, gpt-oss 120B"),
-    of_model(
+    on_its_own("mlperf-gpt-oss-120b", "ttft:p99<3s,tpot:p99<80ms", "MLPerf, gpt-oss 120B"),
+    on_its_own(
         "mlperf-gpt-oss-120b-interactive",
         "ttft:p99<2s,tpot:p99<15ms",
         "MLPerf, gpt-oss 120B, interactive",
     ),
-    of_model("mlperf-llama3.1-8b", "ttft:p99<2s,tpot:p99<100ms", "MLPerf, Llama 3.1 8B"),
-    of_model(
+    on_its_own("mlperf-llama3.1-8b", "ttft:p99<2s,tpot:p99<100ms", "MLPerf, Llama 3.1 8B"),
+    on_its_own(
         "mlperf-llama3.1-8b-interactive",
         "ttft:p99<500ms,tpot:p99<30ms",
         "MLPerf, Llama 3.1 8B, interactive",
     ),
-    of_model("mlperf-llama3.1-405b", "ttft:p99<6s,tpot:p99<175ms", "MLPerf, Llama 3.1 405B"),
-    of_model(
+    on_its_own("mlperf-llama3.1-405b", "ttft:p99<6s,tpot:p99<175ms", "MLPerf, Llama 3.1 405B"),
+    on_its_own(
         "mlperf-llama3.1-405b-interactive",
         "ttft:p99<4.5s,tpot:p99<80ms",
         "MLPerf, Llama 3.1 405B, interactive",
     ),
-    of_model("mlperf-mixtral-8x7b", "ttft:p99<2s,tpot:p99<200ms", "MLPerf, Mixtral 8x7B"),
-    of_model("mlperf-qwen3-vl-235b-a22b", "e2e:p99<12s", "MLPerf, Qwen3-VL 235B: images and text"),
+    on_its_own("mlperf-mixtral-8x7b", "ttft:p99<2s,tpot:p99<200ms", "MLPerf, Mixtral 8x7B"),
+    on_its_own(
+        "mlperf-qwen3-vl-235b-a22b",
+        "e2e:p99<12s",
+        "MLPerf, Qwen3-VL 235B: images and text",
+    ),
 ];
+
+const SPEECH: Preset =
+    on_its_own("speech", "ttfa:p99<500ms,rtf:p99<1", "somebody listens while it is spoken");
+const TRANSCRIPTION: Preset =
+    on_its_own("transcription", "rtfx:p1>1", "recordings are heard faster than they are spoken");
+const EMBEDDING: Preset =
+    on_its_own("embedding", "e2e:p99<500ms", "a search waits for embeddings or ranks");
 
 const fn general(name: &'static str, terms: &'static str, about: &'static str) -> Preset {
     Preset { name, also: None, terms, about, is_general: true }
 }
 
-const fn of_model(name: &'static str, terms: &'static str, about: &'static str) -> Preset {
+const fn on_its_own(name: &'static str, terms: &'static str, about: &'static str) -> Preset {
     Preset { is_general: false, ..general(name, terms, about) }
+}
+
+/// The target of answers of an API where none was named: one whose terms have values there.
+pub fn default_of(api: Api) -> &'static Preset {
+    match api {
+        Api::Speech => &SPEECH,
+        Api::Transcriptions | Api::Translations => &TRANSCRIPTION,
+        Api::Embeddings | Api::Rerank | Api::OllamaEmbed => &EMBEDDING,
+        _ => &PRESETS[0],
+    }
 }
 
 /// The preset of a name.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{closed_loop, run};
 use ifm_core::Metric;
-use ifm_core::spec::{Asked, SloTerm};
+use ifm_core::spec::{Api, Asked, SloTerm};
 
 #[test]
 fn presets_are_read_by_name() {
@@ -16,10 +16,26 @@ fn presets_are_read_by_name() {
             names.push(name);
         }
     }
-    assert_eq!(names.len(), 19);
+    assert_eq!(names.len(), 22);
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 19, "a name stands for one target");
+    assert_eq!(names.len(), 22, "a name stands for one target");
+}
+
+/// A default whose terms have no value where it is used tells nothing.
+#[test]
+fn each_api_has_a_target_that_it_can_meet() {
+    let bounded = |api| {
+        let terms = parse(default_of(api).terms).unwrap().terms;
+        terms.iter().map(|term| term.metric).collect::<Vec<_>>()
+    };
+    assert_eq!(bounded(Api::Chat), [Metric::Ttft, Metric::Itl]);
+    assert_eq!(bounded(Api::Completions), [Metric::Ttft, Metric::Itl]);
+    assert_eq!(bounded(Api::Speech), [Metric::Ttfa, Metric::Rtf]);
+    assert_eq!(bounded(Api::Transcriptions), [Metric::HeardRtf]);
+    assert_eq!(bounded(Api::Translations), [Metric::HeardRtf]);
+    assert_eq!(bounded(Api::Embeddings), [Metric::E2e]);
+    assert_eq!(bounded(Api::Rerank), [Metric::E2e]);
 }
 
 #[test]

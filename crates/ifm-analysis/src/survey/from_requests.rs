@@ -5,11 +5,7 @@
 
 use super::Reading;
 use crate::stat::quantile::{is_enough, percentile_of_sorted};
-use ifm_core::Sheet;
-use ifm_core::sheet::{
-    Definition, Quantity, Remark, RemarkKind, Row, RowRole, SheetRequest, Statistic,
-};
-use ifm_core::words::counted;
+use ifm_core::sheet::{Definition, Quantity, Row, SheetRequest, Statistic};
 
 const HOW: &str = "computed from the single requests of the document";
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -117,108 +113,12 @@ fn seconds(requests: &[SheetRequest]) -> Option<f64> {
     Some(last - first).filter(|seconds| *seconds > 0.0)
 }
 
-/// Gives single requests that stand in a file of their own to the figures that they are of, so that both are one
-/// measurement: the same tool wrote both into one folder, there is one row of requests alone there, and as many of
-/// these succeeded as the figures say. Names of sheets are paths, as they were
-/// given.
-pub fn join_requests<'a>(sheets: impl IntoIterator<Item = &'a mut Sheet>) {
-    let mut sheets: Vec<&mut Sheet> = sheets.into_iter().collect();
-    let measured = |of: fn(&Row) -> bool| -> Vec<Place> {
-        let mut found = Vec::new();
-        for (sheet, read) in sheets.iter().enumerate() {
-            for (part, table) in read.parts.iter().enumerate() {
-                let Some(tool) = table.tool.as_ref().or(read.source.tool.as_ref()) else {
-                    continue;
-                };
-                let rows = table.rows.iter().enumerate();
-                found.extend(rows.filter(|(_, row)| of(row)).map(|(row, _)| Place {
-                    at: (sheet, part, row),
-                    by: (tool.clone(), folder(&read.source.name).to_owned()),
-                }));
-            }
-        }
-        found
-    };
-    let bare = measured(|row| {
-        row.role == RowRole::Measured
-            && row.label.is_none()
-            && row.figures.is_empty()
-            && !row.requests.is_empty()
-    });
-    let figures = measured(|row| {
-        row.role == RowRole::Measured && !row.figures.is_empty() && row.requests.is_empty()
-    });
-    let mut emptied = Vec::new();
-    for Place { at: from, by } in &bare {
-        if bare.iter().filter(|other| other.by == *by).count() > 1 {
-            continue;
-        }
-        let good = |row: &mut Row| {
-            row.requests.iter().filter(|request| request.error.is_none()).count() as f64
-        };
-        let Some(good) = row_at(&mut sheets, *from).map(good) else { continue };
-        // A tool may write the same figures in several forms: the fullest has them.
-        let mut to = None;
-        for at in figures.iter().filter(|place| place.by == *by).map(|place| place.at) {
-            let Some(row) = row_at(&mut sheets, at) else { continue };
-            let is_of_them = row.value(&Quantity::RequestsOk, Statistic::Value) == Some(good);
-            if is_of_them && to.is_none_or(|(most, _)| row.figures.len() > most) {
-                to = Some((row.figures.len(), at));
-            }
-        }
-        let to = to.map(|(_, at)| at);
-        let (from, Some(to)) = (*from, to) else { continue };
-        let taken = row_at(&mut sheets, from).map(|row| std::mem::take(&mut row.requests));
-        let requests = taken.unwrap_or_default();
-        let count = requests.len() as u64;
-        if let Some(row) = row_at(&mut sheets, to) {
-            row.requests = requests;
-        }
-        emptied.push(from);
-        let name = sheets.get(to.0).map(|sheet| sheet.source.name.clone()).unwrap_or_default();
-        let text = format!("its {} are those of the figures in {name}", counted(count, "request"));
-        if let Some(sheet) = sheets.get_mut(from.0) {
-            sheet.remarks.push(Remark {
-                kind: RemarkKind::Assumed,
-                place: ifm_core::sheet::Place::default(),
-                text,
-            });
-        }
-    }
-    // From the back, so that places stay those that were found.
-    for (sheet, part, row) in emptied.into_iter().rev() {
-        let Some(parts) = sheets.get_mut(sheet).map(|sheet| &mut sheet.parts) else { continue };
-        let Some(table) = parts.get_mut(part) else { continue };
-        table.rows.remove(row);
-        if table.rows.is_empty() {
-            parts.remove(part);
-        }
-    }
-}
-
-/// Where a row stands (sheet, part, row), and the tool and the folder that it is of.
-struct Place {
-    at: (usize, usize, usize),
-    by: (String, String),
-}
-
-fn row_at<'r>(
-    sheets: &'r mut [&mut Sheet],
-    (sheet, part, row): (usize, usize, usize),
-) -> Option<&'r mut Row> {
-    sheets.get_mut(sheet)?.parts.get_mut(part)?.rows.get_mut(row)
-}
-
-/// The folder of a file, as it was given.
-fn folder(name: &str) -> &str {
-    name.rfind(['/', '\\']).and_then(|at| name.get(..at)).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::survey::Survey;
-    use ifm_core::sheet::{Figure, Part, PartKind, Source, Unit};
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{Part, PartKind, RowRole, Source};
 
     /// Three requests, the last of which failed, within a second.
     fn bare() -> Row {
@@ -261,33 +161,5 @@ mod tests {
         assert_eq!(value(Quantity::Itl, Statistic::Mean), None, "gaps are not known");
         let p99 = survey.points[0].reading(&Quantity::Ttft, Statistic::Percentile(99.0)).unwrap();
         assert!(!p99.is_enough && p99.n == Some(2), "{p99:?}");
-    }
-
-    #[test]
-    fn requests_beside_their_figures_are_no_second_point() {
-        let of = |good: f64| {
-            let mut row = Row::new(RowRole::Measured, ifm_core::sheet::Place::default());
-            let ok = Figure::new(Quantity::RequestsOk, Statistic::Value, good, Unit::Count);
-            row.figures.push(ok);
-            row
-        };
-        let joined = |sheets: &[Sheet]| {
-            let mut sheets = sheets.to_vec();
-            join_requests(&mut sheets);
-            let requests = sheets[0].parts[0].rows[0].requests.len();
-            (Survey::of_sheets(&sheets).points.len(), requests)
-        };
-        let records = || sheet("a/records.jsonl", bare());
-        assert_eq!(joined(&[sheet("a/summary.json", of(2.0)), records()]), (1, 3));
-        assert_eq!(joined(&[sheet("a/summary.json", of(3.0)), records()]), (2, 0), "of others");
-        assert_eq!(joined(&[sheet("b/summary.json", of(2.0)), records()]), (2, 0), "elsewhere");
-        let two = [sheet("a/summary.json", of(2.0)), records(), records()];
-        assert_eq!(joined(&two), (3, 0), "it is not known which");
-        // Both in one document, as `import` keeps them; and two rows of requests alone in one.
-        let mut both = sheet("a/both.json", of(2.0));
-        both.parts.push(records().parts.remove(0));
-        assert_eq!(joined(std::slice::from_ref(&both)), (1, 3));
-        both.parts[1].rows.push(bare());
-        assert_eq!(joined(&[both]), (3, 0));
     }
 }

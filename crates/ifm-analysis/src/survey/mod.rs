@@ -23,7 +23,6 @@ mod stated;
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, name_of};
 pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
-pub use from_requests::join_requests;
 pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
 #[cfg(test)]
@@ -100,9 +99,9 @@ impl Point {
         self.readings.iter().find(is)
     }
 
-    /// The central reading of a quantity: the value, the median or the mean, in this order.
+    /// The central reading of a quantity: the first of [`Statistic::central`].
     pub fn central(&self, quantity: &Quantity) -> Option<&Reading> {
-        [Statistic::Value, Statistic::Median, Statistic::Mean]
+        Statistic::central(quantity)
             .into_iter()
             .find_map(|statistic| self.reading(quantity, statistic))
     }

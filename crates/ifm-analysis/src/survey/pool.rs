@@ -126,9 +126,9 @@ impl<'a> Pooled<'a> {
         statistics.iter().find_map(|statistic| self.reading(quantity, *statistic))
     }
 
-    /// The central reading of a quantity: the value, the median or the mean, in this order.
+    /// The central reading of a quantity: the first of [`Statistic::central`].
     pub fn central(&self, quantity: &Quantity) -> Option<Reading> {
-        [Statistic::Value, Statistic::Median, Statistic::Mean]
+        Statistic::central(quantity)
             .into_iter()
             .find_map(|statistic| self.reading(quantity, statistic))
     }

@@ -36,6 +36,24 @@ impl Statistic {
     pub fn percentile(percent: f64) -> Statistic {
         if percent == 50.0 { Statistic::Median } else { Statistic::Percentile(percent) }
     }
+
+    /// The statistics that can stand for all values of a quantity, the first that is there before the others. Of a
+    /// rate over a whole run that is the mean: what was done, over the time. How fast it went in half of
+    /// the time, the median that GuideLLM also has, is another number.
+    pub fn central(quantity: &Quantity) -> [Statistic; 3] {
+        match quantity {
+            Quantity::RequestRate
+            | Quantity::Goodput
+            | Quantity::InputRate
+            | Quantity::OutputRate
+            | Quantity::TotalRate
+            | Quantity::ImageRate
+            | Quantity::PixelRate
+            | Quantity::AudioRate
+            | Quantity::InFlight => [Statistic::Value, Statistic::Mean, Statistic::Median],
+            _ => [Statistic::Value, Statistic::Median, Statistic::Mean],
+        }
+    }
 }
 
 /// By what a sum of squares was divided.

@@ -28,13 +28,13 @@ mod nature;
 mod notes;
 mod outline;
 mod records;
-mod repeats;
 mod separated;
 mod serving;
 mod static_batch;
 mod statistic;
 mod terminal;
 mod text;
+mod together;
 mod uncounted;
 mod words;
 mod yaml;
@@ -48,7 +48,7 @@ pub(crate) use labels::PREFIX;
 pub(crate) use llama::bench::column_of_factor;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
 pub use nature::Nature;
-pub use repeats::leave_out_repeats;
+pub use together::settle_together;
 pub(crate) use words::{
     AIPERF_PER_TOKEN, GENAI_BENCH_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN,
 };

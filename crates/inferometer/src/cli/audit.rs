@@ -9,7 +9,6 @@ use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject, audit, of_run, rules};
 use ifm_analysis::definitions::{self, Definitions};
-use ifm_analysis::survey::join_requests;
 use ifm_core::Sheet;
 use ifm_store::Store;
 use std::path::PathBuf;
@@ -106,7 +105,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
             }
         }
     }
-    join_requests(&mut sheets);
+    ifm_interop::settle_together(&mut sheets);
     let mut found = Audit { rules: own };
     let told =
         |sheets| audit(&Subject::new(sheets).measured_with(args.gpu.clone(), args.model.clone()));

@@ -6,6 +6,7 @@ use super::levels::level;
 use super::load_args::LoadArgs;
 use super::measured;
 use super::pacing_args::PacingArgs;
+use super::price;
 use super::probe_args::ProbeArgs;
 use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Tier};
@@ -97,7 +98,7 @@ pub struct CapacityArgs {
     headroom: f64,
 
     /// Price of one GPU for an hour, US dollars
-    #[arg(help_heading = "Search", long, value_parser = money, value_name = "MONEY")]
+    #[arg(help_heading = "Search", long, value_parser = price::money, value_name = "MONEY")]
     price: Option<f64>,
 
     /// GPUs of the server [default: those of its machine, if it is on loopback; for --price else 1]
@@ -148,15 +149,6 @@ fn tier(text: &str) -> Result<Tier, String> {
     let slo = slo::parse(terms).map_err(|error| error.to_string())?;
     let name = if name == text.trim() && slo.name == "custom" { slo::words(&slo) } else { name };
     Ok(Tier { name, slo })
-}
-
-/// Reads an amount of money.
-///
-/// # Errors
-/// A sentence on what is expected.
-pub(super) fn money(text: &str) -> Result<f64, String> {
-    let amount = text.parse::<f64>().ok().filter(|amount| *amount >= 0.0 && amount.is_finite());
-    amount.ok_or_else(|| "expected an amount of money such as 2.5".to_owned())
 }
 
 /// Runs the command.

@@ -4,7 +4,7 @@
 //! ([`ifm_analysis::survey`]).
 
 use super::load_args::LoadArgs;
-use super::report::stored_price;
+use super::price;
 use crate::course::Tier;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
@@ -75,7 +75,7 @@ pub fn run(
 ) -> Result<Code, Failure> {
     let store = Store::at(store_root(load.results.store.as_ref()));
     let subjects = subjects::open(&store, results)?;
-    let worth = Worth { usd_per_hour: stored_price(&subjects), ..*worth };
+    let worth = Worth { usd_per_hour: price::stored(&subjects), ..*worth };
     let Subjects { runs, sheets } = subjects;
     let of_run = runs.first().map(|run| &run.manifest.spec.slo);
     // Tiers stand in for the target of the run, and beside one that was asked for.

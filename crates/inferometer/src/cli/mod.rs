@@ -36,6 +36,7 @@ pub mod pasted;
 pub mod plan;
 mod plan_report;
 pub mod predict;
+mod price;
 pub mod probe;
 mod probe_args;
 pub mod project;

@@ -2,6 +2,7 @@
 
 use super::history;
 use super::load_args::JsonKind;
+use super::price;
 use super::runs::find;
 use crate::exit::{Code, Failure};
 use crate::measured_machine::beside;
@@ -62,7 +63,7 @@ pub struct ReportArgs {
     slo: Option<String>,
 
     /// Price of the server, US dollars per hour
-    #[arg(long, value_parser = super::capacity::money, value_name = "USD")]
+    #[arg(long, value_parser = price::money, value_name = "USD")]
     price: Option<f64>,
 
     /// Factor whose values are compared, such as cc or model [default: the one that differs]
@@ -219,14 +220,6 @@ fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// The price that the searches for a capacity were told, where they were told the same.
-pub(super) fn stored_price(subjects: &Subjects) -> Option<f64> {
-    let told = |run: &ReportModel| run.manifest.capacity.as_ref()?.usd_per_hour;
-    let mut prices = subjects.runs.iter().map(told);
-    let first = prices.next()??;
-    prices.all(|price| price == Some(first)).then_some(first)
-}
-
 impl ReportArgs {
     /// Writes a page to its files, and prints it where it was asked for; a terminal has room for few charts.
     fn tell(&self, page: &dyn Fn(Charts) -> Page, format: Format) -> Result<Code, Failure> {
@@ -321,7 +314,7 @@ impl ReportArgs {
         let question = Question {
             survey: &survey,
             slo: self.target(subjects)?,
-            usd_per_hour: self.price.or_else(|| stored_price(subjects)),
+            usd_per_hour: self.price.or_else(|| price::stored(subjects)),
             compare_by: self.compare.clone(),
             baseline: self.baseline.clone(),
             gpu: self.gpu.clone(),

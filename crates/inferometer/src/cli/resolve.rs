@@ -34,9 +34,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The latency target that answers refer to where none is named.
-const DEFAULT_SLO: &str = "ttft:p99<500ms,itl:p99<50ms";
-
 /// Seed of prompts that no server sees: two predictions of the same are the same.
 const SIMULATED_SEED: u64 = 0;
 
@@ -90,7 +87,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     check_cadence(&args.workload, &workload)?;
     let mut levels = load_specs(levels, seed, &workload)?;
     end_at_broken_target(&mut levels, &args.results);
-    let slo = slo(&args.results)?;
+    let slo = slo(&args.results, api)?;
     let attached = args.facts.as_deref().map(facts::read).transpose()?;
     let telemetry = args.telemetry.ask()?;
     let headers = headers(&args.headers)?;
@@ -387,7 +384,7 @@ pub fn resolve_simulated(
         },
         levels,
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
-        slo: slo(results)?,
+        slo: slo(results, api)?,
         keep_text: false,
         cooldown_s: None,
         budget_s: None,
@@ -496,13 +493,14 @@ fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
     LengthRange::new(law.min(), law.max()).ok()
 }
 
-/// The latency target that is named, or the default.
+/// The latency target that is named, or the default of the API.
 ///
 /// # Errors
 /// A term that is none.
-pub fn slo(results: &ResultArgs) -> Result<SloSpec, Failure> {
+pub fn slo(results: &ResultArgs, api: Api) -> Result<SloSpec, Failure> {
+    let default = ifm_analysis::slo::default_of(api).terms;
     let parsed = match results.goodput.is_empty() {
-        true => ifm_analysis::slo::parse(results.slo.as_deref().unwrap_or(DEFAULT_SLO)),
+        true => ifm_analysis::slo::parse(results.slo.as_deref().unwrap_or(default)),
         false => ifm_analysis::slo::parse_goodput(&results.goodput),
     };
     parsed.map_err(|error| {

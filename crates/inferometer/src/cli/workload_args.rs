@@ -240,7 +240,7 @@ pub fn open_tokenizer(text: Option<&str>) -> Result<Tokenizer, Failure> {
     match text {
         None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
         Some(text) => Tokenizer::open(text).map_err(|error| {
-            Failure::usage(format!("--tokenizer {text}: {error}"))
+            Failure::usage(format!("--tokenizer: {error}"))
                 .hint("give the tokenizer of the model, or leave the flag out")
         }),
     }

@@ -40,6 +40,10 @@ pub struct Pace {
 /// Where a level stands.
 pub fn level(load: &LoadSpec, known: &Known) -> Estimate {
     let Some(measuring_s) = known.measuring_s else { return Estimate::default() };
+    // The time is over, no request has ended: how long one takes nobody knows.
+    if known.finished == 0 && load.duration_s.is_some_and(|end_s| measuring_s >= end_s) {
+        return Estimate::default();
+    }
     let tail_s = known.request_s.unwrap_or(0.0);
     let by_time = load.duration_s.map(|duration_s| {
         let whole_s = duration_s + tail_s;
@@ -135,6 +139,8 @@ mod tests {
         assert_eq!(level(&load(None, None, None), &at(3.0, 5)), Estimate::default());
         let overdue = level(&load(None, Some(10.0), None), &at(12.0, 5));
         assert_eq!((overdue.done_share, overdue.left_s), (Some(1.0), None));
+        let long_first = level(&load(Some(100), Some(10.0), None), &at(12.0, 0));
+        assert_eq!(long_first, Estimate::default());
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl Client<'_> {
             // A server without a list of models may still serve the one that was named. (Triton
             // answers 400 where it has no such path.)
             (400 | 404 | 405 | 501, _) if wanted.is_some() => None,
-            _ => return Err(no_api(&at, &answer, &secrets)),
+            _ => return Err(no_api(&at, &answer, list, &secrets)),
         };
         if let Some(models) = &models {
             info.models = models.iter().map(|(name, _)| name.clone()).collect();
@@ -296,7 +296,7 @@ fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
     }
 }
 
-fn no_api(at: &str, answer: &Answer, secrets: &Secrets) -> Failure {
+fn no_api(at: &str, answer: &Answer, list: Option<&ModelList>, secrets: &Secrets) -> Failure {
     let what = match answer.status {
         200..=299 => format!("answered with {} instead of a list of models", content(answer)),
         status => format!("answered {status}"),
@@ -304,10 +304,16 @@ fn no_api(at: &str, answer: &Answer, secrets: &Secrets) -> Failure {
     let says = ifm_wire::dialect::error_sentence(answer.body.as_bytes());
     let says = secrets.blot(&says);
     let says = if says.is_empty() { String::new() } else { format!(": {says}") };
-    Failure::server(format!("{at} {what}{says}")).hint(
-        "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
-         a list of models, name the model with --model",
-    )
+    Failure::server(format!("{at} {what}{says}")).hint(match list {
+        Some(_) => {
+            "the file of this API says in [models] that the list is there; name the model with --model, \
+             or mend the path"
+        }
+        None => {
+            "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
+             a list of models, name the model with --model"
+        }
+    })
 }
 
 fn content(answer: &Answer) -> &str {
@@ -413,7 +419,7 @@ mod tests {
                 body: body.to_owned(),
                 json: serde_json::from_str(body).ok(),
             };
-            no_api(&list_url(&url, None), &answer, &Secrets::default())
+            no_api(&list_url(&url, None), &answer, None, &Secrets::default())
                 .to_string()
                 .lines()
                 .next()

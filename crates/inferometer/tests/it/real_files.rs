@@ -5,9 +5,10 @@
 //! change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
 
 use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
-use ifm_analysis::survey::join_requests;
+use ifm_analysis::survey::{Point, Survey};
 use ifm_core::Sheet;
-use ifm_interop::{Input, leave_out_repeats};
+use ifm_core::sheet::{Quantity, Statistic};
+use ifm_interop::{Input, settle_together};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -76,8 +77,7 @@ fn findings_in_files_of_other_tools_are_those_of_the_list() {
         };
         let each: Vec<String> = paths.iter().zip(&sheets).map(alone).collect();
         files += each.len();
-        leave_out_repeats(&mut sheets);
-        join_requests(&mut sheets);
+        settle_together(&mut sheets);
         lines.push(format!("{}: {}", short(&folder), told(&audit(&Subject::new(&sheets)))));
         lines.extend(each);
     }
@@ -90,6 +90,45 @@ fn findings_in_files_of_other_tools_are_those_of_the_list() {
         },
         { insta::assert_snapshot!("real-files", lines.join("\n")); }
     );
+}
+
+/// A tool writes a run in several forms into one folder: it was measured once.
+#[test]
+fn a_folder_that_a_tool_left_is_read_once() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    for (folder, fullest, others) in [
+        ("guidellm-0.8.1", "result.json", 3),
+        ("aiperf-0.13.0", "profile_export_aiperf.json", 3),
+        ("vllm-serve-0.33", "result.json", 1),
+        ("sglang-serve-0.5.23", "result.jsonl", 1),
+        ("inference-benchmarker-1.1.0", "result.json", 1),
+    ] {
+        let paths = real().remove(&data.join(folder)).expect(folder);
+        let mut sheets: Vec<Sheet> = paths.iter().map(|path| read(path)).collect();
+        assert_eq!(sheets.len(), others + 1, "{folder}");
+        settle_together(&mut sheets);
+        let survey = Survey::of_sheets(&sheets);
+        let alone = Survey::of_sheets(&[read(&data.join(folder).join(fullest))]);
+        assert_eq!(survey.points.len(), alone.points.len(), "{folder}");
+        for (point, alone) in survey.points.iter().zip(&alone.points) {
+            let central = |of: &Point| of.central(&Quantity::OutputRate).map(|rate| rate.value);
+            assert_eq!(central(point), central(alone), "{folder}");
+        }
+    }
+}
+
+/// GuideLLM has a rate's median over time too, half of it here: what came out is the tokens over the time.
+#[test]
+fn the_output_of_guidellm_is_that_of_its_time() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    let survey = Survey::of_sheets(&[read(&data.join("guidellm-0.8.1/result.json"))]);
+    for point in &survey.points {
+        let rate = point.central(&Quantity::OutputRate).expect("a rate").value;
+        let tokens = point.value(&Quantity::OutputTokens, Statistic::Sum).expect("tokens");
+        let ms = point.value(&Quantity::Duration, Statistic::Value).expect("a duration");
+        let by_hand = tokens / (ms / 1e3);
+        assert!((rate / by_hand - 1.0).abs() < 1e-3, "{rate} for {by_hand}");
+    }
 }
 
 /// What one rule finds in the JSON files of a folder.
@@ -114,7 +153,7 @@ fn found(rule: &str, folder: &Path, spoiled: Option<(&str, &str)>) -> Option<Vec
         let input = Input::new(path.display().to_string(), text.as_bytes());
         sheets.push(ifm_interop::read(input).unwrap());
     }
-    join_requests(&mut sheets);
+    settle_together(&mut sheets);
     let audit = audit(&Subject::new(&sheets));
     let result = audit.rules.into_iter().find(|result| result.id == rule).unwrap();
     match result.looked {

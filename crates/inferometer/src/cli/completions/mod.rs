@@ -21,7 +21,7 @@ enum Shell {
     Bash,
     /// In ~/.zshrc, behind compinit: eval "$(inferometer completions zsh)"
     Zsh,
-    /// Once: inferometer completions fish > ~/.config/fish/completions/inferometer.fish
+    /// In ~/.config/fish/config.fish: inferometer completions fish | source
     Fish,
 }
 

@@ -1,4 +1,4 @@
-# Completion of inferometer for fish: inferometer completions fish > ~/.config/fish/completions/inferometer.fish
+# Completion of inferometer for fish: inferometer completions fish | source
 function __inferometer_complete
     set -l words (commandline -opc)
     set -l typed (commandline -ct)

@@ -4,8 +4,9 @@
 //! load (`crate::what_if`).
 
 use super::args::PredictArgs;
+use crate::cli::price::money;
 use crate::cli::resolve::{resolve_simulated, slo};
-use crate::cli::{Cli, Verb, capacity, command};
+use crate::cli::{Cli, Verb, command};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::predict::Deployed;
@@ -13,6 +14,7 @@ use crate::terminal;
 use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
+use ifm_core::spec::Api;
 
 /// Most variants of one question.
 const VARIANTS_MAX: usize = 500;
@@ -65,7 +67,7 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
         variants.push(Variant::new(setting, outcome, price));
     }
     Variant::rank(&mut variants);
-    let target = ifm_analysis::slo::words(&slo(&args.results)?);
+    let target = ifm_analysis::slo::words(&slo(&args.results, Api::Completions)?);
     match args.results.output() {
         crate::output::Format::Json => {
             terminal::print_document(&WhatIfDocument::new(target, &variants));
@@ -121,7 +123,7 @@ fn changed(words: &[String], setting: &[(String, String)]) -> Result<PredictArgs
 fn price(text: Option<&str>, args: &PredictArgs) -> Result<Option<f64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let read = |text: &str| {
-        capacity::money(text).map_err(|error| Failure::usage(format!("--price {text}: {error}")))
+        money(text).map_err(|error| Failure::usage(format!("--price {text}: {error}")))
     };
     if !text.contains('=') {
         return read(text).map(Some);

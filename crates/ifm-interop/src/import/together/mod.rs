@@ -1,0 +1,70 @@
+//! What files that were read together say of each other: which of them hold the same measurement.
+//!
+//! A tool writes one run several times, as JSON, as a table and on the screen, and its single requests
+//! into a file of their own. Each measurement is to be counted once. Names of sheets are paths, as they were
+//! given. Not here: reading a file (the folder above).
+
+mod forms;
+mod requests;
+
+use ifm_core::Sheet;
+use ifm_core::sheet::{Place, Remark, RemarkKind, Row};
+
+/// Leaves out what other files of the same folder hold too, and gives single requests to the figures that they
+/// are of. What was done stands in the remarks of the file that lost something. Doing it again changes nothing.
+pub fn settle_together<'a>(sheets: impl IntoIterator<Item = &'a mut Sheet>) {
+    let mut sheets: Vec<&mut Sheet> = sheets.into_iter().collect();
+    forms::leave_out(&mut sheets);
+    requests::join(&mut sheets);
+}
+
+/// Where a row stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct At {
+    sheet: usize,
+    part: usize,
+    row: usize,
+}
+
+impl At {
+    /// The row there.
+    fn row<'r>(self, sheets: &'r mut [&mut Sheet]) -> Option<&'r mut Row> {
+        sheets.get_mut(self.sheet)?.parts.get_mut(self.part)?.rows.get_mut(self.row)
+    }
+}
+
+/// All rows, each with its place and the tool that wrote it.
+fn rows<'r>(sheets: &'r [&mut Sheet]) -> impl Iterator<Item = (At, Option<&'r str>, &'r Row)> {
+    sheets.iter().enumerate().flat_map(|(sheet, read)| {
+        read.parts.iter().enumerate().flat_map(move |(part, table)| {
+            let tool = table.tool.as_deref().or(read.source.tool.as_deref());
+            let rows = table.rows.iter().enumerate();
+            rows.map(move |(row, found)| (At { sheet, part, row }, tool, found))
+        })
+    })
+}
+
+/// Takes rows out, and the parts that then have none.
+fn take_out(sheets: &mut [&mut Sheet], mut places: Vec<At>) {
+    places.sort_unstable();
+    // From the back, so that places stay those that were found.
+    for at in places.into_iter().rev() {
+        let Some(parts) = sheets.get_mut(at.sheet).map(|sheet| &mut sheet.parts) else { continue };
+        let Some(table) = parts.get_mut(at.part) else { continue };
+        table.rows.remove(at.row);
+        if table.rows.is_empty() {
+            parts.remove(at.part);
+        }
+    }
+}
+
+fn remark(sheets: &mut [&mut Sheet], sheet: usize, kind: RemarkKind, text: String) {
+    if let Some(sheet) = sheets.get_mut(sheet) {
+        sheet.remarks.push(Remark { kind, place: Place::default(), text });
+    }
+}
+
+/// The folder of a file, with the sign behind it.
+fn folder(name: &str) -> &str {
+    name.rfind(['/', '\\']).and_then(|at| name.get(..=at)).unwrap_or_default()
+}

@@ -58,6 +58,7 @@ pub fn find(store: &Store, name: &Path) -> Result<Subject, Failure> {
 /// A name of nothing, a run that cannot be read, a named file that no importer knows.
 pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
     let mut subjects = Subjects::default();
+    let mut from_files = Vec::new();
     for name in names {
         match find(store, name)? {
             Subject::Run(entry) => subjects.runs.push(load(store, &entry)?),
@@ -66,8 +67,11 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
             }
             Subject::Documents(_, sheets) => subjects.sheets.extend(sheets),
         }
+        // Imports were settled when they were kept; those of other days are of other runs.
+        from_files.resize(subjects.sheets.len(), is_document(name));
     }
-    settle_together(&mut subjects.sheets);
+    let files = subjects.sheets.iter_mut().zip(from_files);
+    settle_together(files.filter_map(|(sheet, is_file)| is_file.then_some(sheet)));
     Ok(subjects)
 }
 

@@ -87,7 +87,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let store = Store::at(store_root(args.store.as_ref()));
-    let mut sheets: Vec<Sheet> = Vec::new();
+    let (mut sheets, mut imported) = (Vec::<Sheet>::new(), Vec::new());
     let mut own = Vec::new();
     let mut own_sheets = Vec::new();
     for subject in &args.subjects {
@@ -97,7 +97,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         }
         let key = subject.to_string_lossy();
         match find_either(&store, &key).map_err(|error| or_no_file(subject, error))? {
-            Meant::Import(import) => sheets.extend(import.sheets),
+            Meant::Import(import) => imported.extend(import.sheets),
             Meant::Run(entry) => {
                 own.extend(of_run(&entry.id, &load(&store, &entry)?.summary));
                 let loaded = store.open(&entry).map_err(|e| Failure::files(e.to_string()))?;
@@ -105,7 +105,9 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
             }
         }
     }
+    // Imports were settled when they were kept; those of other days are of other runs.
     ifm_interop::settle_together(&mut sheets);
+    sheets.extend(imported);
     let mut found = Audit { rules: own };
     let told =
         |sheets| audit(&Subject::new(sheets).measured_with(args.gpu.clone(), args.model.clone()));

@@ -40,14 +40,12 @@ pub struct Pace {
 /// Where a level stands.
 pub fn level(load: &LoadSpec, known: &Known) -> Estimate {
     let Some(measuring_s) = known.measuring_s else { return Estimate::default() };
-    // The time is over, no request has ended: how long one takes nobody knows.
-    if known.finished == 0 && load.duration_s.is_some_and(|end_s| measuring_s >= end_s) {
-        return Estimate::default();
-    }
     let tail_s = known.request_s.unwrap_or(0.0);
     let by_time = load.duration_s.map(|duration_s| {
         let whole_s = duration_s + tail_s;
-        ((measuring_s / whole_s).min(1.0), Some(whole_s - measuring_s))
+        // Until a request has ended nobody knows how long one takes, and the last ones are to end too.
+        let share = (known.finished > 0).then_some((measuring_s / whole_s).min(1.0));
+        (share, Some(whole_s - measuring_s))
     });
     let rate = load.arrivals.as_ref().and_then(ArrivalSpec::mean_req_per_s);
     let by_requests = load.requests.map(|all| {
@@ -63,17 +61,17 @@ pub fn level(load: &LoadSpec, known: &Known) -> Estimate {
     let ends = || ends.iter().flatten();
     let least = |least: Option<f64>, value: f64| Some(least.map_or(value, |l| l.min(value)));
     Estimate {
-        done_share: ends().map(|end| end.0).reduce(f64::max),
+        done_share: ends().filter_map(|end| end.0).reduce(f64::max),
         // An estimate that has been outlived is none.
         left_s: ends().filter_map(|end| end.1).fold(None, least).filter(|left| *left > 0.0),
     }
 }
 
 /// Share and seconds left, when so many of all have ended in that time.
-fn by_count(ended: u64, all: u32, after_s: f64) -> (f64, Option<f64>) {
+fn by_count(ended: u64, all: u32, after_s: f64) -> (Option<f64>, Option<f64>) {
     let (ended, all) = (ended as f64, f64::from(all));
     let left_s = (ended > 0.0).then(|| (all - ended).max(0.0) * after_s / ended);
-    ((ended / all).min(1.0), left_s)
+    (Some((ended / all).min(1.0)), left_s)
 }
 
 /// Seconds of a level that has not begun; absent where only its answers decide.
@@ -139,8 +137,9 @@ mod tests {
         assert_eq!(level(&load(None, None, None), &at(3.0, 5)), Estimate::default());
         let overdue = level(&load(None, Some(10.0), None), &at(12.0, 5));
         assert_eq!((overdue.done_share, overdue.left_s), (Some(1.0), None));
-        let long_first = level(&load(Some(100), Some(10.0), None), &at(12.0, 0));
-        assert_eq!(long_first, Estimate::default());
+        let long_first = |measuring_s| level(&load(None, Some(10.0), None), &at(measuring_s, 0));
+        assert_eq!(long_first(9.0), Estimate { done_share: None, left_s: Some(1.0) });
+        assert_eq!(long_first(12.0), Estimate::default());
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
 
 use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
-use ifm_analysis::survey::{Point, Survey};
+use ifm_analysis::survey::Survey;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::{Quantity, Row, RowRole, Statistic};
 use ifm_interop::{Input, settle_together};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -110,11 +110,62 @@ fn a_folder_that_a_tool_left_is_read_once() {
         let survey = Survey::of_sheets(&sheets);
         let alone = Survey::of_sheets(&[read(&data.join(folder).join(fullest))]);
         assert_eq!(survey.points.len(), alone.points.len(), "{folder}");
-        for (point, alone) in survey.points.iter().zip(&alone.points) {
-            let central = |of: &Point| of.central(&Quantity::OutputRate).map(|rate| rate.value);
-            assert_eq!(central(point), central(alone), "{folder}");
+        // What is left is what the fullest file says, and the requests of the file beside it.
+        let row = |sheets: &[Sheet]| -> Vec<Row> {
+            sheets
+                .iter()
+                .flat_map(|sheet| &sheet.parts)
+                .flat_map(|part| part.rows.clone())
+                .collect()
+        };
+        let (left, full) = (row(&sheets), row(&[read(&data.join(folder).join(fullest))]));
+        assert_eq!(left.len(), full.len(), "{folder}");
+        for (left, full) in left.iter().zip(&full) {
+            assert_eq!(left.figures, full.figures, "{folder}");
+            let requests = if folder.starts_with("aiperf") { 12 } else { full.requests.len() };
+            assert_eq!(left.requests.len(), requests, "{folder}");
         }
     }
+}
+
+/// Rows that count, of the files of each folder with several one by one, and read together. Those of k6 and of
+/// llama-batched-bench are two runs, those of inference-perf a stage and a summary of several; llama-bench's
+/// files have too few figures to tell.
+#[test]
+fn what_is_no_other_form_stays() {
+    let rows = |sheets: &[Sheet]| {
+        let rows = sheets.iter().flat_map(|sheet| &sheet.parts).flat_map(|part| &part.rows);
+        rows.filter(|row| row.role == RowRole::Measured).count()
+    };
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    let mut lines = Vec::new();
+    for (folder, paths) in real().into_iter().filter(|(_, paths)| paths.len() > 1) {
+        let mut sheets: Vec<Sheet> = paths.iter().map(|path| read(path)).collect();
+        let each: Vec<String> =
+            sheets.iter().map(|sheet| rows(std::slice::from_ref(sheet)).to_string()).collect();
+        settle_together(&mut sheets);
+        let name = folder.strip_prefix(&data).unwrap().display().to_string();
+        lines.push(format!("{name}: {} -> {}", each.join(" + "), rows(&sheets)));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    aiperf-0.13.0: 1 + 1 + 1 + 1 -> 1
+    aiperf-0.13.0-failures: 1 + 1 + 1 -> 1
+    aiperf-0.13.0-reasoning: 1 + 1 -> 1
+    guidellm-0.8.1: 1 + 1 + 1 + 1 -> 1
+    guidellm-0.8.1-failures: 2 + 2 + 2 -> 2
+    guidellm-0.8.1-reasoning: 2 + 2 -> 2
+    inference-benchmarker-1.1.0: 2 + 2 -> 2
+    inference-perf-0.7.0: 1 + 1 + 1 -> 2
+    k6-1.1.0: 1 + 1 -> 2
+    llama-batched-bench-0c1e570: 3 + 3 -> 6
+    llama-bench-0c1e570: 60 + 20 + 20 -> 100
+    llama-bench-0c1e570/small: 4 + 12 -> 16
+    sglang-serve-0.5.23: 1 + 1 -> 1
+    sglang-serve-0.5.23-failures: 1 + 1 -> 1
+    sglang-serve-rust-0.5.23: 1 + 1 -> 1
+    vllm-serve-0.33: 1 + 1 -> 1
+    vllm-serve-0.33-failures: 1 + 1 -> 1
+    ");
 }
 
 /// GuideLLM has a rate's median over time too, half of it here: what came out is the tokens over the time.

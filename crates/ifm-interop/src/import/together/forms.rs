@@ -1,14 +1,18 @@
 //! The same measurement in several forms: GuideLLM writes JSON, YAML and CSV of a run, others a table and what they
 //! print; `vllm bench sweep` writes every run, and summaries of the runs beside them.
 //!
-//! The fullest form is kept. Two rows are forms of one measurement where all numbers that both have agree
-//! within their printed digits, and enough of these are so exact that they could not agree by chance. Copies
-//! in the same format stay two: nobody's tool writes them.
+//! The fullest form is kept. Two rows are forms of one measurement where nothing that both have contradicts, and
+//! enough times and rates agree within their printed digits that it is no chance. Copies in the same format
+//! stay two, and so does what a text with prose or headings shows: that is somebody's document.
 
-use super::{At, folder, remark, rows, take_out};
+use super::{At, Found, folder, remark, rows, take_out};
+use crate::import::TEXT;
 use ifm_core::Sheet;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Figure, Quantity, RemarkKind, Row, RowRole, Source, Statistic, Unit};
+use ifm_core::sheet::{
+    Definition, Factors, Figure, Quantity, RemarkKind, Row, RowRole, Source, Statistic, Unit, key,
+};
+use ifm_core::words::counted;
 use std::collections::BTreeMap;
 
 /// Ids of the formats that a summary of a sweep has: a table, and the runs in an array.
@@ -20,33 +24,67 @@ const SUMMARY: &str = "summary";
 const SHARED_MIN: usize = 4;
 /// How far a number may be known, as a share of it, to count among them.
 const EXACT_SHARE: f64 = 5e-3;
+/// The same of a duration that tells a run even where nothing in it succeeded.
+const STAMP_SHARE: f64 = 1e-6;
+/// Figures of any kind that must be shared beside such a duration.
+const BESIDE_STAMP_MIN: usize = 4;
 /// Numbers of machines that wrote the same number differ by this share at most.
 const SAME_SHARE: f64 = 1e-9;
 /// A tool that cuts digits off, where another form rounds, is off by two halves of the last one.
 const ROUNDINGS: f64 = 2.0;
+/// Settings that two forms of one measurement cannot have differently.
+const LOAD: [&str; 4] = [key::MODEL, key::CONCURRENCY, key::RATE, key::REPEAT];
 
 /// Leaves out the rows that another file of the same folder holds as well, or fuller.
 pub(super) fn leave_out(sheets: &mut [&mut Sheet]) {
     let repeated = repeated(forms(sheets));
-    let mut told: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for (at, fuller) in &repeated {
-        told.entry(at.sheet).or_insert((0, fuller.sheet)).0 += 1;
+    let mut told: BTreeMap<usize, Told> = BTreeMap::new();
+    for Repeated { at, fuller, only_here } in &repeated {
+        let told = told.entry(at.sheet).or_insert(Told { rows: 0, other: fuller.sheet, lost: 0 });
+        told.rows += 1;
+        told.lost += only_here;
     }
-    for (sheet, (count, other)) in told {
+    for (sheet, Told { rows, other, lost }) in told {
         let name = sheets.get(other).map(|sheet| sheet.source.name.clone()).unwrap_or_default();
-        let text = match count {
+        let mut text = match rows {
             1 => format!("1 row stands in {name} too: it is read once"),
-            _ => {
-                format!("{count} rows stand in other files too, such as {name}: each is read once")
-            }
+            _ => format!("{rows} rows stand in other files too, such as {name}: each is read once"),
         };
+        if lost > 0 {
+            let figures = counted(lost as u64, "figure");
+            text.push_str(&format!(", without {figures} that only this file has"));
+        }
         remark(sheets, sheet, RemarkKind::Lost, text);
     }
-    take_out(sheets, repeated.into_iter().map(|(at, _)| at).collect());
+    // What was set is known of the measurement, whichever form says it.
+    for Repeated { at, fuller, .. } in &repeated {
+        let set = at.settings(sheets);
+        let known = fuller.settings(sheets);
+        if let Some(row) = fuller.row(sheets) {
+            for (name, value) in set.iter().filter(|(name, _)| known.get(name).is_none()) {
+                row.factors.set(name, value);
+            }
+        }
+    }
+    take_out(sheets, repeated.into_iter().map(|repeated| repeated.at).collect());
 }
 
-/// Rows that repeat a fuller one, each with that.
-fn repeated(mut forms: Vec<Form<'_>>) -> Vec<(At, At)> {
+/// What is told of the rows of a sheet that stand elsewhere.
+struct Told {
+    rows: usize,
+    other: usize,
+    /// Figures that only this sheet has.
+    lost: usize,
+}
+
+/// A row that another form of the same measurement makes needless.
+struct Repeated {
+    at: At,
+    fuller: At,
+    only_here: usize,
+}
+
+fn repeated(mut forms: Vec<Form<'_>>) -> Vec<Repeated> {
     let first = forms.first().map(|form| form.format);
     if forms.iter().all(|form| form.kind == Kind::Own && Some(form.format) == first) {
         return Vec::new();
@@ -55,16 +93,21 @@ fn repeated(mut forms: Vec<Form<'_>>) -> Vec<(At, At)> {
     let (mut kept, mut repeated) = (Vec::<Form<'_>>::new(), Vec::new());
     for form in forms {
         match kept.iter().find(|fuller| form.repeats(fuller)) {
-            Some(fuller) => repeated.push((form.at, fuller.at)),
+            Some(fuller) => {
+                let only_here = form.marks.iter().filter(|mark| !fuller.has(mark)).count();
+                repeated.push(Repeated { at: form.at, fuller: fuller.at, only_here });
+            }
             None => kept.push(form),
         }
     }
     repeated
 }
 
-/// What a file holds, and how much of a run: a table has less than an array.
+/// What a file holds, and how much of a run: a table has less than an array, and print has less digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    /// What was printed.
+    Printed,
     /// Many runs of a sweep, in a table.
     Table,
     /// Many runs of a sweep.
@@ -80,7 +123,8 @@ struct Form<'s> {
     folder: &'s str,
     format: &'s str,
     kind: Kind,
-    /// How much it holds: the kind of file, requests before none, then figures and factors.
+    settings: Factors,
+    /// How much it holds: the kind of file, requests before none, then figures and settings.
     fullness: (Kind, bool, usize, usize),
     marks: Vec<Mark>,
 }
@@ -90,25 +134,40 @@ struct Mark {
     of: (Quantity, Statistic),
     value: f64,
     within: f64,
-    is_exact: bool,
+    definition: Definition,
+    /// Whether it is a time or a rate: settings and shares agree between runs.
+    is_of_time: bool,
 }
 
 fn forms<'s>(sheets: &'s [&mut Sheet]) -> Vec<Form<'s>> {
-    let form = |(at, tool, row): (At, Option<&'s str>, &'s Row)| {
+    let with_prose: Vec<bool> = sheets.iter().map(|sheet| has_prose(sheet)).collect();
+    let form = |Found { at, tool, part, row }: Found<'s>| {
         let Source { name, format, .. } = &sheets.get(at.sheet)?.source;
         let (kind, marks) = (kind(name, format), marks(row));
-        let factors = row.factors.iter().count();
-        (row.role == RowRole::Measured && !marks.is_empty()).then_some(Form {
+        let settings = row.factors.within(&part.factors);
+        let is_measured = row.role == RowRole::Measured && !marks.is_empty();
+        let is_document = with_prose.get(at.sheet) == Some(&true)
+            || (kind == Kind::Printed && !part.headings.is_empty());
+        (is_measured && !is_document).then_some(Form {
             at,
             tool: tool?,
             folder: folder(name),
             format,
             kind,
-            fullness: (kind, !row.requests.is_empty(), marks.len(), factors),
+            fullness: (kind, !row.requests.is_empty(), marks.len(), settings.iter().count()),
+            settings,
             marks,
         })
     };
     rows(sheets).filter_map(form).collect()
+}
+
+/// Whether a text says something of its rows, below no heading: what stands below one of its own, as the warnings that
+/// GuideLLM prints, is of no other part.
+fn has_prose(sheet: &Sheet) -> bool {
+    let parts = sheet.parts.iter().filter(|part| part.headings.is_empty());
+    let mut rows = parts.flat_map(|part| &part.rows);
+    sheet.source.format == TEXT && rows.any(|row| row.role != RowRole::Measured)
 }
 
 fn kind(name: &str, format: &str) -> Kind {
@@ -117,6 +176,7 @@ fn kind(name: &str, format: &str) -> Kind {
     match format {
         TABLE => Kind::Table,
         RUNS if stem == SUMMARY => Kind::Runs,
+        TEXT => Kind::Printed,
         _ => Kind::Own,
     }
 }
@@ -125,15 +185,37 @@ fn marks(row: &Row) -> Vec<Mark> {
     let mark = |figure: &Figure| {
         let (value, factor) = (figure.canonical()?, figure.unit.factor()?);
         let rounding = figure.rounding().unwrap_or_default() * factor;
-        let within = ROUNDINGS * rounding + SAME_SHARE * value.abs();
         Some(Mark {
             of: (figure.quantity.clone(), figure.statistic),
             value,
-            within,
-            is_exact: figure.unit != Unit::Count && within <= EXACT_SHARE * value.abs(),
+            within: ROUNDINGS * rounding + SAME_SHARE * value.abs(),
+            definition: figure.definition.clone(),
+            is_of_time: matches!(
+                figure.unit,
+                Unit::Ns
+                    | Unit::Us
+                    | Unit::Ms
+                    | Unit::S
+                    | Unit::Min
+                    | Unit::H
+                    | Unit::PerS
+                    | Unit::PerMin
+                    | Unit::PerH
+            ),
         })
     };
     row.figures.iter().filter_map(mark).collect()
+}
+
+impl Mark {
+    /// Whether it is known so exactly that another run would have another.
+    fn is_within(&self, share: f64) -> bool {
+        self.is_of_time && self.value != 0.0 && self.within <= share * self.value.abs()
+    }
+
+    fn agrees(&self, other: &Mark) -> bool {
+        (self.value - other.value).abs() <= self.within + other.within
+    }
 }
 
 impl Form<'_> {
@@ -142,24 +224,54 @@ impl Form<'_> {
         let is_beside = self.tool == fuller.tool
             && self.folder == fuller.folder
             && self.format != fuller.format;
-        let is_below = self.kind != Kind::Own
+        let is_below = matches!(self.kind, Kind::Table | Kind::Runs)
             && self.at.sheet != fuller.at.sheet
             && fuller.folder.starts_with(self.folder);
-        (is_beside || is_below) && self.agrees(fuller)
+        (is_beside || is_below)
+            && agree(&self.marks, &fuller.marks)
+            && !LOAD.iter().any(|name| differ(self.settings.get(name), fuller.settings.get(name)))
     }
 
-    /// Whether all that both have is the same, and that is enough.
-    fn agrees(&self, other: &Form<'_>) -> bool {
-        let mut shared = 0;
-        for mark in &self.marks {
-            let Some(same) = other.marks.iter().find(|same| same.of == mark.of) else { continue };
-            if (mark.value - same.value).abs() > mark.within + same.within {
-                return false;
-            }
-            shared += usize::from(mark.is_exact && same.is_exact && mark.value != 0.0);
-        }
-        shared >= SHARED_MIN
+    fn has(&self, mark: &Mark) -> bool {
+        self.marks.iter().any(|other| other.of == mark.of)
     }
+}
+
+/// Whether two settings contradict each other; what one does not say it does not.
+fn differ(one: Option<&str>, other: Option<&str>) -> bool {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    one.zip(other).is_some_and(|(one, other)| match (number(one), number(other)) {
+        (Some(one), Some(other)) => one != other,
+        _ => one != other,
+    })
+}
+
+/// Whether the figures of two rows can be those of one measurement: see [`agree`].
+pub(super) fn are_of_one(one: &Row, other: &Row) -> bool {
+    agree(&marks(one), &marks(other))
+}
+
+/// Whether all that both have is the same, and that is enough.
+fn agree(one: &[Mark], other: &[Mark]) -> bool {
+    let (mut shared, mut telling, mut is_stamped) = (Vec::new(), 0, false);
+    for mark in one.iter() {
+        let mut same = other.iter().filter(|same| same.of == mark.of);
+        // A tool may mean two things by a name: so it is where it prints a figure twice, or defines it otherwise.
+        let Some(same) = same.clone().find(|same| mark.agrees(same)) else {
+            match same.any(|same| same.definition == mark.definition) {
+                true => return false,
+                false => continue,
+            }
+        };
+        if shared.contains(&&mark.of) {
+            continue;
+        }
+        shared.push(&mark.of);
+        let both = |share| mark.is_within(share) && same.is_within(share);
+        telling += usize::from(both(EXACT_SHARE));
+        is_stamped |= mark.of.0 == Quantity::Duration && both(STAMP_SHARE);
+    }
+    telling >= SHARED_MIN || (is_stamped && shared.len() > BESIDE_STAMP_MIN)
 }
 
 #[cfg(test)]
@@ -236,6 +348,51 @@ mod tests {
         let apart = [("s/run.json", run(1)), ("t/console.txt", printed(1, "68.1"))];
         assert_eq!(found(&apart), [(1, false), (1, false)]);
         assert_eq!(found(&apart[1..]), [(1, false)]);
+    }
+
+    #[test]
+    fn the_fullest_form_is_kept_and_told_what_it_lacks() {
+        let files = [("s/summary.json", run(1)), ("s/console.txt", printed(1, "68.1"))];
+        assert_eq!(found(&files), [(1, false), (0, true)], "print has the fewest digits");
+        let more = "P99 TTFT (ms):  99.90\n             Median TTFT";
+        let console = printed(1, "68.1").replacen("Median TTFT", more, 1);
+        let mut sheets = [("s/run.json", run(1)), ("s/console.txt", console)]
+            .map(|(name, text)| read(Input::new(name, text.as_bytes())).expect("a sheet"));
+        leave_out(&mut sheets.iter_mut().collect::<Vec<_>>());
+        let said = &sheets[1].remarks.last().expect("a remark").text;
+        assert_eq!(
+            said,
+            "1 row stands in s/run.json too: it is read once, without 1 figure that only this file has"
+        );
+    }
+
+    #[test]
+    fn a_document_with_prose_keeps_what_it_shows() {
+        let note = format!("# Results\n\n```\n{}```\n", printed(1, "68.1"));
+        assert_eq!(found(&[("s/run.json", run(1)), ("s/note.md", note)]), [(1, false), (1, false)]);
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_are_of_two_measurements() {
+        let of = |users: u32| run(1).replacen('{', &format!("{{\"max_concurrency\": {users}, "), 1);
+        let with = |users: u32| {
+            let text = printed(1, "68.1");
+            let line = format!("Maximum request concurrency: {users}\n Successful");
+            text.replacen("Successful", &line, 1)
+        };
+        let beside = |users| [("s/run.json", of(4)), ("s/console.txt", with(users))];
+        assert_eq!(found(&beside(4)), [(1, false), (0, true)]);
+        assert_eq!(found(&beside(8)), [(1, false), (1, false)]);
+    }
+
+    #[test]
+    fn a_run_of_a_sweep_in_which_all_failed_counts_once() {
+        let failed = "{\"endpoint_type\": \"openai\", \"burstiness\": 1.0, \"duration\": 0.4137, \
+             \"completed\": 0, \"failed\": 12, \"total_input_tokens\": 0, \
+             \"total_output_tokens\": 0, \"request_throughput\": 0.0, \"run_number\": 0}";
+        let files =
+            [("s/run=0.json", failed.to_owned()), ("s/summary.json", format!("[{failed}]"))];
+        assert_eq!(found(&files), [(1, false), (0, true)]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod forms;
 mod requests;
 
 use ifm_core::Sheet;
-use ifm_core::sheet::{Place, Remark, RemarkKind, Row};
+use ifm_core::sheet::{Factors, Part, Place, Remark, RemarkKind, Row};
 
 /// Leaves out what other files of the same folder hold too, and gives single requests to the figures that they
 /// are of. What was done stands in the remarks of the file that lost something. Doing it again changes nothing.
@@ -27,19 +27,39 @@ struct At {
 }
 
 impl At {
+    /// What was set there, of the row and of its part.
+    fn settings(self, sheets: &[&mut Sheet]) -> Factors {
+        let part = sheets.get(self.sheet).and_then(|sheet| sheet.parts.get(self.part));
+        let row =
+            part.and_then(|part| Some(part.rows.get(self.row)?.factors.within(&part.factors)));
+        row.unwrap_or_default()
+    }
+
     /// The row there.
     fn row<'r>(self, sheets: &'r mut [&mut Sheet]) -> Option<&'r mut Row> {
         sheets.get_mut(self.sheet)?.parts.get_mut(self.part)?.rows.get_mut(self.row)
     }
 }
 
-/// All rows, each with its place and the tool that wrote it.
-fn rows<'r>(sheets: &'r [&mut Sheet]) -> impl Iterator<Item = (At, Option<&'r str>, &'r Row)> {
+/// A row with its place, the tool that wrote it, and the part that it is in.
+struct Found<'r> {
+    at: At,
+    tool: Option<&'r str>,
+    part: &'r Part,
+    row: &'r Row,
+}
+
+fn rows<'r>(sheets: &'r [&mut Sheet]) -> impl Iterator<Item = Found<'r>> {
     sheets.iter().enumerate().flat_map(|(sheet, read)| {
-        read.parts.iter().enumerate().flat_map(move |(part, table)| {
-            let tool = table.tool.as_deref().or(read.source.tool.as_deref());
-            let rows = table.rows.iter().enumerate();
-            rows.map(move |(row, found)| (At { sheet, part, row }, tool, found))
+        read.parts.iter().enumerate().flat_map(move |(number, part)| {
+            let tool = part.tool.as_deref().or(read.source.tool.as_deref());
+            let rows = part.rows.iter().enumerate();
+            rows.map(move |(row, found)| Found {
+                at: At { sheet, part: number, row },
+                tool,
+                part,
+                row: found,
+            })
         })
     })
 }

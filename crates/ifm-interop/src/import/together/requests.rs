@@ -3,16 +3,20 @@
 //! Both are one measurement: the requests go to the row of their figures. Not here: figures of requests that
 //! have none (`ifm-analysis`).
 
-use super::{folder, remark, rows, take_out};
+use super::forms::are_of_one;
+use super::{At, Found, folder, remark, rows, take_out};
 use ifm_core::Sheet;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RemarkKind, Row, RowRole, Statistic};
 use ifm_core::words::counted;
+use std::cmp::Reverse;
 
-/// Gives single requests to the figures that they are of: the same tool wrote both into one folder, and there is
-/// one row of requests alone there, and one of as many requests that succeeded without any of its own.
+/// Gives single requests to the figures that they are of: the same tool wrote both into one folder, there is one row
+/// of requests alone there, and one measurement of as many requests that succeeded, of which none is known.
+/// Where several rows are of that measurement, as a stage and the summary of inference-perf, the fullest has them.
 pub(super) fn join(sheets: &mut [&mut Sheet]) {
     let (mut bare, mut figures) = (Vec::new(), Vec::new());
-    for (at, tool, row) in rows(sheets) {
+    for Found { at, tool, row, .. } in rows(sheets) {
         let (Some(tool), RowRole::Measured) = (tool, row.role) else { continue };
         let Some(name) = sheets.get(at.sheet).map(|sheet| &sheet.source.name) else { continue };
         let by = (tool.to_owned(), folder(name).to_owned());
@@ -28,10 +32,9 @@ pub(super) fn join(sheets: &mut [&mut Sheet]) {
     let mut emptied = Vec::new();
     for (from, by, good) in &bare {
         let is_alone = bare.iter().filter(|(_, other, _)| other == by).count() == 1;
-        let mut of_them = figures.iter().filter(|(_, other, ok)| other == by && ok == good);
-        let (Some((to, ..)), None, true) = (of_them.next(), of_them.next(), is_alone) else {
-            continue;
-        };
+        let of_them = figures.iter().filter(|(_, other, ok)| other == by && ok == good);
+        let of_them: Vec<At> = of_them.map(|(at, ..)| *at).collect();
+        let (Some(to), true) = (fullest(sheets, &of_them), is_alone) else { continue };
         let taken = from.row(sheets).map(|row| std::mem::take(&mut row.requests));
         let requests = taken.unwrap_or_default();
         let count = counted(requests.len() as u64, "request");
@@ -44,6 +47,15 @@ pub(super) fn join(sheets: &mut [&mut Sheet]) {
         emptied.push(*from);
     }
     take_out(sheets, emptied);
+}
+
+/// The row with most figures, where all are of one measurement.
+fn fullest(sheets: &[&mut Sheet], places: &[At]) -> Option<At> {
+    let row = |at: &At| sheets.get(at.sheet)?.parts.get(at.part)?.rows.get(at.row);
+    let mut rows: Vec<(At, &Row)> = places.iter().filter_map(|at| Some((*at, row(at)?))).collect();
+    rows.order_by_key(|(_, row)| Reverse(row.figures.len()));
+    let ((first, full), others) = rows.split_first()?;
+    others.iter().all(|(_, other)| are_of_one(full, other)).then_some(*first)
 }
 
 /// Requests of a row that succeeded.
@@ -96,6 +108,21 @@ mod tests {
         assert_eq!(joined(&two), (3, 0), "it is not known which are of it");
         let two = [of("a/one.json", 2.0), of("a/other.json", 2.0), records()];
         assert_eq!(joined(&two), (3, 0), "it is not known of which they are");
+        // A stage and the summary of the only stage.
+        let timed = |name: &str, more: bool| {
+            let mut sheet = of(name, 2.0);
+            let times =
+                [Quantity::Ttft, Quantity::Tpot, Quantity::E2e, Quantity::NormalizedLatency];
+            let figure = |quantity| Figure::new(quantity, Statistic::Mean, 12.345, Unit::Ms);
+            sheet.parts[0].rows[0].figures.extend(times.map(figure));
+            if more {
+                let rate = Figure::new(Quantity::RequestRate, Statistic::Value, 2.0, Unit::PerS);
+                sheet.parts[0].rows[0].figures.push(rate);
+            }
+            sheet
+        };
+        let both = [timed("a/stage.json", true), timed("a/summary.json", false), records()];
+        assert_eq!(joined(&both), (2, 3), "the fullest has them");
         // Both in one document, as `import` keeps them; and two rows of requests alone in one.
         let mut both = of("a/both.json", 2.0);
         both.parts.push(records().parts.remove(0));

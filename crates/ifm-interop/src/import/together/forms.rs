@@ -140,14 +140,14 @@ struct Mark {
 }
 
 fn forms<'s>(sheets: &'s [&mut Sheet]) -> Vec<Form<'s>> {
-    let with_prose: Vec<bool> = sheets.iter().map(|sheet| has_prose(sheet)).collect();
     let form = |Found { at, tool, part, row }: Found<'s>| {
-        let Source { name, format, .. } = &sheets.get(at.sheet)?.source;
+        let sheet = sheets.get(at.sheet)?;
+        let Source { name, format, .. } = &sheet.source;
         let (kind, marks) = (kind(name, format), marks(row));
         let settings = row.factors.within(&part.factors);
         let is_measured = row.role == RowRole::Measured && !marks.is_empty();
-        let is_document = with_prose.get(at.sheet) == Some(&true)
-            || (kind == Kind::Printed && !part.headings.is_empty());
+        let is_document =
+            kind == Kind::Printed && (!part.headings.is_empty() || is_told_of(sheet, row));
         (is_measured && !is_document).then_some(Form {
             at,
             tool: tool?,
@@ -162,12 +162,13 @@ fn forms<'s>(sheets: &'s [&mut Sheet]) -> Vec<Form<'s>> {
     rows(sheets).filter_map(form).collect()
 }
 
-/// Whether a text says something of its rows, below no heading: what stands below one of its own, as the warnings that
-/// GuideLLM prints, is of no other part.
-fn has_prose(sheet: &Sheet) -> bool {
+/// Whether a text says something of a row of it: below no heading, since what stands below one of its own, as the
+/// warnings that GuideLLM prints, is of no other part; and of what the row has, or without a number.
+fn is_told_of(sheet: &Sheet, row: &Row) -> bool {
     let parts = sheet.parts.iter().filter(|part| part.headings.is_empty());
-    let mut rows = parts.flat_map(|part| &part.rows);
-    sheet.source.format == TEXT && rows.any(|row| row.role != RowRole::Measured)
+    let mut others = parts.flat_map(|part| &part.rows).filter(|of| of.role != RowRole::Measured);
+    let is_of_it = |told: &Figure| row.figures.iter().any(|has| has.quantity == told.quantity);
+    others.any(|other| other.figures.is_empty() || other.figures.iter().any(is_of_it))
 }
 
 fn kind(name: &str, format: &str) -> Kind {
@@ -370,6 +371,13 @@ mod tests {
     fn a_document_with_prose_keeps_what_it_shows() {
         let note = format!("# Results\n\n```\n{}```\n", printed(1, "68.1"));
         assert_eq!(found(&[("s/run.json", run(1)), ("s/note.md", note)]), [(1, false), (1, false)]);
+        let said = |text: &str| {
+            let text = format!("{}\n{text}\n", printed(1, "68.1"));
+            let files = [("s/run.json", run(1)), ("s/note.txt", text)];
+            found(&files)[1].1
+        };
+        assert!(!said("The mean TTFT of 68.1 ms is good."), "of a figure of the row");
+        assert!(said("The memory in use was 3.5 GB."), "of something else");
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub const PRESETS: [Preset; 20] = [
 const SPEECH: Preset =
     on_its_own("speech", "ttfa:p99<500ms,rtf:p99<1", "somebody listens while it is spoken");
 const TRANSCRIPTION: Preset =
-    on_its_own("transcription", "rtfx:p1>1", "recordings are heard faster than they are spoken");
+    on_its_own("transcription", "rtfx:p1>1", "recordings are transcribed faster than real time");
 const EMBEDDING: Preset =
     on_its_own("embedding", "e2e:p99<500ms", "a search waits for embeddings or ranks");
 

@@ -103,7 +103,7 @@ fn repeated(mut forms: Vec<Form<'_>>) -> Vec<Repeated> {
     repeated
 }
 
-/// What a file holds, and how much of a run: a table has less than an array, and print has less digits.
+/// What a file holds, and how much of a run: a table has less than an array, and what is printed has fewer digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// What was printed.

@@ -12,7 +12,7 @@ use ifm_core::words::counted;
 use std::cmp::Reverse;
 
 /// Gives single requests to the figures that they are of: the same tool wrote both into one folder, there is one row
-/// of requests alone there, and one measurement of as many requests that succeeded, of which none is known.
+/// of requests alone there, and one measurement in which as many succeeded, without single requests of its own.
 /// Where several rows are of that measurement, as a stage and the summary of inference-perf, the fullest has them.
 pub(super) fn join(sheets: &mut [&mut Sheet]) {
     let (mut bare, mut figures) = (Vec::new(), Vec::new());

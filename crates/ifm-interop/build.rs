@@ -46,6 +46,6 @@ fn tell_the_build() {
         profile.map_or_else(|| told("PROFILE"), |name| name.to_string_lossy().into_owned());
     println!("cargo::rustc-env=IFM_TARGET={}", told("TARGET"));
     println!("cargo::rustc-env=IFM_RUSTC={}", version.unwrap_or_else(|_| "not known".to_owned()));
-    println!("cargo::rustc-env=IFM_PROFILE={profile}, opt-level {}", told("OPT_LEVEL"));
+    println!("cargo::rustc-env=IFM_PROFILE={profile}");
     println!("cargo::rerun-if-env-changed=IFM_COMMIT");
 }

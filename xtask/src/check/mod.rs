@@ -18,8 +18,8 @@ mod never_run;
 mod placeholders;
 mod platform;
 mod private_paths;
+mod profiles;
 mod registries;
-
 mod sorting;
 mod source;
 mod unsafe_code;
@@ -57,6 +57,7 @@ const CHECKS: &[&Check] = &[
     &edges::CHECK,
     &modules::CHECK,
     &manifests::CHECK,
+    &profiles::CHECK,
     &licences::CHECK,
     &unsafe_code::CHECK,
     &platform::CHECK,
@@ -125,6 +126,11 @@ mod tests {
     #[test]
     fn licences_are_free_to_use() {
         holds(&licences::CHECK);
+    }
+
+    #[test]
+    fn what_is_published_is_optimised() {
+        holds(&profiles::CHECK);
     }
 
     #[test]

@@ -16,13 +16,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// Most bytes of a program that is published.
-const PROGRAM_BYTES_MAX: u64 = 25_000_000;
-/// The same of the slim one.
-const SLIM_BYTES_MAX: u64 = 22_000_000;
 const PROFILE: &str = "dist";
-/// How the whole program is optimised once it is put together. Crates that are compiled for size stay so; without
-/// it those that are compiled for speed would be put together for size, and prompts take a third longer.
+/// Level at which link-time optimization runs. It follows the last crate, which is compiled for size; without this
+/// flag the kernels would be put together for size too, and prompts take a third longer. Crates compiled for size
+/// stay so.
 const WHOLE: &str = "-Copt-level=3";
 const NEEDS: &str =
     "hint: pip install maturin cargo-zigbuild ziglang, and rustup target add TARGET";
@@ -181,10 +178,10 @@ impl Build {
         } else {
             self.program(target, &[])?
         };
-        self.archive(target, &program, "", PROGRAM_BYTES_MAX)?;
+        self.archive(target, &program, "")?;
         if target.slim {
             let program = self.program(target, &["--no-default-features"])?;
-            self.archive(target, &program, "-slim", SLIM_BYTES_MAX)?;
+            self.archive(target, &program, "-slim")?;
         }
         Ok(())
     }
@@ -196,7 +193,7 @@ impl Build {
         cargo.args(["--profile", PROFILE]).args(features);
         cargo.args(["--target", &format!("{}{}", target.triple, suffix(target))]);
         cargo.args(["--", WHOLE]);
-        self.finish(cargo.env("RUSTFLAGS", self.flags(target)))?;
+        self.finish(cargo.env("RUSTFLAGS", self.flags()))?;
         Ok(self.root.join("target").join(target.triple).join(PROFILE).join("inferometer"))
     }
 
@@ -212,7 +209,7 @@ impl Build {
         }
         maturin.args(["--", WHOLE]);
         // Its description of the package stands there.
-        self.finish_in("python", maturin.env("RUSTFLAGS", self.flags(target)))?;
+        self.finish_in("python", maturin.env("RUSTFLAGS", self.flags()))?;
         let wheel = fs::read_dir(made.path())?.filter_map(|file| Some(file.ok()?.path())).next();
         let wheel = wheel.context("maturin made no wheel")?;
         let kept = self.folder.join(wheel.file_name().unwrap_or_default());
@@ -232,10 +229,8 @@ impl Build {
     }
 
     /// An archive with the program and what belongs to it; the same bytes for the same commit.
-    fn archive(&self, target: &Target, program: &Path, kind: &str, bytes_max: u64) -> Result<()> {
-        let bytes = fs::metadata(program).context("the program is not there")?.len();
+    fn archive(&self, target: &Target, program: &Path, kind: &str) -> Result<()> {
         let name = format!("inferometer-{}-{}{kind}", self.version, target.triple);
-        ensure!(bytes <= bytes_max, "{name} has {bytes} bytes, {bytes_max} are allowed");
         let stage = tempfile::tempdir().context("no temporary folder can be made")?;
         let inside = stage.path().join(&name);
         fs::create_dir(&inside).context("no folder can be made")?;
@@ -315,21 +310,13 @@ impl Build {
         Ok(())
     }
 
-    /// Flags of the compiler for a target: no path of this machine in the program, and on Linux no tables of
-    /// addresses to move and none for unwinding, which nothing reads.
-    fn flags(&self, target: &Target) -> String {
+    /// Flags of the compiler: no path of this machine in the program.
+    fn flags(&self) -> String {
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
         let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
         let mut flags = format!("--remap-path-prefix={}=.", self.root.display());
         if let Some(home) = home {
             flags += &format!(" --remap-path-prefix={}=cargo", home.display());
-        }
-        if target.triple.contains("linux") {
-            let script = self.root.join("packaging/no-unwinding.ld");
-            flags += &format!(
-                " -Crelocation-model=static -Cforce-unwind-tables=no -Clink-arg=-Wl,-T,{}",
-                script.display()
-            );
         }
         flags
     }

@@ -5,6 +5,7 @@
 //! who counted it; what is not known is absent, never zero.
 #![forbid(unsafe_code)]
 
+pub mod contained;
 pub mod duration;
 pub mod facts;
 pub mod form;

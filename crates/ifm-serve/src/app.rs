@@ -10,6 +10,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use ifm_core::contained::contained;
+
 use crate::{
     backend::Backend,
     error::ApiError,
@@ -128,6 +130,8 @@ impl App {
             }
             Ok(ids)
         };
+        let encode =
+            || contained(encode).unwrap_or_else(|error| Err(ApiError::internal(error.to_string())));
         if !is_long {
             return encode();
         }

@@ -23,6 +23,7 @@ use hyper::{
     service::{Service as _, service_fn},
 };
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use ifm_core::contained::TaskBoundary;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
 use crate::{
@@ -107,6 +108,8 @@ pub fn serve(
         .max_blocking_threads(1)
         .build()
         .map_err(ServeError::Start)?;
+    // A panic while one request is answered closes its connection and leaves the others alone.
+    let _boundary = TaskBoundary::new();
     let served = runtime.block_on(run(options, shutdown, on_ready));
     // Connections that outlast the grace are cut here.
     runtime.shutdown_background();

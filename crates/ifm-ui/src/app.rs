@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::guard::Guard;
 use crate::live::Watches;
 use axum::http::StatusCode;
+use ifm_core::contained::contained;
 use ifm_store::{Import, RunEntry, Store};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
@@ -86,9 +87,12 @@ pub(crate) async fn aside<T: Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let app = Arc::clone(app);
-    let done = tokio::task::spawn_blocking(move || work(&app)).await;
-    done.unwrap_or_else(|_| {
-        let sentence = "this is a bug of inferometer: its terminal says more";
-        Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, sentence))
-    })
+    let done = tokio::task::spawn_blocking(move || contained(|| work(&app))).await;
+    let caught = match done {
+        Ok(Ok(ended)) => return ended,
+        Ok(Err(panicked)) => panicked.to_string(),
+        Err(stopped) => stopped.to_string(),
+    };
+    let sentence = format!("{caught}; this is a bug of inferometer, please report it");
+    Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, sentence))
 }

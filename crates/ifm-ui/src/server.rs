@@ -5,6 +5,7 @@
 use crate::app::App;
 use crate::guard::Guard;
 use crate::router::router;
+use ifm_core::contained::TaskBoundary;
 use ifm_store::Store;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -141,6 +142,7 @@ impl Ui {
             .max_blocking_threads(READERS_MAX)
             .build()
             .map_err(UiError::Start)?;
+        let _boundary = TaskBoundary::new();
         let served = runtime.block_on(self.run(stop));
         // Connections that outlast the grace are cut here.
         runtime.shutdown_background();

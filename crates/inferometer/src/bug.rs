@@ -1,44 +1,58 @@
-//! How the program ends over a bug of its own: at once, in whatever thread the bug shows.
+//! What happens when the program panics.
 //!
-//! Published programs cannot unwind (`panic = "abort"` in `Cargo.toml`), and no other build is meant to do
-//! better: going on with a thread less would measure something else than what was asked. What was finished is
-//! in the run store, as it is after `kill -9`.
+//! A panic outside every boundary (`ifm_core::contained`) is a bug that nothing handles: the program ends at once,
+//! whatever thread it is in, because a load that goes on with a thread less measures something else. What was
+//! finished is in the run store, as it is after `kill -9`. A panic inside a boundary becomes an error of one file or
+//! one request.
 
 use crate::exit::Code;
 use crate::terminal;
+use ifm_core::contained::{Boundary, boundary};
 use std::io::Write as _;
 
 const SENTENCE: &str = "error: this is a bug of inferometer\n\
     hint: please report it with the lines above; what was finished is in the run store";
 
-/// From here on a panic gives the terminal back, is told, and ends the program.
-pub fn end_the_program_over_bugs() {
-    let tell = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |bug| {
-        terminal::give_back();
-        tell(bug);
-        // With standard error closed there is nobody to tell.
-        let _ = writeln!(std::io::stderr(), "{SENTENCE}");
-        std::process::exit(Code::Internal as i32);
+/// Installs the panic hook of the program.
+pub fn install_panic_hook() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match boundary() {
+        Boundary::Closure => {}
+        Boundary::Task => print(panic),
+        Boundary::None => {
+            terminal::give_back();
+            print(panic);
+            std::process::exit(report() as i32);
+        }
     }));
+}
+
+/// Asks for a bug report; returns the exit code.
+pub fn report() -> Code {
+    // Nothing is left to report a closed standard error to.
+    let _ = writeln!(std::io::stderr(), "{SENTENCE}");
+    Code::Internal
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_core::contained::contained;
     use std::process::Command;
 
     const IS_CHILD: &str = "INFEROMETER_TEST_OF_A_BUG";
 
     #[test]
-    fn a_bug_in_any_thread_ends_the_program_with_its_own_code() {
+    fn ends_the_program_unless_the_panic_is_contained() {
         if std::env::var_os(IS_CHILD).is_some() {
-            end_the_program_over_bugs();
+            install_panic_hook();
+            let caught = contained(|| -> u8 { panic!("a damaged file") });
+            assert!(caught.is_err_and(|error| error.message == "a damaged file"));
             let _ = std::thread::spawn(|| panic!("seven is not eight")).join();
             return;
         }
         let this = std::env::current_exe().unwrap();
-        let name = "bug::tests::a_bug_in_any_thread_ends_the_program_with_its_own_code";
+        let name = "bug::tests::ends_the_program_unless_the_panic_is_contained";
         let output = Command::new(this)
             .args(["--exact", name, "--nocapture"])
             .env(IS_CHILD, "1")
@@ -47,7 +61,9 @@ mod tests {
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(70), "{told}");
         assert!(
-            told.contains("seven is not eight") && told.trim_end().ends_with("run store"),
+            told.contains("seven is not eight")
+                && !told.contains("a damaged file")
+                && told.trim_end().ends_with("run store"),
             "{told}"
         );
     }

@@ -72,7 +72,7 @@ use std::process::ExitCode;
 
 /// Runs the command line of this process to its end.
 pub fn run() -> ExitCode {
-    bug::end_the_program_over_bugs();
+    bug::install_panic_hook();
     // A reader that goes away (`| head`) ends the printing, not the program with a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -98,7 +98,12 @@ pub fn run() -> ExitCode {
             return Code::Usage.into();
         }
     };
-    let ended = cli::dispatch(read.cli, &read.words);
+    let dispatched = std::panic::catch_unwind(|| cli::dispatch(read.cli, &read.words));
+    let Ok(ended) = dispatched else {
+        // A server's own loop panicked: the hook has printed it.
+        terminal::give_back();
+        return bug::report().into();
+    };
     // However it ended: the terminal is as it was before.
     terminal::end_screen();
     terminal::clear_line();

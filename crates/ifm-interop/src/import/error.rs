@@ -47,6 +47,14 @@ pub enum ImportError {
         /// Line or field, and what is wrong there.
         reason: String,
     },
+    /// The reader of its format panicked: the file is damaged in a way that the reader does not expect.
+    #[error("{name}: cannot be read: {error}")]
+    Panicked {
+        /// The file.
+        name: String,
+        /// Message of the panic.
+        error: ifm_core::contained::Panicked,
+    },
     /// It is larger than is read at once.
     #[error("{name}: text of more than {max_mb} MB: split it")]
     TooLarge {

@@ -54,6 +54,7 @@ pub(crate) use words::{
 };
 
 use ifm_core::Sheet;
+use ifm_core::contained::contained;
 use ifm_core::sheet::{Place, Row};
 use serde_json::{Map, Value};
 
@@ -114,6 +115,12 @@ pub fn recognise(head: &Head) -> Option<Recognised> {
 /// [`ImportError`] when nothing in it is known, with what came closest; or when it cannot be read.
 /// A file of which a part is damaged is not an error: the rest is read, and remarks tell the lines.
 pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
+    let name = input.name().to_owned();
+    contained(|| read_format(input))
+        .unwrap_or_else(|error| Err(ImportError::Panicked { name, error }))
+}
+
+fn read_format(input: Input<'_>) -> Result<Sheet, ImportError> {
     let (head, input) = input.with_head()?;
     let seen = input.seen();
     let mut sheet = match (format::of(&head), Nature::about_results(&head)) {

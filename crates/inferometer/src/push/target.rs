@@ -93,7 +93,7 @@ impl Target {
         insecure: bool,
     ) -> Target {
         let secrets = Secrets::new(authorization.as_deref(), &headers, &Map::new());
-        let agent = agent(insecure, PATIENCE, Proxy::try_from_env());
+        let agent = agent(&uri.to_string(), insecure, PATIENCE, Proxy::try_from_env());
         Target { agent, uri, authorization, headers, secrets }
     }
 

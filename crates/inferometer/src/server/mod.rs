@@ -65,7 +65,8 @@ pub fn inspect(
     wanted: Option<&str>,
     patience: Duration,
 ) -> Result<Inspection, Failure> {
-    let client = Client { agent: agent(insecure, patience, None), authorization, headers };
+    let client =
+        Client { agent: agent(&url.to_string(), insecure, patience, None), authorization, headers };
     client.inspect(url, None, wanted, patience)
 }
 
@@ -83,7 +84,11 @@ pub fn inspect_by_file(
 ) -> Result<Inspection, Failure> {
     match (&file.models, wanted) {
         (Some(list), _) => {
-            let client = Client { agent: agent(insecure, PATIENCE, None), authorization, headers };
+            let client = Client {
+                agent: agent(&url.to_string(), insecure, PATIENCE, None),
+                authorization,
+                headers,
+            };
             client.inspect(url, Some(list), wanted, PATIENCE)
         }
         // The first request tells.

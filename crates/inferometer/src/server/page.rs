@@ -25,7 +25,7 @@ impl PageReader {
         authorization: Option<String>,
         headers: Vec<(String, String)>,
     ) -> PageReader {
-        PageReader { agent: agent(insecure, PATIENCE, None), url, authorization, headers }
+        PageReader { agent: agent(&url, insecure, PATIENCE, None), url, authorization, headers }
     }
 
     /// Where it is.

@@ -33,3 +33,9 @@ pub const OUTPUT_OF_A_REQUEST: &str = "output_throughput of a request";
 
 /// Name of its prompt tokens over the time to the first token: no rate of a run.
 pub const INPUT_OF_A_REQUEST: &str = "input_throughput of a request";
+
+/// Name of SGLang's number of output tokens after it has tokenized the texts of the answers again.
+pub const RETOKENIZED: &str = "total_output_tokens_retokenized";
+
+/// Name of the share of prompt tokens that a server's prefix cache held, in its log.
+pub const PREFIX_HIT_RATE: &str = "prefix cache hit rate";

@@ -2,6 +2,7 @@
 
 mod clients;
 mod damage;
+mod engines;
 mod exported;
 mod guidellm;
 mod llama;

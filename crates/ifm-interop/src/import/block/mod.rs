@@ -3,12 +3,18 @@
 //! A block may stand alone in a file or among headings and prose.
 
 mod aiperf;
+mod answer;
 mod attention;
 mod guidellm;
 mod inference_benchmarker;
 mod joining;
 mod llama;
+mod llama_benchy;
+mod llama_timings;
+mod local;
 mod oha;
+mod ollama;
+mod server_log;
 mod serving;
 mod sglang_batch;
 mod spans;
@@ -45,8 +51,13 @@ pub(crate) trait Block: Sync {
 pub(crate) const BLOCKS: &[&dyn Block] = &[
     &serving::Serving,
     &guidellm::Guidellm,
+    &llama_benchy::LlamaBenchy,
     &llama::LlamaBench,
     &llama::LlamaBatched,
+    &llama_timings::LlamaTimings,
+    &ollama::Ollama,
+    &local::LocalEngines,
+    &server_log::ServerLog,
     &attention::Attention,
     &sglang_batch::SglangBatch,
     &aiperf::Aiperf,

@@ -89,7 +89,26 @@ fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Ro
         }
         rows.push(row);
     }
+    remarks.extend(not_understood(grid, &rows));
     rows
+}
+
+/// What is told of columns of a results table whose cells became neither a figure nor a setting nor a
+/// label.
+fn not_understood(grid: &Grid, rows: &[Row]) -> Option<Remark> {
+    let is_kept = |head: &&String| {
+        let name = plain(head);
+        rows.iter().any(|row| row.unknown.contains_key(&name))
+    };
+    let is_unknown = |head: &&String| matches!(column(head), Column::Other);
+    let heads = grid.head.iter().filter(is_unknown).filter(is_kept);
+    let names: Vec<String> = heads.map(|head| format!("`{}`", plain(head))).collect();
+    let count = if names.len() == 1 { "column was" } else { "columns were" };
+    (!names.is_empty()).then(|| Remark {
+        kind: RemarkKind::Lost,
+        place: Place::line(grid.head_line),
+        text: format!("{count} not understood, and kept as fields only: {}", names.join(", ")),
+    })
 }
 
 /// Whether a cell under the name of a quantity holds something that is not a number of it.

@@ -5,6 +5,7 @@
 
 mod caption;
 mod claim;
+mod command;
 mod planned;
 mod section;
 mod settle;
@@ -108,6 +109,12 @@ impl<'a> Reader<'a> {
                 done = found.last_line;
                 self.sheet.remarks.extend(found.remarks);
                 found.parts.into_iter().for_each(|part| self.keep(part));
+                continue;
+            }
+            if let Some(command) = command::continued(line, text)
+                && self.sections.learn_command(&command.text)
+            {
+                done = command.last_line;
                 continue;
             }
             if line.number > tried

@@ -7,6 +7,7 @@ use super::super::heading;
 use super::super::known;
 use super::super::measure::{lex, plain, setting};
 use super::super::outline::Heading;
+use super::command::{self, DATA_PARALLEL, PIPELINE_PARALLEL};
 use ifm_core::sheet::{Factors, key};
 
 /// Longest line that may say what was set, bytes.
@@ -97,7 +98,7 @@ impl Sections {
     /// Looks for settings in a line between blocks; whether it was one and nothing else.
     pub fn learn(&mut self, line: &str) -> bool {
         let text = line.trim();
-        if text.is_empty() {
+        if text.is_empty() || self.learn_command(text) {
             return true;
         }
         if text.len() > LINE_BYTES_MAX {
@@ -106,14 +107,6 @@ impl Sections {
         if let Some(gpu) = device(text) {
             self.see_gpu(Some(gpu.to_owned()));
             self.set(Factors::default().with(key::GPU, gpu));
-            return true;
-        }
-        if let Some(command) = command(text) {
-            let last = match self.open.last_mut() {
-                Some(section) => &mut section.command,
-                None => &mut self.outer_command,
-            };
-            *last = if is_server(text) { command } else { devices(last).over(command) };
             return true;
         }
         if self.value_of_section(text) || self.assigned(text) {
@@ -126,6 +119,17 @@ impl Sections {
             self.set(machine);
         }
         false
+    }
+
+    /// Takes the settings of a whole command line; whether it was one.
+    pub fn learn_command(&mut self, line: &str) -> bool {
+        let Some(settings) = command::settings(line) else { return false };
+        let last = match self.open.last_mut() {
+            Some(section) => &mut section.command,
+            None => &mut self.outer_command,
+        };
+        *last = if command::is_server(line) { settings } else { devices(last).over(settings) };
+        true
     }
 
     /// `GPU: H100`, `**Model:** name`.
@@ -290,8 +294,6 @@ fn machine(text: &str, gpu: &str) -> Factors {
 
 /// Settings that say how a model is spread over processors.
 const SPREAD: [&str; 3] = [key::TENSOR_PARALLEL, PIPELINE_PARALLEL, DATA_PARALLEL];
-const PIPELINE_PARALLEL: &str = "pipeline_parallel";
-const DATA_PARALLEL: &str = "data_parallel";
 
 /// How many processors share a model, of factors.
 fn devices(factors: &Factors) -> Devices {
@@ -334,75 +336,6 @@ fn device(line: &str) -> Option<&str> {
     let _: u32 = number.parse().ok()?;
     let name = name.split([',', '(']).next()?.trim();
     (!name.is_empty() && name.len() <= 80).then_some(name)
-}
-
-/// Flags of commands that say what was set.
-const FLAGS: &[(&str, &str)] = &[
-    ("--model", key::MODEL),
-    ("--model-path", key::MODEL),
-    ("--dataset-name", key::WORKLOAD),
-    ("--max-concurrency", key::CONCURRENCY),
-    ("--concurrency", key::CONCURRENCY),
-    ("--request-rate", key::RATE),
-    ("--num-prompts", key::REQUESTS),
-    ("--random-input-len", key::INPUT_TOKENS),
-    ("--random-input", key::INPUT_TOKENS),
-    ("--random-output-len", key::OUTPUT_TOKENS),
-    ("--random-output", key::OUTPUT_TOKENS),
-    ("--input-len", key::INPUT_TOKENS),
-    ("--output-len", key::OUTPUT_TOKENS),
-    ("--batch-size", key::BATCH_SIZE),
-    ("--batch", key::BATCH_SIZE),
-    ("--tensor-parallel-size", key::TENSOR_PARALLEL),
-    ("--tp", key::TENSOR_PARALLEL),
-    ("--tp-size", key::TENSOR_PARALLEL),
-    ("--tp_size", key::TENSOR_PARALLEL),
-    ("-tp", key::TENSOR_PARALLEL),
-    ("--pipeline-parallel-size", PIPELINE_PARALLEL),
-    ("--pp-size", PIPELINE_PARALLEL),
-    ("-pp", PIPELINE_PARALLEL),
-    ("--data-parallel-size", DATA_PARALLEL),
-    ("--dp-size", DATA_PARALLEL),
-    ("--dp", DATA_PARALLEL),
-    ("-dp", DATA_PARALLEL),
-];
-/// Programs that serve or measure a model, whose commands need no prompt and no second flag.
-const PROGRAMS: &[&str] = &["vllm", "sglang", "trtllm-serve", "lmdeploy", "python", "python3"];
-
-/// Whether a command starts a server: one that asks it says nothing of its devices.
-fn is_server(line: &str) -> bool {
-    let has = |word: &str| line.split_whitespace().any(|other| other.ends_with(word));
-    (has("serve") && !has("bench")) || has("launch_server") || has("api_server")
-}
-
-/// What a command line sets: one with a prompt, or of a program with several flags.
-fn command(line: &str) -> Option<Factors> {
-    let prompt = ["❯ ", "$ ", "> ", "% ", "λ "].iter().find_map(|mark| line.strip_prefix(mark));
-    let words: Vec<&str> = prompt.unwrap_or(line).split_whitespace().collect();
-    let flags = words.iter().filter(|word| word.starts_with("--") && word.len() > 3).count();
-    let program = words.first().is_some_and(|word| {
-        word.starts_with(|c: char| c.is_ascii_lowercase() || c == '.' || c == '/')
-    });
-    let is_known = words.first().is_some_and(|word| PROGRAMS.contains(word))
-        && words
-            .iter()
-            .any(|word| FLAGS.iter().any(|(flag, _)| word.split('=').next() == Some(flag)));
-    if !program || (prompt.is_none() && flags < 2 && !is_known) || line.ends_with('.') {
-        return None;
-    }
-    let mut factors = Factors::default();
-    for (at, word) in words.iter().enumerate() {
-        let (flag, joined) = match word.split_once('=') {
-            Some((flag, value)) => (flag, Some(value)),
-            None => (*word, None),
-        };
-        let value = joined.or_else(|| words.get(at + 1).copied());
-        let known = FLAGS.iter().find(|(name, _)| *name == flag);
-        if let (Some((_, factor)), Some(value)) = (known, value) {
-            factors.set(*factor, value.trim_matches(['"', '\'']));
-        }
-    }
-    Some(factors)
 }
 
 #[cfg(test)]

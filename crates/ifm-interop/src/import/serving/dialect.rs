@@ -4,6 +4,7 @@ use super::super::words::{
     CONNECTS, CONNECTS_ALWAYS, CONNECTS_TO_THE_END, PIECES, PIECES_AND_END, SPREAD, TO_THE_END,
     TPOT_LAST_CHUNK, TPOT_ROLE, TPOT_TO_THE_END, WHOLE_RUN,
 };
+use ifm_core::sheet::meaning::RETOKENIZED;
 use ifm_core::sheet::{Definition, Quantity, Remark, RemarkKind, Row, Statistic, key};
 
 /// A serving benchmark.
@@ -46,6 +47,7 @@ const TIMES: [Quantity; 4] = [Quantity::Ttft, Quantity::Tpot, Quantity::Itl, Qua
 
 const ROLE: &str = "to the first chunk of any kind, also one with a role and no text";
 const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
+const AGAIN: &str = "tokens of the texts of the answers, tokenized again by the client";
 const REQUESTED: &str = "the number that was asked for, where the server did not count";
 /// Of prompt tokens by what they stand for: those of videos are among those of images.
 const PROCESSOR: &str = "counted by the client, which runs the model's processor with and without the \
@@ -72,6 +74,7 @@ impl Dialect {
             unmeasured(quantity, row, remarks);
         }
         without_media(row);
+        not_retokenized(row);
         let api = Api::of(row.factors.get(key::ENGINE));
         for figure in &mut row.figures {
             figure.definition = self.definition(api, &figure.quantity, figure.statistic);
@@ -113,6 +116,7 @@ impl Dialect {
             Quantity::Other(name) if name == "e2el_including_client_queue" => {
                 Definition::Different("end to end from the due time".to_owned())
             }
+            Quantity::Other(name) if name == RETOKENIZED => different(AGAIN),
             Quantity::OutputTokens if self.sglang() => different(REQUESTED),
             Quantity::OutputRate | Quantity::TotalRate if self.sglang() => {
                 Definition::Different(format!("{WHOLE_RUN_INFO}; tokens: {REQUESTED}"))
@@ -157,6 +161,17 @@ fn without_media(row: &mut Row) {
         absent.push(Quantity::AudioRate);
     }
     row.figures.retain(|figure| !absent.contains(&figure.quantity));
+}
+
+/// Zero is written where the texts of the answers were not tokenized again.
+fn not_retokenized(row: &mut Row) {
+    let again = Quantity::Other(RETOKENIZED.to_owned());
+    let has_output = row.value(&Quantity::OutputTokens, Statistic::Value) != Some(0.0);
+    let figures = row.figures.iter_mut().filter(|figure| figure.quantity == again);
+    for figure in figures.filter(|figure| has_output && figure.value == Some(0.0)) {
+        figure.value = None;
+        figure.printed.get_or_insert_with(|| "0".to_owned());
+    }
 }
 
 /// Where all figures of a time are zero, none was measured: no request succeeded, or the answers

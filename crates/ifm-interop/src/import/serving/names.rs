@@ -2,7 +2,7 @@
 
 use super::super::field::{OWN, named};
 use super::super::statistic::statistic;
-use ifm_core::sheet::{Figure, Quantity, Statistic, StdKind, Unit, key};
+use ifm_core::sheet::{Figure, Quantity, Statistic, StdKind, Unit, key, meaning};
 
 /// Fields that set something, and the factor that they are.
 pub(crate) const SETTINGS: &[(&str, &str)] = &[
@@ -55,6 +55,7 @@ const WHOLE: &[(&[&str], &[&str], Quantity, Unit)] = &[
     (&["failed", "failed_requests"], &["failed requests"], Quantity::RequestsFailed, Unit::Count),
     (&["total_input_tokens"], &["total input tokens"], Quantity::InputTokens, Unit::Count),
     (&["total_output_tokens"], &["total generated tokens"], Quantity::OutputTokens, Unit::Count),
+    (&[meaning::RETOKENIZED], &["total generated tokens (retokenized)"], OWN, Unit::Count),
     (&[], &["total cached tokens"], Quantity::CachedTokens, Unit::Count),
     (&["total_input_text_tokens"], &["total input text tokens"], Quantity::TextTokens, Unit::Count),
     (
@@ -142,8 +143,9 @@ fn time(
 }
 
 fn whole(is_meant: impl Fn(&&(&[&str], &[&str], Quantity, Unit)) -> bool) -> Option<Meaning> {
-    let (.., quantity, unit) = WHOLE.iter().find(is_meant)?;
-    Some((quantity.clone(), Statistic::Value, unit.clone()))
+    let (fields, _, quantity, unit) = WHOLE.iter().find(is_meant)?;
+    let own = fields.first().copied().unwrap_or_default();
+    Some((named(quantity, own), Statistic::Value, unit.clone()))
 }
 
 #[cfg(test)]
@@ -176,11 +178,11 @@ mod tests {
             ("request_goodput:", "Request goodput (req/s)"),
             ("rtfx", "RTFx (Inverse Real-Time Factor)"),
             ("total_input_vision_tokens", "Total input vision tokens"),
+            ("total_output_tokens_retokenized", "Total generated tokens (retokenized)"),
         ] {
             let figure = figure(field, 1.0).unwrap();
             assert_eq!(label(printed), Some((figure.quantity, figure.statistic, figure.unit)));
         }
         assert_eq!(label("Median probe E2EL (ms)"), None);
-        assert_eq!(label("Total generated tokens (retokenized)"), None);
     }
 }

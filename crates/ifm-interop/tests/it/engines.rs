@@ -90,7 +90,7 @@ fn reads_timings_of_llama_cpp_in_every_version() {
 }
 
 #[test]
-fn reads_timings_behind_every_prefix() {
+fn reads_timings_after_every_prefix() {
     let with =
         |prefix: &str| NEW.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();
     for prefix in [
@@ -202,6 +202,8 @@ llama_perf_context_print:       total time =       8.87 ms /    10 tokens
         ]
     );
     assert!(read.remarks.iter().any(|remark| remark.kind == RemarkKind::Missing));
+    assert!(row.figures.iter().all(|figure| figure.value.is_some()), "zero is not a figure");
+    assert_eq!(row.unknown["generation_time"], "0.00");
     let nan = text.replace("7.18 ms /     9", "0.00 ms /     9").replace("1253.66", "-nan");
     let read = sheet(&nan);
     assert_eq!(rows(&read)[0].value(&Quantity::InputTokens, Statistic::Value), Some(9.0));
@@ -302,7 +304,7 @@ fn reads_lines_of_other_local_engines() {
             ],
         ),
         (
-            "CtxLimit: 1843/8192, Process:16.32s (11.0ms/T = 91.03T/s), Generate:80.01s (224.1ms/T = 4.46T/s), Total:96.33s (3.71T/s)\n",
+            "It was fast (`CtxLimit: 1843/8192, Process:16.32s (11.0ms/T = 91.03T/s), Generate:80.01s (224.1ms/T = 4.46T/s), Total:96.33s`).\n",
             vec![
                 (context(), 1843.0),
                 (PrefillTime, 16320.0),
@@ -419,6 +421,7 @@ fn reads_throughput_lines_of_a_server_log() {
     assert_eq!(read.parts.len(), 1, "one part for a log");
     let rows = rows(&read);
     assert_eq!(rows.len(), 2, "the idle line measures nothing");
+    assert_ne!(rows[0].factors, rows[1].factors, "intervals are not repeats of each other");
     let value = |quantity: Quantity| rows[0].value(&quantity, Statistic::Value).expect("a value");
     assert_eq!(value(Quantity::InputRate), 900.0);
     assert_eq!(value(Quantity::OutputRate), 610.0);
@@ -508,6 +511,16 @@ fn columns_that_were_not_understood_are_named() {
     let [remark] = named[..] else { panic!("{:?}", sheet.remarks) };
     assert!(remark.text.contains("`widgets`, `zork/s`"), "{}", remark.text);
     assert_eq!(rows(&sheet)[0].unknown["widgets"], "7");
+    let turned = "| Metric | a | b |\n|--|--|--|\n| TTFT (ms) | 50 | 60 |\n| ITL (ms) | 5 | 6 |\n| zork | 7 | 8 |\n| Note | x | y |\n";
+    let sheet = self::sheet(turned);
+    let [remark] = &sheet.remarks[..] else { panic!("{:?}", sheet.remarks) };
+    assert!(remark.text.contains("`zork`") && !remark.text.contains("Note"), "{}", remark.text);
+}
+
+#[test]
+fn a_table_that_was_understood_has_no_remark() {
+    let text = "| Model | Users | TTFT (ms) | Note |\n|--|--|--|--|\n| a | 1 | 50 | cold |\n";
+    assert_eq!(sheet(text).remarks, []);
 }
 
 /// A block of a serving benchmark, with its total of output tokens and its TTFT.
@@ -541,14 +554,14 @@ fn a_command_over_several_lines_sets_what_it_sets_in_one() {
         };
         format!("# Two runs\n\n{}{}", one(1024, 10240, 2040.0), one(7168, 71680, 190.0))
     };
-    let told = |text: &str| {
+    let meaning = |text: &str| {
         let sheet = sheet(text);
         assert_eq!(sheet.remarks, [], "{text}");
         let of = |(part, row): (&Part, &Row)| (row.factors.within(&part.factors), values(row));
         let rows = sheet.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)));
         rows.map(of).collect::<Vec<_>>()
     };
-    let expected = told(&text("", " "));
+    let expected = meaning(&text("", " "));
     assert_eq!(expected.len(), 2);
     assert_eq!(expected[1].0.get(key::OUTPUT_TOKENS), Some("7168"));
     assert_eq!(expected[1].0.get(key::REQUESTS), Some("10"));
@@ -564,7 +577,7 @@ fn a_command_over_several_lines_sets_what_it_sets_in_one() {
         ("C:\\x> ", " ^\n  "),
         ("CUDA_VISIBLE_DEVICES=0 ", " \\\n\t"),
     ] {
-        assert_eq!(told(&text(prompt, glue)), expected, "{prompt:?} {glue:?}");
+        assert_eq!(meaning(&text(prompt, glue)), expected, "{prompt:?} {glue:?}");
     }
 }
 
@@ -576,5 +589,5 @@ fn retokenized_tokens_are_kept() {
     let read = sheet(&block);
     assert_eq!(rows(&read)[0].value(&own(name), Statistic::Value), Some(52000.0));
     let disabled = sheet(&block.replace("52000", "0"));
-    assert_eq!(rows(&disabled)[0].value(&own(name), Statistic::Value), None);
+    assert!(rows(&disabled)[0].figures.iter().all(|figure| figure.quantity != own(name)));
 }

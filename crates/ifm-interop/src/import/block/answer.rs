@@ -71,10 +71,9 @@ impl Answer {
         self.push(line, figure.as_printed(printed).defined(definition));
     }
 
-    /// Adds a figure for which the engine prints zero or a placeholder where nothing was measured.
-    pub fn add_unmeasured(&mut self, line: u32, quantity: Quantity, printed: &str, unit: Unit) {
-        let figure = Figure::new(quantity, Statistic::Value, f64::NAN, unit);
-        self.push(line, figure.as_printed(printed));
+    /// Keeps what the engine prints for something that it did not measure: zero is not a figure of it.
+    pub fn keep_unmeasured(&mut self, quantity: &Quantity, printed: &str) {
+        self.keep(&quantity.to_string(), printed);
     }
 
     /// Adds a figure that is printed on a line.

@@ -22,7 +22,7 @@ pub(super) struct LlamaBenchy;
 const TOOL: &str = "llama-benchy";
 /// Lines after a table that may name the build.
 const LINES_BEHIND: usize = 6;
-/// Columns that llama-bench's table does not have; one of them tells the tables apart.
+/// Columns that llama-bench's table does not have; one of them distinguishes the tables.
 const OWN_COLUMNS: [&str; 3] = ["ttfr (ms)", "est_ppt (ms)", "e2e_ttft (ms)"];
 
 const PROMPTS: &str = "prompt tokens of all requests over the time from the first start to the last \
@@ -30,7 +30,7 @@ const PROMPTS: &str = "prompt tokens of all requests over the time from the firs
 const PROMPT: &str = "prompt tokens of a request over its estimated prefill time";
 const ANSWERS: &str = "tokens of all answers, the first of each apart, over the time from the earliest \
     first token to the end";
-const ANSWER: &str = "tokens behind the first over the time from the first token to the end";
+const ANSWER: &str = "tokens after the first over the time from the first token to the end";
 const FIRST_RESPONSE: &str = "to the first chunk of any kind, also one without text";
 const ESTIMATED: &str =
     "to the first chunk of any kind, less an estimated latency of the connection";
@@ -39,7 +39,7 @@ const ESTIMATED: &str =
 fn column(head: &str, is_prompt: bool, is_alone: bool) -> Option<(Quantity, Unit, Definition)> {
     let rate = |quantity, text| Some((quantity, Unit::PerS, different(text)));
     match (head, is_prompt) {
-        // With one request in flight the tool takes the speed of the request for the total.
+        // With one request in flight the tool prints the speed of the request as the total.
         ("t/s (total)", true) if is_alone => rate(Quantity::InputRate, PROMPT),
         ("t/s (total)", false) if is_alone => rate(Quantity::OutputRate, ANSWER),
         ("t/s (total)", true) => rate(Quantity::InputRate, PROMPTS),
@@ -124,9 +124,9 @@ fn test(name: &str) -> Option<Test> {
     let mut users = None;
     let mut rest = name.trim().to_owned();
     if let Some((before, inside)) = name.split_once('(') {
-        let (inside, behind) = inside.split_once(')')?;
+        let (inside, after) = inside.split_once(')')?;
         users = Some(inside.trim().strip_prefix('c')?.trim().parse().ok()?);
-        rest = format!("{} {}", before.trim(), behind.trim());
+        rest = format!("{} {}", before.trim(), after.trim());
     }
     let (work, depth) = match rest.split_once('@') {
         Some((work, depth)) => (work, Some(depth.trim().strip_prefix('d')?.trim().parse().ok()?)),
@@ -195,7 +195,7 @@ fn row(
                 },
                 None => {
                     row.unknown.insert(name.to_owned(), Value::String(plain(cell)));
-                    let text = format!("column `{name}` was not understood: kept as a field");
+                    let text = format!("column not understood, so no figure: `{name}`");
                     if !remarks.iter().any(|other| other.text == text) {
                         remarks.push(remark(RemarkKind::Lost, line, text));
                     }

@@ -221,7 +221,7 @@ fn figures(answer: &mut Answer, line: u32, timing: &Timing<'_>, is_server: bool)
                 false => Definition::Same,
             };
             match number(ms) {
-                Some(0.0) => answer.add_unmeasured(line, quantity, ms, Unit::Ms),
+                Some(0.0) => answer.keep_unmeasured(&quantity, ms),
                 _ => answer.add(line, quantity, ms, Unit::Ms, definition),
             }
             if let Some((count, _)) = count.filter(|_| is_total) {
@@ -231,12 +231,12 @@ fn figures(answer: &mut Answer, line: u32, timing: &Timing<'_>, is_server: bool)
             return;
         }
     };
-    // Zero stands for what was not done or not timed, and at least one token is printed for it.
+    // llama.cpp prints zero where nothing was done or timed, and at least one token with it.
     if number(ms) == Some(0.0) {
-        answer.add_unmeasured(line, time.0, ms, Unit::Ms);
+        answer.keep_unmeasured(&time.0, ms);
         match count {
             Some((count, _)) if number(count).is_none_or(|count| count <= 1.0) => {
-                answer.add_unmeasured(line, tokens.0, count, Unit::Count);
+                answer.keep_unmeasured(&tokens.0, count);
             }
             Some((count, _)) => answer.add(line, tokens.0, count, Unit::Count, tokens.1),
             None => {}
@@ -364,11 +364,11 @@ fn extra(answer: &mut Answer, line: Line<'_>) {
     }
 }
 
-/// Whether a block may go on behind a line: an empty one, or one of the same log.
+/// Whether a block may continue after a line: an empty one, or one of the same log.
 fn may_be_between(line: &str) -> bool {
     let text = line.trim();
     let is_logged = |text: &str| LOGGED.iter().any(|start| text.starts_with(start));
-    // Behind a time stamp and a level.
-    let behind = text.splitn(3, ' ').nth(2).unwrap_or_default();
-    text.is_empty() || is_logged(text) || is_logged(behind.trim_start())
+    // After a time stamp and a level.
+    let message = text.splitn(3, ' ').nth(2).unwrap_or_default();
+    text.is_empty() || is_logged(text) || is_logged(message.trim_start())
 }

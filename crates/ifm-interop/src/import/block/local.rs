@@ -51,10 +51,10 @@ fn add_rate(answer: &mut Answer, line: u32, quantity: Quantity, printed: &str, m
     answer.add(line, quantity, printed, Unit::PerS, different(meaning));
 }
 
-/// Adds a time, where zero stands for one too short to print.
+/// Adds a time. Zero is printed for one that was too short or not measured.
 fn add_time(answer: &mut Answer, line: u32, quantity: Quantity, printed: &str) {
     match number(printed) {
-        Some(0.0) => answer.add_unmeasured(line, quantity, printed, Unit::S),
+        Some(0.0) => answer.keep_unmeasured(&quantity, printed),
         _ => answer.add(line, quantity, printed, Unit::S, Definition::Same),
     }
 }
@@ -67,7 +67,9 @@ fn koboldcpp(line: Line<'_>) -> Option<Found> {
     let mut is_timed = false;
     for field in line.text.get(start..)?.split(", ") {
         let Some((name, value)) = field.split_once(':') else { continue };
-        let value = value.trim().trim_end_matches(['`', '*', '|', ' ']);
+        let value = value.trim().trim_end_matches(['`', '*', '|', '.', ' ']);
+        // The line may be quoted between brackets.
+        let value = if value.contains('(') { value } else { value.trim_end_matches([')', '`']) };
         let (main, inside) = value.split_once('(').unwrap_or((value, ""));
         let inside = inside.trim_end_matches(')');
         // `11.0ms/T = 91.03T/s`.
@@ -264,7 +266,7 @@ fn lm_studio(first: Line<'_>, text: &Text) -> Option<Found> {
     is_answer.then(|| answer.into_block("LM Studio", last_line))
 }
 
-/// The numbers of a piece with the words behind each: `1681 tokens 0.63s to first token`.
+/// The numbers of a piece with the words after each: `1681 tokens 0.63s to first token`.
 fn measures(piece: &str) -> Option<Vec<(&str, String)>> {
     let mut found: Vec<(&str, String)> = Vec::new();
     for word in piece.split_whitespace() {

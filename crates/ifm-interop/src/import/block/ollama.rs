@@ -57,7 +57,7 @@ impl Block for Ollama {
     }
 }
 
-/// A label of a block and what is printed after it, behind marks of lists and quotes.
+/// A label of a block and what is printed after it, without marks of lists and quotes.
 fn entry(line: &str) -> Option<(&'static str, &str)> {
     let (label, value) = line.split_once(':')?;
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '>' | '•' | '`' | '|');
@@ -86,7 +86,7 @@ fn take(answer: &mut Answer, line: u32, label: &'static str, value: &str) {
             Some(time) if time.seconds > 0.0 => {
                 answer.push(line, time.figure(quantity).defined(definition));
             }
-            Some(_) => answer.add_unmeasured(line, quantity, value, Unit::S),
+            Some(_) => answer.keep_unmeasured(&quantity, value),
             None => unread(answer, line, label, value),
         }
         return;
@@ -138,10 +138,10 @@ pub(super) fn duration(text: &str) -> Option<Duration<'_>> {
     let mut rest = text.trim();
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let (number, behind) = rest.split_at(digits);
-        let behind = behind.trim_start();
-        let end = behind.find(|c: char| c.is_ascii_digit() || c == '.' || c.is_whitespace());
-        let (word, next) = behind.split_at(end.unwrap_or(behind.len()));
+        let (number, after) = rest.split_at(digits);
+        let after = after.trim_start();
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.' || c.is_whitespace());
+        let (word, next) = after.split_at(end.unwrap_or(after.len()));
         let (factor, unit) = match word {
             "h" => (3600.0, Unit::H),
             "m" | "min" => (60.0, Unit::Min),

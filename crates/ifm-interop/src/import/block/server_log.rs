@@ -17,6 +17,9 @@ pub(super) struct ServerLog;
 
 const VLLM: &str = "vLLM server log";
 const SGLANG: &str = "SGLang server log";
+/// Factor that keeps rows apart: each is of another interval, so none repeats another one, and they
+/// are not levels of one load.
+const LOG_LINE: &str = "log_line";
 const INTERVAL: &str = "of the interval since the line before, of all requests on the server";
 const SINCE_LAST: &str =
     "tokens since the line before over the time since then: idle time is in it";
@@ -73,6 +76,7 @@ fn vllm(line: Line<'_>) -> Option<Row> {
     let (before, fields) = line.text.split_at_checked(start)?;
     let mut row = Row::new(RowRole::Measured, Place::line(line.number));
     row.factors.set(key::ENGINE, "vllm");
+    row.factors.set(LOG_LINE, line.number);
     if let Some((_, engine)) = before.trim().trim_end_matches(':').rsplit_once("Engine ") {
         row.unknown.insert("engine".to_owned(), Value::String(engine.to_owned()));
     }
@@ -114,6 +118,7 @@ fn sglang(line: Line<'_>) -> Option<Row> {
     let fields = line.text.get(start..)?;
     let mut row = Row::new(RowRole::Measured, Place::line(line.number));
     row.factors.set(key::ENGINE, "sglang");
+    row.factors.set(LOG_LINE, line.number);
     row.factors.set("batch", if is_decode { "decode" } else { "prefill" });
     let fields = fields.trim_start_matches("Decode batch").trim_start_matches("Prefill batch");
     for field in fields.trim_start_matches(['.', ',', ' ']).split(", ") {
@@ -143,7 +148,7 @@ fn sglang(line: Line<'_>) -> Option<Row> {
     (!row.figures.is_empty()).then_some(row)
 }
 
-/// A number and the unit behind it.
+/// A number and the unit after it.
 fn digits(value: &str) -> (&str, &str) {
     let end = value.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (digits, unit) = value.split_at(end.unwrap_or(value.len()));

@@ -89,26 +89,18 @@ fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Ro
         }
         rows.push(row);
     }
-    remarks.extend(not_understood(grid, &rows));
+    remarks.extend(only_fields("column", &not_understood(grid, &rows), grid.head_line));
     rows
 }
 
-/// What is told of columns of a results table whose cells became neither a figure nor a setting nor a
-/// label.
-fn not_understood(grid: &Grid, rows: &[Row]) -> Option<Remark> {
+/// The columns of a results table whose cells are kept as fields alone.
+fn not_understood<'g>(grid: &'g Grid, rows: &[Row]) -> Vec<&'g String> {
     let is_kept = |head: &&String| {
         let name = plain(head);
         rows.iter().any(|row| row.unknown.contains_key(&name))
     };
     let is_unknown = |head: &&String| matches!(column(head), Column::Other);
-    let heads = grid.head.iter().filter(is_unknown).filter(is_kept);
-    let names: Vec<String> = heads.map(|head| format!("`{}`", plain(head))).collect();
-    let count = if names.len() == 1 { "column was" } else { "columns were" };
-    (!names.is_empty()).then(|| Remark {
-        kind: RemarkKind::Lost,
-        place: Place::line(grid.head_line),
-        text: format!("{count} not understood, and kept as fields only: {}", names.join(", ")),
-    })
+    grid.head.iter().filter(is_unknown).filter(is_kept).collect()
 }
 
 /// Whether a cell under the name of a quantity holds something that is not a number of it.
@@ -224,7 +216,28 @@ fn turned(grid: &Grid, remarks: &mut Vec<Remark>) -> Vec<Row> {
         }
         rows.push(row);
     }
+    let is_unknown = |name: &&String| {
+        meaning(name).is_none() && rows.iter().any(|row| row.unknown.contains_key(&plain(name)))
+    };
+    let has_number = |cells: &&Vec<String>| {
+        cells.iter().skip(1).any(|cell| matches!(Cell::read(cell), Cell::Number { .. }))
+    };
+    let cells = grid.rows.iter().map(|(_, cells)| cells).filter(has_number);
+    let names = cells.filter_map(|cells| cells.first()).filter(is_unknown).collect::<Vec<_>>();
+    remarks.extend(only_fields("row", &names, grid.head_line));
     rows
+}
+
+/// A remark on columns or rows of a results table whose cells became neither a figure nor a setting nor
+/// a label.
+fn only_fields(kind: &str, names: &[&String], line: u32) -> Option<Remark> {
+    let kind = if names.len() == 1 { kind.to_owned() } else { format!("{kind}s") };
+    let names: Vec<String> = names.iter().map(|name| format!("`{}`", plain(name))).collect();
+    (!names.is_empty()).then(|| Remark {
+        kind: RemarkKind::Lost,
+        place: Place::line(line),
+        text: format!("{kind} not understood, so no figure: {}", names.join(", ")),
+    })
 }
 
 fn metric(row: &mut Row, name: &str, unit: &str, cell: &str, line: u32) {

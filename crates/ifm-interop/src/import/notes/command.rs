@@ -114,7 +114,7 @@ pub(super) fn settings(line: &str) -> Option<Factors> {
     }
     let prompt = PROMPTS.iter().find_map(|mark| line.strip_prefix(mark));
     let words: Vec<&str> = prompt
-        .or_else(|| behind_weak_prompt(line))
+        .or_else(|| after_weak_prompt(line))
         .unwrap_or(line)
         .split_whitespace()
         .skip_while(|word| is_assignment(word) || WRAPPERS.contains(word))
@@ -150,8 +150,8 @@ pub(super) fn settings(line: &str) -> Option<Factors> {
     Some(factors)
 }
 
-/// A line behind what may be the prompt of a shell: whether a command follows is up to its flags.
-fn behind_weak_prompt(line: &str) -> Option<&str> {
+/// A line after what may be the prompt of a shell: whether a command follows is up to its flags.
+fn after_weak_prompt(line: &str) -> Option<&str> {
     if let Some(rest) = WEAK_PROMPTS.iter().find_map(|mark| line.strip_prefix(mark)) {
         return Some(rest);
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_settings_behind_prompts_and_variables() {
+    fn reads_settings_after_prompts_and_variables() {
         let model = |line| settings(line).and_then(|set| set.get(key::MODEL).map(str::to_owned));
         for line in [
             "$ vllm bench serve --model a",
@@ -223,7 +223,7 @@ mod tests {
         let long = format!("vllm bench serve --model a --x {}", "y".repeat(1000));
         assert_eq!(model(&long).as_deref(), Some("a"));
         assert_eq!(settings("Costs $ 5 --model a"), None);
-        assert_eq!(settings("> a quote of somebody"), None);
+        assert_eq!(settings("> a quote of a person"), None);
         assert_eq!(settings("we used 8 of them -- twice."), None);
     }
 }

@@ -5,7 +5,7 @@ use super::super::words::{
     TPOT_LAST_CHUNK, TPOT_ROLE, TPOT_TO_THE_END, WHOLE_RUN,
 };
 use ifm_core::sheet::meaning::RETOKENIZED;
-use ifm_core::sheet::{Definition, Quantity, Remark, RemarkKind, Row, Statistic, key};
+use ifm_core::sheet::{Definition, Figure, Quantity, Remark, RemarkKind, Row, Statistic, key};
 
 /// A serving benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,15 +163,12 @@ fn without_media(row: &mut Row) {
     row.figures.retain(|figure| !absent.contains(&figure.quantity));
 }
 
-/// Zero is written where the texts of the answers were not tokenized again.
+/// Zero is written where the texts of the answers were not tokenized again: then there is no figure.
 fn not_retokenized(row: &mut Row) {
     let again = Quantity::Other(RETOKENIZED.to_owned());
     let has_output = row.value(&Quantity::OutputTokens, Statistic::Value) != Some(0.0);
-    let figures = row.figures.iter_mut().filter(|figure| figure.quantity == again);
-    for figure in figures.filter(|figure| has_output && figure.value == Some(0.0)) {
-        figure.value = None;
-        figure.printed.get_or_insert_with(|| "0".to_owned());
-    }
+    let is_placeholder = |figure: &Figure| figure.quantity == again && figure.value == Some(0.0);
+    row.figures.retain(|figure| !(has_output && is_placeholder(figure)));
 }
 
 /// Where all figures of a time are zero, none was measured: no request succeeded, or the answers

@@ -137,6 +137,7 @@ impl<'a> Subject<'a> {
             let key = cell.setting();
             let group = groups.iter_mut().find(|(factors, cells)| {
                 *factors == key
+                    && cells.first().is_some_and(|first| first.has_lengths_of(cell))
                     && cells.first().is_some_and(|first| {
                         std::ptr::eq(first.sheet, cell.sheet)
                             && first.part.kind == cell.part.kind
@@ -242,6 +243,15 @@ impl Cell<'_> {
             Some(Other { name: plain_name(name), value, is_share, spot: self.spot() })
         });
         figures.chain(fields).filter(|other| other.value.is_finite()).collect()
+    }
+
+    /// Whether two answers of an engine are of as many tokens as far as they were counted: answers of
+    /// other prompts are not repeats. The prompt may be counted without its cached part.
+    fn has_lengths_of(&self, other: &Cell) -> bool {
+        let lengths = |cell: &Cell| {
+            [Quantity::InputTokens, Quantity::OutputTokens].map(|of| cell.tokens(&of))
+        };
+        self.part.kind != PartKind::Engine || lengths(self) == lengths(other)
     }
 
     /// All tokens of a kind of the row.

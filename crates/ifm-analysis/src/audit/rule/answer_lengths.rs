@@ -1,7 +1,7 @@
 //! The same prompts get as many tokens at one load as at another.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::sheet::{PartKind, Quantity, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "answer_lengths",
@@ -17,7 +17,10 @@ fn look(subject: &Subject) -> Looked {
     let sweeps = subject.sweeps();
     let groups: Vec<Vec<&Cell>> = sweeps.iter().flat_map(|sweep| same_prompts(sweep)).collect();
     if groups.is_empty() {
-        return Looked::Needs("levels of the same prompts that count prompt and output tokens");
+        return Looked::Needs(
+            "levels of the same prompts that give the length or data set that they asked for, with \
+             prompt and output tokens",
+        );
     }
     let findings = groups.iter().filter_map(|cells| told(cells));
     Looked::Found(findings.collect())
@@ -26,7 +29,8 @@ fn look(subject: &Subject) -> Looked {
 /// Levels that sent as many requests with as many prompt tokens.
 fn same_prompts<'c>(sweep: &[&'c Cell<'c>]) -> Vec<Vec<&'c Cell<'c>>> {
     let mut groups: Vec<([f64; 2], Vec<&Cell>)> = Vec::new();
-    for cell in sweep.iter().copied().filter(|cell| cell.part.kind == PartKind::Serving) {
+    let is_serving = |cell: &&Cell| cell.part.kind == PartKind::Serving;
+    for cell in sweep.iter().copied().filter(is_serving).filter(|cell| asks_for_same(cell)) {
         let prompts = cell.tokens(&Quantity::InputTokens).zip(cell.requests());
         let (Some((tokens, requests)), Some(_)) = (prompts, output(cell)) else { continue };
         match groups.iter_mut().find(|(known, _)| *known == [tokens, requests]) {
@@ -35,6 +39,15 @@ fn same_prompts<'c>(sweep: &[&'c Cell<'c>]) -> Vec<Vec<&'c Cell<'c>>> {
         }
     }
     groups.into_iter().map(|(_, cells)| cells).filter(|cells| cells.len() > 1).collect()
+}
+
+/// Whether a level says what length of answers it asked for: a number, or a data set that has one
+/// for each prompt. Levels of a sweep share these settings; where they are unknown, one may have
+/// asked for longer answers than another.
+fn asks_for_same(cell: &Cell) -> bool {
+    let is_random = |name: &str| name.to_ascii_lowercase().contains("random");
+    let has_lengths = cell.factors.get(key::WORKLOAD).is_some_and(|name| !is_random(name));
+    cell.factors.get(key::OUTPUT_TOKENS).is_some() || has_lengths
 }
 
 fn output(cell: &Cell) -> Option<f64> {
@@ -74,7 +87,7 @@ mod tests {
     use super::super::super::testing::{check, found, row, sheet};
     use super::*;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{Statistic, Unit, key};
+    use ifm_core::sheet::{Statistic, Unit};
 
     fn document(output: &str, input: &str) -> Sheet {
         let level = |line, users: u32, output: &str, input: &str| {
@@ -86,6 +99,7 @@ mod tests {
             ];
             let mut row = row(line, &figures);
             row.factors.set(key::CONCURRENCY, users);
+            row.factors.set(key::OUTPUT_TOKENS, 90);
             row
         };
         let rows = vec![level(3, 8, "9000", "20000"), level(9, 16, output, input)];
@@ -96,9 +110,32 @@ mod tests {
     fn answers_of_another_length_are_told() {
         let sound = document("9020", "20000");
         let some = |sheet: &mut Sheet| *sheet = document("9200", "20000");
-        check("answer_lengths", &sound, some, Level::Hint, "9000 (concurrency 8) to 9200");
+        check(
+            "answer_lengths",
+            &sound,
+            some,
+            Level::Hint,
+            "9000 (concurrency 8, output_tokens 90) to 9200",
+        );
         let far = |sheet: &mut Sheet| *sheet = document("7000", "20000");
         check("answer_lengths", &sound, far, Level::Strong, "28.6 % apart");
         assert_eq!(found("answer_lengths", &[document("7000", "21000")]), []);
+    }
+
+    #[test]
+    fn is_silent_where_the_asked_length_is_unknown() {
+        let with = |name: &str, value: &str| {
+            let mut sheet = document("7000", "20000");
+            for row in &mut sheet.parts[0].rows {
+                row.factors = row.factors.without(&[key::OUTPUT_TOKENS]);
+                if !name.is_empty() {
+                    row.factors.set(name, value);
+                }
+            }
+            found("answer_lengths", &[sheet]).len()
+        };
+        assert_eq!(with("", ""), 0);
+        assert_eq!(with(key::WORKLOAD, "random"), 0);
+        assert_eq!(with(key::WORKLOAD, "sharegpt"), 1);
     }
 }

@@ -23,6 +23,7 @@ mod no_queue_claim;
 mod not_measured;
 mod one_population;
 mod ordered_percentiles;
+mod ordered_times;
 mod own_arithmetic;
 mod percentile_samples;
 mod planned;
@@ -37,6 +38,8 @@ mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
 mod repeated_images;
+mod repeated_prompts;
+mod retokenized;
 mod stated_change;
 mod stated_figure;
 mod stated_order;
@@ -49,6 +52,7 @@ mod two_notions;
 mod unequal_load;
 mod unlike_sides;
 mod unsupported_reason;
+mod whole_answers;
 mod wrong_metric;
 
 use super::Rule;
@@ -66,6 +70,9 @@ pub(super) const RULES: &[&Rule] = &[
     &own_arithmetic::RULE,
     &one_population::RULE,
     &ordered_percentiles::RULE,
+    &ordered_times::RULE,
+    &whole_answers::RULE,
+    &retokenized::RULE,
     &little::RULE,
     &asked_rate::RULE,
     &failed_requests::RULE,
@@ -99,6 +106,7 @@ pub(super) const RULES: &[&Rule] = &[
     &unequal_load::RULE,
     &unlike_sides::RULE,
     &cached_total::RULE,
+    &repeated_prompts::RULE,
     &image_tokens::RULE,
     &image_rate::RULE,
     &repeated_images::RULE,

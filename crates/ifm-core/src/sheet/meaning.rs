@@ -8,6 +8,11 @@
 pub const TPOT_WITH_FIRST: &str =
     "end-to-end time by output tokens: the time to the first token is in it";
 
+/// Of a time per output token: the time to the first token is not in it, but the first token is
+/// counted. Older versions of GuideLLM compute it so.
+pub const TPOT_BY_ALL: &str =
+    "from first to last token, by all output tokens, the first among them";
+
 /// Of an inter-token latency: one number per request, which others call time per output token.
 pub const ITL_PER_REQUEST: &str = "one mean per request, from its first content to its last, by \
     the tokens behind the first: what is called TPOT here";

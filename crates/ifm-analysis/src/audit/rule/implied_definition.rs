@@ -155,10 +155,14 @@ fn tpot<'c>(cell: &'c Cell) -> Option<Question<'c>> {
     let without = Way { words: "(E2E - TTFT) / (n - 1)", value: (e2e - ttft) / (tokens - 1.0) };
     let with = Way { words: "E2E / n, the time to the first token in it", value: e2e / tokens };
     let short = Way { words: "(E2E - TTFT) / n", value: (e2e - ttft) / tokens };
-    let is_with = matches!(&figure.definition, Definition::Different(words) if words == meaning::TPOT_WITH_FIRST);
-    let (by_name, others) = match is_with {
-        true => (with, vec![without, short]),
-        false => (without, vec![with, short]),
+    let (by_name, others) = match &figure.definition {
+        Definition::Different(words) if words == meaning::TPOT_WITH_FIRST => {
+            (with, vec![without, short])
+        }
+        Definition::Different(words) if words == meaning::TPOT_BY_ALL => {
+            (short, vec![without, with])
+        }
+        _ => (without, vec![with, short]),
     };
     let remedy = "say which it is, and compare it only with its like";
     Some(Question { figure, by_name: vec![by_name], others, remedy })
@@ -269,6 +273,19 @@ mod tests {
         let spoil = |sheet: &mut Sheet| *sheet = of("10.0");
         let word = "computed as (E2E - TTFT) / (n - 1)";
         check("implied_definition", &of("15.0"), spoil, Level::Strong, word);
+    }
+
+    #[test]
+    fn accepts_tpot_by_all_tokens_where_the_tool_defines_it_so() {
+        let of = |printed| {
+            let mut sheet = document(Quantity::Tpot, printed, Unit::Ms);
+            sheet.parts[0].rows[0].figures[0].definition =
+                Definition::Different(meaning::TPOT_BY_ALL.to_owned());
+            sheet
+        };
+        let spoil = |sheet: &mut Sheet| *sheet = of("15.0");
+        let word = "computed as E2E / n";
+        check("implied_definition", &of("8.75"), spoil, Level::Strong, word);
     }
 
     #[test]

@@ -107,7 +107,9 @@ fn conversion(cell: &Cell, figure: &Figure) -> Option<String> {
     match &figure.definition {
         Definition::Same => Some(String::new()),
         Definition::Derivable(how) => Some(how.clone()),
-        Definition::Different(words) if words == meaning::TPOT_WITH_FIRST => {
+        Definition::Different(words)
+            if [meaning::TPOT_WITH_FIRST, meaning::TPOT_BY_ALL].contains(&words.as_str()) =>
+        {
             let (ms, tokens) = without_first(cell)?;
             Some(format!(
                 "(E2E - TTFT) / (n - 1) of its means and {tokens:.0} tokens is {ms:.2} ms"

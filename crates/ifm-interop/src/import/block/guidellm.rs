@@ -34,10 +34,12 @@ impl Block for Guidellm {
     fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
         let first_cell = |line: &str| cells(line).map(|cells| cells[0].trim().to_owned());
         let second = text.from(first.number + 1).next()?;
-        match (first_cell(first.text)?.as_str(), first_cell(second.text)?.as_str()) {
-            ("Benchmark", "Strategy") | ("Metadata", "Benchmark") => {}
+        // Versions 0.2 and 0.3 print `Metadata` above the names of benchmarks.
+        let tpot = match (first_cell(first.text)?.as_str(), first_cell(second.text)?.as_str()) {
+            ("Benchmark", "Strategy") => words::TpotMeaning::WithFirst,
+            ("Metadata", "Benchmark") => words::TpotMeaning::ByAll,
             _ => return None,
-        }
+        };
         let title = title(first.number, text);
         let mut found = Found { parts: Vec::new(), last_line: first.number, remarks: Vec::new() };
         let mut table = Table::default();
@@ -75,6 +77,8 @@ impl Block for Guidellm {
             }
         }
         found.parts.extend(table.part(&title, &mut found.remarks));
+        let rows = found.parts.iter_mut().flat_map(|part| &mut part.rows);
+        rows.for_each(|row| words::define_tpot(row, Some(tpot)));
         (!found.parts.is_empty()).then_some(found)
     }
 

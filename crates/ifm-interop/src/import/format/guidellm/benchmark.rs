@@ -9,6 +9,17 @@ use ifm_core::sheet::{
 };
 use serde_json::{Map, Value};
 
+/// What the time per output token of a benchmark is by its fields: up to 0.3.1 a benchmark has
+/// `args` and `worker`, later ones have `config`.
+pub(super) fn tpot_meaning(benchmark: &Map<String, Value>) -> Option<words::TpotMeaning> {
+    let has = |name: &str| benchmark.contains_key(name);
+    match (has("config"), has("args") || has("worker") || has("request_loader")) {
+        (true, _) => Some(words::TpotMeaning::WithFirst),
+        (false, true) => Some(words::TpotMeaning::ByAll),
+        (false, false) => None,
+    }
+}
+
 /// The row of a benchmark without its requests.
 pub(super) fn row(
     mut benchmark: Map<String, Value>,

@@ -60,6 +60,8 @@ const PATHS: &[&str] = &["/benchmarks/*", "/benchmarks/*/requests/*/*"];
 
 fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
     let (mut all, mut requests) = (Gathered::default(), Requests::default());
+    // What the fields and the requests of each row say of its time per output token.
+    let mut meant = Vec::new();
     let gone = collect::pieces(&mut input, PATHS, &mut |piece| {
         if piece.cut == Some(1) {
             return requests.take(&piece, &mut all);
@@ -69,7 +71,9 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
             all.rest = object;
             return;
         }
+        let by_fields = benchmark::tpot_meaning(&object);
         let row = benchmark::row(object, &piece.pointer(), &mut all.remarks);
+        meant.push(requests.tpot_meaning().or(by_fields));
         all.rows.push(requests.finish(row));
         if piece.broken_off {
             let reason = "the rest of this benchmark: the file breaks off";
@@ -78,6 +82,10 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
     })?;
     let version = all.rest.get("metadata").and_then(|metadata| metadata.get("guidellm_version"));
     let version = json::word(version);
+    let by_version = version.as_deref().and_then(words::TpotMeaning::of_version);
+    for (row, meant) in all.rows.iter_mut().zip(meant) {
+        words::define_tpot(row, by_version.or(meant));
+    }
     benchmark::spread_settings(&all.rest, &mut all.rows);
     all.remarks.extend(requests.remarks());
     // What is told of a benchmark stands in front of what is told of the file.

@@ -3,6 +3,7 @@
 use super::super::super::json::pieces::Piece;
 use super::super::super::json::{Number, Word};
 use super::super::collect::{self, Gathered};
+use super::words::TpotMeaning;
 use ifm_core::sheet::{Remark, Row, SheetRequest};
 use serde::Deserialize;
 
@@ -11,7 +12,13 @@ use serde::Deserialize;
 pub(super) struct Requests {
     requests: Vec<SheetRequest>,
     texts: bool,
+    /// Requests whose time per output token fits one meaning alone: start to last token, and first
+    /// to last token.
+    fits: [u32; 2],
 }
+
+/// Share by which a request's own time per output token may differ from its stamps.
+const FITS: f64 = 1e-3;
 
 /// A request; names of 0.8 and of what came before.
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +30,7 @@ struct Wire {
     request_start_time: Number,
     request_latency: Number,
     time_to_first_token_ms: Number,
+    time_per_output_token_ms: Number,
     prompt_tokens: Number,
     output_tokens: Number,
     first_token_time: Number,
@@ -52,6 +60,11 @@ impl Requests {
         let status = piece.path.get(3).map(String::as_str).unwrap_or_default();
         if let Some(wire) = all.value::<Wire>(piece) {
             self.texts |= wire.output.0.as_deref().is_some_and(|text| !text.is_empty());
+            match wire.tpot_meaning() {
+                Some(TpotMeaning::WithFirst) => self.fits[0] += 1,
+                Some(TpotMeaning::ByAll) => self.fits[1] += 1,
+                None => {}
+            }
             self.requests.push(request(wire, status));
         }
     }
@@ -64,11 +77,40 @@ impl Requests {
         row
     }
 
+    /// What the time per output token of this benchmark's requests is, by their stamps.
+    pub fn tpot_meaning(&mut self) -> Option<TpotMeaning> {
+        match std::mem::take(&mut self.fits) {
+            [with_first, by_all] if with_first > by_all => Some(TpotMeaning::WithFirst),
+            [with_first, by_all] if by_all > with_first => Some(TpotMeaning::ByAll),
+            _ => None,
+        }
+    }
+
     /// What a sheet does not hold of them.
     pub fn remarks(&self) -> Option<Remark> {
         self.texts.then(|| {
             collect::lost("/benchmarks/*/requests", "texts and arguments of requests are not kept")
         })
+    }
+}
+
+impl Wire {
+    /// What its own time per output token was computed as, if one meaning alone fits.
+    fn tpot_meaning(&self) -> Option<TpotMeaning> {
+        let timings = &self.info.timings;
+        let stated = self.time_per_output_token_ms.positive()?;
+        let tokens = self.output_tokens.0.filter(|tokens| *tokens >= 1.0)?;
+        let last = timings.last_token_iteration.0.or(self.last_token_time.0)?;
+        let fits = |from: Option<f64>| {
+            from.is_some_and(|from| ((last - from) * 1e3 / tokens / stated - 1.0).abs() <= FITS)
+        };
+        let start = self.request_start_time.0.or(timings.request_start.0);
+        let first = timings.first_token_iteration.0.or(self.first_token_time.0);
+        match (fits(start), fits(first)) {
+            (true, false) => Some(TpotMeaning::WithFirst),
+            (false, true) => Some(TpotMeaning::ByAll),
+            _ => None,
+        }
     }
 }
 

@@ -217,7 +217,44 @@ pub(super) fn doubled(row: &mut Row, text: Option<f64>) {
     }
 }
 
-/// What GuideLLM means by a number.
+/// What a version of GuideLLM means by its time per output token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TpotMeaning {
+    /// Start to last token by the output tokens: 0.4 and later.
+    WithFirst,
+    /// First to last token by the output tokens: 0.2 and 0.3.
+    ByAll,
+}
+
+impl TpotMeaning {
+    /// The meaning of a version such as `0.8.1`. The field itself is younger than 0.4.0.
+    pub fn of_version(version: &str) -> Option<TpotMeaning> {
+        let mut parts = version.trim().trim_start_matches('v').split('.');
+        let major: u32 = parts.next()?.parse().ok()?;
+        let minor = parts.next().unwrap_or("0");
+        let digits = minor.len() - minor.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let minor: u32 = minor.get(..digits)?.parse().ok()?;
+        Some(if (major, minor) < (0, 4) { TpotMeaning::ByAll } else { TpotMeaning::WithFirst })
+    }
+
+    /// The definition of a figure that has this meaning.
+    pub fn definition(self) -> Definition {
+        different(match self {
+            TpotMeaning::WithFirst => meaning::TPOT_WITH_FIRST,
+            TpotMeaning::ByAll => meaning::TPOT_BY_ALL,
+        })
+    }
+}
+
+/// Defines the times per output token of a row. Without a meaning their definition is unstated.
+pub(crate) fn define_tpot(row: &mut Row, meant: Option<TpotMeaning>) {
+    let definition = meant.map_or(Definition::Unstated, TpotMeaning::definition);
+    for figure in row.figures.iter_mut().filter(|figure| figure.quantity == Quantity::Tpot) {
+        figure.definition = definition.clone();
+    }
+}
+
+/// What GuideLLM means by a number, from version 0.4 on. See [`define_tpot`] for older files.
 pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definition {
     let nearest = matches!(statistic, Statistic::Percentile(_) | Statistic::Median);
     match quantity {
@@ -226,7 +263,7 @@ pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definitio
         }
         Quantity::Ttft | Quantity::Ttfot => Definition::Same,
         Quantity::Itl => different(words::ITL_WEIGHTED),
-        Quantity::Tpot => different(meaning::TPOT_WITH_FIRST),
+        Quantity::Tpot => TpotMeaning::WithFirst.definition(),
         Quantity::E2e => different(words::TO_THE_END),
         Quantity::RequestRate
         | Quantity::InputRate
@@ -252,5 +289,26 @@ pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definitio
         ),
         _ if nearest => different("percentile by nearest rank"),
         _ => Definition::Same,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TpotMeaning::{self, ByAll, WithFirst};
+
+    #[test]
+    fn version_decides_what_tpot_means() {
+        for (version, meant) in [
+            ("0.2.0", Some(ByAll)),
+            ("0.3.1", Some(ByAll)),
+            ("v0.3.0", Some(ByAll)),
+            ("0.4.0", Some(WithFirst)),
+            ("0.4.0a12", Some(WithFirst)),
+            ("0.10.0.dev3", Some(WithFirst)),
+            ("1", Some(WithFirst)),
+            ("unknown", None),
+        ] {
+            assert_eq!(TpotMeaning::of_version(version), meant, "{version}");
+        }
     }
 }

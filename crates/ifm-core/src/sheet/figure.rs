@@ -152,7 +152,13 @@ impl Figure {
             Some(rest) => rest.chars().take_while(char::is_ascii_digit).count(),
             None => 0,
         };
-        Some(0.5 * 10_f64.powi(-i32::try_from(decimals).ok()?))
+        // `1.2k`
+        let scale = match number.chars().next_back() {
+            Some('k' | 'K') => 3,
+            Some('M') => 6,
+            _ => 0,
+        };
+        Some(0.5 * 10_f64.powi(scale - i32::try_from(decimals).ok()?))
     }
 }
 
@@ -168,6 +174,7 @@ mod tests {
         assert_eq!(figure("22.2").rounding(), Some(0.05));
         assert_eq!(figure("16634.04 ").rounding(), Some(0.005));
         assert_eq!(figure("-3").rounding(), Some(0.5));
+        assert_eq!(figure("1.2k").rounding(), Some(50.0));
         let exact = Figure::new(Quantity::Itl, Statistic::Mean, 1.0, Unit::Ms);
         assert_eq!(exact.rounding(), None);
     }

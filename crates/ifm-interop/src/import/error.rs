@@ -33,9 +33,11 @@ pub enum ImportError {
         /// What it is, as far as that can be told.
         nature: Nature,
         /// What came closest, nearest first.
-        guesses: Vec<Guess>,
+        guesses: Box<[Guess]>,
         /// Its columns, where it looks like rows that a map could bring in.
         columns: Vec<String>,
+        /// A map that fits those columns, as an example.
+        example: Box<str>,
     },
     /// It is of a known format and broken.
     #[error("{name}: {title}: {reason}")]
@@ -69,14 +71,16 @@ impl ImportError {
     /// What came closest to a file that is not known, a line each, nearest first, and how its rows
     /// could be brought in.
     pub fn hints(&self) -> Vec<String> {
-        let ImportError::NotKnown { guesses, columns, .. } = self else { return Vec::new() };
+        let ImportError::NotKnown { guesses, columns, example, .. } = self else {
+            return Vec::new();
+        };
         let line = |guess: &Guess| {
             let (found, lacking) = (guess.found.join(", "), guess.lacking.join(", "));
             format!("nearest: {}: it has {found}, and lacks {lacking}", guess.title)
         };
-        let by_map = columns.first().map(|first| {
+        let by_map = (!columns.is_empty()).then(|| {
             let all = columns.join(", ");
-            format!("its columns: {all}; a map says what they are, as --map \"ttft_ms={first}\"")
+            format!("its columns: {all}; name them with a map, such as --map \"{example}\"")
         });
         guesses.iter().map(line).chain(by_map).collect()
     }

@@ -1,27 +1,12 @@
-//! Cells of a table: Markdown, lines of `+---+`, or drawn with box characters.
+//! Cells of a table: Markdown, HTML, lines of `+---+`, or drawn with box characters.
 //!
 //! Not here: tables whose headings span several columns, and say by the bars how many
 //! (`block/spans`); files of separated values, which are no text (`format/records`).
 
+pub(crate) use super::cell_grid::{Grid, ROWS_MAX};
+use super::html;
 use super::text::{Line, Text};
 use ifm_core::sheet::{Place, Remark, RemarkKind};
-
-/// A table as cells.
-#[derive(Debug)]
-pub(crate) struct Grid {
-    /// Heads of the columns; those of several lines are joined.
-    pub head: Vec<String>,
-    /// The last line of the heads.
-    pub head_line: u32,
-    /// Line and cells of each row.
-    pub rows: Vec<(u32, Vec<String>)>,
-    /// Last line.
-    pub last_line: u32,
-    /// Rows that are not kept: there were too many.
-    pub more: u32,
-    /// Lines between the rows that are none.
-    pub strays: Vec<u32>,
-}
 
 /// Lines of something else that may stand between two rows of a table: what a program wrote to its
 /// other output, a row that is damaged.
@@ -60,42 +45,23 @@ pub(crate) fn stray(line: u32) -> Remark {
     }
 }
 
-/// Rows that are kept of one table.
-const ROWS_MAX: usize = 200_000;
-
 /// Lines that a head has at most.
 const HEAD_LINES_MAX: usize = 8;
 /// What stands between the cells of a table that is drawn.
 const BOX_BARS: &[char] = &['│', '┃', '║'];
 
-impl Grid {
-    /// Joins labels that go on in the next line, whose other cells are empty.
-    pub fn with_whole_labels(mut self) -> Grid {
-        let mut rows: Vec<(u32, Vec<String>)> = Vec::with_capacity(self.rows.len());
-        for (line, cells) in self.rows {
-            match (rows.last_mut().and_then(|(_, above)| above.first_mut()), cells.split_first()) {
-                (Some(label), Some((rest, others))) if others.iter().all(String::is_empty) => {
-                    label.push(' ');
-                    label.push_str(rest);
-                }
-                _ => rows.push((line, cells)),
-            }
-        }
-        self.rows = rows;
-        self
-    }
-}
-
 /// The table that begins on this line.
 pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
+    if html::begins_table(first.text) {
+        return html::table(first, text);
+    }
     let (head, rule) = head(first, text)?;
     if head.len() < 2 {
         return None;
     }
     let head_line = rule - 1;
     let has_outer_bars = text.line(head_line).is_some_and(|line| starts_with_bar(line.text));
-    let mut grid =
-        Grid { head, head_line, rows: Vec::new(), last_line: rule, more: 0, strays: Vec::new() };
+    let mut grid = Grid { head, head_line, last_line: rule, ..Grid::default() };
     // The row with which the table goes on behind lines that are none.
     let mut next_row = 0;
     for line in text.from(rule + 1) {

@@ -5,8 +5,10 @@
 //! any text may then hold such blocks, among headings and prose.
 
 mod block;
+mod cell_grid;
 mod collect;
 mod decoding;
+mod document;
 mod encoding;
 mod error;
 mod field;
@@ -16,6 +18,7 @@ mod generic;
 mod grid;
 mod head;
 mod heading;
+mod html;
 mod input;
 mod json;
 mod known;
@@ -95,7 +98,8 @@ pub const TEXT: &str = notes::ABOUT.id;
 
 /// Every format, for lists and errors.
 pub fn formats() -> impl Iterator<Item = Recognised> {
-    let files = format::FORMATS.iter().map(|format| format.about());
+    let files =
+        format::FORMATS.iter().map(|format| format.about()).chain([generic::records::ABOUT]);
     let blocks = block::BLOCKS.iter().map(|block| block.about());
     files.chain(blocks)
 }
@@ -125,10 +129,23 @@ fn read_format(input: Input<'_>) -> Result<Sheet, ImportError> {
     let seen = input.seen();
     let mut sheet = match (format::of(&head), Nature::about_results(&head)) {
         (Some(format), _) => (format.read)(format, input),
+        (None, Some(Nature::Page)) => {
+            let (name, bytes) = (input.name().to_owned(), input.all()?);
+            match document::page(&name, &bytes) {
+                document::Outcome::Sheet(sheet) => Ok(sheet),
+                _ => Err(not_known(&head, Nature::Page)),
+            }
+        }
         (None, Some(nature)) => Err(not_known(&head, nature)),
         (None, None) if notes::is_text(&head) => {
             let (name, bytes) = (input.name().to_owned(), input.all()?);
-            notes::read(name, &bytes).ok_or_else(|| not_known(&head, Nature::of(&bytes)))
+            match document::read(&name, &bytes) {
+                document::Outcome::Sheet(sheet) => Ok(sheet),
+                document::Outcome::Refused => Err(not_known(&head, Nature::of(&bytes))),
+                document::Outcome::Text => {
+                    notes::read(name, &bytes).ok_or_else(|| not_known(&head, Nature::of(&bytes)))
+                }
+            }
         }
         (None, None) => Err(not_known(&head, Nature::of(head.bytes()))),
     }?;
@@ -155,5 +172,6 @@ fn not_known(head: &Head, nature: Nature) -> ImportError {
         Nature::Ours | Nature::Page => Vec::new(),
         _ => format::guesses(head),
     };
-    ImportError::NotKnown { name, nature, guesses, columns }
+    let (example, guesses) = (mapped::example(&columns).into(), guesses.into());
+    ImportError::NotKnown { name, nature, guesses, columns, example }
 }

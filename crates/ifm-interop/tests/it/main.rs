@@ -12,6 +12,7 @@ mod notes;
 mod seeds;
 mod serving;
 mod stored;
+mod tables;
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, Row};

@@ -65,7 +65,7 @@ fn rows_that_nobody_knows_tell_their_columns() {
     for text in ["a;b b\n1;2\n", "a\tb b\n1\t2\n", "[{\"a\": 1, \"b b\": 2}]"] {
         let hint = hints(text);
         assert!(hint.contains("its columns: a, b b;"), "{text}: {hint}");
-        assert!(hint.contains("ttft_ms=a"), "{text}: {hint}");
+        assert!(hint.contains("--map \"NAME=a\""), "{text}: {hint}");
     }
     for text in ["", "words, and more\n", "one\ntwo\n", "a,b\n1,2,3\n", ",\n,\n"] {
         assert_eq!(hints(text), "", "{text:?}");

@@ -168,7 +168,7 @@ fn rows(table: &Grid, passes: &[Pass]) -> Vec<Row> {
                         figure.printed = Some(cell.clone()).filter(|cell| !cell.is_empty());
                         row.figures.push(figure);
                     }
-                    Cell::Text => {
+                    Cell::Range { .. } | Cell::Bound | Cell::Text => {
                         let head = table.head.get(pass.column).cloned().unwrap_or_default();
                         row.unknown.insert(head, Value::from(cell.as_str()));
                     }

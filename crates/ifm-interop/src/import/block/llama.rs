@@ -2,6 +2,7 @@
 
 use super::super::Recognised;
 use super::super::grid::{grid, stray};
+use super::super::html::begins_table;
 use super::super::llama::{batched, bench};
 use super::super::separated::misfit;
 use super::super::text::{Line, Text};
@@ -24,7 +25,7 @@ impl Block for LlamaBench {
     }
 
     fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
-        if !first.text.contains("t/s") {
+        if !first.text.contains("t/s") && !begins_table(first.text) {
             return None;
         }
         let table = grid(first, text)?;

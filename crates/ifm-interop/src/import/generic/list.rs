@@ -3,9 +3,9 @@
 use super::super::heading;
 use super::super::measure::{Meaning, meaning, plain};
 use super::super::text::{Line, Text};
-use super::{Tried, bare_part, figures, setting_value};
+use super::{Tried, bare_part, figures, is_measured, setting_value};
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Figure, Place, Quantity, Row, RowRole, key};
+use ifm_core::sheet::{Factors, Figure, Place, Row, RowRole, key};
 use serde_json::{Map, Value};
 
 /// Words in the name of a group that is computed from others.
@@ -42,13 +42,7 @@ impl Group {
 
     fn row(self) -> Option<Row> {
         // A size or a length alone describes a machine.
-        let measured = |figure: &Figure| {
-            !matches!(
-                figure.quantity,
-                Quantity::Memory | Quantity::Power | Quantity::Bandwidth | Quantity::Duration
-            )
-        };
-        if !self.figures.iter().any(measured) {
+        if !self.figures.iter().any(|figure| is_measured(&figure.quantity)) {
             return None;
         }
         let role = if self.summary { RowRole::Summary } else { RowRole::Measured };
@@ -183,7 +177,7 @@ fn repeat(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_core::sheet::Statistic;
+    use ifm_core::sheet::{Quantity, Statistic};
 
     fn rows(text: &str) -> Vec<Row> {
         let text = Text::new(text.as_bytes());

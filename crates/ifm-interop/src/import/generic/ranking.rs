@@ -105,7 +105,10 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     };
     let (name, value) =
         [": ", " – ", " — ", " - "].iter().find_map(|mark| rest.rsplit_once(mark))?;
-    let Cell::Number { value, printed: digits, unit, .. } = Cell::read(value) else { return None };
+    // A comment behind the number makes a sentence of the line.
+    let Cell::Number { value, printed: digits, unit, mark: None, .. } = Cell::read(value) else {
+        return None;
+    };
     let name = plain(name).trim_end_matches(':').to_owned();
     (!name.is_empty()).then_some(Entry { mark, printed, name, value, digits, unit })
 }

@@ -2,72 +2,145 @@
 
 use super::super::grid::{Grid, grid, stray};
 use super::super::heading;
-use super::super::measure::{Cell, Meaning, Named, meaning, plain};
+use super::super::measure::{Cell, Meaning, meaning, plain};
 use super::super::text::{Line, Text};
-use super::{RUNS, Tried, bare_part, figures, setting_value};
-use ifm_core::sheet::{
-    Factors, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
+use super::caption::{Context, is_about_something_else};
+use super::cells::Cells;
+use super::column::{Column, column, take, unknown};
+use super::{
+    Tried, bare_part, bench_columns, captioned, decimal, figures, is_measured, setting_value,
 };
-use serde_json::Value;
+use ifm_core::sheet::{Factors, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, key};
 
 /// Rows that are looked at to tell whether metrics stand in rows.
 const SAMPLE_ROWS: usize = 64;
 
-/// What a column holds.
-enum Column {
-    Figure(Named),
-    Setting(&'static str),
-    /// How many runs a row is the mean of.
-    Runs,
-    Other,
+/// Reads the table that begins on this line. `headings` are those above it, from the outermost.
+pub(super) fn read(
+    first: Line<'_>,
+    text: &Text,
+    headings: &dyn Fn() -> Vec<String>,
+) -> Option<Tried> {
+    let grid = grid(first, text)?;
+    let context = || Context::above(first.number, text, headings());
+    Some(read_grid(grid, first.number, &context))
 }
 
-pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
-    let grid = grid(first, text)?;
+/// Reads a table from its cells, wherever they come from.
+pub(crate) fn read_grid(grid: Grid, place: u32, context: &dyn Fn() -> Context) -> Tried {
+    let grid = decimal::with_points(grid);
     let columns: Vec<Column> = grid.head.iter().map(|head| column(head)).collect();
-    let figures = columns.iter().any(|column| matches!(column, Column::Figure(_)));
-    let last_line = grid.last_line;
+    let has_figures = columns.iter().any(|column| matches!(column, Column::Figure(_)));
     let mut remarks = Vec::new();
     if grid.more > 0 {
         remarks.push(Remark {
             kind: RemarkKind::Lost,
-            place: Place::line(first.number),
+            place: Place::line(place),
             text: format!("{} rows of this table: there are too many", grid.more),
         });
     }
-    let rows = if figures {
-        upright(&grid, &columns, &mut remarks)
-    } else if metrics_in_rows(&grid) {
-        turned(&grid, &mut remarks)
-    } else {
+    let mut cells = Cells::default();
+    let mut kind = PartKind::Other;
+    let rows = if let Some(rows) = bench_columns::read(&grid, &columns, &mut cells) {
+        kind = PartKind::Engine;
+        rows
+    } else if is_list_of_limits(&grid, context) {
         Vec::new()
+    } else if has_figures {
+        match is_specification(&grid, &columns) {
+            true => Vec::new(),
+            false => upright(&grid, &columns, &mut cells),
+        }
+    } else if metrics_in_rows(&grid) {
+        turned(&grid, &mut cells)
+    } else {
+        captioned::read(&grid, &context(), &mut cells).unwrap_or_default()
     };
     let measured = rows.iter().any(|row| !row.figures.is_empty());
     if measured {
+        remarks.extend(cells.finish());
         remarks.extend(grid.strays.iter().copied().map(stray));
+    } else {
+        remarks.append(&mut cells.remarks);
     }
-    let part = measured.then(|| bare_part(first.number, rows));
-    Some(Tried { part, last_line, remarks })
+    let part = measured.then(|| {
+        let mut part = bare_part(place, rows);
+        part.kind = kind;
+        part
+    });
+    Tried { part, last_line: grid.last_line, remarks }
 }
 
-fn column(head: &str) -> Column {
-    match meaning(head) {
-        Some(Meaning::Figure(named)) => Column::Figure(named),
-        Some(Meaning::Setting(factor)) => Column::Setting(factor),
-        None => match head.to_lowercase().as_str() {
-            "runs" | "repeats" | "samples" | "n" | "repetitions" => Column::Runs,
-            _ => Column::Other,
-        },
-    }
+/// Words of heads that say that a size or a power was measured.
+const MEASURED_WORDS: &[&str] = &[
+    "used",
+    "usage",
+    "peak",
+    "consumption",
+    "footprint",
+    "allocated",
+    "reserved",
+    "rss",
+    "draw",
+    "average",
+    "avg",
+    "mean",
+    "measured",
+    "achieved",
+    "effective",
+    "observed",
+    "actual",
+];
+
+/// Whether a table describes machines, models or offers: none of its figures is one that a benchmark
+/// measures, and no load is set in it.
+fn is_specification(grid: &Grid, columns: &[Column]) -> bool {
+    let describes = |(column, head): (&Column, &String)| match column {
+        Column::Figure(named) => {
+            let lower = head.to_lowercase();
+            !is_measured(&named.quantity)
+                && named.statistic.is_none()
+                && !MEASURED_WORDS.iter().any(|word| lower.contains(word))
+        }
+        Column::Setting(factor) => {
+            ![key::CONCURRENCY, key::BATCH_SIZE, key::RATE, key::INPUT_TOKENS, key::REQUESTS]
+                .contains(factor)
+        }
+        // Peak rates of a data sheet stand beside its sizes.
+        Column::Runs => false,
+        Column::Other => true,
+    };
+    let is_rate = |column: &Column| matches!(column, Column::Figure(named) if named.quantity == Quantity::FlopRate);
+    let (rates, others): (Vec<_>, Vec<_>) =
+        columns.iter().zip(&grid.head).partition(|(column, _)| is_rate(column));
+    let has_sizes = others.iter().any(|(column, _)| matches!(column, Column::Figure(_)));
+    (rates.is_empty() || has_sizes) && others.into_iter().all(describes)
 }
 
-fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Row> {
+/// Heads of a table whose numbers are limits.
+const LIMITS: &[&str] = &["slo", "target", "limit", "threshold", "requirement", "sla"];
+
+/// Whether a table lists limits and not results: its first head, or the heading above, says so.
+fn is_list_of_limits(grid: &Grid, context: &dyn Fn() -> Context) -> bool {
+    let is_limit = |text: &str| {
+        let text = plain(text).to_lowercase();
+        LIMITS.iter().any(|word| text.trim_end_matches('s') == *word)
+    };
+    let ends_so = |heading: &String| {
+        heading.split_whitespace().next_back().is_some_and(is_limit)
+            && is_about_something_else(heading)
+    };
+    grid.head.first().is_some_and(|head| is_limit(head))
+        || context().headings.first().is_some_and(ends_so)
+}
+
+fn upright(grid: &Grid, columns: &[Column], notes: &mut Cells) -> Vec<Row> {
     let repeated = columns.iter().any(|column| matches!(column, Column::Runs));
     let role = if repeated { RowRole::Summary } else { RowRole::Measured };
     let mut rows = Vec::new();
     for (line, cells) in &grid.rows {
         if cells.len() > columns.len() {
-            remarks.push(Remark {
+            notes.remarks.push(Remark {
                 kind: RemarkKind::Skipped,
                 place: Place::line(*line),
                 text: format!(
@@ -79,17 +152,17 @@ fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Ro
         }
         let mut row = Row::new(role, Place::line(*line));
         for (at, ((cell, column), head)) in cells.iter().zip(columns).zip(&grid.head).enumerate() {
-            if let Column::Figure(named) = column
-                && is_no_number(named, cell, *line)
-                && is_measured(grid, at)
-            {
-                remarks.push(no_number(head, cell, *line));
+            if let Column::Figure(named) = column {
+                match figures(named, cell, *line) {
+                    Some(_) => notes.note(at, head, cell, *line),
+                    None => notes.refuse(at, head, cell, *line),
+                }
             }
             take(&mut row, column, head, cell, *line);
         }
         rows.push(row);
     }
-    remarks.extend(only_fields("column", &not_understood(grid, &rows), grid.head_line));
+    notes.remarks.extend(only_fields("column", &not_understood(grid, &rows), grid.head_line));
     rows
 }
 
@@ -101,77 +174,6 @@ fn not_understood<'g>(grid: &'g Grid, rows: &[Row]) -> Vec<&'g String> {
     };
     let is_unknown = |head: &&String| matches!(column(head), Column::Other);
     grid.head.iter().filter(is_unknown).filter(is_kept).collect()
-}
-
-/// Whether a cell under the name of a quantity holds something that is not a number of it.
-fn is_no_number(named: &Named, cell: &str, line: u32) -> bool {
-    !plain(cell).is_empty() && figures(named, cell, line).is_none()
-}
-
-/// Whether a column has numbers at all: words where nothing but words stand are not damage.
-fn is_measured(grid: &Grid, at: usize) -> bool {
-    let cells = grid.rows.iter().take(SAMPLE_ROWS).filter_map(|(_, cells)| cells.get(at));
-    cells.into_iter().any(|cell| matches!(Cell::read(cell), Cell::Number { .. }))
-}
-
-fn no_number(name: &str, cell: &str, line: u32) -> Remark {
-    Remark {
-        kind: RemarkKind::Missing,
-        place: Place::line(line),
-        text: format!("{}: `{}` is not a number of it", plain(name), plain(cell)),
-    }
-}
-
-fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line: u32) {
-    match column {
-        Column::Figure(named) => match figures(named, cell, line) {
-            Some(all) => row.figures.extend(all),
-            None => unknown(row, head, cell),
-        },
-        Column::Setting(factor) => {
-            if *factor == key::MODEL {
-                row.factors = heading::factors(&plain(cell)).within(&row.factors);
-            }
-            // A name is kept as it stands, whatever else it says.
-            let value = if *factor == key::MODEL { Some(plain(cell)) } else { setting_value(cell) };
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                row.factors.set(*factor, value);
-            }
-        }
-        Column::Runs => match Cell::read(cell) {
-            Cell::Number { value, printed, .. } => {
-                let quantity = Quantity::Other(RUNS.to_owned());
-                let figure = Figure::new(quantity, Statistic::Count, value, Unit::Count);
-                row.figures.push(figure.as_printed(printed));
-            }
-            _ => unknown(row, head, cell),
-        },
-        Column::Other => match Cell::read(cell) {
-            Cell::Number { value, printed, unit: Some((unit, _)), .. } => {
-                let quantity = Quantity::Other(plain(head));
-                let figure = Figure::new(quantity, Statistic::Value, value, unit);
-                row.figures.push(figure.as_printed(printed));
-            }
-            Cell::Text if row.label.is_none() => row.label = Some(plain(cell)),
-            _ => unknown(row, head, cell),
-        },
-    }
-}
-
-fn unknown(row: &mut Row, head: &str, cell: &str) {
-    let cell = plain(cell);
-    if cell.is_empty() {
-        return;
-    }
-    // Heads may come again: each cell is kept under a name of its own.
-    let head = plain(head);
-    let mut name = head.clone();
-    let mut number = 2;
-    while row.unknown.contains_key(&name) {
-        name = format!("{head} ({number})");
-        number += 1;
-    }
-    row.unknown.insert(name, Value::String(cell));
 }
 
 /// Whether the first column names quantities, at least half of the time.
@@ -188,7 +190,7 @@ fn metrics_in_rows(grid: &Grid) -> bool {
 }
 
 /// One row for each column of values.
-fn turned(grid: &Grid, remarks: &mut Vec<Remark>) -> Vec<Row> {
+fn turned(grid: &Grid, notes: &mut Cells) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (at, head) in grid.head.iter().enumerate().skip(1) {
         if matches!(head.to_lowercase().as_str(), "unit" | "units" | "notes") {
@@ -210,8 +212,11 @@ fn turned(grid: &Grid, remarks: &mut Vec<Remark>) -> Vec<Row> {
             metric(&mut row, name, unit, cell, *line);
             let is_named = matches!(meaning(name), Some(Meaning::Figure(_)));
             let is_number = |cell: &String| matches!(Cell::read(cell), Cell::Number { .. });
-            if row.unknown.len() > taken && is_named && cells.iter().skip(1).any(is_number) {
-                remarks.push(no_number(name, cell, *line));
+            if is_named && cells.iter().skip(1).any(is_number) {
+                match row.unknown.len() > taken {
+                    true => notes.refuse(at, name, cell, *line),
+                    false => notes.note(at, name, cell, *line),
+                }
             }
         }
         rows.push(row);
@@ -224,8 +229,9 @@ fn turned(grid: &Grid, remarks: &mut Vec<Remark>) -> Vec<Row> {
     };
     let cells = grid.rows.iter().map(|(_, cells)| cells).filter(has_number);
     let names = cells.filter_map(|cells| cells.first()).filter(is_unknown).collect::<Vec<_>>();
-    remarks.extend(only_fields("row", &names, grid.head_line));
-    rows
+    notes.remarks.extend(only_fields("row", &names, grid.head_line));
+    let figures = || rows.iter().flat_map(|row| &row.figures);
+    if figures().any(|figure| is_measured(&figure.quantity)) { rows } else { Vec::new() }
 }
 
 /// A remark on columns or rows of a results table whose cells became neither a figure nor a setting nor
@@ -259,10 +265,14 @@ fn metric(row: &mut Row, name: &str, unit: &str, cell: &str, line: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_core::sheet::Statistic;
 
     fn rows(text: &str) -> Vec<Row> {
         let text = Text::new(text.as_bytes());
-        read(text.line(1).unwrap(), &text).unwrap().part.map_or(Vec::new(), |part| part.rows)
+        read(text.line(1).unwrap(), &text, &Vec::new)
+            .unwrap()
+            .part
+            .map_or(Vec::new(), |part| part.rows)
     }
 
     #[test]
@@ -299,7 +309,7 @@ mod tests {
     fn what_should_be_a_number_and_is_none_is_told() {
         let told = |text: &str| -> Vec<(Option<u32>, String)> {
             let text = Text::new(text.as_bytes());
-            let remarks = read(text.line(1).unwrap(), &text).unwrap().remarks;
+            let remarks = read(text.line(1).unwrap(), &text, &Vec::new).unwrap().remarks;
             remarks.into_iter().map(|remark| (remark.place.line, remark.text)).collect()
         };
         let head = "| Users | TTFT (ms) |\n|--|--|\n| 1 | 50 |\n";
@@ -315,7 +325,7 @@ mod tests {
     fn a_line_between_the_rows_is_told_and_costs_none() {
         let text =
             Text::new(b"| Users | TTFT (ms) |\n|--|--|\n| 1 | 50 |\nwarning: slow\n| 2 | 60 |\n");
-        let tried = read(text.line(1).unwrap(), &text).unwrap();
+        let tried = read(text.line(1).unwrap(), &text, &Vec::new).unwrap();
         assert_eq!(tried.part.unwrap().rows.len(), 2);
         assert_eq!(tried.remarks.len(), 1);
         let remark = &tried.remarks[0];

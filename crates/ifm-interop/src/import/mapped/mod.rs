@@ -7,6 +7,7 @@
 mod names;
 mod rows;
 
+pub(super) use names::example;
 pub use names::{Target, names};
 pub(super) use rows::columns;
 

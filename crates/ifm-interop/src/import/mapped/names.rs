@@ -3,6 +3,7 @@
 //! A figure is named by its quantity and unit, with the statistic before or behind: `ttft_ms`,
 //! `p99_ttft_ms`, `ttft_ms_p99`, `mean_itl_us`. Without one it is the one value there is.
 
+use super::super::measure::{Meaning, meaning};
 use super::super::statistic::statistic;
 use ifm_core::sheet::{Quantity, Statistic, StdKind, Unit, key};
 
@@ -139,6 +140,58 @@ fn figure(name: &str) -> Option<(Quantity, Unit)> {
     Some((quantity.clone(), unit))
 }
 
+/// Pairs that an example names at most.
+const PAIRS_MAX: usize = 3;
+
+/// A map that fits some columns, as an example: those whose names are known words, with the name that
+/// a map has for them.
+pub(in super::super) fn example(columns: &[String]) -> String {
+    let known: Vec<String> = columns
+        .iter()
+        .filter(|column| !column.contains(','))
+        .filter_map(|column| Some(format!("{}={column}", name_of(column)?)))
+        .take(PAIRS_MAX)
+        .collect();
+    let first = || columns.first().map_or("COLUMN", String::as_str);
+    match known.as_slice() {
+        [] => format!("NAME={}", first()),
+        known if known.len() < columns.len() => format!("{},…", known.join(",")),
+        known => known.join(","),
+    }
+}
+
+/// The name that a map has for a column whose own name is a known word.
+fn name_of(column: &str) -> Option<String> {
+    let (quantity, statistic, unit) = match meaning(column)? {
+        Meaning::Setting(factor) => {
+            let (name, _) = FACTORS.iter().find(|(_, own)| *own == factor)?;
+            return Some((*name).to_owned());
+        }
+        Meaning::Figure(named) => (named.quantity, named.statistic, named.unit),
+    };
+    let time = TIMES.iter().find(|(.., own)| *own == quantity).map(|(stem, usual, _)| {
+        let unit = match unit {
+            Some(Unit::Ns) => "ns",
+            Some(Unit::Us) => "us",
+            Some(Unit::Ms) => "ms",
+            Some(Unit::S) => "s",
+            _ => return (*usual).to_owned(),
+        };
+        format!("{stem}_{unit}")
+    });
+    let other =
+        || FIGURES.iter().find(|(_, own, _)| *own == quantity).map(|(name, ..)| (*name).to_owned());
+    let name = time.or_else(other)?;
+    Some(match statistic {
+        Some(Statistic::Mean) => format!("mean_{name}"),
+        Some(Statistic::Median) => format!("p50_{name}"),
+        Some(Statistic::Percentile(p)) => format!("p{p}_{name}"),
+        Some(Statistic::Min) => format!("min_{name}"),
+        Some(Statistic::Max) => format!("max_{name}"),
+        _ => name,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +200,24 @@ mod tests {
     fn every_listed_name_is_known() {
         for name in names() {
             assert!(Target::of(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn examples_fit_their_columns() {
+        let of = |columns: &[&str]| {
+            let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+            example(&columns)
+        };
+        assert_eq!(
+            of(&["Concurrency", "TTFT p99 (ms)", "Latency (s)", "Output tok/s"]),
+            "users=Concurrency,p99_ttft_ms=TTFT p99 (ms),e2e_s=Latency (s),…"
+        );
+        assert_eq!(of(&["Concurrency", "x"]), "users=Concurrency,…");
+        assert_eq!(of(&["a", "b"]), "NAME=a");
+        for column in ["Concurrency", "TTFT p99 (ms)", "Output tok/s", "Median ITL"] {
+            let name = name_of(column).expect("a name");
+            assert!(Target::of(&name).is_some(), "{name}");
         }
     }
 

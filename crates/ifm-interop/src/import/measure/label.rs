@@ -1,6 +1,6 @@
 //! A label, whole: the head of a column, the key of a value.
 
-use super::cell::plain;
+use super::mark;
 use super::name;
 use super::unit::{Dimension, natural, unit};
 use ifm_core::sheet::{Quantity, Statistic, StdKind, Unit};
@@ -39,7 +39,14 @@ pub(crate) fn meaning(label: &str) -> Option<Meaning> {
     if label.len() > LABEL_BYTES_MAX {
         return None;
     }
-    let label = plain(label);
+    let label = mark::label(label);
+    // `max concurrency` is what was set, and no maximum of anything.
+    let whole = label.trim_end_matches(':').to_lowercase().replace('_', " ");
+    if whole.starts_with("max ")
+        && let Some(factor) = name::setting(&whole)
+    {
+        return Some(Meaning::Setting(factor));
+    }
     let Parts { words, statistic, unit } = parts(label.trim_end_matches(':'));
     let dimension = unit.as_ref().map(|unit| unit.1);
     let mut phrase = words.join(" ");
@@ -228,6 +235,7 @@ mod tests {
     fn labels_of_settings_and_of_nothing() {
         assert_eq!(meaning("Model"), Some(Meaning::Setting(key::MODEL)));
         assert_eq!(meaning("Batch size"), Some(Meaning::Setting(key::BATCH_SIZE)));
+        assert_eq!(meaning("max_concurrency"), Some(Meaning::Setting(key::CONCURRENCY)));
         assert_eq!(meaning("Concurrent users"), Some(Meaning::Setting(key::CONCURRENCY)));
         for label in ["", "Notes", "Output Throughput of the cat", "Latency (tok/s)"] {
             assert_eq!(meaning(label), None, "{label}");

@@ -7,11 +7,13 @@
 mod cell;
 mod label;
 mod lex;
+mod mark;
 mod name;
 mod unit;
 
 pub(crate) use cell::{Cell, plain, printed};
 pub(crate) use label::{Meaning, Named, meaning, statistic};
 pub(crate) use lex::{Kind, Token, lex};
+pub(crate) use mark::{decode_entities, tag};
 pub(crate) use name::{Mention, mentions, setting};
 pub(crate) use unit::{Dimension, name_and_unit, natural as natural_unit, unit, unit_field};

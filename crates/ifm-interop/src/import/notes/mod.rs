@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if line.number > tried
-                && let Some(form) = generic::read(line, text)
+                && let Some(form) = generic::read(line, text, &|| self.sections.path())
             {
                 tried = form.last_line;
                 self.sheet.remarks.extend(form.remarks);

@@ -28,7 +28,10 @@ pub use deployment::{
     Deployment, DeploymentError, Disaggregation, Policy, REPLICAS_MAX, Router, Settings,
     Speculation,
 };
-pub use fit::{Compared, Estimate, Fit, FitError, HeldOut, Row, fit, free_by_default, held_out};
+pub use fit::{
+    Compared, Doubt, Estimate, Fit, FitError, HeldOut, MISS, Row, Spread, Suspect, estimate, fit,
+    free_by_default, held_out,
+};
 pub use grammars::Grammars;
 pub use kv::BLOCK_TOKENS;
 pub use predict::{Load, Observation, PredictError, Predicted, Span, Statistic, predict};

@@ -80,6 +80,14 @@ pub fn write_page(page: &Page, path: &Path) -> Result<Written, Failure> {
     }
 }
 
+/// Writes text to a file.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    write(path, text.as_bytes())
+}
+
 fn write_markdown(page: &Page, path: &Path) -> Result<Written, Failure> {
     let charts = page.charts();
     let stem = path.file_stem().and_then(|stem| stem.to_str());

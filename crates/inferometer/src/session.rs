@@ -438,6 +438,7 @@ impl Session {
             Some(_) => None,
         };
         if let (Some(simulated), Some(predicted)) = (simulated, &mut manifest.predicted) {
+            simulated.warnings().iter().for_each(|warning| terminal::warn(warning));
             predicted.levels = simulated.into_levels();
         }
         let mut series = monitor.into_series();

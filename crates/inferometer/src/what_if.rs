@@ -4,7 +4,7 @@
 
 use crate::exit::{Code, Failure};
 use crate::job::Job;
-use crate::predict::Simulated;
+use crate::predict::{Deployed, Simulated};
 use crate::session::{level_plan, request_template};
 use crate::source::{Carrying, Source};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
@@ -58,6 +58,8 @@ pub struct Looked {
 pub fn look(job: Job) -> Result<Looked, Failure> {
     let nothing = || Failure::new(Code::Internal, "a look without a simulation or a load");
     let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
+    // Intervals cost a dozen further forecasts, and variants are compared by what is most likely.
+    let deployed = &Deployed { spread: None, ..deployed.clone() };
     let mut simulated = Simulated::new(deployed, &[]);
     let template = request_template(&job, "simulated")?;
     let mut source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));

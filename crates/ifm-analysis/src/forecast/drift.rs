@@ -48,7 +48,7 @@ ifm_core::vocabulary! {
 /// What an error says of a constant of the prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drift {
-    /// Whose error: ITL over the users in flight, or TTFT over the load.
+    /// Whose error: ITL or TPOT over the users in flight, or TTFT over the load.
     pub quantity: Quantity,
     /// How it goes with the load.
     pub course: Course,
@@ -62,13 +62,14 @@ pub struct Drift {
     pub sentence: Sentence,
 }
 
-/// What the errors say, ITL first.
+/// What the errors say, gaps between tokens first: ITL, or TPOT where it takes the place of ITL.
 pub(super) fn drifts(pairs: &[Pair]) -> Vec<Drift> {
     let over = |quantity, load: fn(&Pair) -> Option<f64>| {
         let error = |pair: &Pair| Some((load(pair).filter(|at| *at > 0.0)?, pair.error(quantity)?));
         drift(quantity, pairs.iter().filter_map(error).collect())
     };
-    let itl = over(Quantity::Itl, |pair| pair.measured.users());
+    let gap = |quantity| over(quantity, |pair| pair.measured.users());
+    let itl = gap(Quantity::Itl).or_else(|| gap(Quantity::Tpot));
     let ttft = over(Quantity::Ttft, |pair| Some(pair.measured.load.value()));
     itl.into_iter().chain(ttft).collect()
 }
@@ -123,17 +124,17 @@ fn course(points: &[(f64, f64)]) -> Option<(Course, f64, f64)> {
 fn row(quantity: Quantity, course: Course) -> Option<(&'static str, &'static [&'static str])> {
     use Course::{Constant, Grows, Shrinks};
     Some(match (quantity, course) {
-        (Quantity::Itl, Constant) => (
+        (Quantity::Itl | Quantity::Tpot, Constant) => (
             "the share of the memory bandwidth is off, or, as one user is off alike, the host's \
              time of a step",
             &["share of the memory bandwidth", "host's time of a step"],
         ),
-        (Quantity::Itl, Grows) => (
+        (Quantity::Itl | Quantity::Tpot, Grows) => (
             "the host's time for each sequence is off, or, with long contexts, the share of the \
              bandwidth at which keys and values are read",
             &["host's time for each sequence", "share of the bandwidth of keys and values"],
         ),
-        (Quantity::Itl, Shrinks) => {
+        (Quantity::Itl | Quantity::Tpot, Shrinks) => {
             ("the host's time of a step is off", &["host's time of a step"])
         }
         (Quantity::Ttft, Constant) => (
@@ -165,6 +166,7 @@ mod tests {
             in_flight: None,
             ttft_ms: Some(100.0 * (1.0 + ttft_error)),
             itl_ms: Some(10.0 * (1.0 + itl_error)),
+            tpot_ms: None,
             e2e_ms: None,
             output_tok_per_s: None,
         };

@@ -21,6 +21,8 @@ ifm_core::vocabulary! {
         Ttft = "TTFT",
         /// Mean inter-token latency.
         Itl = "ITL",
+        /// Mean time per output token, where one of both has no inter-token latency.
+        Tpot = "TPOT",
         /// Mean time of a whole answer.
         E2e = "E2E",
         /// Output tokens per second of the whole server.
@@ -37,8 +39,10 @@ pub struct Speeds {
     pub in_flight: Option<f64>,
     /// Mean time to first token, milliseconds.
     pub ttft_ms: Option<f64>,
-    /// Mean inter-token latency, milliseconds.
+    /// Mean inter-token latency, milliseconds; absent where events carry several tokens.
     pub itl_ms: Option<f64>,
+    /// Mean time per output token of a request, milliseconds.
+    pub tpot_ms: Option<f64>,
     /// Mean time of a whole answer, milliseconds.
     pub e2e_ms: Option<f64>,
     /// Output tokens per second of the whole server.
@@ -51,6 +55,7 @@ impl Speeds {
         match quantity {
             Quantity::Ttft => self.ttft_ms,
             Quantity::Itl => self.itl_ms,
+            Quantity::Tpot => self.tpot_ms,
             Quantity::E2e => self.e2e_ms,
             Quantity::Output => self.output_tok_per_s,
         }
@@ -76,6 +81,19 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Both with the same gap between tokens: ITL where both have it, else TPOT. A run whose events
+    /// carry several tokens has no ITL, and a prediction always has one.
+    fn of(predicted: Speeds, measured: Speeds) -> Pair {
+        let both = |of: fn(&Speeds) -> Option<f64>| of(&predicted).and(of(&measured)).is_some();
+        let (has_itl, has_tpot) = (both(|one| one.itl_ms), both(|one| one.tpot_ms));
+        let with = |one: Speeds| Speeds {
+            itl_ms: one.itl_ms.filter(|_| has_itl || !has_tpot),
+            tpot_ms: one.tpot_ms.filter(|_| !has_itl && has_tpot),
+            ..one
+        };
+        Pair { predicted: with(predicted), measured: with(measured) }
+    }
+
     /// The signed relative error of the prediction; absent where one of the two is not known, or
     /// nothing was measured that an error could be relative to.
     pub fn error(&self, quantity: Quantity) -> Option<f64> {
@@ -117,7 +135,7 @@ impl Forecast {
             let is_new = !pairs.iter().any(|pair| pair.predicted.load == predicted.load);
             let same = measured.iter().find(|other| other.load == predicted.load);
             if let Some(measured) = same.filter(|_| is_new) {
-                pairs.push(Pair { predicted: *predicted, measured: *measured });
+                pairs.push(Pair::of(*predicted, *measured));
             }
         }
         pairs.order_by(|a, b| a.measured.load.value().total_cmp(&b.measured.load.value()));
@@ -142,7 +160,39 @@ mod tests {
 
     fn speeds(load: Load, ttft_ms: f64, itl_ms: Option<f64>) -> Speeds {
         let ttft_ms = Some(ttft_ms);
-        Speeds { load, in_flight: None, ttft_ms, itl_ms, e2e_ms: None, output_tok_per_s: None }
+        let tpot_ms = None;
+        Speeds {
+            load,
+            in_flight: None,
+            ttft_ms,
+            itl_ms,
+            tpot_ms,
+            e2e_ms: None,
+            output_tok_per_s: None,
+        }
+    }
+
+    /// A run of which some events carry several tokens has no ITL: both are compared by TPOT.
+    #[test]
+    fn gaps_are_compared_by_what_both_have() {
+        let at = |users, itl_ms, tpot_ms| Speeds {
+            tpot_ms,
+            ..speeds(Load::Users(users), 100.0, itl_ms)
+        };
+        let predicted = [at(1, Some(7.3), Some(7.5)), at(2, Some(8.0), Some(8.1))];
+        let measured = [at(1, None, Some(10.0)), at(2, Some(10.0), Some(9.0))];
+        let found = Forecast::of(&predicted, &measured);
+        let errors = |quantity| -> Vec<Option<f64>> {
+            found.pairs.iter().map(|pair| pair.error(quantity)).collect()
+        };
+        assert_eq!(errors(Quantity::Tpot), [Some(-0.25), None]);
+        assert_eq!(errors(Quantity::Itl), [None, Some(-0.2)]);
+        assert_eq!(found.pairs[0].predicted.itl_ms, None, "there is no other half");
+        let off: Vec<Quantity> = found.off.iter().map(|off| off.quantity).collect();
+        assert_eq!(off, [Quantity::Ttft, Quantity::Itl, Quantity::Tpot]);
+        // With nothing to compare, what is known stays.
+        let found = Forecast::of(&predicted[..1], &[at(1, None, None)]);
+        assert_eq!(found.pairs[0].predicted.itl_ms, Some(7.3));
     }
 
     #[test]

@@ -11,15 +11,15 @@ use crate::interrupt::Interrupts;
 use crate::measured_machine;
 use crate::plan::measure::{Measured, measure};
 use crate::predict::{
-    Calibration, CalibrationDocument, Deployed, Fitted, MeasuredRow, fitted, misses, of_run, rows,
-    text,
+    Calibration, CalibrationDocument, Deployed, Fitted, MEASURE_IT, MeasuredRow, ending, fitted,
+    misses, of_run, page, rows, text,
 };
 use crate::server;
 use crate::session::store_root;
 use crate::stored::{find, load};
 use crate::subjects::{self, Subjects};
-use crate::terminal;
 use crate::url::BaseUrl;
+use crate::{output, terminal};
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
@@ -27,7 +27,7 @@ use ifm_core::words::counted;
 use ifm_roofline::{KvFormat, Machine, WeightFormat};
 use ifm_sim::Kind;
 use ifm_store::Store;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Version of the form in which calibrations are kept.
 const SCHEMA_VERSION: u32 = 1;
@@ -89,6 +89,10 @@ pub struct CalibrateArgs {
     /// Requests of each load [default: 6 for each user, 8 at least]
     #[arg(help_heading = "Measurement", short = 'n', long, value_name = "N")]
     requests: Option<u32>,
+
+    /// Also write the calibration to a file: .html, .md, .json or .csv
+    #[arg(help_heading = "Results", short, long, visible_alias = "output", value_name = "FILE")]
+    out: Vec<PathBuf>,
 
     /// Folder of stored runs and calibrations [default: .inferometer/runs]
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
@@ -161,10 +165,17 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     if args.deployment.calibration.is_some() {
         return Err(Failure::usage("calibrate makes a calibration, and takes none"));
     }
+    args.out.iter().try_for_each(|path| check_file(path))?;
     let deployment = match &args.url {
         Some(url) => as_told(&args.deployment, url, &store),
         None => args.deployment.clone(),
     };
+    if deployment.setup.gpu.is_none() {
+        return Err(Failure::usage("no machine is named").hint(format!(
+            "--gpu l40s, or another of `inferometer limit --list`; for a CPU or a machine that is not \
+             listed, {MEASURE_IT}"
+        )));
+    }
     // What cannot be is told before anything is measured.
     deployment.deployed(&store, 0)?;
     let seen = match &args.url {
@@ -182,14 +193,45 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     }
     let deployment = with_what_was_seen(&deployment, &seen);
     let deployed = deployment.deployed(&store, 0)?;
-    let found = fitted(&deployed.deployment, &seen.used, &seen.held)?;
+    let mut found = fitted(&deployed.deployment, &seen.used, &seen.held)?;
+    let refusal = found.refusal.take();
     let calibration = calibration((args, &deployment.setup), &store, (&deployed, &seen), found)?;
-    let path = calibration.keep(&store)?.display().to_string();
-    match args.json {
-        true => terminal::print_document(&document(&calibration, &deployed, path)),
-        false => _ = terminal::print(&text(&calibration, &path)),
+    let path = match &refusal {
+        Some(_) => None,
+        None => Some(calibration.keep(&store)?.display().to_string()),
+    };
+    let document = document(&calibration, &deployed, (path.clone(), refusal.as_ref()));
+    for file in &args.out {
+        match file.extension().is_some_and(|ending| ending == "json") {
+            true => output::write_text(file, &document.to_json())?,
+            false => {
+                let why = refusal.as_ref().map(Failure::sentence);
+                output::write_page(&page(&calibration, why), file).map(|_| ())?;
+            }
+        }
     }
-    Ok(Code::Done)
+    match args.json {
+        true => terminal::print_document(&document),
+        false => {
+            // Held-out errors are shown for constants that are refused too.
+            let end = path.map(|path| ending(&calibration, &path)).unwrap_or_default();
+            terminal::print(&(text(&calibration) + &end));
+        }
+    }
+    refusal.map_or(Ok(Code::Done), Err)
+}
+
+/// Finds out before anything is measured whether a calibration can be written there.
+fn check_file(path: &Path) -> Result<(), Failure> {
+    output::check_path(path)?;
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match ["svg", "png"].contains(&ending) {
+        true => {
+            Err(Failure::usage(format!("--out {}: a calibration has no chart", path.display()))
+                .hint("end the name with .html, .md, .json or .csv"))
+        }
+        false => Ok(()),
+    }
 }
 
 /// Machine, model and format, where no flag names them: as the server and this host tell. What they
@@ -205,6 +247,10 @@ fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
         let known = gpu.filter(|name| Machine::find(name).is_ok());
         let measured = || measured_machine::resolve("measured", store).ok();
         args.setup.gpu = known.or_else(measured);
+        if let Some(gpu) = &args.setup.gpu {
+            // A server on this host need not compute on its first GPU.
+            terminal::tell(&format!("machine: {gpu}, of this host; --gpu names another"));
+        }
     }
     let wanted = args.setup.model.as_deref();
     let Ok(told) = server::inspect(&base, false, None, &[], None, server::PATIENCE) else {
@@ -366,6 +412,8 @@ fn calibration(
         rows: found.rows,
         left_out: found.left_out,
         unsaid: found.unsaid,
+        suspects: found.suspects,
+        spread: found.spread,
         created_utc: facts::now_utc(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         engine,
@@ -374,8 +422,13 @@ fn calibration(
     })
 }
 
-fn document(calibration: &Calibration, deployed: &Deployed, path: String) -> CalibrationDocument {
+fn document(
+    calibration: &Calibration,
+    deployed: &Deployed,
+    (path, refusal): (Option<String>, Option<&Failure>),
+) -> CalibrationDocument {
     CalibrationDocument {
+        refused: refusal.map(|failure| failure.sentence().to_owned()),
         schema_version: calibration.schema_version,
         name: calibration.name.clone(),
         path,
@@ -394,6 +447,9 @@ fn document(calibration: &Calibration, deployed: &Deployed, path: String) -> Cal
         left_out: calibration.left_out.clone(),
         warnings: misses(&calibration.rows),
         unsaid: calibration.unsaid.clone(),
+        suspects: calibration.suspects.clone(),
+        undetermined: calibration.undetermined(),
+        spread: calibration.spread.clone(),
     }
 }
 

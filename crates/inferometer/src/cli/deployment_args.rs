@@ -160,10 +160,15 @@ impl DeploymentArgs {
         if !self.constants.is_empty() {
             from.push_str(", some by hand");
         }
-        // What somebody says by hand, the rows need not.
-        let unsaid = calibration.filter(|_| self.constants.is_empty()).map(|own| own.unsaid);
-        let unsaid = unsaid.unwrap_or_default();
-        Ok(Deployed { deployment, kind, constants_from: from, unsaid })
+        // What is set on the command line, the rows need not determine.
+        let own = calibration.filter(|_| self.constants.is_empty());
+        let spread = own.as_ref().map(|own| own.spread.spread(constants));
+        let unsaid = own.as_ref().map(Calibration::cautions).unwrap_or_default();
+        let undetermined = own.map(|own| own.undetermined()).unwrap_or_default();
+        if !undetermined.is_empty() {
+            from.push_str(&format!(" (not determined: {})", undetermined.join(", ")));
+        }
+        Ok(Deployed { deployment, kind, constants_from: from, unsaid, spread })
     }
 
     /// The model on the machines, those of the calibration where none are named.

@@ -54,7 +54,11 @@ impl SetupArgs {
     pub fn setup(&self, store: &Store) -> Result<(Setup, FormatOrigin), Failure> {
         let Some(gpu) = self.gpu.as_deref() else {
             return Err(Failure::usage("no machine is named")
-                .hint("--gpu l40s, or another; inferometer limit --list shows all"));
+                .hint(
+                    "--gpu l40s, or another of `inferometer limit --list`; for a CPU or a machine that is \
+                     not listed, run `inferometer kernel gemm` and `inferometer kernel bandwidth` on it, \
+                     then pass --gpu measured",
+                ));
         };
         if self.model.is_none() && self.config.is_none() {
             return Err(Failure::usage("no model is named").hint(

@@ -60,7 +60,7 @@ impl Worker {
             return Err(format!("our kernels speak protocol {VERSION}, not {}", load.protocol));
         }
         if let Some(device) = load.device.as_deref().filter(|device| *device != "cpu") {
-            return Err(format!("our kernels run on the processor (cpu), not on {device}"));
+            return Err(format!("native kernels run on the processor (cpu), not on \"{device}\""));
         }
         let isa = match &load.instructions {
             None => Isa::best(),

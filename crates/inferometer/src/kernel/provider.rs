@@ -30,6 +30,29 @@ impl Provider {
         }
     }
 
+    /// Starts it, and ends it again: what it says of itself.
+    ///
+    /// # Errors
+    /// Why it does not run, in one sentence.
+    pub fn describe(&self, load: &Load, limits: &Limits) -> Result<About, String> {
+        Running::start(self, load, limits).map(|running| running.about)
+    }
+
+    /// What helps where it does not run.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Provider::Torch(_) => Some(
+                "--python PATH names a Python that has PyTorch for this device (pip install torch); \
+                 --provider native --device cpu measures the processor",
+            ),
+            Provider::Native => Some(
+                "native kernels run on the processor: pass --device cpu, or measure a GPU with PyTorch \
+                 (--provider torch, kernels torch:NAME)",
+            ),
+            Provider::Command(_) => None,
+        }
+    }
+
     fn words(&self) -> Result<Vec<String>, String> {
         match self {
             Provider::Native => own_words("kernels"),

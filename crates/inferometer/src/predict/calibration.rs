@@ -3,12 +3,14 @@
 //! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
 
 use crate::exit::Failure;
-use ifm_sim::{Constants, Kind, Settings};
+use ifm_sim::{Constants, Kind, Settings, Spread};
 use ifm_store::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// Largest size of a constant's relative difference that is rounding, not a difference.
+const SAME: f64 = 1e-9;
 /// Folder of calibrations, within the store.
 const FOLDER: &str = ".calibrations";
 /// Largest file that is read, bytes.
@@ -52,6 +54,12 @@ pub struct Calibration {
     /// What the rows do not say of other loads, and which row would; absent from older files.
     #[serde(default)]
     pub unsaid: Vec<String>,
+    /// Why figures of the machine may be wrong, a sentence for each; absent from older files.
+    #[serde(default)]
+    pub suspects: Vec<String>,
+    /// Where else the constants may be; absent from older files.
+    #[serde(default)]
+    pub spread: SpreadDocument,
     /// UTC time, RFC 3339.
     pub created_utc: String,
     /// Version of this program.
@@ -80,8 +88,62 @@ pub struct EstimateDocument {
     pub high: f64,
     /// Its default.
     pub default: f64,
-    /// Whether the rows say it; else it is from the default.
+    /// Whether the rows determine it; else it is the default, or rests on it.
     pub is_determined: bool,
+    /// The constant that explains the rows as well as this one does; absent where there is none.
+    #[serde(default)]
+    pub rival: Option<String>,
+}
+
+impl EstimateDocument {
+    /// Whether the value is the default itself.
+    pub fn is_default(&self) -> bool {
+        (self.value / self.default - 1.0).abs() < SAME
+    }
+}
+
+/// Where else the constants may be: each set replaces those of the calibration by its own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SpreadDocument {
+    /// Both ends of independent directions, each at the end of its 95 % interval.
+    pub directions: Vec<[BTreeMap<String, f64>; 2]>,
+    /// Constants that explain the rows as well.
+    pub rivals: Vec<BTreeMap<String, f64>>,
+}
+
+impl SpreadDocument {
+    /// What differs from these constants.
+    pub fn of(spread: &Spread, from: Constants) -> SpreadDocument {
+        let changed = |constants: &Constants| {
+            let both = constants.named().into_iter().zip(from.named());
+            let changed = both.filter(|((_, one), (_, other))| (one / other - 1.0).abs() > SAME);
+            changed.map(|((name, value), _)| (name.to_owned(), value)).collect()
+        };
+        SpreadDocument {
+            directions: spread
+                .directions
+                .iter()
+                .map(|[high, low]| [changed(high), changed(low)])
+                .collect(),
+            rivals: spread.rivals.iter().map(changed).collect(),
+        }
+    }
+
+    /// The same as constants; a name that this version does not know leaves its set as it is.
+    pub fn spread(&self, from: Constants) -> Spread {
+        let with = |changed: &BTreeMap<String, f64>| {
+            let mut constants = from;
+            for (name, value) in changed {
+                let _ = constants.set(name, *value);
+            }
+            constants
+        };
+        Spread {
+            directions: self.directions.iter().map(|[high, low]| [with(high), with(low)]).collect(),
+            rivals: self.rivals.iter().map(with).collect(),
+        }
+    }
 }
 
 /// A measured load beside what was predicted for it.
@@ -122,8 +184,10 @@ pub struct CalibrationDocument {
     pub schema_version: u32,
     /// Its name, by which `predict --calibration` takes it.
     pub name: String,
-    /// The file that keeps it.
-    pub path: String,
+    /// The file that it is stored in; absent where it was refused.
+    pub path: Option<String>,
+    /// Why its constants are of no use, and why it was not stored; absent where it was.
+    pub refused: Option<String>,
     /// The machine, as `--gpu` takes it.
     pub gpu: String,
     /// GPUs that share the model.
@@ -154,9 +218,48 @@ pub struct CalibrationDocument {
     pub warnings: Vec<String>,
     /// What the rows do not say of other loads, and which row would: a sentence for each.
     pub unsaid: Vec<String>,
+    /// Why figures of the machine may be wrong, a sentence for each.
+    pub suspects: Vec<String>,
+    /// Constants that the rows do not determine: defaults, or values that rest on them.
+    pub undetermined: Vec<String>,
+    /// Where else the constants may be: by it predictions get their intervals.
+    pub spread: SpreadDocument,
+}
+
+impl CalibrationDocument {
+    /// The document as text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
 }
 
 impl Calibration {
+    /// What a prediction with it has to say: which constants are defaults, what the rows do not say of
+    /// other loads, which they contradict, and where figures of the machine may be wrong.
+    pub fn cautions(&self) -> Vec<String> {
+        let undetermined = self.undetermined();
+        let open = (!undetermined.is_empty()).then(|| {
+            format!(
+                "its rows do not determine {}: predictions that depend on them rest on defaults",
+                undetermined.join(", ")
+            )
+        });
+        let missed = super::misses(&self.rows).len();
+        let missed = (missed > 0).then(|| {
+            format!(
+                "its constants miss {missed} of the times that they were fitted to by more than 25 %"
+            )
+        });
+        let own = self.unsaid.iter().chain(&self.suspects).cloned();
+        open.into_iter().chain(missed).chain(own).collect()
+    }
+
+    /// Constants that the rows do not determine.
+    pub fn undetermined(&self) -> Vec<String> {
+        let open = self.estimates.iter().filter(|estimate| !estimate.is_determined);
+        open.map(|estimate| estimate.name.clone()).collect()
+    }
+
     /// The calibration of a name.
     ///
     /// # Errors

@@ -2,18 +2,24 @@
 //!
 //! Not here: the search for constants (`ifm_sim::fit`), and where rows come from (`rows`).
 
-use super::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
+use super::calibration::{
+    Calibration, ComparedDocument, EstimateDocument, RowDocument, SpreadDocument,
+};
 use super::rows::MeasuredRow;
 use crate::exit::Failure;
 use crate::terminal::wrapped;
+use ifm_roofline::Machine;
 use ifm_sim::{
-    CONSTANTS, Deployment, Fit, FitError, Predicted, fit, free_by_default, held_out, predict,
+    CONSTANTS, Deployment, Doubt, Fit, FitError, MISS, Predicted, Suspect, estimate,
+    free_by_default, held_out, predict,
 };
 use std::fmt::Write as _;
 
 const MS_PER_S: f64 = 1e3;
-/// Error of a row that the constants were fitted to beyond which they say little of it.
-const MISS: f64 = 0.25;
+const PERCENT: f64 = 100.0;
+/// How a machine that is not in the table, or a processor, is described.
+pub const MEASURE_IT: &str = "measure the machine with `inferometer kernel gemm` and `inferometer kernel \
+                              bandwidth`, then pass --gpu measured";
 
 /// What rows say of a deployment.
 #[derive(Debug)]
@@ -30,12 +36,19 @@ pub struct Fitted {
     pub left_out: Vec<RowDocument>,
     /// What the rows do not say, and which row would.
     pub unsaid: Vec<String>,
+    /// Why figures of the machine may be wrong.
+    pub suspects: Vec<String>,
+    /// Where else the constants may be.
+    pub spread: SpreadDocument,
+    /// Why the constants are of no use; absent where they are.
+    pub refusal: Option<Failure>,
 }
 
-/// Finds the constants that rows say, and predicts those that are held out.
+/// Finds the constants that rows say, and predicts those that are held out. It refuses constants that
+/// are of no use by one rule, wherever rows come from, and still says how far they are off.
 ///
 /// # Errors
-/// Rows that say nothing, or that the deployment cannot answer.
+/// Rows that hold nothing, or that the deployment cannot answer.
 pub fn fitted(
     deployment: &Deployment,
     used: &[MeasuredRow],
@@ -43,7 +56,7 @@ pub fn fitted(
 ) -> Result<Fitted, Failure> {
     let seen: Vec<_> = used.iter().map(|row| row.seen.clone()).collect();
     let free = free_by_default(deployment);
-    let found = fit(deployment, &seen, &free).map_err(failure)?;
+    let mut found = estimate(deployment, &seen, &free).map_err(failure)?;
     let with = deployment.with_constants(found.constants);
     let mut rows = Vec::new();
     for (row, is_held) in
@@ -70,15 +83,62 @@ pub fn fitted(
         high: estimate.high,
         default: estimate.default,
         is_determined: estimate.is_determined,
+        rival: estimate.rival.map(str::to_owned),
+    });
+    let estimates = estimates.collect();
+    let machine = deployment.setup.machine();
+    let suspects: Vec<String> =
+        found.suspects.iter().map(|suspect| suspicion(suspect, machine)).collect();
+    let refusal = found.refusal.take().map(|error| {
+        let refused = failure(error);
+        match suspects.first() {
+            Some(sentence) => refused.hint(format!("{sentence}; {MEASURE_IT}")),
+            None => refused,
+        }
     });
     Ok(Fitted {
         deployment: with,
-        estimates: estimates.collect(),
+        estimates,
         scatter: found.scatter,
         rows,
         left_out,
         unsaid: unsaid(&found),
+        suspects,
+        spread: SpreadDocument::of(&found.spread, found.constants),
+        refusal,
     })
+}
+
+/// Why a figure of the machine may be wrong, with the figure that the rows show.
+fn suspicion(suspect: &Suspect, machine: &Machine) -> String {
+    let Suspect { name, value, default, doubt } = *suspect;
+    let (what, stated, unit) = match name {
+        "bandwidth_share" | "kv_share" => ("bandwidth", machine.bandwidth_gb_s, "GB/s"),
+        _ => ("16-bit arithmetic", machine.bf16_tflops, "TFLOP/s"),
+    };
+    let begin = format!("the machine's figures may be wrong: {name}");
+    let stated = format!("its {what} is given as {} {unit}", digits(stated));
+    let (value, default) = (digits(value), digits(default));
+    match doubt {
+        Doubt::AbovePeak => {
+            format!("{begin} is {value}, which no share can be: {stated}, and the rows need more")
+        }
+        Doubt::FarBelow => format!(
+            "{begin} is {value}, far below its default of {default}: {stated}, and the server reaches \
+             little of it"
+        ),
+        Doubt::AtBound => {
+            format!("{begin} is at the end of its range, {value} (default {default}): {stated}")
+        }
+        Doubt::FollowsPrompts => format!(
+            "{begin} stays at its default of {default} while the errors of TTFT follow the length of the \
+             prompt: {stated}"
+        ),
+        Doubt::FollowsRequests => format!(
+            "{begin} stays at its default of {default} while the errors of ITL follow the number of \
+             requests: {stated}"
+        ),
+    }
 }
 
 /// What the rows do not say of other loads, and which row would: a sentence, or none.
@@ -119,6 +179,10 @@ fn failure(error: FitError) -> Failure {
         FitError::NoRows => {
             failure.hint("a row needs a load, lengths of prompt and answer, and a mean TTFT or gap")
         }
+        FitError::MostMissed { .. } | FitError::Misfit { .. } => failure.hint(
+            "look at the rows that are missed: the machine's figures (--gpu), the model, a server that \
+             other clients use, or one that follows another law",
+        ),
         _ => failure,
     }
 }
@@ -147,7 +211,7 @@ pub fn misses(rows: &[RowDocument]) -> Vec<String> {
             row.load,
             digits(value.measured),
             digits(value.predicted),
-            value.error * 100.0
+            value.error * PERCENT
         ))
     };
     let fitted = rows.iter().filter(|row| !row.held_out);
@@ -157,8 +221,27 @@ pub fn misses(rows: &[RowDocument]) -> Vec<String> {
         .collect()
 }
 
+/// The engine as the server reports it, else whose scheduler was assumed.
+pub(super) fn engine_words(calibration: &Calibration) -> String {
+    let assumed = || format!("unknown server, scheduler of {} assumed", calibration.server.word());
+    calibration.engine.clone().unwrap_or_else(assumed)
+}
+
+/// What a constant means where the rows determine it, else where its value is from.
+pub(super) fn source_of(estimate: &EstimateDocument) -> String {
+    match &estimate.rival {
+        _ if estimate.is_determined => estimate.meaning.clone(),
+        Some(rival) => format!("{rival} explains these rows as well"),
+        None if estimate.is_default() => "from the default, not from these rows".to_owned(),
+        None if estimate.name == "kv_share" => {
+            "moves with bandwidth_share, not from these rows".to_owned()
+        }
+        None => "from the default more than from these rows".to_owned(),
+    }
+}
+
 /// A calibration for people.
-pub fn text(calibration: &Calibration, path: &str) -> String {
+pub fn text(calibration: &Calibration) -> String {
     let model = calibration.model.as_deref().unwrap_or("as its configuration says");
     let mut out = format!(
         "calibration {}: {model} in {} on {}{}, {}\n\n",
@@ -166,24 +249,19 @@ pub fn text(calibration: &Calibration, path: &str) -> String {
         calibration.quant,
         if calibration.gpus > 1 { format!("{} x ", calibration.gpus) } else { String::new() },
         calibration.gpu,
-        calibration.engine.as_deref().unwrap_or(calibration.server.word()),
+        engine_words(calibration),
     );
     let head = ["constant", "value", "95 %", "default", ""];
     let lines: Vec<[String; 5]> = calibration
         .estimates
         .iter()
         .map(|estimate| {
-            let from = if estimate.is_determined {
-                &estimate.meaning
-            } else {
-                "from the default, not from these rows"
-            };
             [
                 estimate.name.clone(),
                 digits(estimate.value),
                 format!("{} to {}", digits(estimate.low), digits(estimate.high)),
                 digits(estimate.default),
-                from.to_owned(),
+                source_of(estimate),
             ]
         })
         .collect();
@@ -231,12 +309,28 @@ pub fn text(calibration: &Calibration, path: &str) -> String {
         );
         missed.iter().for_each(|miss| _ = writeln!(out, "  {miss}"));
     }
-    let _ = writeln!(
-        out,
-        "\nkept in {path}\nnext: inferometer predict --calibration {} -W 1024/256 -c 1..64",
-        calibration.name
-    );
+    for sentence in &calibration.suspects {
+        let _ = write!(
+            out,
+            "\n{}",
+            wrapped("warning: ", &format!("{sentence}. To check, {MEASURE_IT}."))
+        );
+    }
     out
+}
+
+/// Where a calibration is, and what to do with it: one that misses its own rows is not offered for
+/// predictions.
+pub fn ending(calibration: &Calibration, path: &str) -> String {
+    let name = &calibration.name;
+    let next = match misses(&calibration.rows).is_empty() {
+        true => format!("inferometer predict --calibration {name} -W 1024/256 -c 1..64"),
+        false => format!(
+            "measure more loads between those that are missed (--points), or compare with a run: \
+             inferometer predict --calibration {name} --against RUN"
+        ),
+    };
+    format!("\nkept in {path}\n{}", wrapped("next: ", &next))
 }
 
 /// Median errors of rows, without their signs.
@@ -266,7 +360,7 @@ fn under_way_words(requests: f64) -> String {
 }
 
 /// Three significant digits.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
         size => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,

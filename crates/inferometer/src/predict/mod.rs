@@ -14,13 +14,17 @@ mod content;
 mod drive;
 mod fitted;
 mod grammars;
+mod page;
+mod range;
 mod rows;
 
 pub use calibration::{Calibration, CalibrationDocument};
 use content::Contents;
 use drive::{Flow, drive_level};
-pub use fitted::{Fitted, fitted, misses, text};
+pub use fitted::{Fitted, MEASURE_IT, ending, fitted, misses, text};
 use grammars::Grammars;
+pub use page::page;
+use range::Range;
 pub use rows::{MeasuredRow, of_run, rows};
 
 use ifm_core::FormSpec;
@@ -29,7 +33,7 @@ use ifm_core::manifest::ServerInfo;
 use ifm_core::prediction::{ClosedForm, PredictedLevel};
 use ifm_core::spec::LoadSpec;
 use ifm_drive::{DriveError, LevelPlan, LevelResult, Progress, RequestSource, Sink, Stop};
-use ifm_sim::{Deployment, Kind, Policy, Simulation, Stats, steady};
+use ifm_sim::{Deployment, Kind, Policy, Simulation, Spread, Stats, steady};
 use std::collections::BTreeMap;
 
 /// A deployment, and where its constants come from.
@@ -43,6 +47,8 @@ pub struct Deployed {
     pub constants_from: String,
     /// What the rows of the calibration do not say, a sentence for each.
     pub unsaid: Vec<String>,
+    /// Where else the constants of the calibration may be; absent without one.
+    pub spread: Option<Spread>,
 }
 
 impl Deployed {
@@ -124,6 +130,8 @@ pub struct Simulated {
     contents: Contents,
     grammars: Grammars,
     levels: Vec<PredictedLevel>,
+    spread: Option<Spread>,
+    ranges: Vec<Range>,
 }
 
 impl Simulated {
@@ -135,6 +143,8 @@ impl Simulated {
             contents: Contents::default(),
             grammars: Grammars::new(takes_s, forms),
             levels: Vec::new(),
+            spread: deployed.spread.clone(),
+            ranges: Vec::new(),
         }
     }
 
@@ -153,7 +163,16 @@ impl Simulated {
         let server = (&mut self.simulation, &mut self.contents, &mut self.grammars);
         let (result, flow) = drive_level(plan, server, source, sink, seen)?;
         self.levels.push(level_seen(plan.level, load, &self.simulation, &flow));
+        if let Some((spread, lengths)) = self.spread.as_ref().zip(flow.lengths()) {
+            let deployment = self.simulation.deployment();
+            self.ranges.extend(Range::of(deployment, spread, (load, lengths)));
+        }
         Ok(result)
+    }
+
+    /// What a calibration leaves open of the levels: a sentence for each mean that is uncertain.
+    pub fn warnings(&self) -> Vec<String> {
+        self.ranges.iter().flat_map(Range::warnings).collect()
     }
 
     /// What it saw of itself, level by level.

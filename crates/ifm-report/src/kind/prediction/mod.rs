@@ -130,8 +130,8 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         blocks.push(Block::List(said));
     }
     let drawn = |(index, one)| {
-        let both = [forecast::Quantity::Ttft, forecast::Quantity::Itl].into_iter();
-        both.filter_map(move |quantity| chart((one, index), quantity))
+        use forecast::Quantity::{Itl, Tpot, Ttft};
+        [Ttft, Itl, Tpot].into_iter().filter_map(move |quantity| chart((one, index), quantity))
     };
     let figures: Vec<Figure> = all.iter().enumerate().flat_map(drawn).map(Figure::alone).collect();
     if !figures.is_empty() {
@@ -191,6 +191,7 @@ fn speeds(cell: &Pooled) -> Option<Speeds> {
         in_flight: cell.in_flight_mean(),
         ttft_ms: mean(Quantity::Ttft),
         itl_ms: mean(Quantity::Itl),
+        tpot_ms: mean(Quantity::Tpot),
         e2e_ms: mean(Quantity::E2e),
         output_tok_per_s: of(Quantity::OutputRate, &[Statistic::Value, Statistic::Mean]),
     })
@@ -225,7 +226,7 @@ fn chart((one, index): (&Beside, usize), quantity: forecast::Quantity) -> Option
 
 /// Every load with what was predicted, what was measured, and the error.
 fn errors(all: &[Beside]) -> Table {
-    use forecast::Quantity::{E2e, Itl, Output, Ttft};
+    use forecast::Quantity::{E2e, Itl, Output, Tpot, Ttft};
     type Row<'a> = (&'a str, &'a Pair);
     let rows =
         all.iter().flat_map(|one| one.forecast.pairs.iter().map(|pair| (one.name.as_str(), pair)));
@@ -241,7 +242,7 @@ fn errors(all: &[Beside]) -> Table {
             value: Some(pair.measured.load.value()),
             ..Cell::head(load(Some(pair.measured.load)))
         });
-    for quantity in [Ttft, Itl] {
+    for quantity in [Ttft, Itl, Tpot] {
         let name = quantity.word();
         columns = columns
             .number(format!("{name} predicted"), side(quantity, |pair| &pair.predicted), ms)

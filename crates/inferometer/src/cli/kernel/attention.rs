@@ -89,9 +89,10 @@ pub struct AttentionArgs {
     #[arg(help_heading = "Kernels", long = "pass", value_name = "PASS,…", value_delimiter = ',')]
     passes: Vec<Way>,
 
-    /// Kernels, masks and size by name: quick, cpu, gym (attention-gym's benchmark)
-    #[arg(help_heading = "Kernels", long, default_value = "quick", value_name = "NAME")]
-    preset: String,
+    /// Kernels, masks and size by name: quick, cpu, gym (attention-gym's benchmark) [default: quick; with a
+    /// GPU --device gym, which PyTorch runs]
+    #[arg(help_heading = "Kernels", long, value_name = "NAME")]
+    preset: Option<String>,
 
     /// Side of a block of the mask
     #[arg(help_heading = "Kernels", long, default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=65_536), value_name = "N")]
@@ -123,9 +124,11 @@ impl AttentionArgs {
     /// # Errors
     /// A name that is not known, or masks that do not fit the size.
     pub fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
-        let preset = preset(&self.preset).ok_or_else(|| {
+        let usual = if self.course.is_on_gpu() { "gym" } else { "quick" };
+        let name = self.preset.as_deref().unwrap_or(usual);
+        let preset = preset(name).ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            Failure::usage(format!("there is no preset \"{}\"", self.preset))
+            Failure::usage(format!("there is no preset \"{name}\""))
                 .hint(format!("there are {}", names.join(", ")))
         })?;
         let kernels = given(&self.kernels, preset.kernels);

@@ -13,6 +13,9 @@ const SIDE: u64 = 1024;
 const BYTES: u64 = 256 << 20;
 /// Sides of products where nothing is said.
 const SIDES: [u64; 3] = [512, 1024, 2048];
+/// Types of products where none are named: what models compute in differs between both.
+const TYPES: &[&str] = &["f32"];
+const GPU_TYPES: &[&str] = &["f32", "bf16"];
 /// How many times as long both are on a GPU. An H200 multiplies 16-bit matrices at 119 TFLOP/s where the
 /// side is 1,024, and at 646 where it is 8,192.
 const SIDE_GROWS: u64 = 8;
@@ -49,26 +52,21 @@ fn transfer(kernel: &str, bytes: u64) -> Case {
 /// Flags of `kernel gemm`.
 #[derive(Debug, Args)]
 pub struct GemmArgs {
-    /// Who computes: native, torch, command
-    #[arg(
-        help_heading = "Kernels",
-        long,
-        default_value = "native",
-        value_name = "NAME,…",
-        value_delimiter = ','
-    )]
+    /// Providers: native, torch, command [default: torch with a GPU --device; native, and torch where this
+    /// host has a GPU and PyTorch]
+    #[arg(help_heading = "Kernels", long, value_name = "NAME,…", value_delimiter = ',')]
     provider: Vec<String>,
 
     /// Sizes: a side, or ROWSxCOLUMNSxDEPTH [default: 512,1024,2048; on a GPU 2048,4096,8192]
     #[arg(help_heading = "Kernels", long = "size", value_name = "SIZE,…", value_delimiter = ',', value_parser = product)]
     sizes: Vec<(u64, u64, u64)>,
 
-    /// Types: f32, f16, bf16, int8; of PyTorch on a GPU also tf32 and fp8
+    /// Types: f32, f16, bf16, int8; of PyTorch on a GPU also tf32 and fp8 [default: f32; on a GPU f32 and
+    /// bf16]
     #[arg(
         help_heading = "Kernels",
         long = "type",
         visible_alias = "dtype",
-        default_value = "f32",
         value_name = "TYPE,…",
         value_delimiter = ','
     )]
@@ -81,14 +79,9 @@ pub struct GemmArgs {
 /// Flags of `kernel bandwidth`.
 #[derive(Debug, Args)]
 pub struct BandwidthArgs {
-    /// Who computes: native, torch, command
-    #[arg(
-        help_heading = "Kernels",
-        long,
-        default_value = "native",
-        value_name = "NAME,…",
-        value_delimiter = ','
-    )]
+    /// Providers: native, torch, command [default: torch with a GPU --device; native, and torch where this
+    /// host has a GPU and PyTorch]
+    #[arg(help_heading = "Kernels", long, value_name = "NAME,…", value_delimiter = ',')]
     provider: Vec<String>,
 
     /// Transfers: read, write, copy, triad
@@ -114,9 +107,15 @@ impl GemmArgs {
             [] => (usual.as_slice(), SIDES_GROW),
             given => (given, 0),
         };
-        let of = |kind| move |size: &(u64, u64, u64)| Case { grows, ..gemm(*size, kind) };
-        let cases = self.types.iter().flat_map(|kind| sizes.iter().map(of(kind)));
-        self.course.of_each(&self.provider, cases.collect(), interrupts)
+        self.course.of_each(&self.provider, interrupts, |is_gpu| {
+            let usual = if is_gpu { GPU_TYPES } else { TYPES };
+            let usual: Vec<String> = usual.iter().map(|kind| (*kind).to_owned()).collect();
+            let types = if self.types.is_empty() { &usual } else { &self.types };
+            let of = |kind: &str| -> Vec<Case> {
+                sizes.iter().map(|size| Case { grows, ..gemm(*size, kind) }).collect()
+            };
+            types.iter().flat_map(|kind| of(kind)).collect()
+        })
     }
 }
 
@@ -132,22 +131,22 @@ impl BandwidthArgs {
             .bytes
             .iter()
             .flat_map(|bytes| kinds.iter().map(move |kind| transfer(kind, *bytes)));
-        self.course.of_each(&self.provider, cases.collect(), interrupts)
+        let cases: Vec<Case> = cases.collect();
+        self.course.of_each(&self.provider, interrupts, |_| cases.clone())
     }
 }
 
 impl CourseArgs {
-    /// The same cases of each provider.
+    /// The cases of each provider, which may depend on whether it computes on a GPU.
     fn of_each(
         &self,
         names: &[String],
-        cases: Vec<Case>,
         interrupts: &Interrupts,
+        cases: impl Fn(bool) -> Vec<Case>,
     ) -> Result<Ask, Failure> {
         let mut all = Vec::new();
-        for name in names {
-            let provider = self.provider_of(name)?;
-            all.extend(cases.iter().map(|case| (provider.clone(), case.clone())));
+        for (provider, is_gpu) in self.providers(names, interrupts)? {
+            all.extend(cases(is_gpu).into_iter().map(|case| (provider.clone(), case)));
         }
         self.ask((all, String::new()), Masks::default(), true, interrupts)
     }

@@ -2,13 +2,14 @@
 
 use super::super::kept::KeptArgs;
 use crate::exit::Failure;
+use crate::facts;
 use crate::guard::Guard;
 use crate::interrupt::Interrupts;
 use crate::kernel::{Ask, Case, Load, Masks, Provider, VERSION};
 use crate::program::{Limits, span};
 use crate::terminal;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a provider may take to end by itself.
@@ -27,8 +28,8 @@ pub struct CourseArgs {
     #[arg(help_heading = "Kernels", long, value_name = "COMMAND")]
     command: Option<String>,
 
-    /// What to compute on: cpu, cuda, cuda:1 [default: our kernels the processor, PyTorch a GPU where
-    /// there is one]
+    /// Device to compute on: cpu, cuda, cuda:1 [default: the CPU for native kernels, a GPU for PyTorch
+    /// where there is one]
     #[arg(help_heading = "Kernels", long, value_name = "DEVICE")]
     device: Option<String>,
 
@@ -76,7 +77,86 @@ pub struct CourseArgs {
     pub kept: KeptArgs,
 }
 
+/// Providers by name where none is asked for, each with whether it computes on a GPU. Native kernels run
+/// on the processor, so that a GPU is measured by PyTorch. `has_gpu_torch` is asked only where it matters.
+fn usual(
+    device: Option<&str>,
+    has_command: bool,
+    has_gpu_torch: impl FnOnce() -> bool,
+) -> Vec<(&'static str, bool)> {
+    match device {
+        _ if has_command => vec![("command", false)],
+        Some(device) if is_cpu(device) => vec![("native", false)],
+        Some(_) => vec![("torch", true)],
+        None if has_gpu_torch() => vec![("native", false), ("torch", true)],
+        None => vec![("native", false)],
+    }
+}
+
+fn is_cpu(device: &str) -> bool {
+    device == "cpu"
+}
+
 impl CourseArgs {
+    /// Whether the kernels are to run on a GPU.
+    pub fn is_on_gpu(&self) -> bool {
+        self.device.as_deref().is_some_and(|device| !is_cpu(device))
+    }
+
+    /// The providers of these names, or those that suit this host, each with whether it computes on a GPU.
+    ///
+    /// # Errors
+    /// There is none of a name, or it needs a command.
+    pub fn providers(
+        &self,
+        names: &[String],
+        interrupts: &Interrupts,
+    ) -> Result<Vec<(Provider, bool)>, Failure> {
+        let has_gpu_torch = || {
+            has_gpu() && {
+                let torch = Provider::Torch(self.python.clone());
+                let found = self.limits(interrupts, None).and_then(|limits| {
+                    torch.describe(&self.load(), &limits).map_err(Failure::usage)
+                });
+                found.is_ok_and(|about| about.gpu.is_some())
+            }
+        };
+        if names.is_empty() {
+            let usual = usual(self.device.as_deref(), self.command.is_some(), has_gpu_torch);
+            return usual
+                .iter()
+                .map(|(name, is_gpu)| Ok((self.provider_of(name)?, *is_gpu)))
+                .collect();
+        }
+        let named = |name: &String| {
+            let provider = self.provider_of(name)?;
+            let is_torch = matches!(provider, Provider::Torch(_));
+            // PyTorch takes a GPU where no device is named and there is one.
+            let is_gpu = self.is_on_gpu() || (self.device.is_none() && has_gpu());
+            Ok((provider, is_torch && is_gpu))
+        };
+        names.iter().map(named).collect()
+    }
+
+    fn load(&self) -> Load {
+        Load {
+            protocol: VERSION,
+            threads: self.threads,
+            instructions: self.instructions.clone(),
+            device: self.device.clone(),
+        }
+    }
+
+    fn limits(&self, interrupts: &Interrupts, guard: Option<Guard>) -> Result<Limits, Failure> {
+        Ok(Limits {
+            start: span(self.start_timeout, "--start-timeout")?,
+            repeat: span(self.timeout, "--timeout")?,
+            grace: GRACE,
+            guard,
+            interrupts: interrupts.clone(),
+        })
+    }
+
     /// The provider that a name stands for, and the rest of the name: `torch:flex`, `tiled`.
     ///
     /// # Errors
@@ -131,15 +211,9 @@ impl CourseArgs {
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::files(format!("no temporary folder: {error}")))?;
         let guard = Guard::start().map_err(|error| terminal::warn(&error.to_string())).ok();
-        let load = Load {
-            protocol: VERSION,
-            threads: self.threads,
-            instructions: self.instructions.clone(),
-            device: self.device.clone(),
-        };
         Ok(Ask {
             providers,
-            load,
+            load: self.load(),
             cases,
             masks,
             repeats: self.repeats,
@@ -150,13 +224,36 @@ impl CourseArgs {
             reference,
             times,
             folder,
-            limits: Limits {
-                start: span(self.start_timeout, "--start-timeout")?,
-                repeat: span(self.timeout, "--timeout")?,
-                grace: GRACE,
-                guard,
-                interrupts: interrupts.clone(),
-            },
+            limits: self.limits(interrupts, guard)?,
         })
+    }
+}
+
+/// Whether this host has a GPU that PyTorch may know: one of NVIDIA by its library, one of AMD by its
+/// driver.
+fn has_gpu() -> bool {
+    !facts::of_host().0.gpus.is_empty() || Path::new("/dev/kfd").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usual;
+
+    #[test]
+    fn measures_a_gpu_by_pytorch_unless_told_otherwise() {
+        let (yes, no) = (|| true, || false);
+        let unasked = || -> bool { panic!("PyTorch is not started for nothing") };
+        for (device, has_command, has_torch, expected) in [
+            (None, false, yes as fn() -> bool, &[("native", false), ("torch", true)][..]),
+            (None, false, no, &[("native", false)]),
+            (Some("cpu"), false, unasked, &[("native", false)]),
+            (Some("cuda"), false, unasked, &[("torch", true)]),
+            (Some("cuda:1"), false, unasked, &[("torch", true)]),
+            (Some("mps"), false, unasked, &[("torch", true)]),
+            (Some("cuda"), true, unasked, &[("command", false)]),
+            (None, true, unasked, &[("command", false)]),
+        ] {
+            assert_eq!(usual(device, has_command, has_torch), expected, "{device:?} {has_command}");
+        }
     }
 }

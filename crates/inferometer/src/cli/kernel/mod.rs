@@ -111,10 +111,17 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
     }
     match (failed, all.iter().find_map(Done::why)) {
         (0, _) => Ok(Code::Done),
-        (_, why) if is_nothing => Err(Failure::new(
-            Code::Invalid,
-            format!("no kernel gave a result: {}", why.unwrap_or("none ran")),
-        )),
+        (_, why) if is_nothing => {
+            let sentence = format!("no kernel gave a result: {}", why.unwrap_or("none ran"));
+            let failure = Failure::new(Code::Invalid, sentence);
+            // A provider that did not start says nothing of itself.
+            let lost = all.iter().find(|done| done.about.is_none());
+            let hint = lost.and_then(|done| ask.providers.get(done.provider)?.hint());
+            Err(match hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            })
+        }
         _ => Ok(Code::Partly),
     }
 }

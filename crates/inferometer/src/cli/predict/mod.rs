@@ -20,8 +20,9 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
         return vary::run(args, words);
     }
     let deployed = args.deployed()?;
+    let name = args.deployment.calibration.as_deref().unwrap_or_default();
     for sentence in &deployed.unsaid {
-        terminal::warn(&format!("calibration \"{}\": {sentence}", deployed.constants_from));
+        terminal::warn(&format!("calibration \"{name}\": {sentence}"));
     }
     if let Some(result) = &args.against {
         return against::against(args, result, deployed, words);

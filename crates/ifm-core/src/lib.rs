@@ -8,6 +8,7 @@
 pub mod contained;
 pub mod duration;
 pub mod facts;
+pub mod finish;
 pub mod form;
 pub mod health;
 pub mod histogram;
@@ -33,6 +34,7 @@ mod vocabulary;
 pub mod words;
 
 pub use facts::Facts;
+pub use finish::Ending;
 pub use form::{Form, FormKind, FormSpec, form_key};
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;

@@ -5,6 +5,7 @@
 //! arrived and how the exchange ended.
 
 mod facts;
+mod verdict;
 
 use crate::dialect::{self, Framing, Generated, Usage};
 use crate::http1::{Head, HttpError, ResponseReader, Step};
@@ -239,7 +240,7 @@ impl ExchangeDecoder {
         self.body = match first {
             _ if !self.is_success() => Body::Document,
             b'{' if self.has_lines() => Body::Lines,
-            b'{' | b'[' | b'<' => Body::Document,
+            b'{' | b'[' | b'<' | b'"' => Body::Document,
             _ => Body::Events,
         };
         if self.body != Body::Document {
@@ -368,15 +369,10 @@ impl ExchangeDecoder {
         let text = facts.expect.keep_text.then_some(&mut facts.text);
         let start = String::from_utf8_lossy(start);
         match facts.dialect.read_answer(&start, text) {
-            Ok(read)
-                if read.error.is_none() && read.choices.is_empty() && read.results.is_none() =>
-            {
-                let beginning: String = start.chars().take(80).collect();
-                facts.fail(format!(
-                    "the answer is none of the API \"{}\": {}",
-                    facts.expect.api.word(),
-                    dialect::bounded_sentence(&beginning)
-                ));
+            Ok(read) if read.is_blank() && read.results.is_none() => {
+                facts.is_overflow |= dialect::is_overflow(start.as_bytes());
+                let words = dialect::words_of_envelope(&start);
+                facts.fail(words.unwrap_or_else(|| verdict::none_of_api(facts.expect.api, &start)));
             }
             Ok(read) => {
                 facts.is_overflow |= read.error.is_some() && dialect::is_overflow(start.as_bytes());
@@ -385,72 +381,7 @@ impl ExchangeDecoder {
                 }
                 facts.take_document(&read);
             }
-            Err(error) => facts.fail(error),
-        }
-    }
-
-    /// The outcome, and a sentence where it is not ok. `says_length`: the response's own framing
-    /// told where it ends.
-    fn judge(&self, cause: EndCause, says_length: bool) -> (Outcome, Option<String>) {
-        let facts = &self.facts;
-        if let Some(head) = self.reader.head()
-            && !head.is_success()
-        {
-            let mut sentence = match &head.content_encoding {
-                Some(coding) => format!("the explanation is encoded as {coding:.40}"),
-                None => dialect::error_sentence(&self.document),
-            };
-            if let Some(place) = &head.location {
-                sentence = format!("redirected to {place:.100}; give that URL instead");
-            }
-            let error = format!("HTTP {}: {sentence}", head.status);
-            return (Outcome::HttpError, Some(error));
-        }
-        if let Some(error) = &facts.error {
-            return (Outcome::InBandError, Some(error.clone()));
-        }
-        if let Some(error) = &self.http_error {
-            return (Outcome::TransportError, Some(error.to_string()));
-        }
-        let ended = match self.body {
-            Body::Document => facts.document_ended,
-            Body::Sound => self.reader.is_complete() && says_length && !facts.at_ns.is_empty(),
-            _ => facts.is_complete(self.reader.is_complete(), says_length),
-        };
-        if ended {
-            let refused = facts.filtered;
-            return (if refused { Outcome::OkFiltered } else { Outcome::Ok }, None);
-        }
-        match cause {
-            EndCause::TimedOut(kind) => (Outcome::Timeout(kind), None),
-            EndCause::Cancelled => (Outcome::Cancelled, None),
-            EndCause::Broken(error) => (Outcome::TransportError, Some(error)),
-            EndCause::Complete | EndCause::Closed => {
-                let error = match (self.body, facts.at_ns.len()) {
-                    (Body::Document, _) => match (facts.results, facts.results_asked) {
-                        (Some(0), None) => "the answer holds no results".to_owned(),
-                        (Some(results), Some(asked)) => {
-                            format!("the answer holds {results} results instead of {asked}")
-                        }
-                        _ if facts.expect.stream => {
-                            "the answer came whole, not as a stream, and has no finish reason"
-                                .to_owned()
-                        }
-                        _ => "the answer has no text and no finish reason".to_owned(),
-                    },
-                    (Body::Sound, 0) => "the answer holds no sound".to_owned(),
-                    (Body::Sound, _) => {
-                        "the connection closed, and nothing says that the sound was \
-                                         whole"
-                            .to_owned()
-                    }
-                    (_, events) => format!(
-                        "the stream ended after {events} token events without a finish reason \
-                         or an end mark"
-                    ),
-                };
-                (Outcome::Truncated, Some(error))
-            }
+            Err(error) => facts.fail(dialect::words_of_envelope(&start).unwrap_or(error)),
         }
     }
 }

@@ -13,6 +13,12 @@ use memchr::{memchr, memchr2};
 /// Largest event accepted, bytes.
 pub const EVENT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// How much is kept of lines that are no part of an event stream, bytes.
+const STRAY_BYTES_MAX: usize = 512;
+
+/// The fields of an event stream.
+const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
+
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'input> {
@@ -44,11 +50,19 @@ pub struct EventReader {
     after_return: bool,
     /// Whether the first line is over: only that may begin with a byte-order mark.
     first_line_over: bool,
+    /// The first lines that no event stream has: a page of a proxy, a sentence, bare JSON.
+    stray: Vec<u8>,
 }
 
 impl EventReader {
+    /// The first lines that are no part of an event stream, which a reader skips.
+    pub fn stray(&self) -> &[u8] {
+        &self.stray
+    }
+
     /// Forgets the stream; buffers are kept.
     pub fn reset(&mut self) {
+        self.stray.clear();
         self.line.clear();
         self.data.clear();
         self.is_error = false;
@@ -134,6 +148,15 @@ impl EventReader {
         if size > EVENT_BYTES_MAX { Err(EventTooLarge) } else { Ok(()) }
     }
 
+    #[cold]
+    fn keep_stray(&mut self, line: &[u8]) {
+        let room = STRAY_BYTES_MAX.saturating_sub(self.stray.len() + 1);
+        if room > 0 {
+            self.stray.extend(line.iter().take(room));
+            self.stray.push(b'\n');
+        }
+    }
+
     fn take_line(&mut self, line: &[u8], at_ns: u64, on_event: &mut impl FnMut(Event<'_>)) {
         let line = match std::mem::replace(&mut self.first_line_over, true) {
             true => line,
@@ -163,7 +186,9 @@ impl EventReader {
                 self.data_at_ns = at_ns;
             }
             b"event" => self.is_error = value == b"error",
-            _ => {}
+            // A comment has no name, and the name of a line that was cut off is the front of one.
+            _ if FIELDS.iter().any(|field| field.starts_with(name)) => {}
+            _ => self.keep_stray(line),
         }
     }
 }

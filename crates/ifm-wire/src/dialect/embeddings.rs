@@ -11,7 +11,6 @@ use super::{ChunkFacts, Dialect, Endpoint, Generated, Memory, Prompts, Usage};
 use crate::ask::{Ask, RequestError};
 use ifm_core::spec::Api;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -40,7 +39,7 @@ fn read<'input>(
     _text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Answer<'input> = json::parse(data)?;
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     let vectors = answer.data.map(|entries| entries.iter().filter(|it| it.is_full()).count());
@@ -67,7 +66,8 @@ struct Answer<'input> {
     #[serde(borrow, default)]
     data: Option<Vec<Entry<'input>>>,
     usage: Option<PromptUsage>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize)]

@@ -20,15 +20,68 @@ pub fn error_sentence(body: &[u8]) -> String {
 
 /// The message in an error document of any known shape, in one bounded sentence.
 pub fn error_message(value: &Value) -> String {
-    let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
-    let message = ["message", "detail", "error"]
-        .into_iter()
-        .find_map(|key| error.get(key))
-        .filter(|message| !message.is_null())
-        .unwrap_or(error);
-    match message {
-        Value::String(text) => bounded_sentence(text),
-        other => bounded_sentence(&other.to_string()),
+    let has_words = |error: &&Value| is_report(error) && !error.is_boolean() && !error.is_number();
+    error_words(value.get("error").filter(has_words).unwrap_or(value))
+}
+
+/// Fields that hold the words of an error, or an object that does, those that say most first.
+const WORDED: [&str; 19] = [
+    "error",
+    "message",
+    "msg",
+    "Message",
+    "detail",
+    "details",
+    "error_msg",
+    "errmsg",
+    "error_message",
+    "errorMessage",
+    "status_msg",
+    "errors",
+    "text",
+    "content",
+    "title",
+    "reason",
+    "status",
+    "header",
+    "base_resp",
+];
+/// How deep the words of an error may lie.
+const DEPTH_MAX: usize = 5;
+
+/// The words of an error, wherever they lie in it; where it has none, how it is written.
+pub(super) fn error_words(error: &Value) -> String {
+    match worded(error, DEPTH_MAX) {
+        Some(text) => bounded_sentence(&text),
+        None => bounded_sentence(&error.to_string()),
+    }
+}
+
+fn worded(value: &Value, depth: usize) -> Option<String> {
+    let depth = depth.checked_sub(1)?;
+    match value {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
+        // A list of FastAPI says where each field is wrong: it is shown as it is written.
+        Value::Array(list) if list.iter().any(|entry| entry.get("loc").is_some()) => {
+            Some(value.to_string())
+        }
+        Value::Array(list) => list.iter().find_map(|entry| worded(entry, depth)),
+        Value::Object(fields) => {
+            WORDED.into_iter().filter_map(|name| fields.get(name)).find_map(|it| worded(it, depth))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the value of a field `error` reports one: empty values do not.
+pub(super) fn is_report(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Bool(true) => true,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
     }
 }
 

@@ -175,6 +175,18 @@ pub struct ChunkFacts<'input> {
     pub error: Option<String>,
 }
 
+impl ChunkFacts<'_> {
+    /// Whether the API finds nothing in it: no choice, count, sound, result, end or error.
+    pub fn is_blank(&self) -> bool {
+        self.choices.is_empty()
+            && self.usage.is_none_or(|usage| usage == Usage::default())
+            && self.sound.is_none()
+            && self.results.unwrap_or(0) == 0
+            && !self.is_end
+            && self.error.is_none()
+    }
+}
+
 /// Most sequences of one stream that are told apart. A hostile index must not make us allocate
 /// 64 Ki entries for nothing useful.
 const SEQUENCES_MAX: usize = 1024;

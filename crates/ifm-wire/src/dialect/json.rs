@@ -1,7 +1,7 @@
 //! Reading the JSON of a server without copying it.
 
 use super::ChunkFacts;
-use super::error::{bounded_sentence, error_message};
+use super::error::{bounded_sentence, error_message, markup_sentence};
 use super::text::AnyText;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -19,11 +19,20 @@ const LONGEST_NS: f64 = 7.0 * 86_400.0 * 1e9;
 /// # Errors
 /// Why it is none, and how it begins, in one bounded sentence.
 pub(super) fn parse<'input, T: Deserialize<'input>>(data: &'input str) -> Result<T, String> {
-    serde_json::from_str(data).map_err(|error| {
-        let start: String = data.chars().take(SHOWN_CHARS).collect();
-        let start = bounded_sentence(&start);
-        format!("malformed JSON from the server ({error}): {start}")
-    })
+    serde_json::from_str(data).map_err(|error| unreadable(data, &error))
+}
+
+/// Why a payload cannot be read, with what it says.
+#[cold]
+fn unreadable(data: &str, error: &serde_json::Error) -> String {
+    if data.trim_start().starts_with('<') {
+        return format!("the server sent markup instead of JSON: {}", markup_sentence(data));
+    }
+    if let Ok(text) = serde_json::from_str::<String>(data) {
+        return format!("the server sent a text instead of an answer: {}", bounded_sentence(&text));
+    }
+    let start: String = data.chars().take(SHOWN_CHARS).collect();
+    format!("malformed JSON from the server ({error}): {}", bounded_sentence(&start))
 }
 
 /// The sentence of a payload that is known to report an error.
@@ -34,6 +43,14 @@ pub(super) fn error_in(data: &str) -> String {
 /// What a payload says that is known to report an error.
 pub(super) fn failure<'input>(data: &str) -> ChunkFacts<'input> {
     ChunkFacts { error: Some(error_in(data)), ..ChunkFacts::default() }
+}
+
+/// Reads whether a field reports an error: null, false, zero and what is empty do not.
+///
+/// # Errors
+/// Only for what is not JSON.
+pub(super) fn reports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(Raw(<&RawValue>::deserialize(deserializer)?.get()).reports())
 }
 
 /// A JSON string whose very characters matter, borrowed from the input unless it holds escapes.
@@ -125,6 +142,15 @@ impl<'input> Raw<'input> {
     pub(super) fn object<T: Deserialize<'input>>(self) -> Option<T> {
         // A list would be read as the fields in their order.
         self.0.starts_with('{').then(|| serde_json::from_str(self.0).ok()).flatten()
+    }
+
+    /// Whether the value of a field `error` reports one.
+    pub(super) fn reports(self) -> bool {
+        match self.0 {
+            "null" | "false" | "0" | "\"\"" => false,
+            list if list.starts_with(['[', '{']) => self.holds(),
+            _ => true,
+        }
     }
 
     /// Whether a list or an object holds anything. Null holds nothing.

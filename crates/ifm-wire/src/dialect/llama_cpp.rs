@@ -17,7 +17,6 @@ use super::{
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -60,7 +59,7 @@ fn read_event<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
-    if event.error.is_some() {
+    if event.error {
         return Ok(json::failure(data));
     }
     if let (Some(kept), Some(text)) = (text, event.content) {
@@ -97,7 +96,7 @@ fn read_answer<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Event<'input> = json::parse(data)?;
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     if answer.stop != Some(true) {
@@ -126,7 +125,8 @@ struct Event<'input> {
     #[serde(default, deserialize_with = "json::count")]
     tokens_evaluated: Option<u32>,
     timings: Option<Raw<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 impl Event<'_> {

@@ -27,7 +27,6 @@ use crate::ask::Ask;
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message, Role, ToolCall};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
 /// The version of the API whose answers are read here.
@@ -91,7 +90,7 @@ fn read_event<'input>(
             facts.usage = event.usage.map(Usage::from);
         }
         "message_stop" => facts.is_end = true,
-        _ if kind == "error" || event.error.is_some() => {
+        _ if kind == "error" || event.error => {
             facts.error = Some(json::error_in(data));
         }
         _ => {}
@@ -105,7 +104,7 @@ fn read_answer<'input>(
     mut text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Answer<'input> = json::parse(data)?;
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     let Some(content) = answer.content else { return Ok(ChunkFacts::default()) };
@@ -216,7 +215,8 @@ struct Event<'input> {
     content_block: Option<Block<'input>>,
     delta: Option<Delta<'input>>,
     usage: Option<RawUsage>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 /// The message of a stream that begins.
@@ -232,7 +232,8 @@ struct Answer<'input> {
     content: Option<Vec<Block<'input>>>,
     stop_reason: Option<Word<'input>>,
     usage: Option<RawUsage>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize)]

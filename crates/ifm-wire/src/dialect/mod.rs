@@ -16,6 +16,7 @@ pub mod custom;
 mod details;
 mod embeddings;
 mod endpoint;
+mod envelope;
 mod error;
 mod facts;
 pub(crate) mod forms;
@@ -41,6 +42,7 @@ mod transcriptions;
 mod triton;
 
 pub use endpoint::{Base, Endpoint, api_of_path, path, without_version};
+pub use envelope::{Envelope, read as read_envelope, words as words_of_envelope};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, PromptKinds, ServerTimes, Usage};
 pub use forms::FormSpeech;

@@ -23,7 +23,6 @@ use crate::ask::Ask;
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message, ToolCall};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// The dialect of chats.
 pub(super) static CHAT: Dialect = Dialect {
@@ -120,7 +119,8 @@ struct Event<'input> {
     prompt_eval_duration: Option<u64>,
     #[serde(default, deserialize_with = "json::ns")]
     eval_duration: Option<u64>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -137,7 +137,7 @@ fn read<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
-    if event.error.is_some() {
+    if event.error {
         return Ok(json::failure(data));
     }
     let said = event.message.unwrap_or_default();

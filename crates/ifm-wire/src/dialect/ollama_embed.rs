@@ -25,7 +25,7 @@ fn read<'input>(
     _text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Answer = json::parse(data)?;
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     let is_full = |vector: &&Vec<IgnoredAny>| !vector.is_empty();
@@ -44,6 +44,6 @@ struct Answer {
     embeddings: Option<Vec<Vec<IgnoredAny>>>,
     #[serde(default, deserialize_with = "json::count")]
     prompt_eval_count: Option<u32>,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }

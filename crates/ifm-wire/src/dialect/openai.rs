@@ -11,6 +11,7 @@ use super::{
     ChoiceFacts, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, ServerTimes,
     Usage,
 };
+use ifm_core::finish::Ending;
 use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -66,9 +67,8 @@ pub fn read<'input>(
     });
     let mut facts = ChunkFacts { usage, ..ChunkFacts::default() };
     let is_error_object = chunk.object.as_ref().is_some_and(|object| object.0 == "error");
-    if chunk.error.is_some() || is_error_object {
+    if chunk.error || is_error_object {
         facts.error = Some(json::error_in(data));
-        return Ok(facts);
     }
     for choice in chunk.choices.unwrap_or_default().into_iter() {
         match text.as_deref_mut() {
@@ -80,6 +80,7 @@ pub fn read<'input>(
             None => {}
         }
         facts.sound = facts.sound.take().or(choice.sound());
+        facts.error = facts.error.or_else(|| choice.failure());
         facts.choices.push(choice.facts());
     }
     Ok(facts)
@@ -93,7 +94,8 @@ struct Chunk<'input> {
     usage: Option<RawUsage<'input>>,
     metrics: Option<Raw<'input>>,
     timings: Option<Raw<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 /// The list of choices; up to [`INLINE_CHOICES`] need no allocation.
@@ -144,6 +146,20 @@ struct Choice<'input> {
     delta: Option<Delta<'input>>,
     text: Option<Text<'input>>,
     finish_reason: Option<Word<'input>>,
+    /// The provider's own reason, where a router puts OpenAI's words into the one above.
+    native_finish_reason: Option<Word<'input>>,
+    /// Why the provider failed, as routers tell it next to its choice.
+    error: Option<Raw<'input>>,
+    provider_specific_fields: Option<Raw<'input>>,
+}
+
+/// What a router keeps of a provider's answer.
+#[derive(Deserialize)]
+struct OfProvider<'input> {
+    #[serde(borrow, default)]
+    error: Option<Raw<'input>>,
+    #[serde(borrow, default)]
+    native_finish_reason: Option<Word<'input>>,
 }
 
 #[derive(Deserialize)]
@@ -198,14 +214,35 @@ impl<'input> Choice<'input> {
         self.audio()?.data.map(|data| data.0).filter(|data| !data.is_empty())
     }
 
-    fn facts(self) -> ChoiceFacts<'input> {
+    /// What a router says of a provider that failed.
+    fn failure(&self) -> Option<String> {
+        let of_provider = self.of_provider().and_then(|provider| provider.error);
+        let error = [self.error, of_provider].into_iter().flatten().find(|error| error.reports());
+        error.map(|error| json::error_in(error.0))
+    }
+
+    fn of_provider(&self) -> Option<OfProvider<'input>> {
+        self.provider_specific_fields?.object()
+    }
+
+    /// Why the choice ended. A router may write "stop" where its provider failed.
+    fn reason(&mut self) -> Option<Cow<'input, str>> {
+        // Some servers say "" where others say null.
+        let reason =
+            self.finish_reason.take().map(|word| word.0).filter(|word| !word.is_empty())?;
+        let native = self.native_finish_reason.take();
+        let native = native.or_else(|| self.of_provider()?.native_finish_reason);
+        let failed = native.filter(|word| Ending::from_reason(&word.0) == Ending::Failure);
+        Some(failed.map_or(reason, |word| word.0))
+    }
+
+    fn facts(mut self) -> ChoiceFacts<'input> {
         let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
         let audio = self.audio();
         let mut facts = ChoiceFacts {
             index: self.index.unwrap_or(0),
             has_answer: full(&self.text),
-            // Some servers say "" where others say null.
-            finish_reason: self.finish_reason.map(|word| word.0).filter(|word| !word.is_empty()),
+            finish_reason: self.reason(),
             ..ChoiceFacts::default()
         };
         let mut has_text = self.text.is_some();

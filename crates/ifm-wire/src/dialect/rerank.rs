@@ -15,7 +15,6 @@ use super::{ChunkFacts, Dialect, Endpoint, Generated, Memory, Usage};
 use crate::ask::{Ask, RequestError};
 use ifm_core::spec::Api;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// Most words of a query that is cut from a text of one line.
@@ -63,7 +62,7 @@ fn read<'input>(
     _text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Answer = json::parse(data)?;
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     let scores = answer.results.or(answer.data);
@@ -104,7 +103,8 @@ struct Answer {
     results: Option<Vec<Score>>,
     data: Option<Vec<Score>>,
     usage: Option<PromptUsage>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize)]

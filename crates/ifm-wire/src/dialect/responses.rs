@@ -13,6 +13,7 @@
 
 use super::body::{put_field, put_list, put_name, put_object};
 use super::details::PromptDetails;
+use super::error::{error_message, is_report};
 use super::json::{self, Word};
 use super::parts::{put_content, put_input_part};
 use super::text::{AnyText, Text};
@@ -22,10 +23,10 @@ use super::{
     Prompts, Usage,
 };
 use crate::ask::Ask;
+use ifm_core::finish::Ending;
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message, Role, ToolCall};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The dialect.
@@ -63,7 +64,7 @@ fn read_event<'input>(
     }
     let event: Event<'input> = json::parse(data)?;
     let Some(kind) = &event.kind else {
-        let error = event.error.is_some().then(|| json::error_in(data));
+        let error = event.error.then(|| json::error_in(data));
         return Ok(ChunkFacts { error, ..ChunkFacts::default() });
     };
     match (kind.0.as_ref(), event.response) {
@@ -72,7 +73,7 @@ fn read_event<'input>(
         }
         ("response.failed" | "response.cancelled", response) => {
             let error = response.and_then(|response| response.error);
-            Ok(failure(error.as_ref().unwrap_or(&Value::Null)))
+            Ok(failure(error.as_ref()))
         }
         ("error", _) => {
             Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() })
@@ -109,13 +110,8 @@ fn read_answer<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let response: Response<'input> = json::parse(data)?;
-    if let Some(error) = &response.error {
-        return Ok(failure(error));
-    }
-    match response.status.as_ref().map(|status| status.0.as_ref()) {
-        None => return Ok(ChunkFacts::default()),
-        Some("failed" | "cancelled") => return Ok(failure(&Value::Null)),
-        Some(_) => {}
+    if response.status.is_none() && response.failure().is_none() {
+        return Ok(ChunkFacts::default());
     }
     Ok(response.facts(text))
 }
@@ -187,7 +183,8 @@ struct Event<'input> {
     delta: Option<AnyText<'input>>,
     item: Option<Item<'input>>,
     response: Option<Response<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize)]
@@ -297,8 +294,18 @@ struct OutputDetails {
 }
 
 impl<'input> Response<'input> {
+    /// Why the response failed, if it did. A server may end such a stream like a sound one.
+    fn failure(&self) -> Option<String> {
+        if let Some(error) = self.error.as_ref().filter(|error| is_report(error)) {
+            return Some(error_message(error));
+        }
+        let status = self.status.as_ref()?.0.as_ref();
+        (Ending::from_reason(status) == Ending::Failure).then(|| UNEXPLAINED.to_owned())
+    }
+
     /// What a response says that is over.
     fn facts(self, text: Option<&mut Generated>) -> ChunkFacts<'input> {
+        let error = self.failure();
         let status = self.status.map(|status| status.0);
         let is_over = matches!(status.as_deref(), Some("completed" | "incomplete"));
         let details = self.incomplete_details.and_then(|details| details.reason);
@@ -332,7 +339,7 @@ impl<'input> Response<'input> {
             ..Usage::default()
         });
         let choice = ChoiceFacts { has_refusal, finish_reason, ..ChoiceFacts::default() };
-        ChunkFacts { choices: Choices::one(choice), usage, ..ChunkFacts::default() }
+        ChunkFacts { choices: Choices::one(choice), usage, error, ..ChunkFacts::default() }
     }
 }
 
@@ -378,10 +385,11 @@ fn output(choice: ChoiceFacts<'_>) -> Choices<'_> {
     if choice.has_answer { Choices::one(choice) } else { Choices::default() }
 }
 
-fn failure<'input>(error: &Value) -> ChunkFacts<'input> {
-    let sentence = match error {
-        Value::Null => "the response failed, and the server does not say why".to_owned(),
-        error => super::error::error_message(error),
-    };
+fn failure<'input>(error: Option<&Value>) -> ChunkFacts<'input> {
+    let error = error.filter(|error| is_report(error));
+    let sentence = error.map_or_else(|| UNEXPLAINED.to_owned(), error_message);
     ChunkFacts { error: Some(sentence), ..ChunkFacts::default() }
 }
+
+/// The sentence for a failed response without a message.
+const UNEXPLAINED: &str = "the response failed, and the server does not say why";

@@ -14,10 +14,10 @@ use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
     Prompts, Usage,
 };
+use ifm_core::finish::Ending;
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -123,8 +123,11 @@ fn read_event<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
-    if event.error.is_some() {
+    if event.error {
         return Ok(json::failure(data));
+    }
+    if event.text.is_none() && event.meta_info.is_none() {
+        return Ok(ChunkFacts::default());
     }
     let index = event.index.unwrap_or(0);
     let sequence = memory.sequence(index);
@@ -168,7 +171,7 @@ fn read_answer<'input>(
     };
     let mut facts = ChunkFacts::default();
     for (position, answer) in answers.into_iter().enumerate() {
-        if answer.error.is_some() {
+        if answer.error {
             return Ok(ChunkFacts { error: Some(json::error_in(data)), ..facts });
         }
         let Some(meta) = answer.meta_info else { continue };
@@ -194,7 +197,8 @@ struct Event<'input> {
     index: Option<u16>,
     text: Option<Text<'input>>,
     meta_info: Option<Meta<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize)]
@@ -267,11 +271,10 @@ fn read_reason(raw: &RawValue) -> (Option<Cow<'_, str>>, Option<String>) {
         }
     };
     let Some(Reason { kind: Some(kind), message }) = reason else { return (None, None) };
-    if kind.0 != "abort" {
-        return (Some(kind.0), None);
-    }
-    let why = message.map_or(Cow::Borrowed("the server does not say why"), |message| message.0);
-    (None, Some(super::bounded_sentence(&format!("the server gave the request up: {why}"))))
+    let why = message.filter(|_| Ending::from_reason(&kind.0) == Ending::Failure);
+    let error = why
+        .map(|why| super::bounded_sentence(&format!("the server gave the request up: {}", why.0)));
+    (Some(kind.0), error)
 }
 
 /// Appends what is new in a text that repeats what it was before, or all of one that does not.

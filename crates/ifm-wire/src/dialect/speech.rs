@@ -11,7 +11,6 @@ use super::transcriptions::RawUsage;
 use super::{ChunkFacts, Dialect, Endpoint, Framing, Generated, Memory, Prompts, Usage, openai};
 use ifm_core::spec::Api;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// The voice that is asked for unless the user names one: the API insists on one.
 const VOICE: &str = "alloy";
@@ -41,7 +40,8 @@ struct Event<'input> {
     delta: Option<Word<'input>>,
     #[serde(borrow)]
     usage: Option<RawUsage<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 fn read_event<'input>(
@@ -51,7 +51,7 @@ fn read_event<'input>(
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
     let kind = event.kind.as_ref().map_or("", |kind| kind.0.as_ref());
-    if event.error.is_some() || kind == "error" {
+    if event.error || kind == "error" {
         return Ok(json::failure(data));
     }
     let (is_delta, is_end) = (kind == "speech.audio.delta", kind == "speech.audio.done");

@@ -15,7 +15,6 @@ use super::{
 use crate::ask::TemplateSpec;
 use ifm_core::spec::Api;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 /// The dialect.
@@ -60,8 +59,12 @@ fn read_event<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
-    if event.error.is_some() {
+    if event.error {
         return Ok(json::failure(data));
+    }
+    let is_end = event.generated_text.is_some() || event.details.is_some();
+    if event.token.is_none() && !is_end {
+        return Ok(ChunkFacts::default());
     }
     let mut choice = ChoiceFacts::default();
     let sequence = memory.sequence(0);
@@ -76,7 +79,6 @@ fn read_event<'input>(
         }
     }
     let mut usage = Usage { completion_tokens: Some(sequence.tokens), ..Usage::default() };
-    let is_end = event.generated_text.is_some() || event.details.is_some();
     if let Some(details) = event.details {
         usage.completion_tokens = details.generated_tokens.or(usage.completion_tokens);
         usage.prompt_tokens = details.input_length;
@@ -97,7 +99,7 @@ fn read_answer<'input>(
         false => Some(json::parse(data)?),
     };
     let Some(answer) = answer else { return Ok(ChunkFacts::default()) };
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     let Some(generated) = answer.generated_text else { return Ok(ChunkFacts::default()) };
@@ -124,7 +126,8 @@ struct Event<'input> {
     token: Option<Token<'input>>,
     generated_text: Option<Text<'input>>,
     details: Option<Details<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 #[derive(Deserialize)]

@@ -18,7 +18,6 @@ use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::MediumKind;
 use ifm_core::spec::Api;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 /// The dialect of transcriptions.
@@ -79,7 +78,8 @@ struct Event<'input> {
     text: Option<Text<'input>>,
     #[serde(borrow)]
     usage: Option<RawUsage<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }
 
 fn read_event<'input>(
@@ -89,7 +89,7 @@ fn read_event<'input>(
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
     let Some(kind) = &event.kind else { return openai::read(data, memory, text) };
-    if event.error.is_some() {
+    if event.error {
         return Ok(json::failure(data));
     }
     match kind.0.as_ref() {
@@ -113,7 +113,7 @@ fn read_answer<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Event<'input> = json::parse(data)?;
-    if answer.error.is_some() {
+    if answer.error {
         return Ok(json::failure(data));
     }
     if answer.text.is_none() {

@@ -18,7 +18,6 @@ use super::{
 };
 use ifm_core::spec::Api;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -41,7 +40,7 @@ fn read_event<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
-    if event.error.is_some() {
+    if event.error {
         return Ok(json::failure(data));
     }
     let Some(output) = event.text_output else { return Ok(ChunkFacts::default()) };
@@ -92,5 +91,6 @@ struct Event<'input> {
     #[serde(default, deserialize_with = "json::count")]
     num_input_tokens: Option<u32>,
     finish_reason: Option<Word<'input>>,
-    error: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "json::reports")]
+    error: bool,
 }

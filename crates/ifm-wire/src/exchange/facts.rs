@@ -2,12 +2,16 @@
 
 use super::{Answer, Expect};
 use crate::dialect::template::Template;
-use crate::dialect::{self, ChunkFacts, Dialect, End, Generated, Memory, Usage};
+use crate::dialect::{self, ChunkFacts, Dialect, End, Envelope, Generated, Memory, Usage};
 use crate::sound::SoundMeter;
 use crate::sse::Event;
+use ifm_core::finish::Ending;
 use ifm_core::record::{CountSource, Counted};
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
+
+/// How much of a payload that means nothing is shown, characters.
+pub(super) const BLANK_CHARS_MAX: usize = 80;
 
 /// What an event that may carry a token is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,12 @@ pub(super) struct Facts {
     pub(super) filtered: bool,
     pub(super) finish_reason: Option<String>,
     pub(super) error: Option<String>,
+    /// The finish reason of the first choice that the engine did not bring to its end.
+    pub(super) given_up: Option<String>,
+    /// A sentence of the server that is an error if the answer is not complete.
+    pub(super) sentence: Option<String>,
+    /// How the first payload begins in which the API finds nothing.
+    pub(super) blank: String,
     /// Whether an error said that the prompt is longer than the context.
     pub(super) is_overflow: bool,
     pub(super) first_event_ns: Option<u64>,
@@ -95,6 +105,9 @@ impl Facts {
             filtered: false,
             finish_reason: None,
             error: None,
+            given_up: None,
+            sentence: None,
+            blank: String::new(),
             is_overflow: false,
             first_event_ns: None,
             end_mark_ns: None,
@@ -133,6 +146,9 @@ impl Facts {
         self.filtered = false;
         self.finish_reason = None;
         self.error = None;
+        self.given_up = None;
+        self.sentence = None;
+        self.blank.clear();
         self.is_overflow = false;
         self.first_event_ns = None;
         self.end_mark_ns = None;
@@ -197,7 +213,8 @@ impl Facts {
         let data = data.as_ref();
         let text = self.expect.keep_text.then_some(&mut self.text);
         match self.dialect.read_event(data, &mut self.memory, text) {
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(dialect::words_of_envelope(data).unwrap_or(error)),
+            Ok(facts) if facts.is_blank() => self.take_blank(data),
             Ok(facts) => {
                 self.is_overflow |= facts.error.is_some() && dialect::is_overflow(data.as_bytes());
                 self.take_facts(&facts, event.at_ns);
@@ -215,9 +232,27 @@ impl Facts {
         }
     }
 
+    /// Takes a payload in which the API finds nothing: it may report an error in other words.
+    #[cold]
+    fn take_blank(&mut self, data: &str) {
+        match dialect::read_envelope(data) {
+            Some(Envelope::Error(words)) => {
+                self.is_overflow |= dialect::is_overflow(data.as_bytes());
+                self.fail(words);
+            }
+            Some(Envelope::Sentence(words)) => {
+                self.sentence.get_or_insert(words);
+            }
+            None => {}
+        }
+        if self.blank.is_empty() {
+            self.blank.extend(data.chars().take(BLANK_CHARS_MAX));
+        }
+    }
+
     fn take_facts(&mut self, facts: &ChunkFacts<'_>, at_ns: u64) {
         if let Some(error) = &facts.error {
-            return self.fail(error.clone());
+            return self.take_error(facts, error);
         }
         if let Some(base64) = &facts.sound {
             self.sound.feed_base64(base64, at_ns);
@@ -265,6 +300,16 @@ impl Facts {
         }
     }
 
+    /// Takes an error and the reasons next to it. What it holds of an answer is no output.
+    #[cold]
+    fn take_error(&mut self, facts: &ChunkFacts<'_>, error: &str) {
+        self.fail(error.to_owned());
+        for choice in facts.choices.iter() {
+            self.note_choice(choice.index, choice.finish_reason.as_deref());
+        }
+        self.usage = facts.usage.or(self.usage);
+    }
+
     /// Takes what one read brought of a body that is sound. A read is one event, however many chunks
     /// it brought.
     pub(super) fn take_sound(&mut self, bytes: &[u8], at_ns: u64) {
@@ -278,7 +323,7 @@ impl Facts {
     /// Takes a whole answer that was not streamed: counts and reasons, but no token stamps.
     pub(super) fn take_document(&mut self, facts: &ChunkFacts<'_>) {
         if let Some(error) = &facts.error {
-            return self.fail(error.clone());
+            return self.take_error(facts, error);
         }
         for choice in facts.choices.iter() {
             self.note_choice(choice.index, choice.finish_reason.as_deref());
@@ -313,9 +358,14 @@ impl Facts {
             if let Some(finished) = self.finished.get_mut(place) {
                 *finished = true;
             }
-            self.filtered |= reason == "content_filter";
-            self.cut_at_length |= matches!(reason, "length" | "max_tokens");
-            self.finish_reason = Some(reason.chars().take(64).collect());
+            let ending = Ending::from_reason(reason);
+            self.filtered |= ending == Ending::Filter;
+            self.cut_at_length |= ending == Ending::Length;
+            let reason: String = reason.chars().take(64).collect();
+            if ending == Ending::Failure {
+                self.given_up.get_or_insert_with(|| reason.clone());
+            }
+            self.finish_reason = Some(self.given_up.clone().unwrap_or(reason));
         }
     }
 
@@ -349,7 +399,15 @@ impl Facts {
         self.closings += u32::from(kind == Kind::Closing);
     }
 
-    fn all_finished(&self) -> bool {
+    /// Whether anything of an answer arrived: a choice, a count, a result, output.
+    pub(super) fn has_answer(&self) -> bool {
+        self.choices_seen > 0
+            || self.usage.is_some_and(|usage| usage != Usage::default())
+            || self.results.is_some()
+            || !self.at_ns.is_empty()
+    }
+
+    pub(super) fn all_finished(&self) -> bool {
         !self.finished.is_empty() && self.finished.iter().all(|finished| *finished)
     }
 

@@ -8,6 +8,7 @@
 mod allocation;
 mod bodies;
 mod custom;
+mod failures;
 mod forms;
 mod hyper;
 mod multipart;

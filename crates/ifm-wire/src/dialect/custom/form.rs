@@ -113,7 +113,8 @@ pub struct Answer {
     pub end_mark: Option<String>,
     /// What a stream has to have for being complete.
     pub complete_with: Option<CompleteWith>,
-    /// The API's reasons why an answer ended, in the words `length`, `content_filter`, `stop`.
+    /// The API's reasons why an answer ended, in the words `length`, `content_filter`,
+    /// `stop`, `tool_calls`, `error`.
     #[serde(default)]
     pub finish_words: BTreeMap<String, String>,
     /// Whether an event with an empty text may stand for a token, which the counts then decide.

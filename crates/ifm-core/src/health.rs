@@ -98,4 +98,8 @@ pub struct ClientHealth {
     pub clock_steps: u64,
     /// Keep-alive connections found dead and opened again.
     pub reconnects: u64,
+    /// Connections opened, those before the start of a level among them. Absent where a run did not
+    /// count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
 }

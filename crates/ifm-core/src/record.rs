@@ -208,6 +208,9 @@ pub struct RequestRecord {
     pub form: Option<u16>,
     /// Whether the answer keeps to that form.
     pub validity: Option<Validity>,
+    /// Time lost on a keep-alive connection that the server had closed: from the start until the
+    /// request was sent again on a new one. Part of TTFT and E2E. Absent where that did not happen.
+    pub dead_connection_ns: Option<u64>,
 }
 
 impl RequestRecord {
@@ -273,6 +276,7 @@ impl RequestRecord {
             made_audio: None,
             form: None,
             validity: None,
+            dead_connection_ns: None,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::modalities::told;
 use crate::plan::{Answered, LevelPlan, Loop, Sink, StopLevel, TurnMeta};
 use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
+use ifm_core::finish::Ending;
 use ifm_core::outcome::Outcome;
 use ifm_core::record::{Phase, RequestRecord};
 use ifm_core::{Reply, Validity};
@@ -25,9 +26,6 @@ const REST_WHEN_FOLLOWED: Duration = Duration::from_micros(100);
 const FEEDER_END_NS: u64 = 5_000_000_000;
 /// Time between two calls of [`Sink::tick`].
 const TICK_NS: u64 = 50_000_000;
-/// Finish reasons of answers that a limit of their length ended: OpenAI's chat, Anthropic's messages,
-/// OpenAI's Responses, llama.cpp.
-const CUT: [&str; 5] = ["length", "max_tokens", "max_output_tokens", "incomplete", "limit"];
 /// Ends a sentence of which the rest was cut off.
 const CUT_OFF: char = '…';
 /// Failures without any success before a level is given up: at least this many, or one a slot.
@@ -172,6 +170,7 @@ impl<'level> Decoder<'level> {
                 end_ns,
                 connect_ns: None,
                 tls_ns: None,
+                dead_ns: None,
                 sent_bytes: 0,
                 cause: EndCause::Cancelled,
             };
@@ -306,6 +305,7 @@ impl<'level> Decoder<'level> {
             made_audio: answer.made_audio,
             form: meta.form,
             validity: None,
+            dead_connection_ns: done.dead_ns,
         };
         // A turn that follows does not wait for it.
         if let Some(TurnMeta { session, agent, turn, .. }) = meta.turn {
@@ -395,7 +395,7 @@ fn validity(record: &RequestRecord, said: Option<&str>, sink: &mut dyn Sink) -> 
 
 /// Whether a limit of its length ended an answer.
 fn is_cut(finish_reason: Option<&str>) -> bool {
-    finish_reason.is_some_and(|reason| CUT.contains(&reason))
+    finish_reason.is_some_and(|reason| Ending::from_reason(reason).is_cut())
 }
 
 /// What a conversation can carry on of an answer.

@@ -65,6 +65,7 @@ impl Evidence {
         own.decoder_stalls += more.decoder_stalls;
         own.clock_steps += more.clock_steps;
         own.reconnects += more.reconnects;
+        own.connections = Some(own.connections.unwrap_or(0) + more.connections.unwrap_or(0));
         own.readers_first = match (own.readers_first, more.readers_first) {
             (Some(own), Some(other)) => Some(own && other),
             (own, other) => own.or(other),
@@ -96,6 +97,7 @@ impl Evidence {
             counts.decoder_stalls += shard.decoder_stalls;
             counts.clock_steps = counts.clock_steps.max(shard.clock_steps);
             counts.reconnects += shard.reconnects;
+            counts.connections = Some(counts.connections.unwrap_or(0) + shard.connections);
             if index == 0 {
                 clock = shard.clock;
             }

@@ -64,6 +64,8 @@ pub(crate) struct ShardReport {
     pub decoder_stalls: u64,
     pub clock_steps: u64,
     pub reconnects: u64,
+    /// Connections opened.
+    pub connections: u64,
     /// Whether it ran before all ordinary threads.
     pub ran_first: bool,
     /// (monotonic time, wall minus monotonic clock), about one a second.
@@ -355,6 +357,7 @@ impl<'level> Shard<'level> {
             upload: Upload::default(),
             connect_ns: None,
             tls_ns: None,
+            dead_ns: None,
             on_reused_line: slot.line_used,
             last_activity_ns: start_ns,
             has_bytes: false,
@@ -411,6 +414,7 @@ impl<'level> Shard<'level> {
                 return Ok(false);
             }
             slot.line = Line::Up;
+            self.report.connections += 1;
             if let Some(active) = &mut slot.active {
                 active.connect_ns = Some(connect_ns);
                 active.tls_ns = self.plan.target.tls.as_ref().map(|_| mono_ns() - since_ns);
@@ -555,15 +559,17 @@ impl<'level> Shard<'level> {
     /// Sends the request again on a new connection. Its start stamp stays: the time counts.
     fn try_again(&mut self, index: usize) {
         self.report.reconnects += 1;
+        let now = mono_ns();
         let slot = &mut self.slots[index];
         slot.hang_up();
         if let Some(active) = &mut slot.active {
+            active.dead_ns = Some(now.saturating_sub(active.start_ns));
             active.on_reused_line = false;
             active.sent = 0;
             active.sent_ns = None;
             active.upload = Upload::default();
         }
-        match self.dial(index, mono_ns()) {
+        match self.dial(index, now) {
             Ok(()) => self.advance(index),
             Err(error) => self.end(index, EndCause::Broken(cannot_connect(&error)), mono_ns()),
         }
@@ -599,6 +605,7 @@ impl<'level> Shard<'level> {
             end_ns: now,
             connect_ns: active.connect_ns,
             tls_ns: active.tls_ns,
+            dead_ns: active.dead_ns,
             sent_bytes: active.sent,
             cause,
         });

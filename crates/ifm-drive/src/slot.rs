@@ -113,6 +113,7 @@ pub(crate) struct Done {
     pub end_ns: u64,
     pub connect_ns: Option<u64>,
     pub tls_ns: Option<u64>,
+    pub dead_ns: Option<u64>,
     pub sent_bytes: usize,
     pub cause: EndCause,
 }
@@ -154,6 +155,8 @@ pub(crate) struct Active {
     pub upload: Upload,
     pub connect_ns: Option<u64>,
     pub tls_ns: Option<u64>,
+    /// Time from the start until a connection was found dead and another one was asked for.
+    pub dead_ns: Option<u64>,
     /// Whether the connection had carried an answer before: it may have died in between.
     pub on_reused_line: bool,
     /// When the last byte came or went.

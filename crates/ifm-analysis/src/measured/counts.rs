@@ -1,6 +1,10 @@
 //! Requests of a level, by how they ended.
 
+use ifm_core::order::Order as _;
 use ifm_core::{Outcome, RequestRecord};
+
+/// Most finish reasons of one level that are told apart.
+const FINISH_REASONS_MAX: usize = 64;
 
 /// How many requests ended how.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +23,8 @@ pub struct Counts {
     pub outcomes: Vec<(Outcome, u64)>,
     /// Each HTTP status that occurred, rising.
     pub statuses: Vec<(u16, u64)>,
+    /// Each finish reason that the server gave, as it wrote it, most frequent first.
+    pub finish_reasons: Vec<(String, u64)>,
     /// The longest `Retry-After` that came with a 429 or another status, seconds.
     pub retry_after_s_max: Option<u32>,
 }
@@ -44,11 +50,22 @@ impl Counts {
                     None => counts.statuses.push((status, 1)),
                 }
             }
+            if let Some(reason) = &record.finish_reason {
+                let has_room = counts.finish_reasons.len() < FINISH_REASONS_MAX;
+                match counts.finish_reasons.iter_mut().find(|(known, _)| known == reason) {
+                    Some((_, count)) => *count += 1,
+                    None if has_room => counts.finish_reasons.push((reason.clone(), 1)),
+                    None => {}
+                }
+            }
             counts.retry_after_s_max = counts.retry_after_s_max.max(record.retry_after_s);
         }
         outcomes.retain(|(outcome, count)| *outcome == Outcome::Ok || *count > 0);
         counts.outcomes = outcomes;
         counts.statuses.sort_unstable();
+        counts
+            .finish_reasons
+            .order_by_key(|(reason, count)| (std::cmp::Reverse(*count), reason.clone()));
         counts
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod conformance;
+mod connections;
 mod conversations;
 mod enough;
 mod limits;

@@ -105,6 +105,9 @@ objects! {
         /// Answers by HTTP status.
         http_statuses: BTreeMap<String, u64> =
             counts.statuses.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
+        /// Requests by the server's finish reason, as it wrote it.
+        finish_reasons: Option<BTreeMap<String, u64>> = (!counts.finish_reasons.is_empty())
+            .then(|| counts.finish_reasons.iter().cloned().collect()),
         /// Longest pause that the server asked for, seconds.
         retry_after_s_max: Option<u32> = counts.retry_after_s_max,
     }

@@ -102,6 +102,9 @@ objects! {
         connect_ms: Option<f64> = given.0.connect_ns.map(ms),
         /// Time of the TLS handshake, milliseconds.
         tls_ms: Option<f64> = given.0.tls_ns.map(ms),
+        /// Time lost on a keep-alive connection that the server had closed, milliseconds: part of TTFT
+        /// and E2E.
+        dead_connection_ms: Option<f64> = given.0.dead_connection_ns.map(ms),
         /// Time per output token after the first, milliseconds.
         tpot_ms: Option<f64> = given.1.tpot_ns.map(ms_exact),
         /// The same where events stand for tokens, milliseconds.

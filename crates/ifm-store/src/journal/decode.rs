@@ -178,6 +178,7 @@ fn request(cursor: &mut Cursor) -> Option<RequestRecord> {
     record.form = fields.number(flag::FORM)?;
     record.validity =
         if fields.has(flag::VALIDITY) { Some(validity(fields.cursor)?) } else { None };
+    record.dead_connection_ns = fields.number(flag::DEAD_CONNECTION)?;
     Some(record)
 }
 

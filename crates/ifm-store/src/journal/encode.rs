@@ -65,8 +65,9 @@ pub(super) mod flag {
     pub(crate) const FORM: u64 = 1 << 44;
     pub(crate) const VALIDITY: u64 = 1 << 45;
     pub(crate) const PROBE: u64 = 1 << 46;
+    pub(crate) const DEAD_CONNECTION: u64 = 1 << 47;
     /// Every flag that this version knows.
-    pub(crate) const ALL: u64 = (1 << 47) - 1;
+    pub(crate) const ALL: u64 = (1 << 48) - 1;
 }
 
 /// Adds the payload of a request. Says which value has no room, after which `out` is to be cut
@@ -151,6 +152,9 @@ fn put_media(out: &mut Vec<u8>, record: &RequestRecord) {
     }
     if let Some(validity) = record.validity {
         out.push(validity_code(validity));
+    }
+    if let Some(span) = record.dead_connection_ns {
+        put_number(out, span);
     }
 }
 
@@ -281,6 +285,7 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
         record.connect_ns,
         record.tls_ns,
         record.reader_lag_ns_max,
+        record.dead_connection_ns,
     ];
     let told = server_spans(record);
     let media = record.media.unwrap_or_default();
@@ -357,6 +362,7 @@ fn told(record: &RequestRecord) -> [(u64, bool); flag::ALL.count_ones() as usize
         (flag::MADE_AUDIO, record.made_audio.is_some()),
         (flag::FORM, record.form.is_some()),
         (flag::VALIDITY, record.validity.is_some()),
+        (flag::DEAD_CONNECTION, record.dead_connection_ns.is_some()),
     ]
 }
 

@@ -318,6 +318,7 @@ pub(super) static COLUMNS: &[Column] = &[
             },
         },
     },
+    optional_number!(dead_connection_ns),
 ];
 
 /// Sets a number, if the cell holds one that it can be.

@@ -101,6 +101,7 @@ pub fn full_record(seq: u32) -> RequestRecord {
         }),
         form: Some(2),
         validity: Some(Validity::Cut),
+        dead_connection_ns: Some(50 * MS),
     }
 }
 
@@ -224,10 +225,11 @@ prop_compose! {
         made_audio in proptest::option::of(made_audio()),
         form in any::<Option<u16>>(),
         validity in proptest::option::of(proptest::sample::select(Validity::ALL.to_vec())),
+        dead_connection_ns in maybe_time(),
     ) -> RequestRecord {
         let [text_tokens, image_tokens, audio_tokens, video_tokens] = tokens;
         RequestRecord {
-            acked_ns, media, made_audio, form, validity,
+            acked_ns, media, made_audio, form, validity, dead_connection_ns,
             text_tokens, image_tokens, audio_tokens, video_tokens,
             ..record
         }

@@ -126,6 +126,7 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
         ("buffers made under load", Some(count(health.late_allocations))),
         ("waits for the decoder", Some(count(health.decoder_stalls))),
         ("clock steps", Some(count(health.clock_steps))),
-        ("connections opened again", Some(count(health.reconnects))),
+        ("connections opened", health.connections.map(count)),
+        ("connections found closed", Some(count(health.reconnects))),
     ]
 }

@@ -24,6 +24,7 @@ use crate::telemetry::Telemetry;
 use crate::{output, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::definitions::{self, Definitions};
+use ifm_analysis::failure::Failures;
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Seen, Settling};
 use ifm_core::order::Order as _;
@@ -225,9 +226,12 @@ impl Session {
             if let Some(error) = result.gave_up {
                 let error = self.job.secrets.blot(&error).into_owned();
                 let has_answered = self.sink.records.iter().any(|record| record.outcome.is_ok());
-                return match has_answered {
-                    true => Ended::Lost(error),
-                    false => Ended::Early(format!("the server refused every request: {error}")),
+                return match (has_answered, Failures::of(self.sink.records.iter())) {
+                    (true, _) => Ended::Lost(error),
+                    (false, Some(failures)) => {
+                        Ended::Early(format!("{}: {error}", failures.of_every_request()))
+                    }
+                    (false, None) => Ended::Early(error),
                 };
             }
             if self.stop.level() > StopLevel::Run {
@@ -557,16 +561,25 @@ fn verdict(
         };
     }
     let failed = summary.levels.iter().map(|level| level.counts.sent).sum::<u64>();
-    let first = run.requests.iter().find_map(|record| record.error.clone());
+    let failures = Failures::of(run.requests.iter());
+    let first = failures.as_ref().and_then(|failures| failures.sentence.clone());
     let why = first.unwrap_or_else(|| {
         run.requests.first().map_or("nothing was sent".to_owned(), |r| r.outcome.word().to_owned())
     });
-    let text = format!("none of {} got a complete answer: {why}", counted(failed, "request"));
-    Err(Failure::new(Code::Invalid, text).hint(way_out(run, &why)))
+    let mut text = format!("none of {} got a complete answer", counted(failed, "request"));
+    // One that all of them met has its name.
+    if let Some(failures) = failures.as_ref().filter(|failures| failures.kinds.len() == 1) {
+        text = format!("{text}, {}", failures.of_every_request());
+    }
+    text = format!("{text}: {why}");
+    if let Some(moment) = failures.as_ref().and_then(Failures::moment_words) {
+        text = format!("{text}; {moment}");
+    }
+    Err(Failure::new(Code::Invalid, text).hint(way_out(run, &why, failures.as_ref())))
 }
 
 /// What to try after a run without an answer.
-fn way_out(run: &RunData, why: &str) -> String {
+fn way_out(run: &RunData, why: &str, failures: Option<&Failures>) -> String {
     let status = run.requests.iter().find_map(|record| record.http_status);
     let refused = refused_field(why).filter(|_| matches!(status, Some(400 | 422)));
     if came_whole(run) {
@@ -575,13 +588,10 @@ fn way_out(run: &RunData, why: &str) -> String {
     if let Some(way) = refused {
         return way.to_owned();
     }
-    if let Some(401 | 403) = status {
-        return "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
-            .to_owned();
-    }
+    let hint = failures.and_then(Failures::hint);
     format!(
-        "check the URL, --model and --api; inferometer report {} --format requests tells what \
-         became of each request",
+        "{}; inferometer report {} --format requests lists each request",
+        hint.as_deref().unwrap_or("check the URL, --model and --api"),
         run.manifest.run_id
     )
 }

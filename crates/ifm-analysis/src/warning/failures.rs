@@ -1,9 +1,10 @@
 //! Requests that failed.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::failure::{self, Failures};
 use crate::level::LevelSummary;
 use crate::slo::ERROR_RATE_MAX;
-use ifm_core::{Outcome, RequestRecord};
+use ifm_core::Outcome;
 
 pub(super) const CHECK: Check =
     Check { id: "failures", title: "requests came back complete", run: Made::ByLevel(make) };
@@ -29,21 +30,15 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
             _ => format!("{outcome} ({count})"),
         })
         .collect();
-    // Where a redirect points to is what there is to be mended.
-    let is_redirect = |record: &&&RequestRecord| {
-        record.outcome == Outcome::HttpError
-            && record.http_status.is_some_and(|status| (300..400).contains(&status))
-    };
-    let redirect = context.measured(level).iter().find(is_redirect);
-    let redirect = redirect.and_then(|record| record.error.as_deref());
     let text = format!(
-        "{} of {} requests failed ({}): {}{}",
+        "{} of {} requests failed ({}): {}",
         counts.failed,
         counts.sent,
         percent(rate),
-        kinds.join(", "),
-        redirect.map_or(String::new(), |sentence| format!("; {sentence}"))
+        kinds.join(", ")
     );
+    let failures = Failures::of(context.measured(level).iter().copied());
+    let text = failures.map_or(text.clone(), |failures| failure::sentence_of(&failures, &text));
     let severity = if rate > ERROR_RATE_MAX { Severity::Invalid } else { Severity::Caution };
     AtLevel::Fires(severity, text)
 }

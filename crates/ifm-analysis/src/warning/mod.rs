@@ -12,11 +12,13 @@ mod co_arrival;
 mod cold;
 mod completeness;
 mod concurrency;
+mod connections;
 mod counting;
 mod cut_off;
 mod drift;
 mod failures;
 mod few_media;
+mod finish_reasons;
 mod form_endings;
 mod form_validity;
 mod made_up_drafts;
@@ -35,6 +37,7 @@ mod sessions;
 mod shared_server;
 mod slowing;
 mod stalls;
+mod streams;
 mod ttft_parts;
 mod unread_media;
 mod upload;
@@ -157,9 +160,11 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 35] = [
+const CHECKS: [&Check; 38] = [
     &predicted::CHECK,
     &failures::CHECK,
+    &finish_reasons::CHECK,
+    &streams::CHECK,
     &sessions::CHECK,
     &completeness::CHECK,
     &planned_levels::CHECK,
@@ -167,6 +172,7 @@ const CHECKS: [&Check; 35] = [
     &overload::CHECK,
     &cut_off::CHECK,
     &client::CHECK,
+    &connections::CHECK,
     &counting::CHECK,
     &form_validity::CHECK,
     &form_endings::CHECK,
@@ -197,8 +203,11 @@ const CHECKS: [&Check; 35] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 16] = [
+const OF_MEASURING: [&Check; 19] = [
     &client::CHECK,
+    &connections::CHECK,
+    &finish_reasons::CHECK,
+    &streams::CHECK,
     &counting::CHECK,
     &unread_media::CHECK,
     &media_tokens::CHECK,
@@ -342,7 +351,7 @@ mod testing {
             summary.warnings.iter().filter(|warning| warning.severity > Severity::Note).collect();
         assert!(loud.is_empty(), "{loud:?}");
         let trust = summary.answers.expect("a level").trust;
-        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (17, 17, 0, 0));
+        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (20, 20, 0, 0));
     }
 
     #[test]

@@ -56,5 +56,28 @@ fn a_field_that_a_strict_server_refuses_can_be_left_out() {
     assert!(options.contains("\"stream_options\": null"), "{options}");
     // The same word in another sentence, and another status.
     assert!(hint(400, "HTTP 400: max_tokens is too large").starts_with("check the URL"));
-    assert!(hint(500, "HTTP 500: unexpected ignore_eos").starts_with("check the URL"));
+    assert!(hint(500, "HTTP 500: unexpected ignore_eos").starts_with("the server's log"));
+}
+
+#[test]
+fn the_end_of_a_run_says_what_failed_and_what_to_do() {
+    let ended = |status: u16, why: &str, after_ms: f64| {
+        let requests = (0..4).map(|seq| {
+            let mut request = failed(seq, 0, 0, f64::from(seq) * 2000.0, after_ms);
+            (request.http_status, request.error) = (Some(status), Some(why.to_owned()));
+            request
+        });
+        code(&run(&[1], requests.collect()))
+    };
+    for (status, why, after_ms, said) in [
+        (429, "HTTP 429: slow down", 1.0, ["a rate limit rejected every request", "--rate"]),
+        (503, "HTTP 503: busy", 1.0, ["had no capacity for any request", "connection limit"]),
+        (502, "HTTP 502: nginx", 1.0, ["a proxy did not reach the server", "behind the proxy"]),
+        (504, "HTTP 504: nginx", 1000.0, ["ended 1.0 s after their start", "proxy_read_timeout"]),
+        (404, "HTTP 404: no", 1.0, ["the server refused every request", "check the URL"]),
+    ] {
+        let (code, text) = ended(status, why, after_ms);
+        assert_eq!(code, Some(Code::Invalid), "{why}");
+        assert!(text.contains(why) && said.iter().all(|said| text.contains(said)), "{text}");
+    }
 }

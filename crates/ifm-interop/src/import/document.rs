@@ -180,7 +180,11 @@ fn converted(name: &str, bytes: &[u8], text: &str, how: &str) -> Outcome {
             Outcome::Sheet(sheet)
         }
         Err(ImportError::Unreadable { .. } | ImportError::NotKnown { .. }) => Outcome::Refused,
-        Err(ImportError::Broken { .. } | ImportError::TooLarge { .. }) => Outcome::Refused,
+        Err(
+            ImportError::Broken { .. }
+            | ImportError::Panicked { .. }
+            | ImportError::TooLarge { .. },
+        ) => Outcome::Refused,
     }
 }
 

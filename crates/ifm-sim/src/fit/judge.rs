@@ -26,11 +26,12 @@ const SCATTER_MIN: usize = 3;
 /// A share below this part of its default is suspect.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Whether the interval is narrow enough for a forecast.
+/// Whether the constant is known well enough for a forecast: within a narrow interval, or together with
+/// another one, of which the rows determine what both do.
 fn is_of_use(estimate: &Estimate) -> bool {
     let widest = if is_share(estimate.name) { WIDEST.0 } else { WIDEST.1 };
-    let is_known = estimate.is_determined || estimate.rival.is_some();
-    is_known && estimate.high / estimate.low <= widest
+    let is_narrow = estimate.is_determined && estimate.high / estimate.low <= widest;
+    is_narrow || estimate.rival.is_some()
 }
 
 fn is_share(name: &str) -> bool {
@@ -124,7 +125,7 @@ pub(super) fn suspects(estimates: &[Estimate], rows: &[(&Observation, &Row)]) ->
 }
 
 /// Whether logarithms of fitted over measured go one way from the smallest to the largest place, by
-/// more than a miss, and end in one.
+/// more than a miss, and are farthest off at the largest: there the machine is most of the time.
 fn trend(points: impl Iterator<Item = (f64, f64)>) -> bool {
     let mut points: Vec<(f64, f64)> = points.collect();
     points.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
@@ -134,7 +135,7 @@ fn trend(points: impl Iterator<Item = (f64, f64)>) -> bool {
     }
     let change = last.1 - first.1;
     let most = MISS.ln_1p();
-    let is_missed = first.1.abs().max(last.1.abs()) > most;
+    let is_missed = last.1.abs() > most && points.iter().all(|point| point.1.abs() <= last.1.abs());
     // Places that are alike, such as repeats, may differ by chance.
     let is_steady = points.windows(2).all(|pair| match pair {
         [one, next] => (next.1 - one.1) * change.signum() > -0.25 * change.abs(),

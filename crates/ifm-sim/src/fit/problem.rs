@@ -384,8 +384,8 @@ impl<'a> Problem<'a> {
             let named = |constants| value_of(constant, constants) * constant.scale;
             let value = named(constants);
             let (mut low, mut high) = (value / far, value * far);
-            let involved = |rival: &&Rival| rival.of == place || rival.by == place;
-            for rival in solved.rivals.iter().filter(involved) {
+            // Others than the two move along.
+            for rival in &solved.rivals {
                 let other = named(self.constants(&rival.point));
                 (low, high) = (low.min(other), high.max(other));
             }

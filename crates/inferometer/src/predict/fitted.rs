@@ -157,6 +157,12 @@ fn unsaid(found: &Fit) -> Vec<String> {
                   are. Add a load from the middle of those that you want to predict, or better the \
                   highest of them"
             .to_owned(),
+        true if most > 2.0 * least => format!(
+            "rows with {} to {} requests under way do not determine what each further one adds to a step \
+             (sequence_host_us): they scatter, or other constants explain them as well",
+            under_way_words(least),
+            under_way_words(most)
+        ),
         true => format!(
             "the rows have {} under way: that says how long a step takes there, and not how it grows \
              (sequence_host_us is a default). Add the lowest or the highest of the loads that you want \

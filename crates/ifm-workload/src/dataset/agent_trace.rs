@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, Turn};
 use crate::{
-    conversation::{Play, read_messages},
+    conversation::Play,
     error::WorkloadError,
     facts::DropReason,
     list::Stored,
+    media::Reader,
     opening::Opening,
     request::Answers,
     select::prompt_tokens,
@@ -55,9 +56,11 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let output = opening.output_override();
     let lengths = Rng::new(opening.request.seed).stream("output_length");
     let mut found = Vec::new();
+    let mut media = Reader::new(opening.request);
     while found.len() < wanted {
         let Some(row) = rows.next()? else { break };
-        let mut turns = match read(rows.columns(), &row, &play, &mut pauses.item(row.line)) {
+        let mut draws = pauses.item(row.line);
+        let mut turns = match read(rows.columns(), &row, &play, &mut media, &mut draws) {
             Ok(turns) => turns,
             Err(Fault::Row(reason)) => {
                 rows.bad(row.line, &reason)?;
@@ -96,21 +99,24 @@ fn read(
     columns: &Columns,
     row: &Row,
     play: &Play<'_>,
+    media: &mut Reader,
     draws: &mut Draws,
 ) -> Result<Vec<Turn>, Fault> {
     let list = columns.list(row, "messages").map_err(Fault::Row)?;
     let tools = columns.get(&row.fields, "tools").filter(|tools| tools.is_array());
     let fields = tools.map(|tools| Arc::new(Map::from_iter([("tools".to_owned(), tools.clone())])));
     if list.iter().any(|turn| turn.get("messages").is_some()) {
-        return read_steps(list, play, fields.as_ref(), draws);
+        let read = |list: &[Value]| media.messages(list, &row.folder);
+        return read_steps(list, read, play, fields.as_ref(), draws);
     }
-    let messages = read_messages(list).map_err(Fault::Row)?;
+    let messages = media.messages(list, &row.folder).map_err(Fault::Row)?;
     Ok(play.turns(messages, fields.as_ref(), draws)?)
 }
 
 /// SGLang's form: each turn holds what is new, and no answer is recorded.
 fn read_steps(
     list: &[Value],
+    mut read: impl FnMut(&[Value]) -> Result<Vec<Message>, String>,
     play: &Play<'_>,
     fields: Option<&Arc<Map<String, Value>>>,
     draws: &mut Draws,
@@ -121,7 +127,7 @@ fn read_steps(
         let Some(messages) = messages.filter(|messages| !messages.is_empty()) else {
             continue;
         };
-        let messages = read_messages(messages).map_err(Fault::Row)?;
+        let messages = read(messages).map_err(Fault::Row)?;
         let by_tool = messages.iter().any(|message: &Message| message.role == Role::Tool);
         let think = if by_tool { play.tool_time } else { play.think };
         let think_ns = if turns.is_empty() { 0 } else { think.draw(draws) };

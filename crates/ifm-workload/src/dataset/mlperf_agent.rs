@@ -13,11 +13,12 @@ use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind, Turn};
 use crate::{
-    conversation::{read_content, read_messages},
+    conversation::read_content,
     error::WorkloadError,
     facts::DropReason,
     item::WorkItem,
     list::Stored,
+    media::Reader,
     opening::Opening,
     playing::{Playing, TURNS_MAX},
     request::Answers,
@@ -65,6 +66,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     // Rows of a conversation that is left out because one of them is malformed.
     let mut spoiled: Option<String> = None;
     let mut kept = 0;
+    let mut media = Reader::new(opening.request);
     while found.len() < wanted {
         let row = rows.next()?;
         let id = match row.as_ref().map(conversation_id).transpose() {
@@ -92,7 +94,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         }
         let said = match ended.contains(&id) {
             true => Err(format!("rows of the conversation '{id}' do not stand together")),
-            false => read(&row, current.as_ref(), &playing),
+            false => read(&row, current.as_ref(), &playing, &mut media),
         };
         match said {
             Ok((said, tools)) => {
@@ -141,7 +143,12 @@ fn conversation_id(row: &Row) -> Result<String, String> {
 /// What a row says, and the tools that it names.
 type Read = (Said, Option<Arc<Map<String, Value>>>);
 
-fn read(row: &Row, former: Option<&Conversation>, playing: &Playing) -> Result<Read, String> {
+fn read(
+    row: &Row,
+    former: Option<&Conversation>,
+    playing: &Playing,
+    media: &mut Reader,
+) -> Result<Read, String> {
     let fields = &row.fields;
     let given = |name: &str| fields.get(name).filter(|value| !value.is_null());
     let turn = given("turn").and_then(value::whole).ok_or("'turn' is not a whole number")?;
@@ -178,7 +185,8 @@ fn read(row: &Row, former: Option<&Conversation>, playing: &Playing) -> Result<R
                 .into_iter()
                 .filter_map(|name| Some((name.to_owned(), given(name)?.clone())))
                 .collect();
-            messages.extend(read_messages(&[Value::Object(message)]).map_err(|reason| {
+            let read = media.messages(&[Value::Object(message)], &row.folder);
+            messages.extend(read.map_err(|reason| {
                 reason.strip_prefix("message 1: ").unwrap_or(&reason).to_owned()
             })?);
         }

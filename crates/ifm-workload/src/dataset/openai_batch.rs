@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 
 use super::{Dataset, DatasetKind};
 use crate::{
-    conversation::read_messages,
     error::WorkloadError,
     facts::DropReason,
+    media::Reader,
     opening::Opening,
     order::{self, Step},
     select::{Candidate, Limits, Output},
@@ -49,17 +49,18 @@ const TAKEN: [&str; 8] = [
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.rows(None, &[])?;
     opening.rule("bodies as recorded, without model, stream and user");
-    order::fill(opening, rows, Limits::NONE, |_, row| read(row))
+    let mut media = Reader::new(opening.request);
+    order::fill(opening, rows, Limits::NONE, |_, row| read(row, &mut media))
 }
 
-fn read(row: &Row) -> Result<Step, String> {
+fn read(row: &Row, media: &mut Reader) -> Result<Step, String> {
     let body = match row.fields.get("body") {
         Some(Value::Object(body)) => body,
         Some(other) => return Err(format!("'body' is {}", kind(other))),
         None => &row.fields,
     };
     let prompt = match (body.get("messages"), body.get("prompt")) {
-        (Some(Value::Array(list)), _) => Prompt::Messages(read_messages(list)?),
+        (Some(Value::Array(list)), _) => Prompt::Messages(media.messages(list, &row.folder)?),
         (None, Some(Value::String(text))) if !text.is_empty() => Prompt::Text(text.clone()),
         (None, Some(Value::Array(ids))) if !ids.is_empty() => {
             let ids = ids.iter().map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok()));

@@ -8,10 +8,11 @@ use ifm_made::Rng;
 use super::{Dataset, DatasetKind, sharegpt::SHAREGPT};
 use crate::{
     compat::PythonRandom,
-    conversation::{Play, read_messages},
+    conversation::Play,
     error::WorkloadError,
     facts::DropReason,
     list::Stored,
+    media::Reader,
     opening::Opening,
     request::Answers,
     source::{Columns, Row},
@@ -41,6 +42,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let answers = opening.take_answers(Answers::Server)?;
     let mut rows = opening.rows(Some(&SHAREGPT), &[&["messages"]])?;
     let mut found = Vec::new();
+    let mut media = Reader::new(opening.request);
     let wanted = opening.wanted();
     let play = Play {
         tokenizer: opening.tokenizer,
@@ -54,7 +56,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let lengths = Rng::new(opening.request.seed).stream("output_length");
     while shuffled || found.len() < wanted {
         let Some(row) = rows.next()? else { break };
-        let messages = match read(rows.columns(), &row) {
+        let messages = match read(rows.columns(), &row, &mut media) {
             Ok(messages) => messages,
             Err(reason) => {
                 rows.bad(row.line, &reason)?;
@@ -96,7 +98,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
 
 /// The messages of a row, from the first that is not the model's: ShareGPT has
 /// conversations that begin with the end of an answer.
-fn read(columns: &Columns, row: &Row) -> Result<Vec<Message>, String> {
-    let messages = read_messages(columns.list(row, "messages")?)?;
+fn read(columns: &Columns, row: &Row, media: &mut Reader) -> Result<Vec<Message>, String> {
+    let messages = media.messages(columns.list(row, "messages")?, &row.folder)?;
     Ok(messages.into_iter().skip_while(|message| message.role == Role::Assistant).collect())
 }

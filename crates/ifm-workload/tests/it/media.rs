@@ -369,6 +369,91 @@ fn rows_name_and_hold_media() {
     assert_eq!(facts.kinds[1].file_bytes_mean, Some(wav.len() as f64));
 }
 
+/// One message with each kind of part, a call of a tool and its result, in every data set of messages.
+#[test]
+fn every_reader_of_messages_accepts_media_and_tool_calls() {
+    let folder = Folder::new();
+    let jpeg = file("image=24x16");
+    folder.write("a.jpg", &jpeg);
+    let wav = STANDARD.encode(file("audio=500ms"));
+    let asked = serde_json::json!({"role": "user", "content": [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "a.jpg", "detail": "low"}},
+        {"type": "input_audio", "input_audio": {"data": wav, "format": "wav"}},
+        {"type": "video_url", "video_url": {"url": "https://x.test/c.mp4"}},
+        {"type": "text", "text": " and listen"}]});
+    let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    let result = serde_json::json!({"role": "tool", "tool_call_id": "c1", "content": "42"});
+    let answer = serde_json::json!({"role": "assistant", "content": "done"});
+    let messages = serde_json::json!([asked, call, result]);
+    let talk = serde_json::json!([asked, call, result, answer]);
+    let row = |turn: u64, message: &serde_json::Value| {
+        let mut row = message.clone();
+        row["conversation_id"] = "x".into();
+        row["turn"] = turn.into();
+        row
+    };
+    let mut results = row(3, &serde_json::json!({"role": "tool"}));
+    results["tool_results"] = serde_json::json!([{"tool_call_id": "c1", "content": "42"}]);
+    let rows = [row(1, &asked), row(2, &call), results, row(4, &answer)];
+    let lines =
+        |rows: &[serde_json::Value]| rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    for (set, text) in [
+        (
+            "openai-batch",
+            lines(&[serde_json::json!({"body": {"messages": messages, "max_tokens": 5}})]),
+        ),
+        ("openai-batch", lines(&[serde_json::json!({"messages": messages, "max_tokens": 5})])),
+        ("custom", lines(&[serde_json::json!({"messages": messages})])),
+        ("sharegpt-chat", lines(&[serde_json::json!({"messages": talk})])),
+        ("agent-trace", lines(&[serde_json::json!({"messages": talk})])),
+        (
+            "agent-trace",
+            lines(&[serde_json::json!({"messages": [{"messages": [asked, call, result]}]})]),
+        ),
+        ("mlperf-agent", lines(&rows)),
+    ] {
+        folder.write("rows.jsonl", text.as_bytes());
+        let workload = opened(&format!("{set}:{}", folder.path("rows.jsonl")));
+        let item = item(&workload, 0);
+        let Prompt::Messages(first) = &item.turns[0].prompt else { panic!("{set}: no messages") };
+        assert_eq!(first[0].content, "look and listen", "{set}");
+        let places: Vec<_> = first[0].media.iter().map(|it| (it.at, it.medium.kind)).collect();
+        let expected = [MediumKind::Image, MediumKind::Audio, MediumKind::Video];
+        assert_eq!(places, expected.map(|kind| (4, kind)), "{set}");
+        assert_eq!(first[0].media[0].medium.size, Some((24, 16)), "{set}");
+        let turns = || item.turns.iter();
+        let said = turns().filter_map(|turn| match &turn.prompt {
+            Prompt::Messages(messages) => Some(messages.iter()),
+            _ => None,
+        });
+        let said: Vec<_> =
+            said.flatten().chain(turns().filter_map(|it| it.recorded_answer.as_ref())).collect();
+        // The answer of the server takes the place of a recorded call where no answers are recorded.
+        let has_call =
+            said.iter().any(|message| message.tool_calls.iter().any(|call| call.name == "f"));
+        assert_eq!(has_call, set != "sharegpt-chat", "{set}");
+        let results = said.iter().filter(|message| message.role == ifm_core::Role::Tool);
+        let results: Vec<_> =
+            results.map(|it| (it.content.as_str(), it.tool_call_id.as_deref())).collect();
+        assert_eq!(results, [("42", Some("c1"))], "{set}");
+        assert_eq!(workload.facts.media.as_ref().map(|facts| facts.kinds.len()), Some(3), "{set}");
+    }
+    // What no API has as a part is refused with its type, and a file that is not there with its name.
+    for (part, reason) in [
+        (r#"{"type":"hologram"}"#, "hologram"),
+        (r#"{"type":"image_url","image_url":{"url":"missing.jpg"}}"#, "missing.jpg"),
+    ] {
+        let row = format!(r#"{{"messages":[{{"role":"user","content":[{part}]}}]}}"#);
+        folder.write("rows.jsonl", row.as_bytes());
+        for set in ["openai-batch", "custom", "sharegpt-chat", "agent-trace"] {
+            let said = error(&format!("{set}:{}", folder.path("rows.jsonl")));
+            assert!(said.contains(reason), "{set}: {said}");
+        }
+    }
+}
+
 #[test]
 fn files_that_cannot_be_sent_are_told_before_the_load() {
     let folder = Folder::new();

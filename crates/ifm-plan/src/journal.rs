@@ -92,6 +92,8 @@ pub enum Fate {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Journal {
     fates: BTreeMap<String, Fate>,
+    /// Tries of failed cells that no longer count, because the user asked for another round.
+    forgiven: BTreeMap<String, u32>,
     /// Seconds that each start of a server took.
     pub starts_s: Vec<f64>,
     /// Lines that hold nothing whole: the last one of a killed process.
@@ -140,16 +142,34 @@ impl Journal {
         })
     }
 
+    /// Allows another round of tries for the failed cells among some: the first try and the
+    /// retries after it. Returns why each of them failed.
+    ///
+    /// The journal on disk does not change: a round ends with the process that asked for it.
+    pub fn forgive<'a>(&mut self, cells: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for cell in cells {
+            if let Some(Fate::Failed { attempts, reason, .. }) = self.fates.get(cell) {
+                self.forgiven.insert(cell.to_owned(), *attempts);
+                reasons.push(reason.clone());
+            }
+        }
+        reasons
+    }
+
     /// Which try comes next for a cell, if one more is allowed: the first, one in place of a try
     /// that was cut off, or one of so many after failures.
     pub fn next_attempt(&self, cell: &str, retries: u32) -> Option<u32> {
         match self.fate(cell) {
             Fate::Open => Some(1),
             Fate::Begun { attempt } => Some(*attempt),
-            Fate::Failed { attempts, is_final: false, .. } if *attempts <= retries => {
-                Some(attempts + 1)
+            Fate::Failed { attempts, is_final, .. } => {
+                let forgiven = self.forgiven.get(cell).copied().unwrap_or(0);
+                let tries = attempts.saturating_sub(forgiven);
+                let is_allowed = tries == 0 || (!is_final && tries <= retries);
+                is_allowed.then_some(attempts + 1)
             }
-            Fate::Failed { .. } | Fate::Done { .. } => None,
+            Fate::Done { .. } => None,
         }
     }
 }
@@ -184,5 +204,30 @@ mod tests {
         assert_eq!(journal.next_attempt("e", 9), None, "what can only fail again is left");
         assert_eq!((journal.lost_lines, journal.starts_s.as_slice()), (1, &[3.0][..]));
         assert_eq!(journal.runs().collect::<Vec<_>>(), [("b", "r")]);
+    }
+
+    #[test]
+    fn forgiven_cells_have_one_more_round_of_tries() {
+        let failed = |cell: &str, attempt, is_final| Event::Failed {
+            cell: cell.into(),
+            attempt,
+            reason: format!("{cell}{attempt}"),
+            is_final,
+        };
+        let mut journal = Journal::default();
+        for event in [failed("a", 1, false), failed("a", 2, false), failed("e", 1, true)] {
+            journal.add(event);
+        }
+        assert_eq!((journal.next_attempt("a", 1), journal.next_attempt("e", 1)), (None, None));
+        assert_eq!(journal.forgive(["a", "b", "e"].into_iter()), ["a2", "e1"]);
+        assert_eq!(
+            (journal.next_attempt("a", 1), journal.next_attempt("e", 1)),
+            (Some(3), Some(2))
+        );
+        journal.add(failed("a", 3, false));
+        journal.add(failed("e", 2, true));
+        assert_eq!((journal.next_attempt("a", 1), journal.next_attempt("e", 1)), (Some(4), None));
+        journal.add(failed("a", 4, false));
+        assert_eq!(journal.next_attempt("a", 1), None, "a round has an end");
     }
 }

@@ -28,7 +28,7 @@ enum PlanVerb {
     Check(CheckArgs),
     /// Measure what is left of a plan
     Run(RunArgs),
-    /// Go on with a plan that was run before
+    /// Go on with a plan that was run before, and try its failed cells again
     Resume(ResumeArgs),
     /// Show what became of each cell, and write the report
     Show(ShowArgs),
@@ -152,6 +152,10 @@ struct ResumeArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
+    /// Do not try failed cells again
+    #[arg(long)]
+    skip_failed: bool,
+
     #[command(flatten)]
     how: HowArgs,
 }
@@ -211,7 +215,8 @@ pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
             if let Some(path) = &args.k8s {
                 return cluster::kubernetes(&of, path);
             }
-            measure(&of, &args.how, args.task, &args.plan.output)
+            let limits = Limits { task: args.task, budget_s: args.how.budget, ..Limits::default() };
+            measure(&of, &args.how, &limits, &args.plan.output)
         }
         PlanVerb::Resume(args) => {
             let of = args.plan.output.open(&args.plan.plan)?;
@@ -220,7 +225,12 @@ pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
                 return Err(Failure::usage(format!("plan {name} was not run in this store"))
                     .hint("inferometer plan run begins it"));
             }
-            measure(&of, &args.how, None, &args.plan.output)
+            let limits = Limits {
+                budget_s: args.how.budget,
+                tries_failed: !args.skip_failed,
+                ..Limits::default()
+            };
+            measure(&of, &args.how, &limits, &args.plan.output)
         }
         PlanVerb::Show(args) => {
             args.out.iter().try_for_each(|path| crate::output::check_path(path))?;
@@ -308,17 +318,19 @@ fn first_reason(of: &Experiment, journal: &Journal) -> Option<String> {
 fn measure(
     of: &Experiment,
     how: &HowArgs,
-    task: Option<usize>,
+    limits: &Limits,
     output: &OutputArgs,
 ) -> Result<Code, Failure> {
     how.out.iter().try_for_each(|path| crate::output::check_path(path))?;
-    let code = plan::run(of, &Limits { task, budget_s: how.budget })?;
+    let code = plan::run(of, limits)?;
     let journal = of.journal()?;
     output.tell(of, false)?;
     if !how.out.is_empty() && journal.runs().next().is_some() {
         plan_report::write(of, &journal, &how.out)?;
     }
-    if code != Code::Done {
+    let is_left =
+        |cell: &ifm_plan::Cell| journal.next_attempt(&cell.key, of.plan.head.retries).is_some();
+    if code != Code::Done && (output.json || of.cells.iter().any(is_left)) {
         terminal::say(&format!("then: inferometer plan resume {}", of.plan.head.name));
     }
     Ok(code)

@@ -77,6 +77,13 @@ impl Log {
         last_line(&end_of(&self.path)?)
     }
 
+    /// The line near the end in which a program refuses its command line, in the words of usual parsers.
+    pub fn refused_argument(&self) -> Option<String> {
+        let end = end_of(&self.path)?;
+        let lines = end.split(['\n', '\r']).map(str::trim).rev();
+        lines.take(LINES).find(|line| is_refusal(line)).map(str::to_owned)
+    }
+
     /// Whether it ends with talk of a port that another process has, in the words of usual servers.
     pub fn says_port_taken(&self) -> bool {
         let end = end_of(&self.path).unwrap_or_default().to_lowercase();
@@ -181,6 +188,23 @@ fn end_of(path: &Path) -> Option<String> {
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;
     Some(without_escapes(&String::from_utf8_lossy(&end)))
+}
+
+/// Whether a line says that a program does not know an argument or its value.
+pub(super) fn is_refusal(line: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "unrecognized argument",
+        "unrecognised argument",
+        "unrecognized option",
+        "unknown argument",
+        "unknown option",
+        "unexpected argument",
+        "invalid argument:",
+        "invalid choice",
+        "no such option",
+    ];
+    let line = line.to_lowercase();
+    WORDS.iter().any(|words| line.contains(words))
 }
 
 fn last_line(text: &str) -> Option<String> {

@@ -135,6 +135,12 @@ pub fn start(guard: &Guard, ask: &Ask) -> Result<Launched, Failure> {
     }
 }
 
+/// Whether a server ended because it does not know its command line: another start ends likewise.
+pub fn refuses_command(failure: &Failure) -> bool {
+    let sentence = failure.sentence();
+    sentence.contains(" exited with code ") && log::is_refusal(sentence)
+}
+
 /// Why an attempt failed.
 struct Attempt {
     failure: Failure,
@@ -272,7 +278,8 @@ impl Running {
             (Unready::Broken(fault), None) => format!("{name} {fault}"),
             (Unready::Over, None) => format!("{name} ended before it was ready"),
         };
-        let last = self.log.last_line();
+        let refused = status.and_then(|_| self.log.refused_argument());
+        let last = refused.or_else(|| self.log.last_line());
         let says = last.as_ref().map(|line| format!("; its log says: {line}")).unwrap_or_default();
         Attempt {
             failure: Failure::server(format!("{sentence}{says}"))

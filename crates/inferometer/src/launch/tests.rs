@@ -30,6 +30,11 @@ fn the_server() {
             eprintln!("bye");
             std::process::exit(1);
         }
+        "refuses" => {
+            eprintln!("serve: error: unrecognized arguments: --no-such-flag");
+            eprintln!("error: see --help");
+            std::process::exit(2);
+        }
         "late for its port" if !Path::new(path).exists() => {
             std::fs::write(path, "").unwrap();
             eprintln!("OSError: [Errno 98] Address already in use");
@@ -166,8 +171,11 @@ fn what_is_wrong_with_a_server_is_one_sentence() {
         ("empty", "its first answer was an error: an answer without a token"),
         ("closed", "vllm does not let us in (/v1/models: HTTP 401: out of order)"),
         ("dying", "vllm exited with code 7 before it was ready"),
+        ("refuses", "its log says: serve: error: unrecognized arguments: --no-such-flag"),
     ] {
         let said = failure(&guard, &stand_in(folder.path(), manner));
+        let is_refused = refuses_command(&Failure::server(&said));
+        assert_eq!(is_refused, manner == "refuses", "{manner}: {said}");
         assert!(said.contains(expect) && said.contains("server.log"), "{manner}: {said}");
     }
     let mut ask = stand_in(folder.path(), "deaf");

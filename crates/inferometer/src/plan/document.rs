@@ -75,6 +75,8 @@ struct Left {
     cells: usize,
     /// Of these, cells whose length is not known before one like it was measured.
     cells_of_unknown_length: usize,
+    /// Cells that failed and have no try left; `plan resume` tries them again.
+    failed: usize,
     /// Starts of servers.
     starts: usize,
     /// Seconds of all cells whose length is known.
@@ -119,6 +121,10 @@ impl PlanDocument {
             }
         };
         let left = estimate(&of.plan, &of.cells, journal);
+        let is_failed = |cell: &&ifm_plan::Cell| {
+            matches!(journal.fate(&cell.key), Fate::Failed { .. })
+                && journal.next_attempt(&cell.key, of.plan.head.retries).is_none()
+        };
         PlanDocument {
             kind: "inferometer_plan",
             name: of.plan.head.name.clone(),
@@ -126,6 +132,7 @@ impl PlanDocument {
             left: Left {
                 cells: left.cells,
                 cells_of_unknown_length: left.unknown,
+                failed: of.cells.iter().filter(is_failed).count(),
                 starts: left.starts,
                 seconds: left.seconds,
                 usd: left.usd,

@@ -32,6 +32,8 @@ pub struct Limits {
     pub task: Option<usize>,
     /// Seconds after which no cell begins, in place of the plan's.
     pub budget_s: Option<f64>,
+    /// Whether cells that failed in former calls are tried again.
+    pub tries_failed: bool,
 }
 
 /// Runs what is left of a plan.
@@ -40,6 +42,7 @@ pub struct Limits {
 /// What keeps every cell from being measured; a cell that fails alone is told and noted.
 pub fn run(of: &Experiment, limits: &Limits) -> Result<Code, Failure> {
     let mut runner = Runner::new(of, limits)?;
+    runner.forgive();
     let ended = runner.passes();
     runner.conditions.undo();
     terminal::clear_line();
@@ -116,6 +119,19 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// Allows another round of tries for cells that failed in former calls, and says why they failed.
+    fn forgive(&mut self) {
+        if !self.limits.tries_failed {
+            return;
+        }
+        let keys = self.in_scope().iter().map(|cell| cell.key.as_str());
+        let reasons = self.journal.forgive(keys);
+        for (reason, count) in super::text::grouped(reasons.iter().map(String::as_str)) {
+            let cells = counted(count as u64, "failed cell");
+            terminal::tell(&format!("trying {cells} again; the last try: {reason}"));
+        }
+    }
+
     /// Cells of this call that can be tried now.
     fn left(&self) -> Vec<Cell> {
         let is_left = |cell: &&Cell| {
@@ -186,8 +202,8 @@ impl<'a> Runner<'a> {
             if server.is_none() {
                 server = match self.start(cell)? {
                     Start::Up(launched) => launched.map(|launched| *launched),
-                    Start::Failed(reason) => {
-                        self.fail_all(cells, &reason)?;
+                    Start::Failed { reason, is_final } => {
+                        self.fail_all(cells, &reason, is_final)?;
                         return Ok(());
                     }
                 };
@@ -243,7 +259,7 @@ impl<'a> Runner<'a> {
         if cell.what == (CellLoad::StartUp { cold: true }) {
             // A start that is called cold and is not would be a false number.
             if let Err(why) = launch::cool(&ask) {
-                return Ok(Start::Failed(why));
+                return Ok(Start::Failed { reason: why, is_final: false });
             }
         }
         terminal::tell(&format!("starting {}: {label}", server.name));
@@ -255,12 +271,15 @@ impl<'a> Runner<'a> {
                 self.note(Event::Started { server: label, seconds, log })?;
                 Ok(Start::Up(Some(Box::new(launched))))
             }
-            Err(failure) => Ok(Start::Failed(failure.sentence().to_owned())),
+            Err(failure) => Ok(Start::Failed {
+                reason: failure.sentence().to_owned(),
+                is_final: failure.code == Code::Usage || launch::refuses_command(&failure),
+            }),
         }
     }
 
     /// Notes that the cells of a server that does not start cannot be measured.
-    fn fail_all(&mut self, cells: &[Cell], reason: &str) -> Result<(), Failure> {
+    fn fail_all(&mut self, cells: &[Cell], reason: &str, is_final: bool) -> Result<(), Failure> {
         if self.interrupts.urge() > Urge::None {
             return Ok(());
         }
@@ -271,7 +290,7 @@ impl<'a> Runner<'a> {
                 continue;
             };
             let (cell, reason) = (cell.key.clone(), reason.to_owned());
-            self.note(Event::Failed { cell, attempt, reason, is_final: false })?;
+            self.note(Event::Failed { cell, attempt, reason, is_final })?;
         }
         Ok(())
     }
@@ -388,6 +407,11 @@ fn parameter((name, value): &(String, String)) -> (String, serde_json::Value) {
 enum Start {
     /// It runs, or none was to be started.
     Up(Option<Box<Launched>>),
-    /// It does not, for this reason.
-    Failed(String),
+    /// It does not.
+    Failed {
+        /// Why.
+        reason: String,
+        /// Whether another try would end the same way.
+        is_final: bool,
+    },
 }

@@ -74,10 +74,53 @@ pub fn head(of: &Experiment) -> String {
     text
 }
 
+/// Texts with the number of times that each of them comes, in the order of the first.
+pub fn grouped<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usize)> {
+    let mut groups: Vec<(&str, usize)> = Vec::new();
+    for text in texts {
+        match groups.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((text, 1)),
+        }
+    }
+    groups
+}
+
+/// The cells that failed and are not tried again: how many and why, with the command that tries them.
+pub fn failures(of: &Experiment, journal: &Journal) -> String {
+    let reasons = of.cells.iter().filter_map(|cell| match journal.fate(&cell.key) {
+        Fate::Failed { reason, .. }
+            if journal.next_attempt(&cell.key, of.plan.head.retries).is_none() =>
+        {
+            Some(reason.as_str())
+        }
+        _ => None,
+    });
+    let groups = grouped(reasons);
+    let mut text = String::new();
+    for (reason, count) in &groups {
+        let _ = writeln!(text, "  {} failed: {reason}", counted(*count as u64, "cell"));
+    }
+    if !groups.is_empty() {
+        let logs = of.folder.path().join("logs");
+        let name = &of.plan.head.name;
+        let _ = writeln!(text, "  logs: {}", logs.display());
+        let _ = writeln!(
+            text,
+            "  after the cause is fixed, try them again: inferometer plan resume {name}"
+        );
+    }
+    text
+}
+
 /// Time and money of what is left.
 pub fn costs(of: &Experiment, journal: &Journal) -> String {
     let left = estimate(&of.plan, &of.cells, journal);
-    let mut text = format!("  {}", time(&left));
+    let failures = failures(of, journal);
+    if left.cells == 0 && !failures.is_empty() {
+        return failures;
+    }
+    let mut text = format!("{failures}  {}", time(&left));
     if left.starts > 0 {
         let starts = match left.starts {
             1 => "1 start of a server".to_owned(),

@@ -147,6 +147,54 @@ ready-within = "60s"
 }
 
 #[test]
+fn resume_tries_failed_cells_again_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    // The server refuses its command line until a file is there, and counts its starts.
+    let program = env!("CARGO_BIN_EXE_inferometer");
+    let server = format!(
+        r#"
+[[server]]
+name = "refusing"
+kind = "command"
+model = "nano"
+command = ["sh", "-c", "echo x >> starts; [ -e fixed ] || {{ echo 'serve: error: unrecognized arguments: --bad' >&2; exit 2; }}; exec {program} serve --port {{port}}"]
+folder = "."
+ready-within = "60s"
+"#
+    );
+    let head = SMALL.split("[[server]]").next().unwrap();
+    let tail = &SMALL[SMALL.find("[[workload]]").or(SMALL.find("[[load]]")).unwrap()..];
+    let head = head.replace("repeats = 2", "repeats = 1\nretries = 2");
+    write(folder.path(), &format!("{head}{server}\n{tail}"));
+    let starts = || {
+        let text = fs::read_to_string(folder.path().join("starts")).unwrap_or_default();
+        text.lines().count()
+    };
+    let output = plan(folder.path(), &["run", "plan.toml"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert_eq!(starts(), 1, "a refused command line is not tried a second time");
+    let said = stdout(&output);
+    assert!(said.contains("2 cells failed: ") && said.contains("unrecognized arguments: --bad"));
+    assert!(said.contains("inferometer plan resume small") && !said.contains("nothing left"));
+    let document = shown(folder.path(), "small");
+    assert_eq!((&document["left"]["cells"], &document["left"]["failed"]), (&0.into(), &2.into()));
+    // Not before the user asks for it, and then one round.
+    plan(folder.path(), &["run", "plan.toml"]);
+    plan(folder.path(), &["resume", "small", "--skip-failed"]);
+    assert_eq!(starts(), 1);
+    let again = plan(folder.path(), &["resume", "small"]);
+    assert_eq!((again.status.code(), starts()), (Some(3), 2), "{}", stderr(&again));
+    let said = stderr(&again);
+    assert!(said.contains("trying 2 failed cells again; the last try: "), "{said}");
+    fs::write(folder.path().join("fixed"), "").unwrap();
+    let fixed = plan(folder.path(), &["resume", "small"]);
+    assert!(fixed.status.success(), "{}", stderr(&fixed));
+    assert_all_done(&shown(folder.path(), "small"), 2);
+    let nothing = plan(folder.path(), &["resume", "small"]);
+    assert!(nothing.status.success() && stdout(&nothing).contains("nothing left"));
+}
+
+#[test]
 fn hooks_are_undone_and_observed_states_are_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let conditions = r#"

@@ -10,7 +10,7 @@ pub mod export;
 mod heads;
 pub mod import;
 
-pub use export::{EXPORTS, Export, ExportError, Exported};
+pub use export::{EXPORTS, Export, ExportError, ExportOptions, Exported};
 pub use import::{
     ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, llama_bench_rows, read,
     read_mapped, recognise, settle_together, yaml_value,

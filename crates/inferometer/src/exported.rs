@@ -3,9 +3,9 @@
 //! Not here: what is in them (`ifm-interop`), by which definitions (`ifm-analysis`).
 
 use crate::exit::Failure;
-use ifm_analysis::definitions::{Definitions, sheet};
+use ifm_analysis::definitions::{Definitions, sheet_with};
 use ifm_core::RunData;
-use ifm_interop::{EXPORTS, Export, Exported};
+use ifm_interop::{EXPORTS, Export, ExportOptions, Exported};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone)]
 pub struct ExportAsk {
     format: &'static Export,
+    /// What is asked of the file.
+    options: ExportOptions,
     /// Where; `{model}` and `{date}` are filled in.
     path: String,
     /// Whether a file that is there goes on.
@@ -27,12 +29,13 @@ impl std::fmt::Debug for ExportAsk {
 }
 
 impl ExportAsk {
-    /// Reads `FORMAT:FILE`.
+    /// Reads `FORMAT:FILE`, or `FORMAT?OPTION=VALUE&OPTION=VALUE:FILE`.
     ///
     /// # Errors
-    /// A format that there is not, or no file.
+    /// An unknown format or option, or no file.
     pub fn parse(text: &str) -> Result<ExportAsk, String> {
-        let (id, path) = text.split_once(':').ok_or("write it as FORMAT:FILE")?;
+        let (format, path) = text.split_once(':').ok_or("write it as FORMAT:FILE")?;
+        let (id, options) = format.split_once('?').unwrap_or((format, ""));
         let Some(format) = EXPORTS.iter().find(|export| export.id == id) else {
             let known: Vec<&str> = EXPORTS.iter().map(|export| export.id).collect();
             return Err(format!("no format {id}: there are {}", known.join(", ")));
@@ -40,7 +43,11 @@ impl ExportAsk {
         if path.is_empty() {
             return Err("the file has no name".to_owned());
         }
-        Ok(ExportAsk { format, path: path.to_owned(), appends: false })
+        if !options.is_empty() && !format.has_options() {
+            return Err(format!("the format {id} has no options"));
+        }
+        let options = ExportOptions::parse(options)?;
+        Ok(ExportAsk { format, options, path: path.to_owned(), appends: false })
     }
 
     /// Whether a file that is there goes on.
@@ -55,9 +62,15 @@ impl ExportAsk {
     pub fn write(&self, run: &RunData) -> Result<Vec<PathBuf>, Failure> {
         let word = self.format.definitions.unwrap_or_default();
         let by = Definitions::ALL.into_iter().find(|by| by.word() == word);
+        let options = self.options.clone();
+        let percentiles = options.percentiles.clone().unwrap_or_default();
         let files = self
             .format
-            .write_results(&sheet(run, by.unwrap_or(Definitions::Ours)), Some(run))
+            .write_results(
+                &sheet_with(run, by.unwrap_or(Definitions::Ours), &percentiles),
+                Some(run),
+                &of_run(options, run),
+            )
             .map_err(|error| Failure::files(format!("{}: {error}", self.path)))?;
         let path = PathBuf::from(self.named(run));
         let is_folder = is_folder(&files) || path.is_dir() || self.path.ends_with('/');
@@ -87,6 +100,15 @@ impl ExportAsk {
         let date = utc.replace(['-', ':'], "").replace('T', "-");
         self.path.replace("{model}", model).replace("{date}", &date)
     }
+}
+
+/// Options with what follows from a run: whether its latency target is the default one.
+pub fn of_run(options: ExportOptions, run: &RunData) -> ExportOptions {
+    let spec = &run.manifest.spec;
+    let default = ifm_analysis::slo::default_of(spec.target.api).terms;
+    let has_default_target =
+        ifm_analysis::slo::parse(default).is_ok_and(|default| default == spec.slo);
+    ExportOptions { has_default_target, ..options }
 }
 
 /// Writes a text, or adds it to the end.

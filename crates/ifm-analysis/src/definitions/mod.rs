@@ -55,6 +55,12 @@ impl Definitions {
 
 /// A run as a sheet, one row for each level, computed from its events by these definitions.
 pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
+    sheet_with(run, by, &[])
+}
+
+/// The same with further percentiles of the times, above 0 and at most 100, where the definitions are those
+/// of a client that computes the percentiles that it is asked for.
+pub fn sheet_with(run: &RunData, by: Definitions, percentiles: &[f64]) -> Sheet {
     let measured = level::measured_by_level(&run.requests);
     let spec = &run.manifest.spec;
     let rows = measured
@@ -62,7 +68,7 @@ pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
         .map(|(index, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *index);
             let summary = level::summarize_measured(spec, *index, info, requests, &[]);
-            row(&summary, requests, by)
+            row(&summary, requests, by, percentiles)
         })
         .collect();
     let mut factors = Factors::default().with(key::MODEL, &spec.target.model);
@@ -83,7 +89,12 @@ pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
     Sheet { source, parts: vec![part], remarks: Vec::new() }
 }
 
-fn row(level: &LevelSummary, measured: &[&RequestRecord], by: Definitions) -> Row {
+fn row(
+    level: &LevelSummary,
+    measured: &[&RequestRecord],
+    by: Definitions,
+    percentiles: &[f64],
+) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::pointer(format!("/levels/{}", level.level)));
     rows::settings(level, &mut row);
     // A request that was never sent is none for any tool.
@@ -94,7 +105,7 @@ fn row(level: &LevelSummary, measured: &[&RequestRecord], by: Definitions) -> Ro
         .collect();
     match by {
         Definitions::Ours => ours::fill(level, &mut row),
-        Definitions::Vllm => vllm::fill(level, &sent, &mut row),
+        Definitions::Vllm => vllm::fill(level, &sent, percentiles, &mut row),
         Definitions::Sglang => sglang::fill(&sent, &mut row),
         Definitions::Guidellm => guidellm::fill(&sent, &mut row),
         Definitions::Aiperf => aiperf::fill(&sent, &mut row),

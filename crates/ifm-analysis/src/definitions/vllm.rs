@@ -19,6 +19,7 @@ use super::rows::{
 };
 use crate::level::LevelSummary;
 use crate::request::is_one_sequence;
+use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::{Distribution, Population};
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 use ifm_core::{Outcome, RequestRecord};
@@ -142,7 +143,12 @@ fn audio_s(ok: &[&RequestRecord]) -> Option<f64> {
 }
 
 /// Adds every figure to the row of a sheet.
-pub(super) fn fill(level: &LevelSummary, sent: &[&RequestRecord], row: &mut Row) {
+pub(super) fn fill(
+    level: &LevelSummary,
+    sent: &[&RequestRecord],
+    percentiles: &[f64],
+    row: &mut Row,
+) {
     let Some(summary) = summarize(level, sent) else { return };
     totals(row, Totals::of(sent, &complete(sent), Some(summary.duration_s)));
     let value = Statistic::Value;
@@ -157,7 +163,13 @@ pub(super) fn fill(level: &LevelSummary, sent: &[&RequestRecord], row: &mut Row)
         push(row, &Quantity::AudioRate, value, rtfx, Unit::One);
     }
     let ok = || sent.iter().copied().filter(|record| record.outcome.is_ok());
-    let mut add = |quantity: &Quantity, values: Vec<f64>| {
+    let mut add = |quantity: &Quantity, mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        for p in percentiles {
+            if let Some(value) = percentile_of_sorted(&values, *p) {
+                push(row, quantity, Statistic::Percentile(*p), value / NS_PER_MS, Unit::Ms);
+            }
+        }
         let values = values.into_iter().map(|value| (value, 1.0)).collect();
         rows::latency(row, quantity, values, StdKind::Population, Percentiles::Linear);
     };

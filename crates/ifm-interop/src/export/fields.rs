@@ -17,6 +17,11 @@ pub(super) fn number(value: Option<f64>) -> Value {
     }
 }
 
+/// The same of a quantity that a tool writes with a point, whole or not.
+pub(super) fn float(value: Option<f64>) -> Value {
+    value.and_then(Number::from_f64).map_or(Value::Null, Value::Number)
+}
+
 /// Number of a row that holds for all of it, in canonical units. Of what is counted that is a total:
 /// a mean over requests is none, and is never written as one.
 pub(super) fn value(row: &Row, quantity: &Quantity) -> Option<f64> {
@@ -158,6 +163,17 @@ pub(super) fn percentile_name(p: f64) -> String {
     format!("p{p}")
 }
 
+/// Sets a field if there is a number, with a point.
+pub(super) fn set_float(
+    object: &mut Map<String, Value>,
+    name: impl Into<String>,
+    value: Option<f64>,
+) {
+    if value.is_some() {
+        object.insert(name.into(), float(value));
+    }
+}
+
 /// Sets a field for each quantity of which the row has a number. Durations are in seconds.
 pub(super) fn set_each(object: &mut Map<String, Value>, row: &Row, fields: &[(&str, Quantity)]) {
     for (name, quantity) in fields {
@@ -257,7 +273,7 @@ mod tests {
             ..SheetRequest::default()
         };
         row.requests = vec![request(50.0, 11), request(150.0, 11)];
-        assert_eq!(exported("vllm", &row)["mean_tpot_ms"], 10);
+        assert_eq!(exported("vllm", &row)["mean_tpot_ms"], 10.0);
         row.requests.pop();
         assert_eq!(exported("vllm", &row).get("mean_tpot_ms"), None);
     }
@@ -266,8 +282,8 @@ mod tests {
     fn what_aiperf_calls_itl_goes_out_as_tpot() {
         let itl = |words| row(&[(Quantity::Itl, Statistic::Median, 5.0, Unit::Ms, words)]);
         let per_request = exported("vllm", &itl(meaning::ITL_PER_REQUEST));
-        assert_eq!(per_request["median_tpot_ms"], 5);
+        assert_eq!(per_request["median_tpot_ms"], 5.0);
         assert_eq!(per_request.get("median_itl_ms"), None);
-        assert_eq!(exported("vllm", &itl(""))["median_itl_ms"], 5);
+        assert_eq!(exported("vllm", &itl(""))["median_itl_ms"], 5.0);
     }
 }

@@ -18,12 +18,14 @@ mod llama_fields;
 mod llm_d;
 pub mod mlflow;
 pub mod openmetrics;
+mod options;
 pub mod otlp;
 mod sglang;
 mod vllm;
 
 pub use crate::heads::column;
 pub use csv::{Column, columns};
+pub use options::ExportOptions;
 
 use ifm_core::sheet::{Factors, Part, Row, RowRole};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
@@ -62,6 +64,8 @@ enum Writer {
     Sheet(fn(&Sheet) -> Vec<Exported>),
     /// From the rows, and the run that they were computed from where it is one of ours.
     Results(fn(&Sheet, Option<&RunData>) -> Vec<Exported>),
+    /// The same, with what the tool's own flags say of its file.
+    Asked(fn(&Sheet, Option<&RunData>, &ExportOptions) -> Vec<Exported>),
 }
 
 /// A format that can be written.
@@ -81,12 +85,17 @@ pub struct Export {
 }
 
 impl Export {
+    /// Whether the format has options.
+    pub fn has_options(&self) -> bool {
+        matches!(self.write, Writer::Asked(_))
+    }
+
     /// Writes a sheet.
     ///
     /// # Errors
     /// [`ExportError::Unfit`] if nothing in the sheet belongs into the format.
     pub fn write(&self, sheet: &Sheet) -> Result<Vec<Exported>, ExportError> {
-        self.write_results(sheet, None)
+        self.write_results(sheet, None, &ExportOptions::default())
     }
 
     /// Writes a sheet, with the run that it was computed from where there is one.
@@ -97,10 +106,12 @@ impl Export {
         &self,
         sheet: &Sheet,
         run: Option<&RunData>,
+        options: &ExportOptions,
     ) -> Result<Vec<Exported>, ExportError> {
         let files = match self.write {
             Writer::Sheet(write) => write(sheet),
             Writer::Results(write) => write(sheet, run),
+            Writer::Asked(write) => write(sheet, run, options),
         };
         match files.is_empty() {
             true => Err(ExportError::Unfit { title: self.title, holds: self.holds }),

@@ -1,32 +1,44 @@
 //! The JSON of `vllm bench serve --save-result`, several levels as `--append-result` writes them.
 
 use super::fields::{
-    factor, mean_tpot_ms, metadata, number, set, set_each, statistic_name, times, value,
+    factor, float, mean_tpot_ms, metadata, number, percentile_name, set, set_float, statistic_name,
+    times, value,
 };
-use super::{Export, Exported, Writer, asked, serving};
+use super::{Export, ExportOptions, Exported, Writer, asked, level, serving};
 use crate::import::VLLM_PER_TOKEN;
-use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, key};
-use ifm_core::spec::{ArrivalLaw, LoadSpec};
-use ifm_core::{RunData, Sheet};
+use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, Statistic, key};
+use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
+use ifm_core::{Outcome, Phase, RequestRecord, RunData, Sheet};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
     id: "vllm",
     title: "vllm bench serve, JSON",
     definitions: Some("vllm"),
-    write: Writer::Results(write),
+    write: Writer::Asked(write),
     holds: "loads of a server",
     lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; requests in flight, input rate, time in the client's queue; the gaps of single requests; figures of media but RTFx of the level; definitions, places and printed digits",
 };
 
 /// Factors that the format has fields for.
-const FIELDS: [&str; 5] = [key::MODEL, key::CONCURRENCY, key::RATE, key::REQUESTS, key::ENGINE];
+const FIELDS: [&str; 4] = [key::MODEL, key::CONCURRENCY, key::RATE, key::REQUESTS];
 
-fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
+/// Times by the client's names.
+const TIMES: [(&str, Quantity); 4] = [
+    ("ttft", Quantity::Ttft),
+    ("tpot", Quantity::Tpot),
+    ("itl", Quantity::Itl),
+    ("e2el", Quantity::E2e),
+];
+
+fn write(sheet: &Sheet, run: Option<&RunData>, options: &ExportOptions) -> Vec<Exported> {
     let line = |(number, (row, factors)): (usize, (&Row, Factors))| {
-        let mut object = object(row, &factors);
+        let mut object = object(row, &factors, options);
         if let Some(run) = run {
-            of_run(&mut object, run, asked(run, row, number));
+            of_run(&mut object, run, asked(run, row, number), options);
+        }
+        if options.detailed != Some(false) {
+            details(run, row, number, &mut object);
         }
         Value::from(object).to_string()
     };
@@ -38,57 +50,126 @@ fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
     vec![Exported { name: None, stem: String::new(), ending: "json", text }]
 }
 
-fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
+fn object(row: &Row, factors: &Factors, options: &ExportOptions) -> Map<String, Value> {
     let mut object = Map::new();
     metadata(&mut object, factors, &FIELDS);
     let model = factor(factors, key::MODEL);
-    object.insert("backend".to_owned(), factor(factors, key::ENGINE));
+    let backend = options.backend.clone().map_or_else(|| factor(factors, key::ENGINE), Value::from);
+    object.insert("backend".to_owned(), backend.clone());
     // The client writes it twice, for readers of its older files.
-    object.insert("endpoint_type".to_owned(), factor(factors, key::ENGINE));
+    object.insert("endpoint_type".to_owned(), backend);
     object.insert("label".to_owned(), Value::from(row.label.clone()));
-    object.insert("tokenizer_id".to_owned(), model.clone());
+    let tokenizer = options.tokenizer.clone().map_or_else(|| model.clone(), Value::from);
+    object.insert("tokenizer_id".to_owned(), tokenizer);
     object.insert("model_id".to_owned(), model);
     object.insert("written_by".to_owned(), Value::from("inferometer"));
     object.insert("num_prompts".to_owned(), factor(factors, key::REQUESTS));
-    object.insert("request_rate".to_owned(), factor(factors, key::RATE));
+    let rate = factors.number(key::RATE).filter(|rate| rate.is_finite());
+    object.insert(
+        "request_rate".to_owned(),
+        rate.map_or_else(|| factor(factors, key::RATE), |rate| float(Some(rate))),
+    );
     object.insert("max_concurrency".to_owned(), factor(factors, key::CONCURRENCY));
-    let whole = [
-        ("duration", Quantity::Duration),
+    for (name, quantity) in [
         ("completed", Quantity::RequestsOk),
         ("failed", Quantity::RequestsFailed),
         ("total_input_tokens", Quantity::InputTokens),
         ("total_output_tokens", Quantity::OutputTokens),
-        ("request_throughput", Quantity::RequestRate),
-        ("output_throughput", Quantity::OutputRate),
-        ("total_token_throughput", Quantity::TotalRate),
-        ("max_output_tokens_per_s", Quantity::PeakOutputRate),
         ("max_concurrent_requests", Quantity::PeakInFlight),
-        ("rtfx", Quantity::AudioRate),
-    ];
-    set_each(&mut object, row, &whole);
-    object.insert("request_goodput".to_owned(), number(value(row, &Quantity::Goodput)));
-    latencies(row, &mut object, "e2el", VLLM_PER_TOKEN);
-    medians(&mut object);
-    let has_tpot = object.contains_key("mean_tpot_ms");
-    set(&mut object, "mean_tpot_ms", mean_tpot_ms(row).filter(|_| !has_tpot));
-    if !row.requests.is_empty() {
-        details(&row.requests, &mut object);
+    ] {
+        set(&mut object, name, value(row, &quantity));
     }
+    for (name, quantity, scale) in [
+        ("duration", Quantity::Duration, 1e-3),
+        ("request_throughput", Quantity::RequestRate, 1.0),
+        ("output_throughput", Quantity::OutputRate, 1.0),
+        ("total_token_throughput", Quantity::TotalRate, 1.0),
+        ("max_output_tokens_per_s", Quantity::PeakOutputRate, 1.0),
+        ("rtfx", Quantity::AudioRate, 1.0),
+    ] {
+        set_float(&mut object, name, value(row, &quantity).map(|value| value * scale));
+    }
+    let goodput = value(row, &Quantity::Goodput).filter(|_| !options.has_default_target);
+    object.insert("request_goodput".to_owned(), float(goodput));
+    set_times(row, &mut object, options);
     object
+}
+
+/// The times that are asked for, or all, with the percentiles that are asked for, or all that the format
+/// has names for.
+fn set_times(row: &Row, object: &mut Map<String, Value>, options: &ExportOptions) {
+    for (name, quantity) in TIMES {
+        if options.metrics.as_ref().is_some_and(|asked| !asked.iter().any(|word| word == name)) {
+            continue;
+        }
+        let figures: Vec<_> = times(row, &quantity, VLLM_PER_TOKEN).collect();
+        let of =
+            |statistic: Statistic| figures.iter().find(|it| it.statistic == statistic)?.canonical();
+        for figure in &figures {
+            let is_percentile = matches!(figure.statistic, Statistic::Percentile(_));
+            if is_percentile && options.percentiles.is_some() {
+                continue;
+            }
+            let Some(statistic) = statistic_name(figure.statistic) else { continue };
+            set_float(object, format!("{statistic}_{name}_ms"), figure.canonical());
+        }
+        if name == "tpot" && !object.contains_key("mean_tpot_ms") {
+            set_float(object, "mean_tpot_ms", mean_tpot_ms(row));
+        }
+        // The median is a percentile too, where those are asked for or nothing is.
+        for p in options.percentiles.as_deref().unwrap_or(&[50.0]) {
+            let value = match *p == 50.0 {
+                true => of(Statistic::Median).or_else(|| of(Statistic::Percentile(50.0))),
+                false => of(Statistic::Percentile(*p)),
+            };
+            set_float(object, format!("{}_{name}_ms", percentile_name(*p)), value);
+        }
+    }
+}
+
+/// The client's word for an API.
+fn backend_of(api: Api) -> &'static str {
+    match api {
+        Api::Chat => "openai-chat",
+        Api::Completions => "openai",
+        Api::Responses => "openai-responses",
+        Api::Transcriptions => "openai-audio",
+        Api::Embeddings => "openai-embeddings",
+        Api::Rerank => "vllm-rerank",
+        Api::Triton => "tensorrt-llm",
+        other => other.word(),
+    }
 }
 
 /// What the run knows beside its rows: when it began, UTC where the client writes local time; how its arrivals
 /// were spaced, where the client has a number for that; and its tags, as the client writes what `--metadata` says.
-fn of_run(object: &mut Map<String, Value>, run: &RunData, load: Option<&LoadSpec>) {
+fn of_run(
+    object: &mut Map<String, Value>,
+    run: &RunData,
+    load: Option<&LoadSpec>,
+    options: &ExportOptions,
+) {
     let utc = run.manifest.created_utc.get(..19).unwrap_or_default();
     let date = utc.replace(['-', ':'], "").replace('T', "-");
-    let burstiness = load.and_then(|load| match load.arrivals.as_ref()?.law {
-        ArrivalLaw::Poisson => Some(1.0),
-        ArrivalLaw::Gamma(shape) => Some(shape),
-        ArrivalLaw::Constant | ArrivalLaw::Burst(_) | ArrivalLaw::Replay(_) => None,
-    });
+    // The client's default, which has no effect where all requests are sent at once.
+    let burstiness = match load.and_then(|load| load.arrivals.as_ref()).map(|it| &it.law) {
+        None | Some(ArrivalLaw::Poisson) => Some(1.0),
+        Some(ArrivalLaw::Gamma(shape)) => Some(*shape),
+        Some(ArrivalLaw::Constant | ArrivalLaw::Burst(_) | ArrivalLaw::Replay(_)) => None,
+    };
     object.insert("date".to_owned(), Value::from(date));
-    object.insert("burstiness".to_owned(), number(burstiness));
+    object.insert("burstiness".to_owned(), float(burstiness));
+    if options.backend.is_none() {
+        let backend = backend_of(run.manifest.spec.target.api);
+        object.insert("backend".to_owned(), Value::from(backend));
+        object.insert("endpoint_type".to_owned(), Value::from(backend));
+    }
+    // The client has 0 where no prompt holds audio.
+    let has_audio =
+        run.requests.iter().any(|record| record.media.as_ref().is_some_and(|it| it.audios > 0));
+    if !has_audio {
+        object.entry("rtfx").or_insert_with(|| json!(0.0));
+    }
     // A figure keeps its name.
     for (name, value) in &run.manifest.tags {
         object.entry(name.as_str()).or_insert_with(|| Value::from(value.as_str()));
@@ -98,46 +179,100 @@ fn of_run(object: &mut Map<String, Value>, run: &RunData, load: Option<&LoadSpec
 /// `mean_ttft_ms` and its like, which SGLang names likewise but for the end-to-end latency. `own`
 /// is what the format means by times per token.
 pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str, own: &[&str]) {
-    for (name, quantity) in [
-        ("ttft", Quantity::Ttft),
-        ("tpot", Quantity::Tpot),
-        ("itl", Quantity::Itl),
-        (e2e, Quantity::E2e),
-    ] {
+    for (name, quantity) in TIMES {
+        let name = if name == "e2el" { e2e } else { name };
         for figure in times(row, &quantity, own) {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
-            set(object, format!("{statistic}_{name}_ms"), figure.canonical());
+            set_float(object, format!("{statistic}_{name}_ms"), figure.canonical());
         }
     }
 }
 
-/// The medians as the client names them among percentiles that were asked for.
-fn medians(object: &mut Map<String, Value>) {
-    for name in ["ttft", "tpot", "itl", "e2el"] {
-        if let Some(median) = object.get(&format!("median_{name}_ms")).cloned() {
-            object.insert(format!("p50_{name}_ms"), median);
-        }
+/// The arrays of `--save-detailed`.
+pub(super) fn details(
+    run: Option<&RunData>,
+    row: &Row,
+    number: usize,
+    object: &mut Map<String, Value>,
+) {
+    if row.requests.is_empty() {
+        return;
+    }
+    details_of_sheet(&row.requests, object);
+    if let Some(run) = run {
+        details_of_run(&records(run, row, number), &row.requests, object);
     }
 }
 
-/// The arrays of `--save-detailed` that a sheet has: the gaps are not among them.
-fn details(requests: &[SheetRequest], object: &mut Map<String, Value>) {
+/// Those that a sheet has.
+fn details_of_sheet(requests: &[SheetRequest], object: &mut Map<String, Value>) {
     let column = |of: &dyn Fn(&SheetRequest) -> Value| requests.iter().map(of).collect::<Vec<_>>();
     // Where a request failed the format has zeros, and a text in `errors`; what was not counted or
     // not streamed is null.
-    let known = |r: &SheetRequest, value: Option<f64>| match (value, &r.error) {
-        (None, Some(_)) => json!(0),
-        (value, _) => number(value),
+    let seconds = |r: &SheetRequest, ms: Option<f64>| match (ms, &r.error) {
+        (None, Some(_)) => json!(0.0),
+        (ms, _) => float(ms.map(|ms| ms / 1e3)),
     };
-    let seconds = |r: &SheetRequest, ms: Option<f64>| known(r, ms.map(|ms| ms / 1e3));
-    let count = |r: &SheetRequest, tokens: Option<u64>| known(r, tokens.map(|n| n as f64));
+    let count = |r: &SheetRequest, tokens: Option<u64>| match (tokens, &r.error) {
+        (None, Some(_)) => json!(0),
+        (tokens, _) => number(tokens.map(|tokens| tokens as f64)),
+    };
     object.insert("input_lens".to_owned(), column(&|r| count(r, r.input_tokens)).into());
     object.insert("output_lens".to_owned(), column(&|r| count(r, r.output_tokens)).into());
     object.insert("ttfts".to_owned(), column(&|r| seconds(r, r.ttft_ms)).into());
     object.insert("latencies".to_owned(), column(&|r| seconds(r, r.e2e_ms)).into());
-    object.insert("start_times".to_owned(), column(&|r| json!(r.start_s)).into());
+    object.insert("start_times".to_owned(), column(&|r| float(r.start_s)).into());
     object.insert(
         "errors".to_owned(),
         column(&|r| json!(r.error.clone().unwrap_or_default())).into(),
     );
+}
+
+/// The records of a row's requests, in the order of their starts.
+fn records<'r>(run: &'r RunData, row: &Row, number: usize) -> Vec<&'r RequestRecord> {
+    let of_level = level(row, number);
+    let is_of_row = |record: &&RequestRecord| {
+        Some(record.level) == of_level
+            && record.phase == Phase::Measure
+            && record.outcome != Outcome::Dropped
+    };
+    let mut records: Vec<&RequestRecord> = run.requests.iter().filter(is_of_row).collect();
+    records.sort_by_key(|record| record.start_ns);
+    records
+}
+
+/// The arrays that only the run has: gaps, texts where they were kept, and times in the client's queue.
+fn details_of_run(
+    records: &[&RequestRecord],
+    requests: &[SheetRequest],
+    object: &mut Map<String, Value>,
+) {
+    const NS_PER_S: f64 = 1e9;
+    if records.len() != requests.len() {
+        return;
+    }
+    let gaps = |record: &&RequestRecord| -> Value {
+        let pairs = record.events.at_ns.windows(2);
+        let gap = |pair: &[u64]| match pair {
+            [before, after] => float(Some(after.saturating_sub(*before) as f64 / NS_PER_S)),
+            _ => Value::Null,
+        };
+        match record.streamed {
+            true => pairs.map(gap).collect(),
+            false => Value::Array(Vec::new()),
+        }
+    };
+    // Without a rate the client issues all requests at once, and each waits for a free place.
+    let is_open = records.iter().any(|record| record.due_ns != record.start_ns);
+    let issued_ns = records.iter().map(|record| record.start_ns).min().unwrap_or_default();
+    let queued = |record: &&RequestRecord| {
+        let from_ns = if is_open { record.due_ns } else { issued_ns };
+        float(Some(record.start_ns.saturating_sub(from_ns) as f64 / NS_PER_S))
+    };
+    object.insert("itls".to_owned(), records.iter().map(gaps).collect());
+    object.insert("queue_times".to_owned(), records.iter().map(queued).collect());
+    if records.iter().any(|record| record.text.is_some()) {
+        let text = |record: &&RequestRecord| Value::from(record.text.clone().unwrap_or_default());
+        object.insert("generated_texts".to_owned(), records.iter().map(text).collect());
+    }
 }

@@ -15,7 +15,7 @@ use clap::builder::PossibleValuesParser;
 use ifm_analysis::definitions::{Definitions, sheet};
 use ifm_core::Sheet;
 use ifm_interop::export::{Column, columns};
-use ifm_interop::{EXPORTS, Export, Exported};
+use ifm_interop::{EXPORTS, Export, ExportOptions, Exported};
 use ifm_report::ReportModel;
 use ifm_store::{
     REQUESTS_FILE, RunEntry, Store, TableCells, TableColumn, write_sheet_file, write_single_file,
@@ -118,7 +118,12 @@ fn files(
 ) -> Result<Vec<Exported>, Failure> {
     let mut files = Vec::new();
     for one in results {
-        match export.write_results(&one.sheet, one.run.as_ref()) {
+        let options = ExportOptions::default();
+        let options = match &one.run {
+            Some(run) => exported::of_run(options, run),
+            None => options,
+        };
+        match export.write_results(&one.sheet, one.run.as_ref(), &options) {
             Ok(written) => files.extend(written),
             Err(error) => terminal::warn(&format!("{}: {error}", one.sheet.source.name)),
         }

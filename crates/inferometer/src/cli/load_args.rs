@@ -220,7 +220,8 @@ pub struct ResultArgs {
     pub out: Vec<PathBuf>,
 
     /// Also write another tool's file at the end, as `export --as` has them, such as vllm:result.json; may be
-    /// repeated. {model} and {date} in its name are filled in
+    /// repeated. {model} and {date} in its name are filled in. vllm and sglang have options, as in
+    /// vllm?backend=openai-chat&metrics=ttft,e2el&percentiles=50,99&detailed=no:result.json
     #[arg(help_heading = "Results", long = "export", hide_short_help = true, value_parser = ExportAsk::parse, value_name = "FORMAT:FILE")]
     pub exports: Vec<ExportAsk>,
 

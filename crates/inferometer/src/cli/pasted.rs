@@ -98,13 +98,13 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     if let Some(missing) = translation.missing() {
         return Err(Failure::usage(format!("{}: {missing}", translation.tool)));
     }
-    if !translation.environment.is_empty() {
-        return Err(with_variables(&translation, &args.line));
-    }
-    translation.left_out().iter().for_each(|text| terminal::warn(text));
     if let Some(rest) = &translation.rest {
         terminal::warn(&format!("not run: {rest}"));
     }
+    if !translation.environment.is_empty() {
+        return Err(with_variables(&translation));
+    }
+    translation.left_out().iter().for_each(|text| terminal::warn(text));
     write_files(&translation)?;
     let words = translation.draft.words();
     terminal::say(&format!("runs as: {}", shown(&translation.draft)));
@@ -169,19 +169,14 @@ fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
 }
 
 /// Our program again, with the variables that stood before the line. Comes back only if that fails.
-fn with_variables(translation: &Translation, line: &[String]) -> Failure {
+fn with_variables(translation: &Translation) -> Failure {
     let variables = translation.environment.iter();
     let variables: Vec<_> = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut command = match own_command() {
         Ok(command) => command,
         Err(error) => return Failure::new(Code::Internal, error.to_string()),
     };
-    let words = match foreign::words_of(line) {
-        Ok(line) => line.words,
-        Err(failure) => return failure,
-    };
-    let behind = words.iter().skip_while(|word| shell::assignment(word).is_some());
-    let error = command.arg("as").args(behind).envs(variables).exec();
+    let error = command.arg("as").args(&translation.words).envs(variables).exec();
     Failure::new(Code::Internal, error.to_string())
 }
 

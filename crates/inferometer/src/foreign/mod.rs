@@ -84,6 +84,8 @@ pub struct Translation {
     pub draft: Draft,
     /// Variables that stood before the line.
     pub environment: Vec<(String, String)>,
+    /// The words of the line from its program on.
+    pub words: Vec<String>,
     /// What stands behind the command and is not run.
     pub rest: Option<String>,
 }
@@ -146,7 +148,8 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
             Failure::usage(why).hint(format!("the flags are those of {}", table.source))
         })?;
         let Table { tool, version, .. } = table;
-        return Ok(Translation { tool, version, draft, environment, rest });
+        let words = words.to_vec();
+        return Ok(Translation { tool, version, draft, environment, words, rest });
     }
     if let Some((program, why)) =
         OTHERS.iter().find(|(program, _)| behind(words, program).is_some())
@@ -237,7 +240,24 @@ fn drafted(
         }
     }
     rules(&mut given, &mut draft)?;
+    note_unused(table, &given, &mut draft);
     Ok(draft)
+}
+
+/// Names the words of the line that nothing is made of.
+fn note_unused(table: &Table, given: &Given, draft: &mut Draft) {
+    for (name, values) in &given.replaced {
+        // A header or a key may be a secret.
+        let is_secret =
+            ["header", "key", "token", "-H", "auth"].iter().any(|it| name.ends_with(it));
+        let words = if is_secret { "***".to_owned() } else { shell::joined(values) };
+        let flag = if words.is_empty() { name.clone() } else { format!("{name} {words}") };
+        draft.leave_out(&flag, format!("{} uses the last {name} of the line", table.tool));
+    }
+    if let Some(program) = table.passes_to.as_ref().filter(|_| !given.passed_on.is_empty()) {
+        let flag = format!("-- {}", shell::joined(&given.passed_on));
+        draft.leave_out(&flag, format!("these are arguments of {program}"));
+    }
 }
 
 /// What a flag becomes by itself.

@@ -16,11 +16,18 @@ pub struct Line {
 /// # Errors
 /// One sentence: an unfinished quote, a variable that is not set, a command inside the command.
 pub fn split(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Line, String> {
-    let mut reader = Reader { text, at: 0, word: None, words: Vec::new(), variable: &variable };
+    let mut reader = Reader {
+        text,
+        at: 0,
+        word: None,
+        words: Vec::new(),
+        redirections: Vec::new(),
+        variable: &variable,
+    };
     loop {
         let Some(sign) = reader.next() else {
             reader.end_word();
-            return Ok(Line { words: reader.words, rest: None });
+            return Ok(reader.ended(None));
         };
         match sign {
             '\\' => match reader.next() {
@@ -40,21 +47,17 @@ pub fn split(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Li
                 let name = reader.placeholder().unwrap_or_default();
                 return Err(format!("the line holds the placeholder <{name}>: put your own there"));
             }
-            '|' | ';' | '&' | '>' | '<' => {
-                let is_number = |word: &String| matches!(word.as_str(), "1" | "2");
-                // The number of a stream belongs to the sign behind it.
+            '>' | '<' => reader.redirection(sign)?,
+            '&' if reader.peek() == Some('>') => reader.redirection(sign)?,
+            '|' | ';' | '&' => {
+                reader.end_word();
                 let from = reader.at - 1;
-                match reader.word.take() {
-                    Some(word) if matches!(sign, '>' | '<') && is_number(&word) => {}
-                    Some(word) => reader.words.push(word),
-                    None => {}
-                }
-                let rest = text[from..].trim().to_owned();
-                return Ok(Line { words: reader.words, rest: Some(rest) });
+                return Ok(reader.ended(Some(from)));
             }
             '\n' => {
                 reader.end_word();
-                let rest = text[reader.at..].trim();
+                let from = reader.at;
+                let rest = text[from..].trim();
                 let is_comment = rest
                     .lines()
                     .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
@@ -62,10 +65,8 @@ pub fn split(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Li
                     true => {}
                     // A line that goes on without a sign at its end: flags on a line of their own.
                     false if rest.starts_with('-') => {}
-                    false if is_comment => return Ok(Line { words: reader.words, rest: None }),
-                    false => {
-                        return Ok(Line { words: reader.words, rest: Some(rest.to_owned()) });
-                    }
+                    false if is_comment => return Ok(reader.ended(None)),
+                    false => return Ok(reader.ended(Some(from))),
                 }
             }
             other => reader.push(other),
@@ -104,6 +105,8 @@ struct Reader<'a> {
     at: usize,
     word: Option<String>,
     words: Vec<String>,
+    /// Redirections as they were written.
+    redirections: Vec<String>,
     variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -153,6 +156,45 @@ impl Reader<'_> {
 
     fn end_word(&mut self) {
         self.words.extend(self.word.take());
+    }
+
+    /// Reads a redirection. The words after it belong to the command.
+    fn redirection(&mut self, sign: char) -> Result<(), String> {
+        let is_number = |word: &String| word.chars().all(|sign| sign.is_ascii_digit());
+        // The number of a stream belongs to the redirection after it.
+        let number = self.word.take_if(|word| is_number(word)).unwrap_or_default();
+        self.end_word();
+        let from = self.at - sign.len_utf8();
+        while self.next_if(|sign| matches!(sign, '>' | '<' | '&' | '|')).is_some() {}
+        if self.text[from..self.at].starts_with("<<") {
+            return Err("the line holds a here-document: put its text into a file".to_owned());
+        }
+        while self.next_if(|sign| matches!(sign, ' ' | '\t')).is_some() {}
+        while let Some(sign) = self.peek() {
+            match sign {
+                ' ' | '\t' | '\r' | '\n' | '|' | ';' | '&' | '>' | '<' => break,
+                '\'' => {
+                    self.next();
+                    self.single()?;
+                }
+                '"' => {
+                    self.next();
+                    self.double()?;
+                }
+                _ => drop(self.next()),
+            }
+        }
+        self.word = None;
+        self.redirections.push(format!("{number}{}", &self.text[from..self.at]));
+        Ok(())
+    }
+
+    /// The command, where it ends before a place of the text or with it.
+    fn ended(self, from: Option<usize>) -> Line {
+        let after = from.map(|from| self.text[from..].trim().to_owned());
+        let rest: Vec<String> =
+            self.redirections.into_iter().chain(after.filter(|text| !text.is_empty())).collect();
+        Line { words: self.words, rest: (!rest.is_empty()).then(|| rest.join(" ")) }
     }
 
     fn single(&mut self) -> Result<(), String> {
@@ -290,7 +332,11 @@ mod tests {
     fn what_is_behind_the_command_is_told_and_not_run() {
         for (text, expect, rest) in [
             ("a b | tee log", &["a", "b"][..], "| tee log"),
-            ("a b 2>&1 | tee log", &["a", "b"], ">&1 | tee log"),
+            ("a b 2>&1 | tee log", &["a", "b"], "2>&1 | tee log"),
+            ("a b &> 'x y' --c 1", &["a", "b", "--c", "1"], "&> 'x y'"),
+            ("a > x --c 1 2>> y &", &["a", "--c", "1"], "> x 2>> y &"),
+            ("a b&", &["a", "b"], "&"),
+            ("a --c 2 >x", &["a", "--c", "2"], ">x"),
             ("a b && c", &["a", "b"], "&& c"),
             ("a b > x", &["a", "b"], "> x"),
             ("a b\nc d", &["a", "b"], "c d"),

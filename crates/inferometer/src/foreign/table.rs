@@ -28,6 +28,14 @@ pub struct Table {
     /// Whether `--a.b` is the field `a.b` of the tool's file.
     #[serde(default)]
     pub dotted: bool,
+    /// What the tool does with a flag that is given again, where the row does not collect its values.
+    #[serde(default)]
+    pub given_again: GivenAgain,
+    /// Number of words that the tool accepts without a flag.
+    #[serde(default)]
+    pub positional: usize,
+    /// The program to which the tool passes the words after `--`, where it does.
+    pub passes_to: Option<String>,
     /// The flags.
     pub flags: BTreeMap<String, Row>,
     /// The fields of the tool's file: the names in each of its sections, with spaces between them.
@@ -43,6 +51,8 @@ pub struct Row {
     pub aliases: Vec<String>,
     /// How many values it takes.
     pub takes: Takes,
+    /// Whether the values of all its occurrences count.
+    pub collects: bool,
     /// A value that it may have, for the test that holds the row against our command line.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test makes lines of it"))]
     pub sample: Option<String>,
@@ -60,6 +70,8 @@ struct Written {
     aliases: Vec<String>,
     #[serde(default)]
     takes: Takes,
+    #[serde(default)]
+    collects: bool,
     sample: Option<String>,
     #[serde(default)]
     path: bool,
@@ -89,8 +101,8 @@ impl TryFrom<Written> for Row {
         let (Some(becomes), None) = (all.next(), all.next()) else {
             return Err("a flag becomes one of: is, each, header, body, rule, none, quiet");
         };
-        let Written { aliases, takes, sample, path, .. } = row;
-        Ok(Row { aliases, takes, sample, path, becomes })
+        let Written { aliases, takes, collects, sample, path, .. } = row;
+        Ok(Row { aliases, takes, collects, sample, path, becomes })
     }
 }
 
@@ -109,6 +121,17 @@ pub enum Takes {
     Two,
     /// All that follow up to the next flag.
     Many,
+}
+
+/// What a tool does with a flag that is given again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GivenAgain {
+    /// The last one replaces the others.
+    #[default]
+    Last,
+    /// It refuses the line.
+    Error,
 }
 
 /// What becomes of a flag.
@@ -137,8 +160,12 @@ pub struct Given {
     flags: Vec<(String, Vec<String>)>,
     /// Fields of the tool's file that stand in the line, by their names with points.
     pub fields: Vec<(String, String)>,
+    /// Flags whose values a later occurrence replaced, as they were typed.
+    pub replaced: Vec<(String, Vec<String>)>,
     /// Words that belong to no flag.
     pub positional: Vec<String>,
+    /// Words after `--` that the tool passes to another program.
+    pub passed_on: Vec<String>,
     /// Flags of ours with their values.
     pub own: Vec<String>,
 }
@@ -179,30 +206,48 @@ impl Given {
         self.flags.insert(0, (name.to_owned(), vec![value.to_owned()]));
     }
 
+    /// Whether one occurrence of a flag has several words as its values.
+    pub fn has_words(&self, name: &str) -> bool {
+        self.flags.iter().any(|(known, values)| known == name && values.len() > 1)
+    }
+
     /// The flags in their order.
     pub fn flags(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.flags.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 }
 
+/// The words of a line that are still to be read.
+type Words<'a> = std::iter::Peekable<std::slice::Iter<'a, String>>;
+
 /// What our own command takes: whether it has a flag, and whether a value follows.
 pub type Ours<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl Table {
-    /// Reads the words behind the program.
+    /// Reads the words after the program.
     ///
     /// # Errors
-    /// One sentence: a flag that neither the tool nor we have, or one without its value.
+    /// One sentence: a flag that neither the tool nor we have, one without its value, or a word that
+    /// belongs to no flag.
     pub fn read(&self, words: &[String], ours: &Ours<'_>) -> Result<Given, String> {
         let mut given = Given::default();
         let mut words = words.iter().peekable();
+        // The flag before a word: a word too many is named with it.
+        let mut before: Option<(&str, Takes)> = None;
         while let Some(word) = words.next() {
             if word == "--" {
-                given.positional.extend(words.cloned());
+                match &self.passes_to {
+                    Some(_) => given.passed_on = words.cloned().collect(),
+                    None => {
+                        for word in words {
+                            self.add_positional(&mut given, word, None)?;
+                        }
+                    }
+                }
                 break;
             }
             if !is_flag(word) {
-                given.positional.push(word.clone());
+                self.add_positional(&mut given, word, before)?;
                 continue;
             }
             let (typed, mut value) = match word.split_once('=') {
@@ -210,61 +255,138 @@ impl Table {
                 None => (word.as_str(), None),
             };
             let Some((name, row)) = self.find(typed, ours, &mut value) else {
-                if self.dotted && typed.contains('.') {
-                    let next = value.or_else(|| words.next().cloned());
-                    let text = next.ok_or_else(|| format!("{typed} needs a value"))?;
-                    let name = typed.trim_start_matches('-');
-                    if !self.has_field(name) {
-                        return Err(self.unknown(typed));
-                    }
-                    given.fields.push((name.to_owned(), text));
-                    continue;
-                }
-                let Some(takes) = ours(&self.verb, typed) else {
-                    return Err(self.unknown(typed));
-                };
-                given.own.push(word.clone());
-                if takes && value.is_none() {
-                    given.own.extend(words.next().cloned());
-                }
+                before = None;
+                self.read_other(&mut given, word, (typed, value), &mut words, ours)?;
                 continue;
             };
-            let missing = || format!("{typed} of {} needs a value", self.tool);
-            // A value that stands in the word itself, then those that follow.
-            let mut values: Vec<String> = value.into_iter().collect();
-            match row.takes {
-                // `--switch=true`, as some command lines have it.
-                Takes::None => {
-                    if values.first().is_some_and(|value| is_no(value)) {
-                        continue;
-                    }
-                    values.clear();
-                }
-                Takes::One if values.is_empty() => {
-                    // A value may begin with a sign, and a flag's name is none.
-                    let next = words.next_if(|next| !self.is_known(next, ours));
-                    values.push(next.cloned().ok_or_else(missing)?);
-                }
-                Takes::One => {}
-                Takes::Maybe => {
-                    if values.is_empty() {
-                        values.extend(words.next_if(|next| !is_flag(next)).cloned());
-                    }
-                }
-                Takes::Two => {
-                    while values.len() < 2 {
-                        values.push(words.next().cloned().ok_or_else(missing)?);
-                    }
-                }
-                Takes::Many => {
-                    while let Some(next) = words.next_if(|next| !is_flag(next)) {
-                        values.push(next.clone());
-                    }
-                }
-            }
-            given.flags.push((name.to_owned(), values));
+            before = Some((typed, row.takes));
+            let values = self.values(typed, row, value, &mut words, ours)?;
+            self.add(&mut given, (typed, name, row), values)?;
         }
         Ok(given)
+    }
+
+    /// Reads a flag that is not in the table: a field of the tool's file, or a flag of ours.
+    fn read_other(
+        &self,
+        given: &mut Given,
+        word: &str,
+        (typed, value): (&str, Option<String>),
+        words: &mut Words<'_>,
+        ours: &Ours<'_>,
+    ) -> Result<(), String> {
+        if self.dotted && typed.contains('.') {
+            let next = value.or_else(|| words.next().cloned());
+            let text = next.ok_or_else(|| format!("{typed} needs a value"))?;
+            let name = typed.trim_start_matches('-');
+            if !self.has_field(name) {
+                return Err(self.unknown(typed));
+            }
+            given.fields.push((name.to_owned(), text));
+            return Ok(());
+        }
+        let takes = ours(&self.verb, typed).ok_or_else(|| self.unknown(typed))?;
+        given.own.push(word.to_owned());
+        if takes && value.is_none() {
+            given.own.extend(words.next().cloned());
+        }
+        Ok(())
+    }
+
+    /// The values of a flag: the one in its own word, then those that follow.
+    fn values(
+        &self,
+        typed: &str,
+        row: &Row,
+        value: Option<String>,
+        words: &mut Words<'_>,
+        ours: &Ours<'_>,
+    ) -> Result<Option<Vec<String>>, String> {
+        let missing = || format!("{typed} of {} needs a value", self.tool);
+        let mut values: Vec<String> = value.into_iter().collect();
+        match row.takes {
+            // `--switch=true`, as some command lines have it.
+            Takes::None => {
+                return match values.pop() {
+                    None => Ok(Some(values)),
+                    Some(value) if is_yes(&value) => Ok(Some(values)),
+                    Some(value) if is_no(&value) => Ok(None),
+                    Some(value) => Err(format!("{typed}={value}: {typed} accepts no value")),
+                };
+            }
+            Takes::One if values.is_empty() => {
+                // A value may begin with a sign, and a flag's name is none.
+                let next = words.next_if(|next| !self.is_known(next, ours));
+                values.push(next.cloned().ok_or_else(missing)?);
+            }
+            Takes::One => {}
+            Takes::Maybe => {
+                if values.is_empty() {
+                    values.extend(words.next_if(|next| !is_flag(next)).cloned());
+                }
+            }
+            Takes::Two => {
+                while values.len() < 2 {
+                    values.push(words.next().cloned().ok_or_else(missing)?);
+                }
+            }
+            Takes::Many => {
+                while let Some(next) = words.next_if(|next| !is_flag(next)) {
+                    values.push(next.clone());
+                }
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// Adds a flag with its values; a switch that is off has none.
+    fn add(
+        &self,
+        given: &mut Given,
+        (typed, name, row): (&str, &str, &Row),
+        values: Option<Vec<String>>,
+    ) -> Result<(), String> {
+        let former = given.flags.iter().position(|(known, _)| known == name);
+        if let Some(former) = former.filter(|_| !row.collects) {
+            if self.given_again == GivenAgain::Error && row.takes != Takes::None {
+                return Err(format!("{typed} is given twice: {} accepts it once", self.tool));
+            }
+            let (_, replaced) = given.flags.remove(former);
+            if values.as_ref() != Some(&replaced) {
+                given.replaced.push((name.to_owned(), replaced));
+            }
+        }
+        given.flags.extend(values.map(|values| (name.to_owned(), values)));
+        Ok(())
+    }
+
+    /// Adds a word that belongs to no flag, if the tool accepts one.
+    fn add_positional(
+        &self,
+        given: &mut Given,
+        word: &str,
+        before: Option<(&str, Takes)>,
+    ) -> Result<(), String> {
+        if given.positional.len() < self.positional {
+            given.positional.push(word.to_owned());
+            return Ok(());
+        }
+        let Table { tool, positional, .. } = self;
+        Err(match (before, positional) {
+            (Some((flag, Takes::None)), _) => {
+                format!("unrecognized argument \"{word}\": {flag} of {tool} accepts no value")
+            }
+            (Some((flag, Takes::One | Takes::Maybe)), _) => {
+                format!("unrecognized argument \"{word}\": {flag} of {tool} accepts one value")
+            }
+            (_, 0) => {
+                format!("unrecognized argument \"{word}\": {tool} accepts no positional arguments")
+            }
+            (_, accepted) => format!(
+                "unrecognized argument \"{word}\": {tool} accepts {}",
+                ifm_core::words::counted(*accepted as u64, "positional argument")
+            ),
+        })
     }
 
     /// The row of a flag as it was typed. A value that is glued to a short flag is taken off it.
@@ -307,8 +429,12 @@ impl Table {
 
     fn is_known(&self, word: &str, ours: &Ours<'_>) -> bool {
         let name = word.split('=').next().unwrap_or(word);
-        word.starts_with("--")
-            && (self.find(name, ours, &mut None).is_some() || ours(&self.verb, name).is_some())
+        let has_name = |row: &Row| row.aliases.iter().any(|alias| alias == name);
+        match name.starts_with("--") {
+            true => self.find(name, ours, &mut None).is_some() || ours(&self.verb, name).is_some(),
+            // Of a short flag the whole name: `-1` is a value.
+            false => self.flags.iter().any(|(known, row)| known == name || has_name(row)),
+        }
     }
 
     /// Whether the tool's file has a field, or a field whose value is a document with it.
@@ -347,7 +473,12 @@ fn is_flag(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
 }
 
-/// Whether a switch is switched off.
+/// Whether a switch is on.
+fn is_yes(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on")
+}
+
+/// Whether a switch is off.
 pub fn is_no(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
 }

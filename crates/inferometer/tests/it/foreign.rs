@@ -1,8 +1,8 @@
 //! Results of other tools in every command that takes results: what is said, and by which code.
 
 use crate::schemas::check as follows_schema;
-use crate::support::{document, paced, run, stderr};
-use serde_json::json;
+use crate::support::{assert_measured, document, paced, run, stderr};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// A file of `vllm bench serve` at 4 users, times `factor` times as long; with its single requests
@@ -77,6 +77,105 @@ pub(crate) fn write(path: &Path) {
     sweep(path, "sweep.md", &[(1, 100.0), (8, 300.0), (32, 900.0)]);
     sweep(path, "other.md", &[(1, 90.0), (8, 280.0), (32, 450.0)]);
     std::fs::write(path.join("prose.txt"), "Nothing was measured here.\n").unwrap();
+}
+
+/// Whether two JSON values have the same type; whole numbers and numbers with a point are two types.
+fn is_like(ours: &Value, theirs: &Value) -> bool {
+    match (ours, theirs) {
+        (Value::Number(a), Value::Number(b)) => a.is_f64() == b.is_f64(),
+        (Value::Array(a), Value::Array(b)) => match (a.first(), b.first()) {
+            (Some(a), Some(b)) => is_like(a, b),
+            (a, b) => a.is_none() == b.is_none(),
+        },
+        (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+/// The first line of a file as an object.
+fn first_line(path: &Path) -> Map<String, Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    // Python writes an endless rate as a word that JSON does not have.
+    let line = text.lines().next().unwrap().replace(": Infinity", ": \"inf\"");
+    serde_json::from_str(&line).unwrap()
+}
+
+#[test]
+fn as_writes_the_fields_of_the_tools_own_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let server = paced(30, 4);
+    let url = format!("http://{}", server.address());
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    let run_as = |line: &str| {
+        let line = line.replace("URL", &url);
+        let output = run(folder, &["as", &line]);
+        assert_measured(&output);
+    };
+    let vllm = "vllm bench serve --backend openai-chat --endpoint /v1/chat/completions --base-url URL \
+                --model truth-model --dataset-name random --random-input-len 32 --random-output-len 16 \
+                --num-prompts 12 --max-concurrency 4 --save-result --ignore-eos";
+    run_as(&format!(
+        "{vllm} --percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 50,90,99 --save-detailed \
+         --result-filename v.json"
+    ));
+    run_as(
+        "python3 -m sglang.bench_serving --backend sglang-oai-chat --base-url URL --model truth-model \
+         --dataset-name random --random-input-len 32 --random-output-len 16 --random-range-ratio 1 \
+         --num-prompts 12 --max-concurrency 4 --output-file s.jsonl --output-details",
+    );
+    // SGLang's peaks are not computed: their keys are absent. What the client reads from its own tokenizer and
+    // its own flags is null.
+    let unknown = ["total_output_tokens_retokenized", "random_range_ratio", "dataset_name"];
+    for (ours, theirs, absent) in [
+        ("v.json", "vllm-serve-0.33/result.json", &[][..]),
+        (
+            "s.jsonl",
+            "sglang-serve-0.5.23/result.jsonl",
+            &[
+                "max_output_tokens_per_s",
+                "max_concurrent_requests",
+                "total_input_text_tokens",
+                "total_input_vision_tokens",
+            ],
+        ),
+    ] {
+        let (ours, theirs) = (first_line(&folder.join(ours)), first_line(&data.join(theirs)));
+        let known: Vec<&String> = ours.keys().filter(|key| !key.starts_with("factor.")).collect();
+        for (key, value) in &theirs {
+            match ours.get(key) {
+                Some(own) if own.is_null() && unknown.contains(&key.as_str()) => {}
+                // Nothing was set, here or there.
+                Some(own) if value.is_null() => assert!(own.is_null(), "{key}: {own}"),
+                Some(own) => assert!(is_like(own, value), "{key}: {own} and {value}"),
+                None => assert!(absent.contains(&key.as_str()), "no {key} among {known:?}"),
+            }
+        }
+    }
+    let v = first_line(&folder.join("v.json"));
+    for key in ["backend", "endpoint_type"] {
+        assert_eq!(v[key], "openai-chat");
+    }
+    assert_eq!((&v["request_goodput"], &v["rtfx"]), (&Value::Null, &json!(0.0)));
+    assert_eq!((&v["burstiness"], &v["request_rate"]), (&json!(1.0), &json!("inf")));
+    let lists = ["input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times"];
+    let lists = lists.into_iter().chain(["queue_times", "generated_texts", "errors"]);
+    for key in lists.clone() {
+        assert_eq!(v[key].as_array().map(Vec::len), Some(12), "{key}");
+    }
+    assert_eq!(v["itls"][0].as_array().map(Vec::len), Some(15));
+    assert!(!v["generated_texts"][0].as_str().unwrap().is_empty());
+    // The percentiles that are asked for and no others, and the lists only where they are asked for.
+    run_as(&format!(
+        "{vllm} --metric-percentiles 25,99.9 --percentile-metrics ttft,itl --goodput ttft:1000 \
+         --request-rate 200 --result-filename p.json"
+    ));
+    let p = first_line(&folder.join("p.json"));
+    let is_percentile = |key: &&String| key.starts_with('p') && key.ends_with("_ms");
+    let percentiles: Vec<&String> = p.keys().filter(is_percentile).collect();
+    assert_eq!(percentiles, ["p25_itl_ms", "p25_ttft_ms", "p99.9_itl_ms", "p99.9_ttft_ms"]);
+    assert!(!p.contains_key("mean_e2el_ms") && p["median_ttft_ms"].is_f64());
+    assert!(p["request_goodput"].is_f64() && p["request_rate"].is_f64());
+    assert!(lists.clone().all(|key| !p.contains_key(key)), "{:?}", p.keys());
 }
 
 #[test]

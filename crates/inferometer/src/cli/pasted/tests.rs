@@ -185,7 +185,9 @@ fn vllms_line_is_what_it_would_have_done() {
         typed(&translation.draft),
         "inferometer run http://h:1 --model m --requests 12 --concurrency 4 --header 'x-team: a' \
          --tag tp=2 --tag gpu=L40S --api chat --workload 'random:32/16?range_ratio=0.2&ratio=vllm' \
-         --temperature none --warmup 0 --seed 0 --export vllm:r/x.json --format vllm --extra-body \
+         --temperature none --warmup 0 --seed 0 \
+         --export 'vllm?backend=openai-chat&metrics=ttft,tpot,itl&percentiles=99&detailed=no:r/x.json' \
+         --format vllm --extra-body \
          '{\"top_p\":0.9}'"
     );
     parsed(text);
@@ -218,13 +220,40 @@ fn what_a_client_would_assume_is_assumed() {
         ),
         (
             "vllm bench serve --request-rate 2.5 --max-concurrency 8 --save-result",
-            &["--export 'vllm:openai-2.5qps-concurrency8-{model}-{date}.json'"],
+            &["detailed=no:openai-2.5qps-concurrency8-{model}-{date}.json'"],
+        ),
+        (
+            "vllm bench serve --save-result --save-detailed --backend vllm --metric-percentiles 50,99.9 --percentile-metrics e2el --tokenizer t",
+            &[
+                "--keep-text",
+                "'vllm?backend=vllm&metrics=e2el&percentiles=50,99.9&detailed=yes&tokenizer=t:",
+            ],
         ),
         (
             "vllm bench serve --dataset-name random-mm --random-mm-bucket-config '{(720, 1280, 1): 0.5, (256, 256, 1): 0.5}'",
             &["image=1280x720:0.5,256x256:0.5&images=1"],
         ),
         ("vllm bench serve --lora-modules a b", &["--model a=1,b=1"]),
+        ("vllm bench serve --lora-modules a", &["--model a "]),
+        ("vllm bench serve --model 'a b' --num-prompts=5", &["--model 'a b'", "--requests 5"]),
+        // Every list in every form in which a tool accepts it.
+        ("genai-perf profile -m a b c --streaming", &["--model a=1,b=1,c=1"]),
+        ("aiperf profile --model a --model b", &["--model a=1,b=1"]),
+        ("aiperf profile -m a,b,b", &["--model a=1,b=2"]),
+        ("aiperf profile -m a --concurrency 1,2", &["inferometer sweep", "--concurrency 1,2"]),
+        ("aiperf profile -m a --request-rate 1,2", &["inferometer sweep", "--rate 1,2"]),
+        (
+            "guidellm benchmark --target http://h:1 --rate-type concurrent --rate 1 2 4 --data prompt_tokens=8,output_tokens=4",
+            &["--concurrency 1,2,4"],
+        ),
+        (
+            "guidellm benchmark --target http://h:1 --rate-type constant --rate 1 --rate 2,3 --data prompt_tokens=8,output_tokens=4",
+            &["--rate 1,2,3"],
+        ),
+        (
+            "llama-bench -m a.gguf -m b.gguf -p 512,1024 -p 1",
+            &["--model a.gguf", "--model b.gguf", "--n-prompt 512,1024", "--n-prompt 1"],
+        ),
         (
             "python3 benchmarks/benchmark_serving.py --dataset s.json --num_prompts 5",
             &["sharegpt:s.json", "--requests 5"],
@@ -238,7 +267,7 @@ fn what_a_client_would_assume_is_assumed() {
                 "--warmup 1",
                 "--ignore-eos=true",
                 "'random:8/4?range_ratio=0&ratio=sglang'",
-                "--export-append sglang:o.jsonl",
+                "--export-append 'sglang?backend=sglang&detailed=no:o.jsonl'",
                 "--format sglang",
             ],
         ),
@@ -354,6 +383,64 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
         ),
         ("wrk -c 5 http://h", "wrk is no tool whose lines are known"),
         ("oha http://h:1/", "is no API of a model that is known"),
+        // A word that belongs to no flag, with the flag before it.
+        (
+            "vllm bench serve --model base stray --dataset-name random",
+            "unrecognized argument \"stray\": --model of vllm bench serve accepts one value",
+        ),
+        (
+            "vllm bench serve --save-result --metric-percentiles 50,x",
+            "--metric-percentiles: percentiles=50,x: \"x\"",
+        ),
+        ("vllm bench serve stray --model m", "\"stray\": vllm bench serve accepts no positional"),
+        (
+            "vllm bench serve --model m -- stray",
+            "\"stray\": vllm bench serve accepts no positional",
+        ),
+        (
+            "vllm bench serve --ignore-eos stray",
+            "\"stray\": --ignore-eos of vllm bench serve accepts no value",
+        ),
+        ("vllm bench serve --save-result=r.json", "--save-result accepts no value"),
+        ("llama-bench -m x.gguf stray -p 512", "\"stray\": -m of llama-bench accepts one value"),
+        ("llama-batched-bench -m a.gguf -npp 8 -ntg 8 -npl 1 stray", "\"stray\""),
+        ("python3 -m sglang.bench_serving --model m stray", "\"stray\""),
+        (
+            "python3 -m sglang.bench_one_batch_server --base-url http://h:1 --model m stray",
+            "\"stray\"",
+        ),
+        (
+            "guidellm benchmark --target http://h:1 stray --data prompt_tokens=1,output_tokens=1",
+            "\"stray\"",
+        ),
+        (
+            "genai-bench benchmark --num-concurrency 1 2",
+            "\"2\": --num-concurrency of genai-bench accepts one value",
+        ),
+        ("inference-perf --load.type constant stray", "\"stray\""),
+        (
+            "aiperf profile -m m --concurrency 1 2",
+            "\"2\": --concurrency of aiperf accepts one value",
+        ),
+        (
+            "aiperf profile -m m --concurrency 1 --concurrency 2",
+            "--concurrency is given twice: aiperf accepts it once",
+        ),
+        (
+            "aiperf profile -m m --isl 10,20",
+            "--isl 10,20: a command of inferometer measures one value",
+        ),
+        (
+            "aiperf profile -m a b --model-selection-strategy best",
+            "the strategies are round_robin and random",
+        ),
+        ("oha http://h:1/v1/completions stray", "\"stray\": oha accepts 1 positional argument"),
+        ("oha -n 5 -n 6 http://h:1/v1/completions", "-n is given twice"),
+        (
+            "guidellm benchmark --target http://h:1 --rate 1 2 --data prompt_tokens=1,output_tokens=1",
+            "--rate 1,2: a sweep has one number",
+        ),
+        ("vllm bench serve --model -m", "--model of vllm bench serve needs a value"),
         // What each tool's line may have wrong: a flag of a newer version or with a slip.
         ("python3 -m sglang.bench_serving --num-promts 5", "--num-prompts is the nearest"),
         ("guidellm benchmark --target http://h:1 --max-request 5", "--max-requests is the nearest"),
@@ -399,6 +486,67 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
         let said = format!("{flag} {path}: no such file or folder");
         assert_eq!(translated(text).missing(), Some(said), "{text}");
     }
+}
+
+/// Each part of a line is in the command, in what is left out, in a difference, or in what is not run.
+#[test]
+fn names_every_word_that_becomes_nothing() {
+    for (text, left_out, differs, rest) in [
+        (
+            "vllm bench serve --model a --model b",
+            "--model a (vllm bench serve uses the last --model of the line)",
+            "",
+            "",
+        ),
+        ("vllm bench serve --model a --header x=1 --header y=2 z=3", "--header *** (", "", ""),
+        (
+            "genai-perf profile -m a b --model-selection-strategy round_robin -- -p 100 --max-threads 4",
+            "-- -p 100 --max-threads 4 (these are arguments of perf_analyzer)",
+            "round_robin sends prompt N to model N modulo 2; inferometer draws",
+            "",
+        ),
+        ("aiperf profile -m a b", "", "AIPerf accepts -m A,B and refuses -m A B", ""),
+        (
+            "guidellm benchmark --target http://h:1 --rate-type concurrent --rate 1 2 --data prompt_tokens=1,output_tokens=1",
+            "",
+            "it refuses --rate 1 2 4",
+            "",
+        ),
+        (
+            "guidellm benchmark --target http://h:1 --rate-type synchronous --rate 5 --data prompt_tokens=1,output_tokens=1",
+            "--rate (the profile synchronous has no rate)",
+            "",
+            "",
+        ),
+        (
+            "vllm bench serve --lora-modules a b --lora-assignment round-robin",
+            "--lora-assignment (inferometer draws the adapter",
+            "",
+            "",
+        ),
+        ("nohup vllm bench serve > log 2>&1 --model m &", "", "", "> log 2>&1 &"),
+    ] {
+        let translation = translated(text);
+        let out = translation.left_out().unwrap_or_default();
+        assert!(out.contains(left_out), "{text}: {out}");
+        let all = translation.draft.differences.join("\n");
+        assert!(all.contains(differs), "{text}: {all}");
+        assert_eq!(translation.rest.as_deref().unwrap_or_default(), rest, "{text}");
+    }
+    // One model has no strategy, and the same value twice is one value.
+    for text in [
+        "aiperf profile -m a --model-selection-strategy round_robin",
+        "vllm bench serve --model a --model a",
+        "vllm bench serve --lora-modules a b --lora-assignment random",
+    ] {
+        let translation = translated(text);
+        assert_eq!(translation.left_out(), None, "{text}");
+        let all = translation.draft.differences.join("\n");
+        assert!(!all.contains("round_robin"), "{text}: {all}");
+    }
+    let translation = translated("env A=1 nohup vllm bench serve --model m > log --num-prompts 5");
+    assert_eq!(translation.words, ["vllm", "bench", "serve", "--model", "m", "--num-prompts", "5"]);
+    assert_eq!(translation.environment, [("A".to_owned(), "1".to_owned())]);
 }
 
 #[test]

@@ -12,8 +12,8 @@ const OUTPUT: &str = "128";
 
 /// What the flags mean together.
 pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
-    // Behind `--` GenAI-Perf has flags of another program.
-    given.positional.clear();
+    refuse_lists(given)?;
+    models(given, draft)?;
     server(given, draft)?;
     let users = load(given, draft)?;
     workload(given, draft)?;
@@ -40,6 +40,63 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     }
     if !given.has("--streaming") {
         draft.differs("without --streaming there is no time to a first token, as there");
+    }
+    Ok(())
+}
+
+/// Flags of which AIPerf measures each value of a list, and a command of ours one.
+const LISTS: [&str; 8] = [
+    "--isl",
+    "--isl-stddev",
+    "--osl",
+    "--osl-stddev",
+    "--conversation-num",
+    "--conversation-turn-mean",
+    "--benchmark-duration",
+    "--request-count",
+];
+
+fn refuse_lists(given: &Given) -> Result<(), String> {
+    let list = LISTS.into_iter().find_map(|flag| {
+        given.last(flag).filter(|value| value.contains(',')).map(|value| (flag, value))
+    });
+    match list {
+        Some((flag, values)) => Err(format!(
+            "{flag} {values}: a command of inferometer measures one value of {flag}; run one command \
+             for each value"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The model, or several in equal shares.
+fn models(given: &Given, draft: &mut Draft) -> Result<(), String> {
+    let names = given.list("--model");
+    let typed = given.last("--model-selection-strategy");
+    if !matches!(typed, None | Some("round_robin" | "random")) {
+        let strategy = typed.unwrap_or_default();
+        return Err(format!(
+            "--model-selection-strategy {strategy}: the strategies are round_robin and random"
+        ));
+    }
+    match names.as_slice() {
+        [] => {}
+        [model] => draft.set("--model", *model),
+        several => {
+            draft.set("--model", super::equal_shares(several));
+            if typed != Some("random") {
+                draft.differs(format!(
+                    "--model-selection-strategy round_robin sends prompt N to model N modulo {}; inferometer \
+                     draws the model of each request at random, with equal shares",
+                    several.len()
+                ));
+            }
+            if given.has_words("--model") {
+                draft.differs(
+                    "GenAI-Perf accepts several models as -m A B; AIPerf accepts -m A,B and refuses -m A B",
+                );
+            }
+        }
     }
     Ok(())
 }
@@ -149,6 +206,9 @@ fn load(given: &Given, draft: &mut Draft) -> Result<String, String> {
     }
     let mut name = format!("concurrency{}", if users.is_empty() { "1" } else { &users });
     if let Some(rate) = given.last("--request-rate") {
+        if rate.contains(',') {
+            draft.verb = "sweep".to_owned();
+        }
         draft.assume("--rate", rate);
         name = format!("request_rate{rate}");
         match (

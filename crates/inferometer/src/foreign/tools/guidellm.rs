@@ -188,17 +188,17 @@ fn load(given: &Given, draft: &mut Draft) -> Result<(), String> {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         Some(values.iter().map(text).collect::<Vec<_>>().join(","))
     };
-    let over = given.all("--override");
-    let over = over.chunks(2).find_map(|pair| match pair {
-        [name, values] if name.starts_with("profile.") => Some((*values).to_owned()),
-        _ => None,
-    });
-    let rates = match given.list("--rate") {
-        list if list.is_empty() => None,
-        list => Some(list.join(",").trim_matches(['[', ']']).to_owned()),
-    };
-    let values =
-        over.or_else(|| own(&["streams", "rate", "sweep_size", "max_concurrency"])).or(rates);
+    let over = overridden(given, draft);
+    let rates = rates(given, draft);
+    let has_rates = rates.is_some();
+    let of_profile = over.or_else(|| own(&["streams", "rate", "sweep_size", "max_concurrency"]));
+    if has_rates && of_profile.is_some() {
+        draft.leave_out("--rate", "the profile has its own values");
+    }
+    if has_rates && matches!(kind.as_str(), "synchronous" | "replay") {
+        draft.leave_out("--rate", format!("the profile {kind} has no rate"));
+    }
+    let values = of_profile.or(rates);
     for (name, flag) in
         [("rampup_duration", "--rampup"), ("warmup", "--warmup"), ("cooldown", "--cooldown")]
     {
@@ -222,7 +222,12 @@ fn load(given: &Given, draft: &mut Draft) -> Result<(), String> {
         }
         "sweep" => {
             draft.assume("--profile", "sweep");
-            let all: f64 = values.and_then(|text| text.parse().ok()).unwrap_or(SWEEP);
+            let all: f64 = match values {
+                Some(text) => text.parse().map_err(|_| {
+                    format!("--rate {text}: a sweep has one number, that of its benchmarks")
+                })?,
+                None => SWEEP,
+            };
             draft.assume("--points", plain((all - 2.0).max(1.0)));
         }
         "replay" => {
@@ -243,6 +248,35 @@ fn load(given: &Given, draft: &mut Draft) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The values of `--override` for the profile; other overrides are noted.
+fn overridden(given: &Given, draft: &mut Draft) -> Option<String> {
+    let mut values = None;
+    for pair in given.all("--override").chunks(2) {
+        match pair {
+            [name, text] if name.starts_with("profile.") && values.is_none() => {
+                values = Some((*text).to_owned());
+            }
+            other => draft.leave_out(
+                &format!("--override {}", other.join(" ")),
+                "one override of the profile is used",
+            ),
+        }
+    }
+    values
+}
+
+/// The values of `--rate` as one list.
+fn rates(given: &Given, draft: &mut Draft) -> Option<String> {
+    let list = given.list("--rate");
+    if given.has_words("--rate") {
+        draft.differs(
+            "GuideLLM accepts --rate 1,2,4 and, in some versions, --rate 1 --rate 2; it refuses --rate 1 2 4, \
+             of which each value is a level here",
+        );
+    }
+    (!list.is_empty()).then(|| list.join(",").trim_matches(['[', ']']).to_owned())
 }
 
 fn endings(given: &Given, draft: &mut Draft) -> Result<(), String> {

@@ -41,10 +41,10 @@ fn model_and_tokenizer(given: &Given, draft: &mut Draft, adapters: &str) {
     if let Some(served) = given.last("--served-model-name") {
         draft.set("--model", served);
     }
-    let adapters = given.all(adapters);
-    if !adapters.is_empty() {
-        let shares: Vec<String> = adapters.iter().map(|name| format!("{name}=1")).collect();
-        draft.set("--model", shares.join(","));
+    match given.all(adapters).as_slice() {
+        [] => {}
+        [adapter] => draft.set("--model", *adapter),
+        several => draft.set("--model", equal_shares(several)),
     }
     match given.last("--tokenizer").or(given.last("--model")) {
         Some(name) if opens(name) => draft.assume("--tokenizer", name),
@@ -53,6 +53,24 @@ fn model_and_tokenizer(given: &Given, draft: &mut Draft, adapters: &str) {
             format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
         ),
         _ => {}
+    }
+}
+
+/// Several models as the value of `--model`. A name that is given twice has twice the share.
+fn equal_shares(models: &[&str]) -> String {
+    let mut shares: Vec<(&str, usize)> = Vec::new();
+    for model in models {
+        match shares.iter_mut().find(|(known, _)| known == model) {
+            Some((_, share)) => *share += 1,
+            None => shares.push((model, 1)),
+        }
+    }
+    match shares.as_slice() {
+        [(model, _)] => (*model).to_owned(),
+        shares => {
+            let each = shares.iter().map(|(model, share)| format!("{model}={share}"));
+            each.collect::<Vec<_>>().join(",")
+        }
     }
 }
 

@@ -21,7 +21,13 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     draft.assume("--warmup", "1");
     draft.assume("--seed", "42");
     if let Some(file) = given.last("--output-file") {
-        draft.add("--export-append", format!("sglang:{file}"));
+        let is_detailed = given.has("--output-details");
+        if is_detailed {
+            draft.switch("--keep-text");
+        }
+        let detailed = if is_detailed { "yes" } else { "no" };
+        let format = format!("sglang?backend={backend}&detailed={detailed}");
+        draft.add("--export-append", format!("{format}:{file}"));
     }
     if !draft.has("--json") {
         draft.assume("--format", "sglang");

@@ -96,6 +96,14 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         draft.assume("--api", api);
     }
     model_and_tokenizer(given, draft, "--lora-modules");
+    if given.last("--lora-assignment").is_some_and(|strategy| strategy != "random")
+        && given.all("--lora-modules").len() > 1
+    {
+        draft.leave_out(
+            "--lora-assignment",
+            "inferometer draws the adapter of each request at random, with equal shares",
+        );
+    }
     Ok(())
 }
 
@@ -449,13 +457,35 @@ fn files(given: &Given, draft: &mut Draft) -> Result<(), String> {
             }
         }
     };
+    // The file's texts of answers.
+    if given.has("--save-detailed") {
+        draft.switch("--keep-text");
+    }
     let path = match given.last("--result-dir") {
         Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
         None => name,
     };
     let flag = if appends { "--export-append" } else { "--export" };
-    draft.add(flag, format!("vllm:{path}"));
+    draft.add(flag, format!("vllm?{}:{path}", options(given)?));
     Ok(())
+}
+
+/// What the client's flags say of its file.
+fn options(given: &Given) -> Result<String, String> {
+    let backend = given.last("--backend").or(given.last("--endpoint-type")).unwrap_or("openai");
+    let is_detailed = given.has("--save-detailed");
+    let mut options = vec![
+        format!("backend={backend}"),
+        format!("metrics={}", given.last("--percentile-metrics").unwrap_or("ttft,tpot,itl")),
+        format!("percentiles={}", given.last("--metric-percentiles").unwrap_or("99")),
+        format!("detailed={}", if is_detailed { "yes" } else { "no" }),
+    ];
+    let tokenizer = given.last("--tokenizer").filter(|name| !name.contains([':', '&']));
+    options.extend(tokenizer.map(|name| format!("tokenizer={name}")));
+    let options = options.join("&");
+    ifm_interop::ExportOptions::parse(&options)
+        .map_err(|why| format!("--metric-percentiles: {why}"))?;
+    Ok(options)
 }
 
 fn differences(given: &Given, draft: &mut Draft) {
@@ -476,6 +506,12 @@ fn differences(given: &Given, draft: &mut Draft) {
             "nothing is sent before the measurement, as there: the server's cold start is inside the means",
         ),
         Some(_) => draft.differs("warm-up requests are in no number, as there"),
+    }
+    if given.has("--save-result") || given.has("--append-result") {
+        draft.differs(
+            "start_times of the file begin at 0, the client's at the time since the machine started; \
+             date is UTC, the client's is local time",
+        );
     }
     if given.last("--dataset-name").is_none_or(|name| name == "random") {
         draft.differs(

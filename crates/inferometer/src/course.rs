@@ -275,6 +275,8 @@ pub struct CapacityCourse {
 pub struct Look {
     /// Requests, at least; four for each user, or for each request in flight, if that is more.
     pub requests: u32,
+    /// Seconds of a look, in place of a number of requests; longer for a rate that needs more.
+    pub duration_s: Option<f64>,
     /// Seconds of a rate, at least: a queue that grows breaks the target within them.
     pub rate_s: f64,
     /// Seed of the first look's arrivals.
@@ -363,9 +365,11 @@ impl CapacityCourse {
             seconds: None,
         };
         let seed = self.look.seed.wrapping_add(u64::from(looks));
+        let duration_s = self.look.duration_s.map(|duration_s| duration_s.max(seconds));
         LoadSpec {
             arrivals: Some(ArrivalSpec { law, stretches: vec![stretch], seed }),
-            requests: Some(requests),
+            requests: duration_s.is_none().then_some(requests),
+            duration_s,
             early_end: self.at_broken_target(BROKEN_REQUESTS),
             ..self.template.clone()
         }
@@ -377,7 +381,8 @@ impl CapacityCourse {
         let of_sessions = self.look.is_of_sessions;
         LoadSpec {
             concurrency: users,
-            requests: (!of_sessions).then_some(requests),
+            requests: (!of_sessions && self.look.duration_s.is_none()).then_some(requests),
+            duration_s: self.look.duration_s.filter(|_| !of_sessions),
             sessions: of_sessions.then_some(sessions).or(self.template.sessions),
             warmup_requests: if warms_up {
                 self.template.warmup_requests.max(users)

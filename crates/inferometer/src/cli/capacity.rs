@@ -81,6 +81,11 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     requests: u32,
 
+    /// Time to send in one measurement of a load, instead of a number of requests; --by rate
+    /// extends it where the target needs more
+    #[arg(help_heading = "Search", short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], conflicts_with = "requests", value_parser = seconds, value_name = "SPAN")]
+    duration: Option<f64>,
+
     /// Measurements of one load before it counts as unsettled
     #[arg(help_heading = "Search", long = "measurements", alias = "looks", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
     looks: u32,
@@ -168,7 +173,10 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
             Axis::Rate { .. } => args.max_in_flight,
         },
         arrivals: None,
-        ending: Ending::new(Some(args.requests), None, None)?,
+        ending: match args.duration {
+            None => Ending::new(Some(args.requests), None, None)?,
+            Some(duration_s) => Ending::new(None, None, Some(duration_s))?,
+        },
         // The servers of rates are warmed up by some requests, not by one for each that may be in
         // flight.
         warmup: (args.by == By::Rate).then_some(RATE_WARMUP),
@@ -200,6 +208,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let template = job.spec.levels[0].clone();
     let look = Look {
         requests: args.requests,
+        duration_s: args.duration,
         rate_s: longest_wait_s(&job.spec.slo) / args.precision.max(PRECISION_MIN),
         seed: job.spec.workload.seed,
         is_of_sessions: args.by == By::Sessions,

@@ -588,6 +588,14 @@ fn way_out(run: &RunData, why: &str, failures: Option<&Failures>) -> String {
     if let Some(way) = refused {
         return way.to_owned();
     }
+    let has_audio =
+        run.requests.iter().any(|record| record.media.as_ref().is_some_and(|it| it.audios > 0));
+    if status == Some(404) && has_audio && !run.manifest.spec.target.api.takes_recordings() {
+        return format!(
+            "a speech model answers another API: --api transcriptions (this run used --api {})",
+            run.manifest.spec.target.api_words()
+        );
+    }
     let hint = failures.and_then(Failures::hint);
     format!(
         "{}; inferometer report {} --format requests lists each request",

@@ -363,7 +363,11 @@ fn level_answer(
         output_tok_per_s_between: together.and_then(|repeated| repeated.output_tok_per_s),
         window: windows.filter(|_| level.counts.ok > 0),
         output_tok_per_hour: figures.output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
-        share_of_best: figures.output_tok_per_s.filter(|_| best > 0.0).map(|rate| rate / best),
+        share_of_best: figures
+            .output_tok_per_s
+            .filter(|_| best > 0.0)
+            .map(|rate| rate / best)
+            .filter(|share| *share <= 1.0),
         joules_per_output_token: joules_per_output_token(load, level, levels),
     }
 }
@@ -377,14 +381,17 @@ struct Figures {
     output_tok_per_s: Option<f64>,
 }
 
-/// Largest output of a load, tokens per second; of repeats their mean.
+/// Largest output of a load, tokens per second; of repeats their mean. A level in which most requests
+/// failed is not the best, whatever the others brought.
 fn best_output(levels: &[LevelSummary]) -> f64 {
+    let answers = |level: &LevelSummary| 2 * level.counts.failed <= level.counts.sent;
     let mean = |levels: &[&LevelSummary]| {
-        let rates: Vec<f64> = levels.iter().filter_map(|level| level.output_tok_per_s()).collect();
+        let levels = levels.iter().filter(|level| answers(level));
+        let rates: Vec<f64> = levels.filter_map(|level| level.output_tok_per_s()).collect();
         rates.iter().sum::<f64>() / rates.len().max(1) as f64
     };
     let held = by_load(levels).into_iter().map(|(_, levels)| mean(&levels));
-    let changing = levels.iter().filter(|level| level.is_changing());
+    let changing = levels.iter().filter(|level| level.is_changing() && answers(level));
     held.chain(changing.filter_map(LevelSummary::output_tok_per_s)).fold(0.0, f64::max)
 }
 
@@ -462,6 +469,19 @@ mod tests {
         assert_eq!(summary.levels[0].output_tok_per_s(), None);
         let at = summary.answers.expect("a level").at;
         assert_eq!((at.output_tok_per_s, at.output_tok_per_hour, at.window), (None, None, None));
+    }
+
+    #[test]
+    fn a_level_in_which_most_requests_failed_is_not_the_best() {
+        let share = |failures: u32| {
+            let mut requests = closed_loop((0, 0), (2, 14), 0.0, (100.0, 10.0, 11));
+            requests.extend(closed_loop((28, 1), (8, 10), 0.0, (600.0, 10.0, 11)));
+            requests.extend((0..failures).map(|n| failed(108 + n, 1, n % 8, 5600.0, 100.0)));
+            crate::summarize(&run(&[2, 8], requests)).answers.expect("levels").at.share_of_best
+        };
+        let of_both = share(0).expect("output");
+        assert!(of_both < 0.9, "8 users bring more: {of_both}");
+        assert_eq!(share(200), Some(1.0));
     }
 
     #[test]

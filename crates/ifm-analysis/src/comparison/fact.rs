@@ -168,6 +168,10 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
         })
     });
     facts.extend(machine);
+    // What the user says of a run is what the runs are compared by.
+    facts.extend(manifest.tags.iter().map(|(name, value)| {
+        Fact::new(format!("tag {name}"), DifferenceKind::Expected, Some(value.clone()))
+    }));
     facts
 }
 

@@ -338,6 +338,28 @@ fn lengths_of_one_workload_may_differ_by_their_seed() {
 }
 
 #[test]
+fn tags_are_compared() {
+    let tagged = |seed, tags: &[(&str, &str)]| {
+        let mut run = noisy_run(&[NoisyLoop { seed, ..NOISY }]);
+        for (name, value) in tags {
+            run.manifest.tags.insert((*name).to_owned(), (*value).to_owned());
+        }
+        run
+    };
+    let a = tagged(1, &[("max-num-seqs", "2"), ("gpu", "L40S")]);
+    let b = tagged(2, &[("max-num-seqs", "8"), ("gpu", "L40S"), ("tp", "2")]);
+    let pair = two(&a, &b, &settings());
+    let tag = |name: &str| {
+        let found = pair.differences.iter().find(|found| found.what == format!("tag {name}"));
+        let found = found.unwrap_or_else(|| panic!("no difference of {name}"));
+        (found.kind, found.a.as_deref(), found.b.as_deref())
+    };
+    assert_eq!(tag("max-num-seqs"), (DifferenceKind::Expected, Some("2"), Some("8")));
+    assert_eq!(tag("tp"), (DifferenceKind::Expected, None, Some("2")));
+    assert_eq!(tag("gpu").0, DifferenceKind::Same);
+}
+
+#[test]
 fn unlike_things_are_told() {
     let settings = settings();
     let a = noisy_run(&[NOISY]);

@@ -4,6 +4,7 @@
 
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
+use ifm_analysis::comparison::difference::CLIENT_TIMING;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
     DifferenceKind, Doubt, Measure, Metric, Over, Pair, RepeatedPrompt, Row, SpeedUp, Unit,
@@ -286,6 +287,10 @@ pub(crate) fn cautions(warnings: &[Warning]) -> Vec<crate::words::Told> {
 pub(crate) fn differences(differences: &[Difference]) -> Vec<(DifferenceKind, String)> {
     let mut lines = Vec::new();
     for difference in differences.iter().filter(|found| found.kind >= DifferenceKind::Warning) {
+        if difference.what == CLIENT_TIMING {
+            lines.extend(reasons(difference).into_iter().map(|line| (difference.kind, line)));
+            continue;
+        }
         lines.push((difference.kind, format!("{}: {}", difference.what, sides(difference))));
     }
     let of_kind = |kind: DifferenceKind| differences.iter().filter(move |found| found.kind == kind);
@@ -301,6 +306,26 @@ pub(crate) fn differences(differences: &[Difference]) -> Vec<(DifferenceKind, St
         let rest = same().count() - named.len();
         let rest = if rest > 0 { format!(" · and {rest} more") } else { String::new() };
         lines.push((DifferenceKind::Same, format!("{}{rest}", named.join(" · "))));
+    }
+    lines
+}
+
+/// A line for each reason of each side.
+fn reasons(difference: &Difference) -> Vec<String> {
+    let Difference { what, a, b, .. } = difference;
+    let sides = match a == b {
+        true => vec![("both sides", a)],
+        false => vec![("first side", a), ("second side", b)],
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for (side, text) in sides {
+        let text = text.as_deref().map_or_else(|| "not known".to_owned(), plain);
+        for reason in text.split("; ").flat_map(|reasons| reasons.split(" | ")) {
+            let line = format!("{what}, {side}: {reason}");
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
     }
     lines
 }

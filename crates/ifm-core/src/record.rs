@@ -139,6 +139,11 @@ pub struct RequestRecord {
     pub output_tokens: Option<Counted>,
     /// Tokens of the first token-bearing event, where per-chunk usage tells.
     pub first_event_tokens: Option<u32>,
+    /// Bytes of generated text in the events, as UTF-8: answer, reasoning, names and arguments of
+    /// tool calls. Absent where none came or it was not counted, as in runs of older versions.
+    pub text_bytes: Option<u32>,
+    /// Those of the events that share the stamp of the first token-bearing event.
+    pub first_text_bytes: Option<u32>,
     /// Reasoning tokens among the output, as the server told.
     pub reasoning_tokens: Option<u32>,
     /// Prompt tokens served from a cache, as the server told.
@@ -250,6 +255,8 @@ impl RequestRecord {
             prompt_tokens: None,
             output_tokens: None,
             first_event_tokens: None,
+            text_bytes: None,
+            first_text_bytes: None,
             reasoning_tokens: None,
             cached_tokens: None,
             accepted_draft_tokens: None,

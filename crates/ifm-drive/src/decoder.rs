@@ -279,6 +279,8 @@ impl<'level> Decoder<'level> {
             prompt_tokens: answer.prompt_tokens,
             output_tokens: answer.output_tokens,
             first_event_tokens: answer.first_event_tokens,
+            text_bytes: answer.text_bytes,
+            first_text_bytes: answer.first_text_bytes,
             reasoning_tokens: answer.usage.reasoning_tokens,
             cached_tokens: answer.usage.cached_tokens,
             accepted_draft_tokens: answer.usage.accepted_draft_tokens,

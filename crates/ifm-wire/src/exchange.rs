@@ -84,6 +84,11 @@ pub struct Answer {
     pub output_tokens: Option<Counted>,
     /// Tokens of the first token-bearing event, where per-chunk usage tells.
     pub first_event_tokens: Option<u32>,
+    /// Bytes of generated text in the events, as UTF-8; absent where none came, and where the API
+    /// repeats the text in each event.
+    pub text_bytes: Option<u32>,
+    /// Those of the events that share the stamp of the first one.
+    pub first_text_bytes: Option<u32>,
     /// The other counts of the last usage object, and times that the server measured.
     pub usage: Usage,
     /// How long the server, or what stands before it, took until it answered, as a header told.
@@ -324,6 +329,8 @@ impl ExchangeDecoder {
             prompt_tokens: None,
             output_tokens: None,
             first_event_tokens: None,
+            text_bytes: None,
+            first_text_bytes: None,
             usage: Usage::default(),
             processing_ns: head.and_then(|head| head.processing_ns),
             session_token: head.and_then(|head| head.session_token.clone()),

@@ -179,6 +179,8 @@ fn request(cursor: &mut Cursor) -> Option<RequestRecord> {
     record.validity =
         if fields.has(flag::VALIDITY) { Some(validity(fields.cursor)?) } else { None };
     record.dead_connection_ns = fields.number(flag::DEAD_CONNECTION)?;
+    record.text_bytes = fields.number(flag::TEXT_BYTES)?;
+    record.first_text_bytes = fields.number(flag::FIRST_TEXT_BYTES)?;
     Some(record)
 }
 

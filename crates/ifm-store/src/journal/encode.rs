@@ -65,9 +65,12 @@ pub(super) mod flag {
     pub(crate) const FORM: u64 = 1 << 44;
     pub(crate) const VALIDITY: u64 = 1 << 45;
     pub(crate) const PROBE: u64 = 1 << 46;
+    /// Since version 4, like all that follow.
     pub(crate) const DEAD_CONNECTION: u64 = 1 << 47;
+    pub(crate) const TEXT_BYTES: u64 = 1 << 48;
+    pub(crate) const FIRST_TEXT_BYTES: u64 = 1 << 49;
     /// Every flag that this version knows.
-    pub(crate) const ALL: u64 = (1 << 48) - 1;
+    pub(crate) const ALL: u64 = (1 << 50) - 1;
 }
 
 /// Adds the payload of a request. Says which value has no room, after which `out` is to be cut
@@ -119,6 +122,9 @@ pub(super) fn put_request(out: &mut Vec<u8>, record: &RequestRecord) -> Result<(
         put_text(out, text);
     }
     put_media(out, record);
+    for bytes in [record.text_bytes, record.first_text_bytes].into_iter().flatten() {
+        put_number(out, u64::from(bytes));
+    }
     Ok(())
 }
 
@@ -363,6 +369,8 @@ fn told(record: &RequestRecord) -> [(u64, bool); flag::ALL.count_ones() as usize
         (flag::FORM, record.form.is_some()),
         (flag::VALIDITY, record.validity.is_some()),
         (flag::DEAD_CONNECTION, record.dead_connection_ns.is_some()),
+        (flag::TEXT_BYTES, record.text_bytes.is_some()),
+        (flag::FIRST_TEXT_BYTES, record.first_text_bytes.is_some()),
     ]
 }
 

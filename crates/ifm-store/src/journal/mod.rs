@@ -22,7 +22,7 @@ pub(crate) use writer::JournalWriter;
 pub(crate) const MAGIC: [u8; 8] = *b"IFMJRNL\n";
 /// Version of the layout that this build writes. It reads all up to it: a new version only adds
 /// flags, and with them fields, to requests.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 16;
 /// Bytes in front of each payload.

@@ -319,6 +319,8 @@ pub(super) static COLUMNS: &[Column] = &[
         },
     },
     optional_number!(dead_connection_ns),
+    optional_number!(text_bytes),
+    optional_number!(first_text_bytes),
 ];
 
 /// Sets a number, if the cell holds one that it can be.

@@ -139,7 +139,7 @@ fn foreign_and_future_files_are_told_apart() {
     future[8..12].copy_from_slice(&4_u32.to_le_bytes());
     let sum = crc32(&future[..12]);
     future[12..16].copy_from_slice(&sum.to_le_bytes());
-    check(&future, "format version 4, this build reads 1 to 3");
+    check(&future, "format version 5, this build reads 1 to 4");
 
     let head = String::from_utf8(scene.read(MANIFEST_FILE)).unwrap();
     scene.write(MANIFEST_FILE, head.replace("\"1.3\"", "\"2.3\"").as_bytes());

@@ -102,6 +102,8 @@ pub fn full_record(seq: u32) -> RequestRecord {
         form: Some(2),
         validity: Some(Validity::Cut),
         dead_connection_ns: Some(50 * MS),
+        text_bytes: Some(1_200),
+        first_text_bytes: Some(0),
     }
 }
 
@@ -226,10 +228,11 @@ prop_compose! {
         form in any::<Option<u16>>(),
         validity in proptest::option::of(proptest::sample::select(Validity::ALL.to_vec())),
         dead_connection_ns in maybe_time(),
+        [text_bytes, first_text_bytes] in any::<[Option<u32>; 2]>(),
     ) -> RequestRecord {
         let [text_tokens, image_tokens, audio_tokens, video_tokens] = tokens;
         RequestRecord {
-            acked_ns, media, made_audio, form, validity, dead_connection_ns,
+            acked_ns, media, made_audio, form, validity, dead_connection_ns, text_bytes, first_text_bytes,
             text_tokens, image_tokens, audio_tokens, video_tokens,
             ..record
         }

@@ -46,10 +46,14 @@ fn records_before_v1_3() -> Vec<RequestRecord> {
     records_v1_3().into_iter().map(of).collect()
 }
 
-/// What the runs of format 1.3 hold of [`records`]: they were written before the time on dead
-/// connections was kept.
+/// What the stored runs of format 1.3 hold of [`records`]: no time on dead connections and no bytes of text.
 fn records_v1_3() -> Vec<RequestRecord> {
-    let of = |record| RequestRecord { dead_connection_ns: None, ..record };
+    let of = |record| RequestRecord {
+        dead_connection_ns: None,
+        text_bytes: None,
+        first_text_bytes: None,
+        ..record
+    };
     records().into_iter().map(of).collect()
 }
 

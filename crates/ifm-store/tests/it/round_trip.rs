@@ -225,6 +225,6 @@ fn the_columns_are_those_of_the_format() {
         media_file_bytes text_tokens_from text_tokens image_tokens_from image_tokens \
         audio_tokens_from audio_tokens video_tokens_from video_tokens first_audio_ns \
         made_audio_bytes made_audio_ns silence_ns silences form validity \
-        dead_connection_ns";
+        dead_connection_ns text_bytes first_text_bytes";
     assert_eq!(names, expect.split_whitespace().collect::<Vec<_>>());
 }

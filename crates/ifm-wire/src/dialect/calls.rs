@@ -4,7 +4,8 @@
 
 use super::generated::Generated;
 use super::json::{self, Raw};
-use super::text::AnyText;
+use super::template::bytes_under;
+use super::text::{AnyText, Text};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -21,6 +22,23 @@ struct Call<'input> {
 struct Function<'input> {
     name: Option<AnyText<'input>>,
     arguments: Option<Raw<'input>>,
+}
+
+/// Bytes of the names and arguments in fragments of calls, as text in UTF-8.
+pub(super) fn fragment_bytes(list: Raw<'_>) -> u32 {
+    bytes_under(list.0.as_bytes(), &[b"name", b"arguments"])
+}
+
+/// The same of whole calls, whose arguments may be an object.
+pub(super) fn text_bytes(list: Raw<'_>) -> u32 {
+    let entries: Vec<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
+    let calls = entries.iter().filter_map(|entry| serde_json::from_str::<Call<'_>>(entry.0).ok());
+    let functions = calls.filter_map(|call| call.function);
+    let bytes = functions.map(|function| {
+        let name = function.name.and_then(|name| name.0).map_or(0, Text::bytes);
+        name.saturating_add(function.arguments.map_or(0, Raw::text_bytes))
+    });
+    bytes.fold(0, u32::saturating_add)
 }
 
 /// Keeps the calls of a list, whole ones or fragments. A list of another shape holds none, and an entry

@@ -59,6 +59,9 @@ pub struct ChoiceFacts<'input> {
     /// An empty text that may stand for a token: no role beside it. Where the choice ends with it,
     /// it may stand for the end-of-text token.
     pub has_empty_text: bool,
+    /// Bytes of its generated text in UTF-8: answer, reasoning, names and arguments of tool calls.
+    /// 0 too where the API repeats the text so far in each event.
+    pub text_bytes: u32,
     /// The model refused.
     pub has_refusal: bool,
     /// The reason why the choice ended, if it did.

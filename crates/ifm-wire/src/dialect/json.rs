@@ -153,6 +153,15 @@ impl<'input> Raw<'input> {
         }
     }
 
+    /// Bytes in UTF-8 of what [`Raw::append_to`] appends.
+    pub(super) fn text_bytes(self) -> u32 {
+        match serde_json::from_str::<AnyText<'_>>(self.0) {
+            Ok(AnyText(Some(text))) => text.bytes(),
+            _ if self.0 == "null" => 0,
+            _ => self.0.len().try_into().unwrap_or(u32::MAX),
+        }
+    }
+
     /// Whether a list or an object holds anything. Null holds nothing.
     pub(super) fn holds(self) -> bool {
         let inside = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();

@@ -83,6 +83,7 @@ fn read_event<'input>(
     let choice = ChoiceFacts {
         index,
         has_answer: has_text,
+        text_bytes: event.content.map_or(0, Text::bytes),
         has_empty_text: !has_text && (has_grown || !has_stopped),
         finish_reason: event.stop_type.map(|word| word.0).filter(|_| has_stopped),
         ..ChoiceFacts::default()

@@ -340,6 +340,7 @@ fn of_block<'input>(
     }
     let choice = ChoiceFacts {
         has_answer: full(&block.text) || kind.ends_with("tool_use"),
+        text_bytes: bytes([block.text, block.thinking, block.name.and_then(|name| name.0)]),
         has_reasoning: full(&block.thinking) || kind == "redacted_thinking",
         ..ChoiceFacts::default()
     };
@@ -361,12 +362,18 @@ fn of_delta<'input>(
     }
     let choice = ChoiceFacts {
         has_answer: full(&delta.text) || full(&delta.partial_json),
+        text_bytes: bytes([delta.text, delta.thinking, delta.partial_json]),
         has_reasoning: full(&delta.thinking),
         ..ChoiceFacts::default()
     };
     // An empty piece is not a token here: calls begin with one. Signatures and citations are not
     // generated.
     carried(choice)
+}
+
+/// Bytes of texts in UTF-8.
+fn bytes(texts: [Option<Text<'_>>; 3]) -> u32 {
+    texts.into_iter().flatten().map(Text::bytes).fold(0, u32::saturating_add)
 }
 
 /// The choice, if it carries output.

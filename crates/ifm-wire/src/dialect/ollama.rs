@@ -155,8 +155,11 @@ fn read<'input>(
         tool_calls.into_iter().for_each(|list| calls::keep(list, kept));
     }
     let full = |text: Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
+    let bytes = |text: Option<Text<'_>>| text.map_or(0, Text::bytes);
+    let of_calls = tool_calls.map_or(0, calls::text_bytes);
     let choice = ChoiceFacts {
         has_answer: full(answer) || calls,
+        text_bytes: bytes(answer).saturating_add(bytes(thinking)).saturating_add(of_calls),
         has_reasoning: full(thinking),
         has_empty_text: !is_end || answer.is_some(),
         finish_reason: event.done_reason.map(|reason| reason.0).filter(|_| is_end),

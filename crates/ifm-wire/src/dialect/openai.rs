@@ -242,6 +242,7 @@ impl<'input> Choice<'input> {
         let mut facts = ChoiceFacts {
             index: self.index.unwrap_or(0),
             has_answer: full(&self.text),
+            text_bytes: self.text.map_or(0, Text::bytes),
             finish_reason: self.reason(),
             ..ChoiceFacts::default()
         };
@@ -252,6 +253,12 @@ impl<'input> Choice<'input> {
             has_role = delta.role.is_some();
             has_text |=
                 content.is_some() || delta.reasoning.is_some() || delta.reasoning_content.is_some();
+            let texts = [delta.reasoning, delta.reasoning_content, delta.refusal];
+            let spoken = audio.as_ref().and_then(|audio| audio.transcript);
+            let texts = texts.into_iter().chain([spoken]).flatten().map(Text::bytes);
+            facts.text_bytes = texts.fold(facts.text_bytes, u32::saturating_add)
+                + content.map_or(0, Content::bytes)
+                + delta.tool_calls.map_or(0, calls::fragment_bytes);
             facts.has_refusal = full(&delta.refusal);
             facts.has_reasoning = full(&delta.reasoning) || full(&delta.reasoning_content);
             facts.has_answer |= content.is_some_and(|content| !content.is_empty())

@@ -84,8 +84,9 @@ fn read_event<'input>(
             }
             let name = event.item.and_then(|item| item.name);
             let has_answer = name.is_some_and(|name| name.0.is_some_and(|n| !n.is_empty()));
+            let text_bytes = name.and_then(|name| name.0).map_or(0, Text::bytes);
             Ok(ChunkFacts {
-                choices: output(ChoiceFacts { has_answer, ..ChoiceFacts::default() }),
+                choices: output(ChoiceFacts { has_answer, text_bytes, ..ChoiceFacts::default() }),
                 ..ChunkFacts::default()
             })
         }
@@ -372,6 +373,7 @@ fn of_delta<'input>(
     let is_full = !delta.is_empty();
     let choice = ChoiceFacts {
         has_answer: is_full && !is_reasoning,
+        text_bytes: delta.bytes(),
         has_reasoning: is_full && is_reasoning,
         has_empty_text: !is_full,
         has_refusal: what == "refusal",

@@ -10,6 +10,9 @@ use memchr::{memchr2, memmem};
 
 /// Longest event that is kept as a template, bytes.
 const TEMPLATE_BYTES_MAX: usize = 4096;
+/// Length of an escape such as `\u00e9`, bytes.
+const ESCAPE_BYTES: usize = 6;
+
 /// The bytes around the output string of the last event that was read in full.
 #[derive(Debug, Default)]
 pub struct Template {
@@ -28,8 +31,9 @@ impl Template {
     /// choice, no usage and no finish reason. `keys` are those of strings that carry output, or
     /// stand within a value that does. Takes the event as a template only if exactly one string
     /// value under one of them is non-empty, so that its being non-empty is what made
-    /// the event carry output.
-    pub fn learn(&mut self, data: &[u8], keys: &[&[u8]]) {
+    /// the event carry output, and it holds all `text_bytes` of generated text that the full reading
+    /// found.
+    pub fn learn(&mut self, data: &[u8], keys: &[&[u8]], text_bytes: u32) {
         self.armed = false;
         if data.len() > TEMPLATE_BYTES_MAX {
             return;
@@ -43,7 +47,9 @@ impl Template {
                 }
             }
         }
-        if let Some((start, end)) = found {
+        if let Some((start, end)) = found
+            && string_bytes(&data[start..end]) == Some(text_bytes)
+        {
             self.before.clear();
             self.before.extend_from_slice(&data[..start]);
             self.behind.clear();
@@ -52,17 +58,19 @@ impl Template {
         }
     }
 
-    /// Whether the event equals the template but for a non-empty, valid string body.
+    /// Bytes of generated text in an event that equals the template but for a non-empty, valid
+    /// string body; absent for any other event.
     #[inline]
-    pub fn matches(&self, data: &[u8]) -> bool {
+    pub fn text_bytes(&self, data: &[u8]) -> Option<u32> {
         let around = self.before.len() + self.behind.len();
         if !self.armed || data.len() <= around {
-            return false;
+            return None;
         }
         let end = data.len() - self.behind.len();
-        data[..self.before.len()] == self.before[..]
-            && data[end..] == self.behind[..]
-            && is_string_body(&data[self.before.len()..end])
+        if data[..self.before.len()] != self.before[..] || data[end..] != self.behind[..] {
+            return None;
+        }
+        string_bytes(&data[self.before.len()..end])
     }
 }
 
@@ -89,31 +97,58 @@ fn string_end(data: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Whether the bytes are the inside of a JSON string: no quote, no control character, only whole
-/// and known escapes. UTF-8 is the stream's business and not checked here.
+/// Bytes in UTF-8 of what the inside of a JSON string means; absent for an empty one, and where it
+/// holds a quote, a control character, or an escape that is cut off or unknown. UTF-8 is the stream's
+/// business and not checked here.
 #[inline]
-fn is_string_body(body: &[u8]) -> bool {
+pub(super) fn string_bytes(body: &[u8]) -> Option<u32> {
     let mut rest = body;
+    let mut escaped = 0;
     while let Some((&byte, behind)) = rest.split_first() {
         rest = match byte {
-            b'"' | 0..=0x1f => return false,
+            b'"' | 0..=0x1f => return None,
             b'\\' => match behind.split_first() {
-                Some((b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind)) => behind,
-                Some((b'u', hex)) => match hex.split_at_checked(4) {
-                    Some((digits, behind)) if digits.iter().all(u8::is_ascii_hexdigit) => behind,
-                    _ => return false,
-                },
-                _ => return false,
+                Some((b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind)) => {
+                    escaped += 1;
+                    behind
+                }
+                Some((b'u', hex)) => {
+                    let (digits, behind) = hex.split_at_checked(4)?;
+                    escaped += ESCAPE_BYTES - unit_bytes(digits)?;
+                    behind
+                }
+                _ => return None,
             },
             _ => behind,
         };
     }
-    !body.is_empty()
+    (!body.is_empty()).then(|| (body.len() - escaped).try_into().unwrap_or(u32::MAX))
+}
+
+/// Bytes in UTF-8 that an escaped UTF-16 unit stands for: half of a surrogate pair has half of its
+/// four.
+fn unit_bytes(digits: &[u8]) -> Option<usize> {
+    let mut unit = 0;
+    for digit in digits {
+        unit = unit * 16 + char::from(*digit).to_digit(16)?;
+    }
+    Some(match unit {
+        0..=0x7f => 1,
+        0x80..=0x7ff | 0xd800..=0xdfff => 2,
+        _ => 3,
+    })
+}
+
+/// Bytes of all strings in `data` whose key is one of `keys`, as text in UTF-8.
+pub(super) fn bytes_under(data: &[u8], keys: &[&[u8]]) -> u32 {
+    let starts = keys.iter().flat_map(|key| value_starts(data, key));
+    let bodies = starts.filter_map(|start| data.get(start..string_end(data, start)?));
+    bodies.filter_map(string_bytes).fold(0, u32::saturating_add)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Memory;
+    use super::super::{ChunkFacts, Memory};
     use super::*;
     use crate::dialect::openai;
     use proptest::prelude::*;
@@ -121,9 +156,14 @@ mod tests {
     const EVENT: &str =
         r#"{"id":"c-1","choices":[{"index":0,"delta":{"content":" tok"},"finish_reason":null}]}"#;
 
+    fn text_bytes(event: &str) -> u32 {
+        let facts = openai::read(event, &mut Memory::default(), None).unwrap_or_default();
+        facts.choices.iter().map(|choice| choice.text_bytes).sum()
+    }
+
     fn learned(event: &str) -> Template {
         let mut template = Template::default();
-        template.learn(event.as_bytes(), openai::OUTPUT_KEYS);
+        template.learn(event.as_bytes(), openai::OUTPUT_KEYS, text_bytes(event));
         template
     }
 
@@ -141,13 +181,19 @@ mod tests {
             r"\ud800",
             "data: {\\\"usage\\\":1}",
         ] {
-            assert!(template.matches(EVENT.replace(" tok", text).as_bytes()), "{text}");
+            assert!(
+                template.text_bytes(EVENT.replace(" tok", text).as_bytes()).is_some(),
+                "{text}"
+            );
         }
         for text in ["", "\"", "\\", r"\x", r"\u12", "\n", r#"","role":"x"#] {
-            assert!(!template.matches(EVENT.replace(" tok", text).as_bytes()), "{text}");
+            assert!(
+                template.text_bytes(EVENT.replace(" tok", text).as_bytes()).is_none(),
+                "{text}"
+            );
         }
-        assert!(!template.matches(EVENT.replace("null", "\"stop\"").as_bytes()));
-        assert!(!template.matches(EVENT.replace("c-1", "c-2").as_bytes()));
+        assert!(template.text_bytes(EVENT.replace("null", "\"stop\"").as_bytes()).is_none());
+        assert!(template.text_bytes(EVENT.replace("c-1", "c-2").as_bytes()).is_none());
     }
 
     #[test]
@@ -158,7 +204,7 @@ mod tests {
             r#"{"choices":[{"delta":{"tool_calls":[{}]}}]}"#,
             r#"{"choices":[{"delta":{"content":""}}]}"#,
         ] {
-            assert!(!learned(event).matches(event.as_bytes()), "{event}");
+            assert_eq!(learned(event).text_bytes(event.as_bytes()), None, "{event}");
         }
     }
 
@@ -169,10 +215,10 @@ mod tests {
         let template = learned(event);
         let other = r#"{"choices":[{"delta":{"content":"y"}}]}"#;
         assert!(
-            !template.matches(other.as_bytes())
+            template.text_bytes(other.as_bytes()).is_none()
                 || openai::read(other, &mut Memory::default(), None).is_ok()
         );
-        assert!(template.matches(event.as_bytes()) || !template.armed);
+        assert!(template.text_bytes(event.as_bytes()).is_some() || !template.armed);
     }
 
     proptest! {
@@ -180,11 +226,16 @@ mod tests {
         fn whatever_matches_means_the_same_to_the_full_parser(text in "[ -~é\u{2028}\\\\\"\n]{0,12}") {
             let template = learned(EVENT);
             let event = EVENT.replace(" tok", &text);
-            if template.matches(event.as_bytes()) {
-                let facts = openai::read(&event, &mut Memory::default(), None);
-                prop_assert!(facts.is_ok(), "{event}");
-                let full = openai::read(EVENT, &mut Memory::default(), None);
-                prop_assert_eq!(facts.ok(), full.ok());
+            if template.text_bytes(event.as_bytes()).is_some() {
+                let read = |event| openai::read(event, &mut Memory::default(), None).ok();
+                let (facts, former) = (read(&event), read(EVENT));
+                prop_assert!(facts.is_some(), "{event}");
+                let bytes = facts.as_ref().and_then(|facts| Some(facts.choices.iter().next()?.text_bytes));
+                prop_assert_eq!(template.text_bytes(event.as_bytes()), bytes);
+                let without = |facts: Option<ChunkFacts<'_>>| {
+                    format!("{facts:?}").replace(&format!("text_bytes: {}", bytes.unwrap_or(0)), "text_bytes: 4")
+                };
+                prop_assert_eq!(without(facts), without(former));
             }
         }
     }

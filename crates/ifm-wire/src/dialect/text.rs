@@ -4,6 +4,7 @@
 //! Lone surrogates are let through: servers that cut text between two UTF-16 units send them,
 //! and other clients read them. In kept text each becomes U+FFFD.
 
+use super::template::{bytes_under, string_bytes};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::value::RawValue;
 
@@ -31,6 +32,11 @@ impl<'input> Text<'input> {
     /// Bytes of the text as written, escapes included.
     pub(super) fn written_bytes(self) -> usize {
         self.0.len()
+    }
+
+    /// Bytes in UTF-8 of what the text means.
+    pub(super) fn bytes(self) -> u32 {
+        string_bytes(self.0.as_bytes()).unwrap_or(0)
     }
 
     /// Appends what the text means.
@@ -119,6 +125,14 @@ impl Content<'_> {
         match self {
             Content::Whole(text) => text.is_empty(),
             Content::Parts { is_empty, .. } => *is_empty,
+        }
+    }
+
+    /// Bytes in UTF-8 of what the text, or the text of all parts, means.
+    pub(super) fn bytes(&self) -> u32 {
+        match self {
+            Content::Whole(text) => text.bytes(),
+            Content::Parts { raw, .. } => bytes_under(raw.as_bytes(), &[b"text"]),
         }
     }
 

@@ -73,6 +73,7 @@ fn read_event<'input>(
         let is_shown = !token.special.unwrap_or(false);
         let has_text = is_shown && token.text.is_some_and(|text| !text.is_empty());
         choice.has_answer = has_text;
+        choice.text_bytes = token.text.filter(|_| is_shown).map_or(0, Text::bytes);
         choice.has_empty_text = !has_text;
         if let (Some(kept), Some(text), true) = (text, token.text, is_shown) {
             text.append_to(&mut kept.text);

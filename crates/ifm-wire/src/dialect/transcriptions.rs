@@ -130,6 +130,7 @@ fn said<'input>(words: Option<Text<'input>>, text: Option<&mut Generated>) -> Ch
     let is_empty = words.is_none_or(Text::is_empty);
     let choice = ChoiceFacts {
         has_answer: !is_empty,
+        text_bytes: words.map_or(0, Text::bytes),
         has_empty_text: is_empty && words.is_some(),
         ..ChoiceFacts::default()
     };

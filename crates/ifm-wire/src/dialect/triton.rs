@@ -60,6 +60,7 @@ fn read_event<'input>(
     });
     let choice = ChoiceFacts {
         has_answer: has_text,
+        text_bytes: output.bytes(),
         has_empty_text,
         finish_reason: event.finish_reason.and_then(said),
         ..ChoiceFacts::default()

@@ -37,6 +37,10 @@ pub(super) struct Facts {
     tokens: Vec<u32>,
     choice: Vec<u16>,
     kind: Vec<Kind>,
+    /// Bytes of generated text in all events.
+    text_bytes: u32,
+    /// Stamp of the first event that carries text, and bytes of text in all events with that stamp.
+    first_text: Option<(u64, u32)>,
     /// Read that each event came with, to tell co-arrival.
     read_of: Vec<u32>,
     empties: u32,
@@ -90,6 +94,8 @@ impl Facts {
             tokens: Vec::new(),
             choice: Vec::new(),
             kind: Vec::new(),
+            text_bytes: 0,
+            first_text: None,
             read_of: Vec::new(),
             empties: 0,
             closings: 0,
@@ -131,6 +137,8 @@ impl Facts {
         self.tokens.clear();
         self.choice.clear();
         self.kind.clear();
+        self.text_bytes = 0;
+        self.first_text = None;
         self.read_of.clear();
         self.empties = 0;
         self.closings = 0;
@@ -170,11 +178,14 @@ impl Facts {
             return; // Nothing behind the end mark belongs to the answer.
         }
         self.first_event_ns.get_or_insert(event.at_ns);
-        if !event.is_error && !self.expect.keep_text && self.template.matches(event.data) {
+        if !event.is_error
+            && !self.expect.keep_text
+            && let Some(text_bytes) = self.template.text_bytes(event.data)
+        {
             // Same structure as the last full read: one more event of output of that choice.
             let choice = self.choice.last().copied().unwrap_or(0);
             let kind = self.kind.last().copied().unwrap_or(Kind::Answer);
-            return self.push(event.at_ns, choice, kind);
+            return self.push(event.at_ns, choice, kind, text_bytes);
         }
         self.take_in_full(event);
     }
@@ -226,7 +237,8 @@ impl Facts {
                     && facts.error.is_none()
                     && !facts.is_end
                 {
-                    self.template.learn(data.as_bytes(), self.dialect.output_keys);
+                    let keys = self.dialect.output_keys;
+                    self.template.learn(data.as_bytes(), keys, choice.text_bytes);
                 }
             }
         }
@@ -257,7 +269,7 @@ impl Facts {
         if let Some(base64) = &facts.sound {
             self.sound.feed_base64(base64, at_ns);
             if facts.choices.is_empty() {
-                self.push(at_ns, 0, Kind::Answer);
+                self.push(at_ns, 0, Kind::Answer, 0);
             }
         }
         let several = facts.choices.len() > 1;
@@ -274,7 +286,7 @@ impl Facts {
                 (false, false, true) => Kind::Empty,
                 _ => continue,
             };
-            self.push(at_ns, choice.index, kind);
+            self.push(at_ns, choice.index, kind, choice.text_bytes);
             let counted_before = self.counted_events;
             if let (Some(usage), false) = (&facts.usage, several) {
                 self.note_chunk_usage(choice.index, usage);
@@ -316,7 +328,7 @@ impl Facts {
         self.first_event_ns.get_or_insert(at_ns);
         self.sound.feed(bytes, at_ns);
         if self.read_of.last() != Some(&self.read) {
-            self.push(at_ns, 0, Kind::Answer);
+            self.push(at_ns, 0, Kind::Answer, 0);
         }
     }
 
@@ -385,7 +397,7 @@ impl Facts {
     }
 
     #[inline]
-    fn push(&mut self, at_ns: u64, choice: u16, kind: Kind) {
+    fn push(&mut self, at_ns: u64, choice: u16, kind: Kind, text_bytes: u32) {
         // Reads of one exchange are in order, but a stamp may lie a hair before the former one
         // when the wall clock is slewed: time does not run backwards in a record.
         let at_ns = self.at_ns.last().map_or(at_ns, |former| at_ns.max(*former));
@@ -394,6 +406,13 @@ impl Facts {
         self.choice.push(choice);
         self.kind.push(kind);
         self.read_of.push(self.read);
+        if text_bytes > 0 {
+            self.text_bytes = self.text_bytes.saturating_add(text_bytes);
+            let (first_ns, bytes) = self.first_text.get_or_insert((at_ns, 0));
+            if *first_ns == at_ns {
+                *bytes = bytes.saturating_add(text_bytes);
+            }
+        }
         self.many_choices |= choice != 0;
         self.empties += u32::from(kind == Kind::Empty);
         self.closings += u32::from(kind == Kind::Closing);
@@ -464,6 +483,12 @@ impl Facts {
         }
         // Exact copies: the columns stay here, so that no later event has to grow them again.
         answer.events.at_ns = self.at_ns.clone();
+        answer.text_bytes = Some(self.text_bytes).filter(|bytes| *bytes > 0);
+        // Where an empty text was the first token, no text came with it.
+        answer.first_text_bytes = self
+            .first_text
+            .filter(|_| !self.at_ns.is_empty())
+            .map(|(at_ns, bytes)| if self.at_ns.first() == Some(&at_ns) { bytes } else { 0 });
         answer.made_audio = self.sound.finish();
         answer.usage = usage;
         if self.expect.keep_text {

@@ -97,6 +97,27 @@ fn per_chunk_usage_tells_the_tokens_of_each_event() {
 }
 
 #[test]
+fn bytes_of_text_are_counted_in_all_events_and_in_the_first_read() {
+    let events = [
+        content("ab") + &content("\\u00e9\\n"),
+        content("cde"),
+        delta(r#"{"reasoning":"hm"}"#),
+        delta(r#"{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}"#),
+        FINISH.to_owned(),
+        usage(1, 64),
+    ];
+    let answer = decode(&stream(&events), EndCause::Complete);
+    assert_eq!((answer.text_bytes, answer.first_text_bytes), (Some(5 + 3 + 2 + 3), Some(5)));
+    // The first token has no text.
+    let events = [content(""), content("cde"), FINISH.to_owned(), usage(1, 2)];
+    let answer = decode(&stream(&events), EndCause::Complete);
+    assert_eq!((answer.text_bytes, answer.first_text_bytes), (Some(3), Some(0)));
+    let events = [FINISH.to_owned(), usage(1, 2)];
+    let answer = decode(&stream(&events), EndCause::Complete);
+    assert_eq!((answer.text_bytes, answer.first_text_bytes), (None, None));
+}
+
+#[test]
 fn empty_texts_are_tokens_only_where_the_count_has_room() {
     let events =
         |total| [content("a"), content(""), content("b"), FINISH.to_owned(), usage(1, total)];

@@ -143,6 +143,12 @@ impl Reading {
             index,
             has_answer: full(&said) || full(&refused) || has_calls,
             has_reasoning: full(&thought),
+            text_bytes: all
+                .into_iter()
+                .flatten()
+                .map(|text| text.bytes())
+                .chain(calls.iter().map(|value| self.call.text_bytes(value)))
+                .fold(0, u32::saturating_add),
             has_refusal: full(&refused),
             finish_reason: reason,
             ..ChoiceFacts::default()
@@ -269,6 +275,16 @@ impl CallNames {
 
     fn is_usual(&self) -> bool {
         self.id.is_none() && self.name.is_none() && self.arguments.is_none()
+    }
+
+    /// Bytes of the text of a call, or of the calls of a list; under names of its own, bytes as
+    /// written.
+    fn text_bytes(&self, value: &str) -> u32 {
+        match (self.is_usual(), value.starts_with('[')) {
+            (true, true) => calls::text_bytes(Raw(value)),
+            (true, false) => calls::text_bytes(Raw(&format!("[{value}]"))),
+            (false, _) => Raw(value).text_bytes(),
+        }
     }
 
     fn keep_one(&self, call: &str, kept: &mut Generated) {

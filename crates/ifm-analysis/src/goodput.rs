@@ -3,9 +3,9 @@
 //! A term is asked of one request: its TTFT, its E2E, its TPOT (the largest, with several
 //! choices), and for `itl` the term's percentile over the request's own gaps. A request with one
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
-//! complete is not good. One that completed without what a term is about (its answer is no sound,
-//! or the kernel did not tell when its last byte arrived) is neither good nor not, unless another term is
-//! broken. A term over whole sessions is asked of no request. What is not here: percentiles over requests.
+//! complete is not good. One that completed without what a term is about (its answer is no sound, its
+//! tokens came at once, or the kernel did not tell when its last byte arrived) is neither good nor not,
+//! unless another term is broken. A term over whole sessions is asked of no request. What is not here: percentiles over requests.
 
 use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_value};
@@ -91,8 +91,9 @@ fn tells(term: &SloTerm, record: &RequestRecord) -> bool {
         other => other.from_due(),
     };
     let mut any = false;
-    each_value(record, &RequestMetrics::derive(record), metric, |_, _| any = true);
-    any
+    let metrics = RequestMetrics::derive(record);
+    each_value(record, &metrics, metric, |_, _| any = true);
+    any && (term.metric != Metric::Tpot || metrics.tpot_absence.is_none())
 }
 
 /// Whether a request meets the target; absent where that is not known.
@@ -128,7 +129,7 @@ fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> Op
     match (any, term.metric) {
         (true, _) => Some(all),
         // A request with one token has no time per token that could be too long.
-        (false, Metric::Tpot) => Some(true),
+        (false, Metric::Tpot) => metrics.tpot_absence.is_none().then_some(true),
         (false, metric) if may_be_untold(metric) => None,
         (false, _) => Some(false),
     }
@@ -190,6 +191,19 @@ mod tests {
     #[test]
     fn one_token_breaks_no_term_about_gaps() {
         assert_eq!(good("ttft:100 tpot:1 itl:1", &request(0, 0, 0, 0.0, &[100.0])), Some(true));
+    }
+
+    #[test]
+    fn tokens_that_came_at_once_meet_no_target_of_tpot_and_miss_none() {
+        let at_once = request(0, 0, 0, 0.0, &[160.0, 160.0, 160.0]);
+        let one_by_one = request(1, 0, 0, 0.0, &[100.0, 120.0, 160.0]);
+        assert_eq!(good("ttft:200 tpot:30", &at_once), None);
+        let slo = parse("ttft:200 tpot:30").expect("a target");
+        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one tells");
+        assert_eq!((found.good, found.unknown), (vec![false, true], 1));
+        let slo = parse("ttft:150 tpot:30").expect("a target");
+        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one tells");
+        assert_eq!((found.good, found.unknown), (vec![false, true], 0), "TTFT is broken");
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub mod stat;
 pub mod survey;
 pub mod tally;
 pub mod telemetry;
+pub mod tpot;
 pub mod warning;
 
 #[cfg(any(test, feature = "testing"))]

@@ -1,9 +1,10 @@
 //! The durations of one request, derived from its stamps: the one place that defines them.
 //!
 //! Formulas are those of the canonical definitions of this program: TTFT = `t_1 - start`, E2E =
-//! `t_last - start`, TPOT = `(t_last - t_1) / (n - 1)`. A duration that is not defined, or that
-//! was not observed, is absent. What is not here: populations of many requests.
+//! `t_last - start`; TPOT is in [`tpot`](crate::tpot). A duration that is not defined, or that was not
+//! observed, is absent. What is not here: populations of many requests.
 
+use crate::tpot::{SequenceTpot, TokenSpread, TpotAbsence, each_tpot};
 use ifm_core::Metric;
 use ifm_core::RequestRecord;
 
@@ -30,12 +31,14 @@ pub struct RequestMetrics {
     pub stream_end_ns: Option<u64>,
     /// Start to the last request byte handed to the kernel, nanoseconds.
     pub upload_ns: Option<u64>,
-    /// Time per output token after the first, nanoseconds; absent for fewer than two tokens, for
-    /// an incomplete answer, and where the number of tokens is only an estimate. With several
-    /// choices: the mean over the choices.
+    /// Time per output token after those of the first read, nanoseconds; absent for fewer than two
+    /// tokens, for an incomplete answer, and where the number of tokens in the time is not known.
+    /// With several choices: the mean over the choices.
     pub tpot_ns: Option<f64>,
-    /// The same where the number of tokens is an estimate; absent where `tpot_ns` is present.
+    /// The same where that number is an estimate; absent where `tpot_ns` is present.
     pub tpot_ns_estimated: Option<f64>,
+    /// Why a complete, streamed answer of two tokens or more has neither.
+    pub tpot_absence: Option<TpotAbsence>,
     /// Seconds of audio in the prompt over seconds of E2E: how much faster than it is spoken it is
     /// heard. Absent where the prompt carries no recording, or one that does not tell its length.
     pub rtfx: Option<f64>,
@@ -50,9 +53,6 @@ pub struct RequestMetrics {
     pub rtf: Option<f64>,
     /// How long a listener who began with the first byte heard nothing, nanoseconds; absent likewise.
     pub silence_ns: Option<u64>,
-    /// `(t_last - t_1) / (n - n_1)` with the n_1 tokens of the first event, where the server told
-    /// them, nanoseconds.
-    pub tpot_ns_after_first_event: Option<f64>,
 }
 
 impl RequestMetrics {
@@ -76,9 +76,7 @@ impl RequestMetrics {
             upload_ns: record.sent_ns.map(since_start),
             ..RequestMetrics::default()
         };
-        if record.outcome.is_ok() && record.streamed {
-            metrics.set_tpot(record);
-        }
+        metrics.set_tpot(record);
         metrics.set_audio(record);
         metrics
     }
@@ -99,23 +97,23 @@ impl RequestMetrics {
     }
 
     fn set_tpot(&mut self, record: &RequestRecord) {
-        let mut exact = Mean::default();
-        let mut estimated = Mean::default();
-        each_sequence(record, |sequence| match sequence.tpot_ns() {
-            Some(value) if sequence.is_exact => exact.add(value),
-            Some(value) => estimated.add(value),
-            None => {}
+        let mut all = Mean::default();
+        let mut has_estimates = false;
+        let mut absence = None;
+        each_tpot(record, |tpot| match tpot {
+            SequenceTpot::Counted(ns) => all.add(ns),
+            SequenceTpot::Estimated(ns) => {
+                all.add(ns);
+                has_estimates = true;
+            }
+            SequenceTpot::Unknown(because) => absence = Some(because),
         });
-        if estimated.count == 0 {
-            self.tpot_ns = exact.value();
-            self.tpot_ns_after_first_event = after_first_event(record);
-        } else {
-            self.tpot_ns_estimated = estimated.value();
-        }
+        let tpot = if has_estimates { &mut self.tpot_ns_estimated } else { &mut self.tpot_ns };
+        *tpot = all.value();
+        self.tpot_absence = absence.filter(|_| all.count == 0);
     }
 
-    /// Speed that one user sees, tokens per second: 1 / TPOT. Absent without TPOT, and where all
-    /// tokens came at once.
+    /// Speed that one user sees, tokens per second: 1 / TPOT. Absent without TPOT.
     pub fn user_tok_per_s(&self) -> Option<f64> {
         self.tpot_ns.and_then(speed)
     }
@@ -126,8 +124,8 @@ pub(crate) fn speed(tpot_ns: f64) -> Option<f64> {
     (tpot_ns > 0.0).then(|| 1e9 / tpot_ns)
 }
 
-/// Visits what a metric is of one request, each value with whether it rests on counted tokens rather
-/// than estimates: nanoseconds, tokens per second, or seconds over seconds. Nothing for a metric that only a level has.
+/// Visits what a metric is of one request, each value with whether it is of counted tokens rather than
+/// an estimate: nanoseconds, tokens per second, or seconds over seconds. Nothing for a metric that only a level has.
 pub(crate) fn each_value(
     record: &RequestRecord,
     metrics: &RequestMetrics,
@@ -159,11 +157,13 @@ pub(crate) fn each_value(
             return;
         }
         Metric::Itl => return each_gap(record, |gap, _| each(gap as f64, true)),
-        Metric::Tpot | Metric::UserSpeed if record.streamed => {
-            return each_sequence(record, |sequence| {
+        Metric::Tpot | Metric::UserSpeed => {
+            return each_tpot(record, |tpot| {
                 let of = |tpot| if metric == Metric::Tpot { Some(tpot) } else { speed(tpot) };
-                if let Some(value) = sequence.tpot_ns().and_then(of) {
-                    each(value, sequence.is_exact);
+                if let Some((ns, is_counted)) = tpot.value()
+                    && let Some(value) = of(ns)
+                {
+                    each(value, is_counted);
                 }
             });
         }
@@ -197,98 +197,26 @@ impl Mean {
     }
 }
 
-/// One choice of one answer: a sequence of tokens of its own.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sequence {
-    /// Stamp of its first token-bearing event.
-    pub first_ns: u64,
-    /// Stamp of its last one.
-    pub last_ns: u64,
-    /// Its tokens.
-    pub tokens: f64,
-    /// Whether `tokens` is a count; otherwise it is an estimate.
-    pub is_exact: bool,
-}
-
-impl Sequence {
-    /// `(t_last - t_1) / (n - 1)`, nanoseconds; absent for n < 2.
-    pub fn tpot_ns(&self) -> Option<f64> {
-        (self.tokens >= 2.0)
-            .then(|| self.last_ns.saturating_sub(self.first_ns) as f64 / (self.tokens - 1.0))
-    }
-}
-
-/// Whether all token-bearing events belong to one choice.
-pub(crate) fn is_one_sequence(record: &RequestRecord) -> bool {
-    record.events.choice.len() != record.events.len()
-        || record.events.choice.windows(2).all(|pair| pair.first() == pair.last())
-}
-
-/// Calls `each` with every choice of the answer whose number of tokens is known or estimated.
-///
-/// The tokens of one choice of several come from per-chunk usage; or, where the whole count equals
-/// the number of events, from the events; otherwise they are the choice's share of the events,
-/// which is an estimate.
-pub(crate) fn each_sequence(record: &RequestRecord, mut each: impl FnMut(Sequence)) {
-    let Some(counted) = record.output_tokens.filter(|_| !record.is_sound_alone()) else { return };
-    if is_one_sequence(record) {
-        if let (Some(first_ns), Some(last_ns)) = (record.first_token_ns(), record.last_token_ns()) {
-            let (tokens, is_exact) = (f64::from(counted.tokens), !counted.from.is_estimate());
-            each(Sequence { first_ns, last_ns, tokens, is_exact });
-        }
-        return;
-    }
-    let events = &record.events;
-    let chunks_known = events.tokens.len() == events.len();
-    let one_token_each = events.len() as u64 == u64::from(counted.tokens);
-    let per_event = f64::from(counted.tokens) / events.len() as f64;
-    let is_exact = !counted.from.is_estimate() && (chunks_known || one_token_each);
-    let mut sequences: Vec<(u16, Sequence)> = Vec::with_capacity(usize::from(record.choices));
-    for (index, (&at_ns, &choice)) in events.at_ns.iter().zip(&events.choice).enumerate() {
-        let tokens = match events.tokens.get(index) {
-            Some(&tokens) if chunks_known => f64::from(tokens),
-            _ => per_event,
-        };
-        match sequences.iter_mut().find(|(id, _)| *id == choice) {
-            Some((_, sequence)) => {
-                sequence.last_ns = at_ns;
-                sequence.tokens += tokens;
-            }
-            None => sequences
-                .push((choice, Sequence { first_ns: at_ns, last_ns: at_ns, tokens, is_exact })),
-        }
-    }
-    sequences.into_iter().for_each(|(_, sequence)| each(sequence));
-}
-
-/// `(t_last - t_1) / (n - n_1)`, nanoseconds, for one sequence whose first event was counted.
-pub(crate) fn after_first_event(record: &RequestRecord) -> Option<f64> {
-    let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate())?;
-    let rest = counted.tokens.checked_sub(record.first_event_tokens?)?;
-    if rest == 0 || !is_one_sequence(record) {
-        return None;
-    }
-    let span = record.last_token_ns()?.saturating_sub(record.first_token_ns()?);
-    Some(span as f64 / f64::from(rest))
-}
-
 /// The token-bearing events of an answer, and how many of them carry several tokens. Exact where the
-/// server told the tokens of each event. Where only the whole count is known, the surplus of tokens
-/// over events is taken as that many events with two tokens, less one token per sequence: an
-/// end-of-text token is often counted and not sent. Absent where nobody counted the tokens.
+/// server told the tokens of each event; what was thought before the first one and not sent is none of
+/// it. Where only the whole count is known, the surplus of tokens over events is taken as that many
+/// events with two tokens, less one token per sequence: an end-of-text token is often counted and not
+/// sent. Absent where nobody counted the tokens.
 pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
     if record.is_sound_alone() {
         return None;
     }
     let events = record.events.len() as u64;
+    let hidden = TokenSpread::of(record).map_or(0, |spread| spread.hidden(record));
     if events > 0 && record.events.tokens.len() as u64 == events {
         let several = record.events.tokens.iter().filter(|tokens| **tokens > 1).count() as u64;
-        return Some((events, several));
+        let first = record.events.tokens.first().copied().unwrap_or(0);
+        return Some((events, several - u64::from(hidden > 0 && first - hidden <= 1)));
     }
     let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate())?;
     let sequences = u64::from(record.choices.max(1));
-    let surplus = u64::from(counted.tokens).saturating_sub(events + sequences);
-    Some((events, surplus.min(events)))
+    let sent = u64::from(counted.tokens).saturating_sub(u64::from(hidden));
+    Some((events, sent.saturating_sub(events + sequences).min(events)))
 }
 
 /// Calls `each` with every gap between successive token-bearing events of one choice, nanoseconds,
@@ -387,7 +315,6 @@ mod tests {
         assert_eq!(metrics.stream_end_ns, Some(300 * MS));
         assert_eq!(metrics.upload_ns, Some(MS));
         assert_eq!(metrics.tpot_ns, Some(30e6));
-        assert_eq!(metrics.tpot_ns_after_first_event, Some(30e6));
         assert_eq!(metrics.tpot_ns_estimated, None);
         assert_eq!(metrics.user_tok_per_s(), Some(1e9 / 30e6));
     }
@@ -413,10 +340,9 @@ mod tests {
     fn a_first_event_of_several_tokens() {
         let mut record = request(0, 0, 0, 0.0, &[100.0, 400.0]);
         record.output_tokens = Some(Counted { tokens: 10, from: CountSource::ChunkUsage });
-        record.first_event_tokens = Some(8);
+        (record.first_event_tokens, record.events.tokens) = (Some(8), vec![8, 2]);
         let metrics = RequestMetrics::derive(&record);
-        assert_eq!(metrics.tpot_ns, Some(300e6 / 9.0));
-        assert_eq!(metrics.tpot_ns_after_first_event, Some(150e6));
+        assert_eq!(metrics.tpot_ns, Some(150e6));
     }
 
     #[test]
@@ -455,7 +381,9 @@ mod tests {
     #[test]
     fn tokens_that_all_came_at_once_have_no_speed() {
         let metrics = RequestMetrics::derive(&request(0, 0, 0, 0.0, &[100.0, 100.0]));
-        assert_eq!((metrics.tpot_ns, metrics.user_tok_per_s()), (Some(0.0), None));
+        assert_eq!((metrics.tpot_ns, metrics.tpot_ns_estimated), (None, None));
+        assert_eq!(metrics.tpot_absence, Some(TpotAbsence::AtOnce));
+        assert_eq!(metrics.user_tok_per_s(), None);
     }
 
     #[test]
@@ -488,8 +416,13 @@ mod tests {
         assert_eq!(gaps, [(10, None), (40, None), (40, None)]);
         // TPOT 40 and 10 ms: their mean is 25.
         assert_eq!(RequestMetrics::derive(&record).tpot_ns, Some(25e6));
-        // Seven tokens in five events, not told which: an estimate.
+        // Seven tokens in five events, not told which: an estimate, if the text holds them.
         record.output_tokens = Some(Counted { tokens: 7, from: CountSource::FinalUsage });
+        record.text_bytes = Some(28);
+        // 4.2 tokens in three events and 2.8 in two; 2.8 and 1.4 after the first events are too few.
+        assert_eq!(RequestMetrics::derive(&record).tpot_absence, Some(TpotAbsence::AtOnce));
+        record.output_tokens = Some(Counted { tokens: 20, from: CountSource::FinalUsage });
+        record.text_bytes = Some(80);
         let metrics = RequestMetrics::derive(&record);
         assert!(metrics.tpot_ns.is_none() && metrics.tpot_ns_estimated.is_some());
         // The same with per-chunk usage: choice 0 has 4 tokens in 80 ms, choice 1 has 3 in 10.

@@ -610,7 +610,7 @@ pub(crate) const DEFINITIONS: [(&str, &str); 17] = [
         "start of sending to the first token of the answer proper, reasoning skipped, per request",
     ),
     ("E2E", "start of sending to the last token, per request; what comes after it is kept apart"),
-    ("TPOT", "(last token - first token) / (tokens - 1), per request; not defined for one token"),
+    ("TPOT", "(last token - first token) / (tokens after those of the first read), per request"),
     ("ITL", "gap between successive token-bearing events, pooled over requests"),
     (
         "IEL",

@@ -15,6 +15,7 @@ use crate::stat::blocks::block_length;
 use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
 use crate::stat::{Distribution, Population};
+use crate::tpot::are_estimates;
 use ifm_core::sheet::key;
 use ifm_core::{Outcome, RequestRecord};
 
@@ -319,7 +320,7 @@ fn column(
     }
 }
 
-/// Values of complete answers. Estimates are taken only where there is nothing else.
+/// Values of complete answers. A few estimates among them are left out.
 fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column> {
     let (mut exact, mut estimated) = (Vec::new(), Vec::new());
     for (place, record) in sent.iter().enumerate().filter(|(_, record)| record.outcome.is_ok()) {
@@ -328,7 +329,10 @@ fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column>
             list.push((value, place as u32));
         });
     }
-    let mut pairs = if exact.is_empty() { estimated } else { exact };
+    if are_estimates(exact.len(), estimated.len()) {
+        exact.append(&mut estimated);
+    }
+    let mut pairs = exact;
     if pairs.is_empty() {
         return None;
     }

@@ -4,6 +4,7 @@ use super::rows::push;
 use crate::level::{GapLabel, LevelSummary};
 use crate::media_figures;
 use crate::stat::Distribution;
+use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 
 const NS_PER_MS: f64 = 1e6;
@@ -15,11 +16,13 @@ pub(super) fn fill(level: &LevelSummary, row: &mut Row) {
         GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
     };
     let latencies = &level.latencies;
+    let tpot_estimated = Quantity::Other(TPOT_ESTIMATED.to_owned());
     for (quantity, distribution) in [
         (&Quantity::Ttft, &latencies.ttft_ns),
         (&Quantity::Ttfot, &latencies.ttfat_ns),
         (&gap, &latencies.gap_ns),
         (&Quantity::Tpot, &latencies.tpot_ns),
+        (&tpot_estimated, &latencies.tpot_ns_estimated),
         (&Quantity::E2e, &latencies.e2e_ns),
     ] {
         if let Some(distribution) = distribution {

@@ -18,9 +18,9 @@ use super::rows::{
     self, Percentiles, Totals, complete, output_tokens, prompt_tokens, push, since, totals,
 };
 use crate::level::LevelSummary;
-use crate::request::is_one_sequence;
 use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::{Distribution, Population};
+use crate::tpot::is_one_sequence;
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 use ifm_core::{Outcome, RequestRecord};
 

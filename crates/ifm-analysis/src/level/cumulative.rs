@@ -16,7 +16,7 @@ pub struct LevelCumulative {
     pub level: u16,
     /// Time to first token, nanoseconds.
     pub ttft_ns: Option<Cumulative>,
-    /// Time per output token after the first, nanoseconds.
+    /// Time per output token, nanoseconds, estimates among them.
     pub tpot_ns: Option<Cumulative>,
 }
 
@@ -28,7 +28,7 @@ impl LevelCumulative {
         for record in judged.iter().filter(|record| record.outcome.is_ok()) {
             let metrics = RequestMetrics::derive(record);
             ttft.extend(metrics.ttft_ns.map(|ns| ns as f64));
-            tpot.extend(metrics.tpot_ns);
+            tpot.extend(metrics.tpot_ns.or(metrics.tpot_ns_estimated));
         }
         let of = |values| Cumulative::of(values, STEPS_MAX);
         LevelCumulative { level, ttft_ns: of(ttft), tpot_ns: of(tpot) }

@@ -11,10 +11,10 @@ mod wave;
 
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, FirstOfForm, FormSummary,
-    FormsSummary, GapLabel, HeardAudio, Judgements, KindTokens, KnownPart, Latencies, MediaRates,
-    MediaSummary, PartSummary, ProbeSummary, Provenance, Scatter, SeenMedia, Session,
-    SessionsSummary, SpokenAudio, TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload,
-    Warming, Window, WindowKind, WindowSummary,
+    FormsSummary, GapLabel, HeardAudio, HiddenReasoning, Judgements, KindTokens, KnownPart,
+    Latencies, MediaRates, MediaSummary, PartSummary, ProbeSummary, Provenance, Scatter, SeenMedia,
+    Session, SessionsSummary, SpokenAudio, TokenFacts, TokenKind, TpotAbsences, TtftParts,
+    TtftSplit, TurnSummary, UnsentTokens, Upload, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;

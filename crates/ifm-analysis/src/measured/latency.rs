@@ -2,6 +2,7 @@
 
 use crate::request::{self, RequestMetrics};
 use crate::stat::{Distribution, Population};
+use crate::tpot::{SequenceTpot, TpotAbsence, are_estimates, each_tpot};
 use ifm_core::RequestRecord;
 
 /// Picoseconds in a nanosecond: the unit in which gaps per token are divided.
@@ -33,6 +34,14 @@ impl GapLabel {
         }
     }
 
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            GapLabel::InterToken => "itl",
+            GapLabel::InterEvent => "inter_event",
+        }
+    }
+
     /// The full name.
     pub fn long(self) -> &'static str {
         match self {
@@ -61,13 +70,13 @@ pub struct Latencies {
     pub e2e_ns_from_due: Option<Distribution>,
     /// Start to the end of the stream, nanoseconds.
     pub stream_end_ns: Option<Distribution>,
-    /// Time per output token after the first, nanoseconds, per sequence (per request unless it
-    /// asked for several choices); only where the tokens were counted.
+    /// Time per output token after those of the first read, nanoseconds, per sequence (per request
+    /// unless it asked for several choices); only where the number of tokens in the time is known.
     pub tpot_ns: Option<Distribution>,
-    /// The same where the number of tokens is an estimate.
+    /// The same where that is an estimate of more than 1 % of the sequences: then all are here.
     pub tpot_ns_estimated: Option<Distribution>,
-    /// TPOT that leaves out all tokens of the first event, nanoseconds, where the server told them.
-    pub tpot_ns_after_first_event: Option<Distribution>,
+    /// Sequences of two tokens or more that have no TPOT, by why.
+    pub tpot_absent: TpotAbsences,
     /// 1 / TPOT, tokens per second, per sequence.
     pub user_tok_per_s: Option<Distribution>,
     /// The same from estimated counts.
@@ -85,6 +94,22 @@ pub struct Latencies {
     /// Share of token-bearing events that carry several tokens, 0 to 1; absent where no request
     /// tells.
     pub several_token_event_share: Option<f64>,
+}
+
+/// Sequences of two tokens or more that have no time per output token, by why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TpotAbsences {
+    /// All or nearly all of their tokens came in one read, or the whole answer had been buffered.
+    pub at_once: u64,
+    /// Tokens were counted that did not come, and nothing says when they were generated.
+    pub not_sent: u64,
+}
+
+impl TpotAbsences {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.at_once + self.not_sent
+    }
 }
 
 /// Above this share of events with several tokens, gaps are not inter-token latencies.
@@ -128,7 +153,7 @@ struct Lists {
     stream_end: Vec<f64>,
     tpot: Vec<f64>,
     tpot_estimated: Vec<f64>,
-    tpot_after_first_event: Vec<f64>,
+    tpot_absent: TpotAbsences,
     upload: Vec<f64>,
 }
 
@@ -146,18 +171,31 @@ impl Lists {
         push(&mut self.e2e_from_due, metrics.e2e_ns_from_due);
         push(&mut self.stream_end, metrics.stream_end_ns);
         push(&mut self.upload, metrics.upload_ns);
-        self.tpot_after_first_event.extend(metrics.tpot_ns_after_first_event);
-        if record.streamed {
-            request::each_sequence(record, |sequence| {
-                let list =
-                    if sequence.is_exact { &mut self.tpot } else { &mut self.tpot_estimated };
-                list.extend(sequence.tpot_ns());
-            });
+        each_tpot(record, |tpot| match tpot {
+            SequenceTpot::Counted(ns) => self.tpot.push(ns),
+            SequenceTpot::Estimated(ns) => self.tpot_estimated.push(ns),
+            SequenceTpot::Unknown(TpotAbsence::AtOnce) => self.tpot_absent.at_once += 1,
+            SequenceTpot::Unknown(TpotAbsence::NotSent) => self.tpot_absent.not_sent += 1,
+        });
+    }
+
+    /// The times per token as one population: those that were left out would not be by chance.
+    fn pool_tpot(&mut self) {
+        if are_estimates(self.tpot.len(), self.tpot_estimated.len()) {
+            self.tpot_estimated.append(&mut self.tpot);
+        } else {
+            self.tpot_estimated.clear();
         }
     }
 }
 
 impl Latencies {
+    /// Time per output token, and whether it is an estimate.
+    pub fn tpot(&self) -> Option<(&Distribution, bool)> {
+        let estimated = || self.tpot_ns_estimated.as_ref().map(|found| (found, true));
+        self.tpot_ns.as_ref().map(|found| (found, false)).or_else(estimated)
+    }
+
     /// Whether requests of an open loop waited to be sent, so that latencies from their due times
     /// are longer by more than 1 % in the mean than those from their starts.
     pub fn waited_to_be_sent(&self) -> bool {
@@ -172,6 +210,7 @@ impl Latencies {
             measured.iter().copied().filter(|record| record.outcome.is_ok()).collect();
         let mut lists = Lists::default();
         ok.iter().for_each(|record| lists.add(record));
+        lists.pool_tpot();
         let open_loop = ok.iter().any(|record| record.due_ns != record.start_ns);
         let summary = |list: Vec<f64>| Distribution::from_values(list, percentiles);
         let speeds = |list: &[f64]| {
@@ -194,7 +233,7 @@ impl Latencies {
             stream_end_ns: summary(lists.stream_end),
             tpot_ns: summary(lists.tpot),
             tpot_ns_estimated: summary(lists.tpot_estimated),
-            tpot_ns_after_first_event: summary(lists.tpot_after_first_event),
+            tpot_absent: lists.tpot_absent,
             upload_ns: summary(lists.upload),
             gap_ns: Distribution::from_population(&Gaps(&streamed), 1.0, percentiles),
             gap_ns_per_token: per_token

@@ -26,7 +26,7 @@ pub use classes::ClassSummary;
 pub use counts::Counts;
 pub use forms::{FirstOfForm, FormSummary, FormsSummary, Judgements};
 pub use in_flight::Concurrency;
-pub use latency::{GapLabel, Latencies};
+pub use latency::{GapLabel, Latencies, TpotAbsences};
 pub(crate) use media::MediaTally;
 pub use media::{KindTokens, MediaRates, MediaSummary, SeenMedia, TokenKind};
 pub use part::PartSummary;
@@ -35,7 +35,9 @@ pub use scatter::Scatter;
 pub use sessions::{KnownPart, Session, SessionsSummary};
 pub use sound::{HeardAudio, SpokenAudio};
 pub use throughput::{Window, WindowKind, WindowSummary};
-pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
+pub use tokens::{
+    CountDisagreement, CountSources, HiddenReasoning, Provenance, TokenFacts, UnsentTokens,
+};
 pub use ttft_parts::{TtftParts, TtftSplit};
 pub use turns::TurnSummary;
 pub use upload::Upload;

@@ -1,6 +1,7 @@
 //! Lengths of prompts and answers, caches, and who counted.
 
 use super::sessions::KnownPart;
+use crate::tpot::TokenSpread;
 use ifm_core::{CountSource, Counted, RequestRecord};
 use std::collections::BTreeSet;
 
@@ -103,6 +104,46 @@ impl CountDisagreement {
     }
 }
 
+/// Reasoning tokens that the server reports and that came in no event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HiddenReasoning {
+    /// Answers that have some.
+    pub answers: u64,
+    /// These tokens.
+    pub tokens: u64,
+    /// All output tokens of the same answers.
+    pub output_tokens: u64,
+}
+
+/// Answers with more tokens than events of which it is not known that all tokens were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnsentTokens {
+    /// The answers.
+    pub answers: u64,
+    /// Their output tokens.
+    pub tokens: u64,
+    /// Those of them whose length of text is known.
+    pub tokens_with_text: u64,
+    /// Bytes of that text.
+    pub text_bytes: u64,
+}
+
+impl UnsentTokens {
+    /// Bytes of text for each token, where the length of the text is known.
+    pub fn bytes_per_token(self) -> Option<f64> {
+        (self.tokens_with_text > 0).then(|| self.text_bytes as f64 / self.tokens_with_text as f64)
+    }
+
+    fn add(&mut self, record: &RequestRecord, tokens: u32) {
+        self.answers += 1;
+        self.tokens += u64::from(tokens);
+        if let Some(bytes) = record.text_bytes {
+            self.tokens_with_text += u64::from(tokens);
+            self.text_bytes += u64::from(bytes);
+        }
+    }
+}
+
 /// Lengths over complete answers, and who counted them. Means are per request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TokenFacts {
@@ -135,6 +176,13 @@ pub struct TokenFacts {
     pub ideal_share: Option<f64>,
     /// Reasoning tokens among the output; absent where the server never told.
     pub reasoning_total: Option<u64>,
+    /// Reasoning that was counted and not sent; absent where there was none.
+    pub hidden_reasoning: Option<HiddenReasoning>,
+    /// Other tokens that were counted and are not known to have been sent; absent where there were
+    /// none.
+    pub unsent: Option<UnsentTokens>,
+    /// Streamed answers without a token-bearing event whose tokens were counted.
+    pub empty_answers: u64,
     /// Draft tokens accepted by speculative decoding; absent where the server never told.
     pub accepted_draft_total: Option<u64>,
     /// Draft tokens rejected; absent where the server never told.
@@ -194,8 +242,20 @@ impl TokenFacts {
                 && record.streamed
                 && !counted.from.is_estimate()
             {
+                let spread = TokenSpread::of(record);
+                let hidden = u64::from(spread.map_or(0, |spread| spread.hidden(record)));
                 both.events += events;
-                both.tokens += u64::from(counted.tokens);
+                both.tokens += u64::from(counted.tokens).saturating_sub(hidden);
+                facts.empty_answers += u64::from(events == 0 && counted.tokens > 0);
+                if spread == Some(TokenSpread::NotSent) {
+                    facts.unsent.get_or_insert_default().add(record, counted.tokens);
+                }
+                if hidden > 0 {
+                    let all = facts.hidden_reasoning.get_or_insert_default();
+                    all.answers += 1;
+                    all.tokens += hidden;
+                    all.output_tokens += u64::from(counted.tokens);
+                }
             }
         }
         facts.output_asked_mean = output_asked.mean();

@@ -14,7 +14,10 @@ use crate::request::each_value;
 use crate::stat::special::normal_upper_quantile;
 use ifm_core::order::Order as _;
 use ifm_core::spec::{SloSpec, SloTerm};
-use ifm_core::{Phase, RequestRecord};
+use ifm_core::{Metric, Phase, RequestRecord};
+
+/// Above this share of answers without a value, a target is open.
+const UNKNOWN_SHARE: f64 = 0.01;
 
 /// What the requests of a load say about a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +70,13 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
             over.push(part);
             means.push(sum / part.count);
         }
+    }
+    // What is not known may be on either side.
+    let unknown = judged.iter().filter(|record| {
+        term.metric == Metric::Tpot && RequestMetrics::derive(record).tpot_absence.is_some()
+    });
+    if unknown.count() as f64 > UNKNOWN_SHARE * judged.len() as f64 {
+        return Certainty::Open;
     }
     let z = normal_upper_quantile(TAIL);
     let is_kept = match term.percentile {

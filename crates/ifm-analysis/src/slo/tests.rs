@@ -395,3 +395,26 @@ fn sessions_are_judged_as_wholes() {
     let mut alone = crate::testing::run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
     assert_eq!(judged(&mut alone, "session:p50<1s").0, VerdictState::Unknown);
 }
+
+#[test]
+fn answers_without_a_tpot_pass_no_target_of_it() {
+    let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
+    let state = |run: &ifm_core::RunData| crate::summarize(run).levels[0].verdict.state;
+    let judged_by = |run: &mut ifm_core::RunData, slo: &str| {
+        run.manifest.spec.slo = parse(slo).unwrap();
+        state(run)
+    };
+    assert_eq!(judged_by(&mut run, "tpot:p99<50ms"), VerdictState::Pass);
+    for record in run.requests.iter_mut().step_by(10) {
+        record.events.at_ns.fill(record.end_ns);
+    }
+    assert_eq!(judged_by(&mut run, "tpot:p99<50ms"), VerdictState::Unknown);
+    assert_eq!(judged_by(&mut run, "tpot:mean<50ms"), VerdictState::Unknown);
+    // Nine in ten are inside, whatever the others are; nine in ten are outside.
+    assert_eq!(judged_by(&mut run, "tpot:p50<50ms"), VerdictState::Pass);
+    assert_eq!(judged_by(&mut run, "tpot:p50<5ms"), VerdictState::Fail);
+    for record in &mut run.requests {
+        record.events.at_ns.fill(record.end_ns);
+    }
+    assert_eq!(judged_by(&mut run, "tpot:p50<50ms"), VerdictState::Unknown);
+}

@@ -104,7 +104,7 @@ impl Evidence<'_> {
             Metric::TtftAcked => latencies.ttft_ns_from_acked.as_ref(),
             Metric::Ttfat => latencies.ttfat_ns.as_ref(),
             Metric::Itl => latencies.gap_ns.as_ref(),
-            Metric::Tpot => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
+            Metric::Tpot => latencies.tpot().map(|(tpot, _)| tpot),
             Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
             Metric::Session => self.sessions.and_then(|sessions| sessions.duration_ns.as_ref()),
             Metric::SessionUncached => {
@@ -114,6 +114,25 @@ impl Evidence<'_> {
             _ => return self.derived(metric).map(Cow::Owned),
         };
         known.map(Cow::Borrowed)
+    }
+
+    /// Whether answers whose TPOT is not known could turn what the `n` known ones say: a percentile
+    /// holds or fails with them as without them, or it is not known; of a mean nothing is known.
+    fn is_open(&self, term: &SloTerm, n: u64, holds: bool) -> bool {
+        let absent = self.latencies.tpot_absent.total();
+        if absent == 0 {
+            return false;
+        }
+        let Some(p) = term.percentile else { return true };
+        let mut within = 0;
+        for record in self.requests.iter().filter(|record| record.outcome.is_ok()) {
+            each_value(record, &RequestMetrics::derive(record), Metric::Tpot, |value, _| {
+                within += u64::from(value <= term.limit());
+            });
+        }
+        let worst = if holds { within } else { within + absent };
+        let share = worst as f64 / (n + absent) as f64;
+        holds != (share >= p / 100.0)
     }
 
     /// The values of one request each, of what is no latency of tokens.
@@ -169,6 +188,10 @@ fn judge_term(term: &SloTerm, evidence: &Evidence) -> TermVerdict {
     };
     let limit = term.limit();
     let holds = percentile.value <= limit;
+    if term.metric == Metric::Tpot && evidence.is_open(term, n, holds) {
+        let (term, state) = (term.clone(), VerdictState::Unknown);
+        return TermVerdict { term, value_ms: None, n, state, is_sure: false };
+    }
     let is_sure = match percentile.interval {
         None => percentile.enough,
         Some(interval) if holds => interval.high.is_some_and(|high| high <= limit),

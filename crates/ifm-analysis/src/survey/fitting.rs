@@ -9,6 +9,7 @@ use crate::answer::UsersState;
 use crate::capacity::{Carriers, People, Worth, busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{ERROR_RATE_MAX, VerdictState};
+use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, Quantity, Statistic};
 use ifm_core::spec::{SloSpec, SloTerm};
@@ -273,7 +274,11 @@ fn quantities(metric: Metric) -> Vec<Quantity> {
         Metric::Ttfa => Some(Metric::TtfaDue.name()),
         _ => None,
     };
-    let instead = (metric == Metric::Itl).then(|| GapLabel::InterEvent.long());
+    let instead = match metric {
+        Metric::Itl => Some(GapLabel::InterEvent.long()),
+        Metric::Tpot => Some(TPOT_ESTIMATED),
+        _ => None,
+    };
     let other = |name: &str| Quantity::Other(name.to_owned());
     let named = match metric.quantity() {
         Some(quantity) => vec![quantity.clone()],

@@ -4,10 +4,11 @@ use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::capacity::gpus_told;
-use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
+use crate::level::{GapLabel, Latencies, LevelSummary, Load, WindowSummary};
 use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::slo::{self, VerdictState};
 use crate::stat::{Distribution, Interval};
+use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
 use ifm_core::{Manifest, Metric, Prediction};
@@ -15,6 +16,10 @@ use ifm_core::{Manifest, Metric, Prediction};
 const NS_PER_MS: f64 = 1e6;
 /// Speed for one user where nobody counted the tokens.
 pub const USER_RATE_ESTIMATED: &str = "estimated tok/s/user";
+/// Time per output token where it is known of a part of the answers alone.
+const TPOT_PARTIAL: &str = "TPOT of some answers";
+/// Above this share of answers without a TPOT, it is one of a part.
+const PARTIAL_SHARE: f64 = 0.01;
 
 impl Survey {
     /// What a run measured, one point for each level.
@@ -112,6 +117,16 @@ fn searched(manifest: &Manifest, level: &LevelSummary) -> Option<Searched> {
     Some(Searched { slo: manifest.spec.slo.clone(), state })
 }
 
+/// What a TPOT is called: one of a part of the answers decides no target.
+fn tpot(latencies: &Latencies) -> Quantity {
+    let known = latencies.tpot_ns.as_ref().map_or(0, |tpot| tpot.n);
+    let absent = latencies.tpot_absent.total();
+    match absent as f64 > PARTIAL_SHARE * (known + absent) as f64 {
+        true => Quantity::Other(TPOT_PARTIAL.to_owned()),
+        false => Quantity::Tpot,
+    }
+}
+
 fn readings(level: &LevelSummary) -> Vec<Reading> {
     let mut readings = Vec::new();
     let latencies = &level.latencies;
@@ -123,7 +138,8 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         (Quantity::Ttft, &latencies.ttft_ns, NS_PER_MS),
         (Quantity::Ttfot, &latencies.ttfat_ns, NS_PER_MS),
         (gap, &latencies.gap_ns, NS_PER_MS),
-        (Quantity::Tpot, &latencies.tpot_ns, NS_PER_MS),
+        (tpot(latencies), &latencies.tpot_ns, NS_PER_MS),
+        (Quantity::Other(TPOT_ESTIMATED.to_owned()), &latencies.tpot_ns_estimated, NS_PER_MS),
         (Quantity::E2e, &latencies.e2e_ns, NS_PER_MS),
         (Quantity::UserRate, &latencies.user_tok_per_s, 1.0),
         (Quantity::Other(USER_RATE_ESTIMATED.to_owned()), &latencies.user_tok_per_s_estimated, 1.0),

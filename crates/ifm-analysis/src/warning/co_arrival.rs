@@ -10,25 +10,50 @@ const SHARE_MAX: f64 = 0.05;
 pub(super) const CHECK: Check =
     Check { id: "co_arrival", title: "events came one by one", run: Made::ByLevel(make) };
 
+/// What buffers streams, and how to turn it off.
+const CULPRITS: &str = "Check what is between client and model: HAProxy needs `option http-no-delay`, \
+                        nginx `proxy_buffering off`";
+
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
-    match level.tokens.co_arrived_share() {
-        None => AtLevel::NotApplicable,
-        Some(share) if share <= SHARE_MAX => AtLevel::Silent,
-        Some(share) if has_no_median(level) => AtLevel::Fires(
-            Severity::Caution,
-            format!(
-                "{} of the events came in one read with another, and most gaps count as 0: the \
-                 server, or something before it, sends several at a time; TPOT still holds",
-                percent(share)
-            ),
-        ),
-        Some(share) => AtLevel::Fires(
+    let at_once = level.latencies.tpot_absent.at_once;
+    let share = match level.tokens.co_arrived_share() {
+        None => return AtLevel::NotApplicable,
+        Some(share) if share <= SHARE_MAX && at_once == 0 => return AtLevel::Silent,
+        Some(share) => share,
+    };
+    let events = format!("{} of the events came in one read with another", percent(share));
+    if !has_no_median(level) && at_once as f64 <= SHARE_MAX * level.counts.ok as f64 {
+        return AtLevel::Fires(
             Severity::Note,
-            format!(
-                "{} of the events came in one read with another: the gaps between them count as 0",
-                percent(share)
-            ),
+            format!("{events}: the gaps between them count as 0{}", unknown(at_once)),
+        );
+    }
+    let head = match (at_once, has_no_median(level)) {
+        (_, true) => format!("{events}, and most gaps count as 0"),
+        (_, false) => format!("all or nearly all tokens of {at_once} answers came in one read"),
+    };
+    let tpot = match level.latencies.tpot() {
+        Some((_, true)) => "; TPOT is estimated without the tokens of the first read",
+        Some((_, false)) => "; TPOT leaves out the tokens of the first read",
+        None => "",
+    };
+    AtLevel::Fires(
+        Severity::Caution,
+        format!(
+            "{head}: the server, or something before it, sends several at a time. What holds events \
+             back delays the first token too, so TTFT is too long by up to the time of a hold{tpot}{}. \
+             Only E2E and E2E per token hold. {CULPRITS}",
+            unknown(at_once)
         ),
+    )
+}
+
+/// The answers without a time per token.
+fn unknown(at_once: u64) -> String {
+    match at_once {
+        0 => String::new(),
+        1 => "; TPOT and tok/s/user of 1 answer are not known".to_owned(),
+        answers => format!("; TPOT and tok/s/user of {answers} answers are not known"),
     }
 }
 
@@ -63,5 +88,21 @@ mod tests {
             }
         };
         check("co_arrival", spoil, Severity::Caution, "most gaps count as 0");
+        let said = "TTFT is too long by up to the time of a hold; TPOT is estimated without the \
+                    tokens of the first read. Only E2E and E2E per token hold. Check";
+        check("co_arrival", spoil, Severity::Caution, said);
+    }
+
+    #[test]
+    fn answers_that_came_at_once_have_no_tpot() {
+        let spoil = |run: &mut ifm_core::RunData| {
+            for record in run.requests.iter_mut().step_by(2) {
+                record.co_arrived_events = 16;
+                let last = record.events.at_ns.last().copied().unwrap_or(0);
+                record.events.at_ns.fill(last);
+            }
+        };
+        let said = "TPOT and tok/s/user of 59 answers are not known. Only E2E";
+        check("co_arrival", spoil, Severity::Caution, said);
     }
 }

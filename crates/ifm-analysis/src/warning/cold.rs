@@ -83,7 +83,7 @@ fn measured_again(context: &Context, level: &LevelSummary) -> Option<Finding> {
 
 type Pick = fn(&LevelSummary) -> Option<&Distribution>;
 const TTFT: Pick = |level| level.latencies.ttft_ns.as_ref();
-const TPOT: Pick = |level| level.latencies.tpot_ns.as_ref();
+const TPOT: Pick = |level| level.latencies.tpot().map(|(tpot, _)| tpot);
 
 /// A level, and those of the next larger load.
 struct Pair<'a> {

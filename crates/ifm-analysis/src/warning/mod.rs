@@ -21,6 +21,7 @@ mod few_media;
 mod finish_reasons;
 mod form_endings;
 mod form_validity;
+mod hidden_tokens;
 mod made_up_drafts;
 mod media_tokens;
 mod noise;
@@ -160,7 +161,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 38] = [
+const CHECKS: [&Check; 39] = [
     &predicted::CHECK,
     &failures::CHECK,
     &finish_reasons::CHECK,
@@ -174,6 +175,7 @@ const CHECKS: [&Check; 38] = [
     &client::CHECK,
     &connections::CHECK,
     &counting::CHECK,
+    &hidden_tokens::CHECK,
     &form_validity::CHECK,
     &form_endings::CHECK,
     &output_length::CHECK,
@@ -203,12 +205,13 @@ const CHECKS: [&Check; 38] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 19] = [
+const OF_MEASURING: [&Check; 20] = [
     &client::CHECK,
     &connections::CHECK,
     &finish_reasons::CHECK,
     &streams::CHECK,
     &counting::CHECK,
+    &hidden_tokens::CHECK,
     &unread_media::CHECK,
     &media_tokens::CHECK,
     &few_media::CHECK,
@@ -351,7 +354,7 @@ mod testing {
             summary.warnings.iter().filter(|warning| warning.severity > Severity::Note).collect();
         assert!(loud.is_empty(), "{loud:?}");
         let trust = summary.answers.expect("a level").trust;
-        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (20, 20, 0, 0));
+        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (21, 21, 0, 0));
     }
 
     #[test]

@@ -28,7 +28,10 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let spreads = [
         ("output tok/s", spread(repeats, &LevelSummary::output_tok_per_s)),
         ("median TTFT", spread(repeats, &|level| median(level.latencies.ttft_ns.as_ref()))),
-        ("median TPOT", spread(repeats, &|level| median(level.latencies.tpot_ns.as_ref()))),
+        (
+            "median TPOT",
+            spread(repeats, &|level| median(level.latencies.tpot().map(|(tpot, _)| tpot))),
+        ),
     ];
     let spreads: Vec<(&str, f64)> = spreads
         .into_iter()

@@ -427,17 +427,29 @@ objects! {
         stream_end_s: Option<Distribution> = seconds(&latencies.stream_end_ns),
         /// Time to send the request, seconds.
         upload_s: Option<Distribution> = seconds(&latencies.upload_ns),
-        /// Time per output token after the first, seconds, one value per request.
+        /// Time per output token after those of the first read, seconds, one value per sequence.
         tpot_s: Option<Distribution> = seconds(&latencies.tpot_ns),
-        /// The same where events stand for tokens.
+        /// The same where the number of tokens in that time is an estimate of more than 1 % of the
+        /// sequences; then `tpot_s` is absent.
         tpot_s_estimated: Option<Distribution> = seconds(&latencies.tpot_ns_estimated),
-        /// The same, with the tokens of the first event left out.
+        /// Equals `tpot_s`, which leaves out the tokens of the first event too; only where the server
+        /// counts with each event. Kept for readers of earlier versions.
         tpot_s_after_first_event: Option<Distribution> =
-            seconds(&latencies.tpot_ns_after_first_event),
+            seconds(&latencies.tpot_ns).filter(|_| latencies.gap_ns_per_token.is_some()),
+        /// Sequences of two tokens or more whose time per output token is not known.
+        tpot_absent: Option<TpotAbsent> = Some(latencies.tpot_absent)
+            .filter(|absent| absent.total() > 0)
+            .map(TpotAbsent::from),
         /// Decode speed that one user sees, tokens per second.
         user_tok_per_s: Option<Distribution> = plain(&latencies.user_tok_per_s),
-        /// The same where events stand for tokens.
+        /// The same where the number of tokens is an estimate.
         user_tok_per_s_estimated: Option<Distribution> = plain(&latencies.user_tok_per_s_estimated),
+        /// Gaps between successive events of a sequence, seconds, whatever `gap_label` says.
+        gap_s: Option<Distribution> = seconds(&latencies.gap_ns),
+        /// What `gap_s` may be called: `itl` where at most 1 % of the events carry several tokens,
+        /// otherwise `inter_event`. The same gaps are under `itl_s` or `inter_event_s`.
+        gap_label: Option<&'static str> =
+            latencies.gap_ns.as_ref().map(|_| latencies.gap_label.word()),
         /// Gaps between events, each of one token, seconds.
         itl_s: Option<Distribution> =
             seconds(&latencies.gap_ns).filter(|_| latencies.gap_label == GapLabel::InterToken),
@@ -448,6 +460,14 @@ objects! {
         itl_s_per_token: Option<Distribution> = seconds(&latencies.gap_ns_per_token),
         /// Share of events with more than one token.
         several_token_event_share: Option<f64> = latencies.several_token_event_share,
+    }
+
+    /// Sequences without a time per output token, by why.
+    TpotAbsent of absent: level::TpotAbsences {
+        /// All or nearly all of their tokens came in one read, or the whole answer had been buffered.
+        at_once: u64 = absent.at_once,
+        /// Tokens were counted that did not come, and nothing says when they were generated.
+        not_sent: u64 = absent.not_sent,
     }
 
     /// Tokens of the complete answers.
@@ -478,6 +498,10 @@ objects! {
         ideal_cached_share: Option<f64> = facts.ideal_share,
         /// Reasoning tokens.
         reasoning_total: Option<u64> = facts.reasoning_total,
+        /// Reasoning tokens that were counted and not sent.
+        hidden_reasoning_total: Option<u64> = facts.hidden_reasoning.map(|hidden| hidden.tokens),
+        /// Streamed answers whose tokens were counted and came in no event.
+        empty_answers: Option<u64> = Some(facts.empty_answers).filter(|answers| *answers > 0),
         /// Draft tokens accepted.
         accepted_draft_total: Option<u64> = facts.accepted_draft_total,
         /// Draft tokens rejected.

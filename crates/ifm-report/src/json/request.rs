@@ -3,6 +3,7 @@
 use super::media::RequestMedia;
 use super::{known, objects};
 use ifm_analysis::RequestMetrics;
+use ifm_analysis::tpot::TpotAbsence;
 use ifm_core::{Counted, RequestRecord};
 
 const NS_PER_MS: f64 = 1e6;
@@ -105,12 +106,17 @@ objects! {
         /// Time lost on a keep-alive connection that the server had closed, milliseconds: part of TTFT
         /// and E2E.
         dead_connection_ms: Option<f64> = given.0.dead_connection_ns.map(ms),
-        /// Time per output token after the first, milliseconds.
+        /// Time per output token after those of the first read, milliseconds.
         tpot_ms: Option<f64> = given.1.tpot_ns.map(ms_exact),
-        /// The same where events stand for tokens, milliseconds.
+        /// The same where the number of tokens in that time is an estimate, milliseconds.
         tpot_ms_estimated: Option<f64> = given.1.tpot_ns_estimated.map(ms_exact),
-        /// The same, the first event's tokens left out, milliseconds.
-        tpot_ms_after_first_event: Option<f64> = given.1.tpot_ns_after_first_event.map(ms_exact),
+        /// Equals `tpot_ms`, which leaves out the tokens of the first event too; only where the
+        /// server counts with each event. Kept for readers of earlier versions.
+        tpot_ms_after_first_event: Option<f64> =
+            given.1.tpot_ns.filter(|_| given.0.first_event_tokens.is_some()).map(ms_exact),
+        /// Why an answer of two tokens or more has no time per output token: `at_once` or
+        /// `not_sent`.
+        tpot_absent_because: Option<&'static str> = given.1.tpot_absence.map(TpotAbsence::word),
         /// Decode speed, tokens per second.
         user_tok_per_s: Option<f64> = given.1.user_tok_per_s(),
         /// Seconds of audio in the prompt over seconds from start to last token.
@@ -157,6 +163,10 @@ objects! {
         prompt_tokens_asked: Option<u32> = given.0.prompt_tokens_asked,
         /// Tokens of the first event.
         first_event_tokens: Option<u32> = given.0.first_event_tokens,
+        /// Bytes of generated text in the events, as UTF-8.
+        text_bytes: Option<u32> = given.0.text_bytes,
+        /// Those of the events that share the stamp of the first one.
+        first_text_bytes: Option<u32> = given.0.first_text_bytes,
         /// Reasoning tokens.
         reasoning_tokens: Option<u32> = given.0.reasoning_tokens,
         /// Prompt tokens from a cache.

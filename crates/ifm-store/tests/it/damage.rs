@@ -136,7 +136,7 @@ fn foreign_and_future_files_are_told_apart() {
     flipped[9] ^= 1;
     check(&flipped, "checksum of its header");
     let mut future = journal.clone();
-    future[8..12].copy_from_slice(&4_u32.to_le_bytes());
+    future[8..12].copy_from_slice(&5_u32.to_le_bytes());
     let sum = crc32(&future[..12]);
     future[12..16].copy_from_slice(&sum.to_le_bytes());
     check(&future, "format version 5, this build reads 1 to 4");

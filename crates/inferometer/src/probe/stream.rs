@@ -202,7 +202,8 @@ fn streaming(heard: &Heard) -> Finding {
         )
         .how(format!("after {ttft:.1} ms, in one read, and so did others before"))
         .means(
-            "something holds the stream back, a proxy perhaps: TTFT and ITL are not the model's",
+            "something holds the stream back: TTFT, ITL and TPOT are not the model's. HAProxy needs \
+             `option http-no-delay`, nginx `proxy_buffering off`",
         );
     }
     let gap = ms(last - first) / (events.max(2) - 1) as f64;

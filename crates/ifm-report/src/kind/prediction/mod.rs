@@ -245,7 +245,7 @@ fn errors(all: &[Beside]) -> Table {
     for quantity in [Ttft, Itl, Tpot] {
         let name = quantity.word();
         columns = columns
-            .number(format!("{name} predicted"), side(quantity, |pair| &pair.predicted), ms)
+            .number(format!("mean {name} predicted"), side(quantity, |pair| &pair.predicted), ms)
             .number("measured", side(quantity, |pair| &pair.measured), ms)
             .number("error", error(quantity), change);
     }

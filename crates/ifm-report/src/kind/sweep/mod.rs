@@ -403,7 +403,13 @@ fn levels(model: &ReportModel) -> Table {
     let of_all = |level: &LevelSummary| time(level.latencies_of_all().ttft_ns.as_ref(), 99.0);
     let tpot = |level: &LevelSummary| {
         let latencies = &level.latencies;
-        time(latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()), 50.0)
+        let tpot = latencies.tpot();
+        let cell = time(tpot.map(|(tpot, _)| tpot), 50.0);
+        if tpot.is_some_and(|(_, is_estimated)| is_estimated) {
+            cell.noted("estimate")
+        } else {
+            cell
+        }
     };
     let columns = Columns::<LevelSummary>::default()
         .cell(Head::number(model.load_unit()), level_cell)

@@ -256,7 +256,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         })
     };
     let measure = |(name, quantity, statistics, how): Measured| {
-        let head = Head::number(name);
+        let head = Head::number(named(pool, name, &quantity, statistics));
         let explained = EXPLAINED.iter().find(|(of, _)| *of == quantity);
         let head =
             explained.map_or_else(|| head.clone(), |(_, long)| head.clone().explained(*long));
@@ -288,6 +288,21 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     let mut table = columns.table(caption, cells);
     table.drop_empty_columns();
     table
+}
+
+/// The head of a column with the statistic that all its figures are; without it where they differ.
+fn named(pool: &Pool, name: &str, quantity: &Quantity, statistics: &[Statistic]) -> String {
+    if statistics != CENTER {
+        return name.to_owned();
+    }
+    let readings = pool.cells.iter().filter_map(|cell| cell.first_of(quantity, statistics));
+    let mut found: Vec<Statistic> = readings.map(|reading| reading.statistic).collect();
+    found.dedup();
+    match found.as_slice() {
+        [Statistic::Median] => format!("{name} p50"),
+        [Statistic::Mean] => format!("{name} mean"),
+        _ => name.to_owned(),
+    }
 }
 
 /// A figure, marked where it stands on too few values.

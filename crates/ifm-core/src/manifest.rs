@@ -242,6 +242,21 @@ impl MediaPair {
     }
 }
 
+/// A field of the request body that the server rejected before the load. The load was sent without it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RejectedField {
+    /// Name of the field.
+    pub field: String,
+    /// Name of the field that was sent instead; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
+    /// HTTP status of the rejection.
+    pub status: u16,
+    /// The server's words, at most 300 characters.
+    pub message: String,
+}
+
 /// What a search for the capacity ended with. Loads are users, or requests per second where levels
 /// have arrivals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -357,6 +372,10 @@ pub struct Manifest {
     /// runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media_pairs: Vec<MediaPair>,
+    /// Fields that the server rejected before the load, so that no request of the load has them. Empty
+    /// where it rejected none, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejected_fields: Vec<RejectedField>,
     /// The client's own error; absent until sealed by the client that ran the load.
     pub health: Option<ClientHealth>,
     /// What its search for the capacity ended with; absent where it was none, and until sealed.

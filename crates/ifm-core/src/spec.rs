@@ -306,7 +306,7 @@ pub enum LengthCounter {
 }
 
 /// How prompt lengths came about.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptLengths {
     /// Who counted.
@@ -314,6 +314,26 @@ pub struct PromptLengths {
     /// How the server's count was found out; absent where it was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
+    /// Why the server's count could not be found out although lengths were to follow it; absent where
+    /// it was found out or not needed, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Tokens that the server adds to each prompt, measured before the run although the tokenizer
+    /// counted; absent where it was not measured, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_tokens: Option<u32>,
+}
+
+impl PromptLengths {
+    /// Lengths by the run's tokenizer, with nothing known of what the server adds.
+    pub const fn by_tokenizer() -> PromptLengths {
+        PromptLengths {
+            counted_by: LengthCounter::Tokenizer,
+            calibration: None,
+            failure: None,
+            template_tokens: None,
+        }
+    }
 }
 
 /// The server's count of prompt tokens against that of the run's tokenizer, found out by requests

@@ -1,6 +1,7 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
 mod form;
+mod rejected;
 
 pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
 pub use crate::header::{is_framing_header, is_secret_field, is_secret_header};
@@ -59,6 +60,8 @@ pub struct RequestTemplate {
     options_before: Vec<u8>,
     /// The length field, if our own output length is sent.
     length: Option<LengthField>,
+    /// Its name, where the server wants another than the usual one.
+    length_name: Option<String>,
     /// The field that tells the form of answers, with its value as JSON.
     form: Option<FormField>,
     /// The most results that the user lets an answer hold.
@@ -140,6 +143,7 @@ impl RequestTemplate {
             options_before: opened(&options),
             options,
             length: dialect.length.filter(|length| !is_set(length)),
+            length_name: None,
             ids_of: None,
             sessions: None,
         })
@@ -167,6 +171,12 @@ impl RequestTemplate {
         let (run_id, headers) = (run_id.to_owned(), headers.to_vec());
         self.sessions = Some(SessionHeaders { run_id, headers, with_token });
         Ok(self)
+    }
+
+    /// The name of the field that holds the output length; absent where none is sent.
+    fn length_name(&self) -> Option<&str> {
+        let length = self.length.as_ref()?;
+        self.length_name.as_deref().or(length.names.first().copied())
     }
 
     /// Has each request carry an id that is made of the run's id and its own number.
@@ -239,7 +249,7 @@ impl RequestTemplate {
     fn write_body(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
         out.extend_from_slice(&self.before);
         let results = at_most(self.dialect.write_prompt(ask, out)?, self.results_max);
-        let tokens = self.length.and_then(|length| Some((length, self.tokens(ask)?)));
+        let tokens = self.length_name().and_then(|name| Some((name, self.tokens(ask)?)));
         match self.within() {
             None => put_length(tokens, out),
             Some(name) if tokens.is_some() || self.has_options() => {
@@ -271,10 +281,10 @@ impl RequestTemplate {
                 Some(name) => body.get_mut(name).and_then(Value::as_object_mut),
                 None => Some(&mut body),
             };
-            if let (Some(holder), Some(first)) = (holder, length.names.first())
+            if let (Some(holder), Some(name)) = (holder, self.length_name())
                 && !length.names.iter().any(|name| asked.is_some_and(|it| it.contains_key(*name)))
             {
-                holder.insert((*first).to_owned(), tokens.into());
+                holder.insert(name.to_owned(), tokens.into());
             }
         }
         if let Some(form) = &self.form {
@@ -327,10 +337,8 @@ fn at_most(results: Option<u32>, most: Option<u32>) -> Option<u32> {
     results.map(|results| most.map_or(results, |most| results.min(most)))
 }
 
-fn put_length(tokens: Option<(LengthField, u32)>, out: &mut Vec<u8>) {
-    if let Some((length, tokens)) = tokens
-        && let Some(name) = length.names.first()
-    {
+fn put_length(tokens: Option<(&str, u32)>, out: &mut Vec<u8>) {
+    if let Some((name, tokens)) = tokens {
         put_field(name, &tokens, out);
     }
 }

@@ -30,6 +30,7 @@ mod ollama_embed;
 pub mod openai;
 mod overflow;
 mod parts;
+mod rejection;
 mod rerank;
 mod responses;
 mod sglang;
@@ -48,6 +49,7 @@ pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, PromptKinds, ServerTim
 pub use forms::FormSpeech;
 pub use generated::Generated;
 pub use overflow::is_overflow;
+pub use rejection::{Rejection, RequestField, rejected_fields};
 
 use custom::Description;
 use ifm_core::order::Order as _;

@@ -127,5 +127,7 @@ fn server_account(run: &RunData, level: u16) -> Option<ServerCounters> {
     let of_level = || run.requests.iter().filter(is_own);
     let first_ns = of_level().map(|record| record.start_ns).min()?;
     let last_ns = of_level().map(|record| record.end_ns).max()?;
-    ServerCounters::of(&run.series, first_ns, last_ns)
+    let starts = run.requests.iter().map(|record| record.start_ns);
+    let next_ns = starts.filter(|start_ns| *start_ns > last_ns).min();
+    ServerCounters::of(&run.series, (first_ns, last_ns), next_ns)
 }

@@ -350,6 +350,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         prompts_blake3: None,
         workload: None,
         media_pairs: Vec::new(),
+        rejected_fields: Vec::new(),
         health: Some(health()),
         capacity: None,
         plan: None,

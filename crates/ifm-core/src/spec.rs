@@ -275,6 +275,10 @@ pub struct ProbeSpec {
     pub seed: u64,
     /// Whether the server was asked to go on past its end-of-text token.
     pub ignore_eos: bool,
+    /// Who counted the prompt lengths of its workload; absent where they were not made by length, and
+    /// in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_lengths: Option<PromptLengths>,
 }
 
 /// One class of mixed traffic.

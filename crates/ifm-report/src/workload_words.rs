@@ -62,7 +62,13 @@ mod tests {
         let workload = "random:32/8".to_owned();
         spec.classes =
             vec![TrafficClass { name: "probe".to_owned(), share: 0.0, model: None, workload }];
-        spec.probe = Some(ProbeSpec { class: 0, pause_s: 0.0, seed: 1, ignore_eos: true });
+        spec.probe = Some(ProbeSpec {
+            class: 0,
+            pause_s: 0.0,
+            seed: 1,
+            ignore_eos: true,
+            prompt_lengths: None,
+        });
         let sent = run.manifest.workload.as_mut().expect("what was sent");
         let image = json!({"kind": "image", "count": "1", "law": "720p:0.7,1080p:0.3"});
         let audio = json!({"kind": "audio", "count": "1-3", "law": "30s"});

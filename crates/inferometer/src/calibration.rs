@@ -9,24 +9,21 @@
 //! The words are counted all at once rather than by samples. They stand in two texts; the tokens of
 //! both apart, less those of both in one prompt, are what a prompt has whatever it says.
 
-use crate::caller::Caller;
+use crate::exit::Failure;
+use crate::preflight::{self, Preflight, one_token};
 use crate::tokenize::ServerTokenizer;
 use ifm_core::Prompt;
-use ifm_core::spec::{Api, Calibration};
+use ifm_core::spec::Calibration;
 use ifm_tokenizer::Tokenizer;
-use ifm_wire::request::Ask;
-use ifm_wire::{Expect, RequestBytes, RequestTemplate};
 use ifm_workload::{Generator, LengthRange, LengthScale, RandomSpec, word_texts};
 use std::time::{Duration, Instant};
 
 /// Most requests.
 const REQUESTS_MAX: u32 = 8;
-/// Longest time for all of them.
+/// Longest time for all of them after the first, which may wait for the server to load its model.
 const TIME_MAX: Duration = Duration::from_secs(30);
 /// Longest time that the server's tokenizer may take for one text.
 const TOKENIZER_TIME_MAX: Duration = Duration::from_secs(5);
-/// Statuses that say nothing about the request.
-const BUSY: [u16; 5] = [408, 429, 502, 503, 504];
 /// Longest time that the two texts of words may take, by what the first request took.
 const WORDS_TIME_S: f64 = 4.0;
 /// Words of the first request.
@@ -55,10 +52,6 @@ const CHANCE_ERRORS: f64 = 2.0;
 
 /// What is to be calibrated.
 pub struct CalibrationAsk<'ask> {
-    /// The run's requests.
-    pub template: &'ask RequestTemplate,
-    /// Their API.
-    pub api: Api,
     /// Counts the words of the prompts.
     pub tokenizer: &'ask Tokenizer,
     /// Lengths that prompts are to have.
@@ -67,8 +60,6 @@ pub struct CalibrationAsk<'ask> {
     pub seed: u64,
     /// Context of the model, if known.
     pub context_tokens: Option<u32>,
-    /// Whether answers come as streams.
-    pub stream: bool,
     /// The server's own tokenizer, where it has one to be asked.
     pub server: ServerTokenizer,
 }
@@ -111,26 +102,33 @@ impl Check {
 }
 
 /// Why there is no calibration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Fault {
     /// It cannot be found out how the server counts, as this clause says.
     Unknown(String),
-    /// Prompts would be far from the length asked for, as this clause says.
-    Far(String),
+    /// The server adds this many tokens to each prompt, which is all that this shortest prompt may have.
+    Template(u32, u32),
+    /// Prompts would be far from the length asked for, as this clause says. With the status of a refusal.
+    Far(String, Option<u16>),
+    /// There must be no load.
+    Stop(Box<Failure>),
 }
 
 /// Why a text was not counted.
 enum Uncounted {
-    /// The server refused the request: it may be too long.
-    Refused(String),
+    /// The server refused the request, with this status: it may be too long.
+    Refused(u16, String),
     /// Anything else.
     Unknown(String),
+    /// There must be no load.
+    Stop(Box<Failure>),
 }
 
 impl From<Uncounted> for Fault {
     fn from(uncounted: Uncounted) -> Fault {
         match uncounted {
-            Uncounted::Refused(why) | Uncounted::Unknown(why) => Fault::Unknown(why),
+            Uncounted::Refused(_, why) | Uncounted::Unknown(why) => Fault::Unknown(why),
+            Uncounted::Stop(failure) => Fault::Stop(failure),
         }
     }
 }
@@ -140,29 +138,17 @@ impl From<Uncounted> for Fault {
 /// # Errors
 /// Why it cannot be found out (the server does not count, refuses, or its counts do not add up), or
 /// that prompts of the length asked for cannot be made.
-pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibrated, Fault> {
-    let mut counter = Counter {
-        caller,
-        ask,
-        bytes: RequestBytes::default(),
-        requests: 0,
-        tokens_per_s: 0.0,
-        until: Instant::now() + TIME_MAX,
-        first: None,
-        refusal: None,
-    };
+pub fn calibrate(preflight: &mut Preflight, ask: &CalibrationAsk<'_>) -> Result<Calibrated, Fault> {
+    let mut counter = Counter::new(preflight, ask);
     let mut sums = counter.count_words()?;
     let mut ratio = sums.scale()?.ratio();
     let shortest = ask.prompt_tokens.min();
     if sums.template_tokens >= shortest {
         // A text of that length is what is left to be sent, with the template on top.
-        return Err(Fault::Unknown(format!(
-            "the server adds {} tokens to each prompt, and {shortest} in all were asked for",
-            sums.template_tokens
-        )));
+        return Err(Fault::Template(sums.template_tokens, shortest));
     }
     let mut checked = None;
-    while let Some(check) = counter.check(&mut sums) {
+    while let Some(check) = counter.check(&mut sums)? {
         checked = Some(check);
         let is_close = check.is_close(ask.prompt_tokens.max(), ratio);
         if is_close || counter.requests + CHECKS_MIN > REQUESTS_MAX {
@@ -174,16 +160,18 @@ pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibr
     }
     let longest = ask.prompt_tokens.max();
     match (checked, counter.refusal.take()) {
-        (None, Some(why)) => {
-            return Err(Fault::Far(format!("it refused a prompt of {longest} tokens: {why}")));
+        (None, Some((status, why))) => {
+            let why = format!("it refused a prompt of {longest} tokens: {why}");
+            return Err(Fault::Far(why, Some(status)));
         }
         (Some(check), _) if check.is_far(longest) => {
-            return Err(Fault::Far(format!(
+            let why = format!(
                 "prompts of {longest} tokens come out {:+.1} % by the server's count, in spite of {} \
                  requests to find out how it counts",
                 check.share * 100.0,
                 counter.requests
-            )));
+            );
+            return Err(Fault::Far(why, None));
         }
         _ => {}
     }
@@ -198,6 +186,27 @@ pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibr
         },
         is_close: checked.is_none_or(|check| check.is_close(longest, scale.ratio())),
     })
+}
+
+/// Finds out how many tokens the server adds to each prompt, by three short requests. Absent where it does
+/// not tell.
+///
+/// # Errors
+/// Why there must be no load.
+pub fn measure_template(
+    preflight: &mut Preflight,
+    ask: &CalibrationAsk<'_>,
+) -> Result<Option<u32>, Box<Failure>> {
+    let mut counter = Counter::new(preflight, ask);
+    let sums = counter.words(2 * FIRST_WORDS).and_then(|few| {
+        let counted = counter.count(&few.apart[0])?;
+        counter.count_apart(&few, Some(counted)).map_err(Fault::from)
+    });
+    match sums {
+        Ok(sums) => Ok(sums.scale().is_ok().then_some(sums.template_tokens)),
+        Err(Fault::Stop(failure)) => Err(failure),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Tokens as made and as counted, the template apart.
@@ -233,16 +242,16 @@ impl Sums {
 }
 
 struct Counter<'counter> {
-    caller: &'counter mut Caller,
+    preflight: &'counter mut Preflight,
     ask: &'counter CalibrationAsk<'counter>,
-    bytes: RequestBytes,
     requests: u32,
     tokens_per_s: f64,
-    until: Instant,
+    /// When it has taken long enough; absent before the first answer.
+    until: Option<Instant>,
     /// Tokens of the first text, as made and as counted.
     first: Option<(u32, u32)>,
-    /// Why a prompt of the length asked for was refused.
-    refusal: Option<String>,
+    /// Why a prompt of the length asked for was refused, and the status.
+    refusal: Option<(u16, String)>,
 }
 
 /// Two texts of words, their tokens as made, and both in one.
@@ -252,9 +261,24 @@ struct WordTexts {
     made: u32,
 }
 
-impl Counter<'_> {
+impl<'counter> Counter<'counter> {
+    fn new(
+        preflight: &'counter mut Preflight,
+        ask: &'counter CalibrationAsk<'counter>,
+    ) -> Counter<'counter> {
+        Counter {
+            preflight,
+            ask,
+            requests: 0,
+            tokens_per_s: 0.0,
+            until: None,
+            first: None,
+            refusal: None,
+        }
+    }
+
     fn left(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
+        self.until.map_or(TIME_MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 
     /// Has the server count a text.
@@ -265,33 +289,23 @@ impl Counter<'_> {
             return Err(Uncounted::Unknown(format!("it took longer than {limit} s")));
         }
         let prompt = Prompt::Text(text.to_owned());
-        let ask = Ask {
-            prompt: &prompt,
-            said: &[],
-            said_media: &[],
-            output_tokens: Some(1),
-            fields: None,
-            number: None,
-            session: None,
-        };
-        let written = self.ask.template.write(&ask, &mut self.bytes);
-        written.map_err(|error| Uncounted::Unknown(error.to_string()))?;
         self.requests += 1;
-        let reply = self.caller.send(self.bytes.own(), left);
+        let asked = self.preflight.ask(&one_token(&prompt), left);
+        if self.preflight.has_answer() {
+            self.until = self.until.or_else(|| Some(Instant::now() + TIME_MAX));
+        }
         let failed = |why: String| format!("a request for one token failed ({why})");
-        if !reply.is_success() {
-            let why = failed(reply.fault());
-            let is_refusal = reply.status().is_some_and(|status| !BUSY.contains(&status));
-            return Err(match is_refusal && !reply.is_late() {
-                true => Uncounted::Refused(why),
-                false => Uncounted::Unknown(why),
-            });
-        }
-        let expect = Expect { api: self.ask.api, keep_text: false, stream: self.ask.stream };
-        let answer = reply.answer(expect);
-        if let Some(error) = answer.error {
-            return Err(Uncounted::Refused(failed(error)));
-        }
+        let exchange = asked.map_err(|fault| match fault {
+            preflight::Fault::Stop(failure) => Uncounted::Stop(failure),
+            preflight::Fault::TooLong(status, why)
+            | preflight::Fault::Refused(status @ (400 | 422), why) => {
+                Uncounted::Refused(status, failed(why))
+            }
+            preflight::Fault::Refused(_, why) | preflight::Fault::Failed(why) => {
+                Uncounted::Unknown(failed(why))
+            }
+        })?;
+        let (reply, answer) = (exchange.reply, exchange.answer);
         let counted = answer.prompt_tokens.filter(|counted| !counted.from.is_estimate());
         let silent =
             || Uncounted::Unknown("the server does not tell how long a prompt was".to_owned());
@@ -338,7 +352,7 @@ impl Counter<'_> {
         ];
         for (tokens, text) in texts {
             let limit = self.left().min(TOKENIZER_TIME_MAX);
-            *tokens = self.ask.server.count(self.caller, text, limit)?;
+            *tokens = self.ask.server.count(self.preflight.caller(), text, limit)?;
         }
         // What the tokenizer puts around every text.
         let around = one.saturating_add(other).saturating_sub(both);
@@ -356,21 +370,32 @@ impl Counter<'_> {
             let is_few = tokens_max == few.made;
             let own = if is_few { None } else { Some(self.words(tokens_max)?) };
             let words = own.as_ref().unwrap_or(few);
-            // The longest comes first: where that is refused, the others need not be asked.
-            match self.count(&words.both) {
-                Ok(both) => {
-                    let one = if is_few { counted_first } else { self.count(&words.apart[0])? };
-                    let apart = one.saturating_add(self.count(&words.apart[1])?);
-                    let template_tokens = apart.saturating_sub(both);
-                    let counted = both.saturating_sub(template_tokens);
-                    return Ok(Sums::of(template_tokens, words.made, counted));
-                }
-                Err(Uncounted::Refused(_)) if words.made > few.made => {
+            match self.count_apart(words, is_few.then_some(counted_first)) {
+                Ok(sums) => return Ok(sums),
+                Err(Uncounted::Refused(..)) if words.made > few.made => {
                     tokens_max = (words.made / SHORTER).max(few.made);
                 }
                 Err(uncounted) => return Err(self.given_up(uncounted)),
             }
         }
+    }
+
+    /// Counts two texts, apart and together. `counted_first` is what is known of the first.
+    fn count_apart(
+        &mut self,
+        words: &WordTexts,
+        counted_first: Option<u32>,
+    ) -> Result<Sums, Uncounted> {
+        // The longest comes first: where that is refused, the others need not be asked.
+        let both = self.count(&words.both)?;
+        let one = match counted_first {
+            Some(counted) => counted,
+            None => self.count(&words.apart[0])?,
+        };
+        let apart = one.saturating_add(self.count(&words.apart[1])?);
+        let template_tokens = apart.saturating_sub(both);
+        let counted = both.saturating_sub(template_tokens);
+        Ok(Sums::of(template_tokens, words.made, counted))
     }
 
     /// Tokens of ours that surely fit into the context: as many as the first text's count tells,
@@ -386,7 +411,11 @@ impl Counter<'_> {
     /// Why there is no calibration, although a first text was counted: that tells at least whether
     /// prompts by our own count would be far off.
     fn given_up(&self, uncounted: Uncounted) -> Fault {
-        let (Uncounted::Refused(why) | Uncounted::Unknown(why)) = &uncounted;
+        let (status, why) = match uncounted {
+            Uncounted::Refused(status, why) => (Some(status), why),
+            Uncounted::Unknown(why) => (None, why),
+            Uncounted::Stop(failure) => return Fault::Stop(failure),
+        };
         let asked = f64::from(self.ask.prompt_tokens.max());
         let is_far = self.first.is_some_and(|(made, counted)| {
             let (made, counted) = (f64::from(made.max(1)), f64::from(counted));
@@ -398,14 +427,18 @@ impl Counter<'_> {
         });
         match is_far {
             true => {
-                Fault::Far(format!("it counts otherwise than the embedded vocabulary, and {why}"))
+                let why = format!("it counts otherwise than the embedded vocabulary, and {why}");
+                Fault::Far(why, status)
             }
-            false => uncounted.into(),
+            false => Fault::Unknown(why),
         }
     }
 
     /// Prompts as the run would make them. Absent where they would take too long, or are refused.
-    fn check(&mut self, sums: &mut Sums) -> Option<Check> {
+    ///
+    /// # Errors
+    /// Why there must be no load.
+    fn check(&mut self, sums: &mut Sums) -> Result<Option<Check>, Fault> {
         let (min, max) = (self.ask.prompt_tokens.min(), self.ask.prompt_tokens.max());
         let checks = CHECKED_TOKENS.div_ceil(max.max(1)).max(CHECKS_MIN);
         let (mut shares, mut made) = (Vec::new(), 0_u32);
@@ -418,11 +451,12 @@ impl Counter<'_> {
             let Some((text, tokens)) = self.prompt(sums, asked) else { break };
             let counted = match self.count(&text) {
                 Ok(counted) => counted,
-                Err(Uncounted::Refused(why)) => {
-                    self.refusal = Some(why);
+                Err(Uncounted::Refused(status, why)) => {
+                    self.refusal = Some((status, why));
                     break;
                 }
                 Err(Uncounted::Unknown(_)) => break,
+                Err(stop @ Uncounted::Stop(_)) => return Err(stop.into()),
             };
             made = made.saturating_add(tokens);
             let inner = counted.saturating_sub(sums.template_tokens);
@@ -431,7 +465,7 @@ impl Counter<'_> {
         }
         sums.checks_made = sums.checks_made.saturating_add(made);
         let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        (!shares.is_empty()).then_some(Check { share, made })
+        Ok((!shares.is_empty()).then_some(Check { share, made }))
     }
 
     /// A prompt of the workload's kind but not of the run, and its tokens by our tokenizer.

@@ -2,11 +2,13 @@
 //! read. The run's own decoder reads it afterwards, so that a question asked before a run sees what
 //! the run will see.
 //!
-//! Blocking, one connection, kept open between questions. Every question has a time limit.
+//! Blocking, one connection, kept open between questions. Every question has a time limit, and the limits
+//! that the user gives for requests hold for it too.
 
 use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use ifm_core::outcome::TimeoutKind;
+use ifm_core::spec::LimitSpec;
 use ifm_drive::TlsTarget;
 use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect, ResponseReader, Step};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
@@ -38,9 +40,71 @@ pub struct Endpoint {
     pub secrets: Arc<Secrets>,
 }
 
+/// Time limits of single requests, as those of a load. Absent means none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallLimits {
+    /// TCP and TLS handshake.
+    pub connect: Option<Duration>,
+    /// Start to first token.
+    pub first_token: Option<Duration>,
+    /// Silence after the first token; before it too where `first_token` is absent.
+    pub idle: Option<Duration>,
+    /// Whole request.
+    pub total: Option<Duration>,
+}
+
+impl CallLimits {
+    /// The limits of a load.
+    pub fn of(spec: &LimitSpec) -> CallLimits {
+        let span = |seconds: Option<f64>| Duration::try_from_secs_f64(seconds?).ok();
+        CallLimits {
+            connect: span(spec.connect_s),
+            first_token: span(spec.first_token_s),
+            idle: span(spec.idle_s),
+            total: span(spec.total_s),
+        }
+    }
+}
+
+/// When an exchange is given up.
+struct Deadlines {
+    /// The end of the whole exchange.
+    until: Instant,
+    /// The first token; absent where none is waited for.
+    first_token: Option<Instant>,
+    /// Longest silence after it.
+    idle: Option<Duration>,
+    /// Finds the first token; absent where none is waited for.
+    decoder: Option<ExchangeDecoder>,
+    last_read: Instant,
+}
+
+impl Deadlines {
+    fn has_token(&self) -> bool {
+        self.decoder.as_ref().is_none_or(ExchangeDecoder::has_token)
+    }
+
+    /// The next moment at which the exchange is given up, and the limit that it then has run into.
+    fn next(&self) -> (Instant, TimeoutKind) {
+        let idle = self.idle.map(|idle| (self.last_read + idle, TimeoutKind::Idle));
+        let first = self.first_token.map(|first| (first, TimeoutKind::FirstToken));
+        let next = if self.has_token() { idle } else { first.or(idle) };
+        let total = (self.until, TimeoutKind::Total);
+        next.filter(|(at, _)| *at < self.until).unwrap_or(total)
+    }
+
+    fn feed(&mut self, bytes: &[u8], at_ns: u64) {
+        self.last_read = Instant::now();
+        if let Some(decoder) = &mut self.decoder {
+            decoder.feed(bytes, at_ns);
+        }
+    }
+}
+
 /// Asks one question after another.
 pub struct Caller {
     endpoint: Endpoint,
+    limits: CallLimits,
     connection: Option<Connection>,
     calls: u32,
     tls_version: Option<ProtocolVersion>,
@@ -69,7 +133,18 @@ pub struct Reply {
 impl Caller {
     /// Nothing is asked yet.
     pub fn new(endpoint: Endpoint) -> Caller {
-        Caller { endpoint, connection: None, calls: 0, tls_version: None }
+        let limits = CallLimits::default();
+        Caller { endpoint, limits, connection: None, calls: 0, tls_version: None }
+    }
+
+    /// Has these limits hold for each question, in addition to its own.
+    pub fn with_limits(self, limits: CallLimits) -> Caller {
+        Caller { limits, ..self }
+    }
+
+    /// The limits that hold for each question.
+    pub fn limits(&self) -> CallLimits {
+        self.limits
     }
 
     /// Whom it asks.
@@ -130,23 +205,47 @@ impl Caller {
 
     /// Sends a whole request as bytes and waits for the whole answer, at most `limit` for both.
     pub fn send(&mut self, request: &[u8], limit: Duration) -> Reply {
-        self.calls += 1;
-        let until = Instant::now() + limit;
-        let was_open = self.connection.is_some();
-        let reply = self.exchange(request, until);
-        // A kept connection may have been closed by the server meanwhile: that is no answer.
-        let is_stale = was_open && reply.reads.is_empty() && !reply.is_late();
-        if is_stale { self.exchange(request, until) } else { reply }
+        // What comes is no stream of tokens: the first one is all of it.
+        let limit = self.limits.first_token.map_or(limit, |first| first.min(limit));
+        self.send_and_watch(request, None, limit)
     }
 
-    fn exchange(&mut self, request: &[u8], until: Instant) -> Reply {
+    /// Sends a request of an API and waits for the whole answer, whose first token and whose silences have
+    /// limits of their own.
+    pub fn ask(&mut self, request: &[u8], expect: Expect, limit: Duration) -> Reply {
+        self.send_and_watch(request, Some(expect), limit)
+    }
+
+    fn send_and_watch(&mut self, request: &[u8], expect: Option<Expect>, limit: Duration) -> Reply {
+        self.calls += 1;
+        let limit = self.limits.total.map_or(limit, |total| total.min(limit));
+        let until = Instant::now() + limit;
+        let was_open = self.connection.is_some();
+        let reply = self.exchange(request, expect, until);
+        // A kept connection may have been closed by the server meanwhile: that is no answer.
+        let is_stale = was_open && reply.reads.is_empty() && !reply.is_late();
+        if is_stale { self.exchange(request, expect, until) } else { reply }
+    }
+
+    fn exchange(&mut self, request: &[u8], expect: Option<Expect>, until: Instant) -> Reply {
         let opened_ns = ifm_sys::mono_ns();
         let is_kept = self.connection.is_some();
         let connected = match self.connection.take() {
             Some(connection) => Ok(connection),
-            None => self.connect(until),
+            None => {
+                let connect = self.limits.connect.map(|connect| Instant::now() + connect);
+                self.connect(connect.map_or(until, |connect| connect.min(until)))
+            }
         };
         let start_ns = ifm_sys::mono_ns();
+        let begun = Instant::now();
+        let mut deadlines = Deadlines {
+            until,
+            first_token: self.limits.first_token.map(|first| begun + first),
+            idle: self.limits.idle,
+            decoder: expect.map(ExchangeDecoder::new),
+            last_read: begun,
+        };
         let mut reply = Reply {
             secrets: self.endpoint.secrets.clone(),
             reads: Vec::new(),
@@ -158,14 +257,16 @@ impl Caller {
         };
         reply.connect_ns = (!is_kept).then(|| reply.start_ns - opened_ns);
         reply.cause = match connected {
-            Ok(mut connection) => match converse(&mut connection, request, until, &mut reply) {
-                Ok(is_kept) => {
-                    self.connection = is_kept.then_some(connection);
-                    EndCause::Complete
+            Ok(mut connection) => {
+                match converse(&mut connection, request, &mut deadlines, &mut reply) {
+                    Ok(is_kept) => {
+                        self.connection = is_kept.then_some(connection);
+                        EndCause::Complete
+                    }
+                    Err(cause) => cause,
                 }
-                Err(cause) => cause,
-            },
-            Err(error) => cause_of(&error),
+            }
+            Err(error) => cause_of(&error, TimeoutKind::Connect),
         };
         reply.end_ns = ifm_sys::mono_ns();
         reply
@@ -190,10 +291,11 @@ impl Caller {
 fn converse(
     connection: &mut Connection,
     request: &[u8],
-    until: Instant,
+    deadlines: &mut Deadlines,
     reply: &mut Reply,
 ) -> Result<bool, EndCause> {
-    let broken = |error: std::io::Error| cause_of(&error);
+    let (until, kind) = deadlines.next();
+    let broken = |error: std::io::Error| cause_of(&error, kind);
     connection.limit(until).map_err(broken)?;
     connection.write_all(request).map_err(broken)?;
     reply.sent_ns = ifm_sys::mono_ns();
@@ -201,6 +303,8 @@ fn converse(
     let mut buffer = vec![0; READ_BYTES];
     let mut kept = 0;
     while !reader.is_complete() {
+        let (until, kind) = deadlines.next();
+        let broken = |error: std::io::Error| cause_of(&error, kind);
         connection.limit(until).map_err(broken)?;
         let bytes = match connection.read(&mut buffer) {
             Ok(0) => return closed(&mut reader),
@@ -211,7 +315,9 @@ fn converse(
             Err(error) => return Err(broken(error)),
         };
         let mut input = &buffer[..bytes];
-        reply.reads.push((input.to_vec(), ifm_sys::mono_ns()));
+        let at_ns = ifm_sys::mono_ns();
+        deadlines.feed(input, at_ns);
+        reply.reads.push((input.to_vec(), at_ns));
         kept += bytes;
         if kept > ANSWER_BYTES_MAX {
             return Err(EndCause::Cancelled);
@@ -266,9 +372,9 @@ fn set_limits(socket: &TcpStream, until: Instant) -> std::io::Result<()> {
     socket.set_write_timeout(Some(left))
 }
 
-fn cause_of(error: &std::io::Error) -> EndCause {
+fn cause_of(error: &std::io::Error, kind: TimeoutKind) -> EndCause {
     match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock => EndCause::TimedOut(TimeoutKind::Total),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => EndCause::TimedOut(kind),
         _ => EndCause::Broken(error.to_string()),
     }
 }
@@ -288,7 +394,12 @@ impl Reply {
         self.reads.iter().flat_map(|(bytes, _)| bytes).copied().collect()
     }
 
-    /// Whether the time limit ended it.
+    /// Whether the connection could not be made, or ended before the answer did.
+    pub fn is_cut(&self) -> bool {
+        matches!(self.cause, EndCause::Broken(_) | EndCause::Closed)
+    }
+
+    /// Whether a time limit ended it.
     pub fn is_late(&self) -> bool {
         matches!(self.cause, EndCause::TimedOut(_))
     }
@@ -352,6 +463,16 @@ impl Reply {
         let says = ifm_wire::dialect::error_sentence(&self.body());
         let says = self.secrets.blot(&says);
         match (&self.cause, self.status()) {
+            (EndCause::TimedOut(TimeoutKind::Connect), _) => {
+                let took_ns = self.connect_ns.unwrap_or_default();
+                format!("no connection within {:.1} s", took_ns as f64 / 1e9)
+            }
+            (EndCause::TimedOut(TimeoutKind::Idle), _) => {
+                format!(
+                    "the answer stopped and was given up after {:.1} s",
+                    self.took_ns() as f64 / 1e9
+                )
+            }
             (EndCause::TimedOut(_), _) => {
                 format!("no answer within {:.1} s", self.took_ns() as f64 / 1e9)
             }
@@ -426,5 +547,53 @@ mod tests {
         endpoint.address = silent.local_addr().unwrap();
         let reply = Caller::new(endpoint).get("/", &[], Duration::from_millis(20));
         assert!(reply.is_late() && reply.fault().starts_with("no answer within"));
+    }
+
+    /// A server that sends these parts of a stream, each after a pause, and then is silent.
+    fn slow_stream(parts: &'static [(u64, &'static str)]) -> Endpoint {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+            for (pause_ms, part) in parts {
+                std::thread::sleep(Duration::from_millis(*pause_ms));
+                stream.write_all(part.as_bytes()).unwrap();
+            }
+            // Until the client has gone.
+            let _ = stream.read(&mut [0]);
+        });
+        let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
+        let secrets = Arc::default();
+        Endpoint { url, address, tls: None, authorization: None, headers: Vec::new(), secrets }
+    }
+
+    #[test]
+    fn the_limits_of_a_load_hold_for_single_requests() {
+        const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: wait\n\n";
+        const TOKEN: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        let short = Some(Duration::from_millis(60));
+        let expect = Expect { api: Api::Chat, keep_text: false, stream: true };
+        let ended = |parts, limits: CallLimits| {
+            let mut caller = Caller::new(slow_stream(parts)).with_limits(limits);
+            let reply = caller.ask(b"POST / HTTP/1.1\r\n\r\n", expect, LIMIT);
+            assert!(reply.took_ns() < LIMIT.as_nanos() as u64 / 2, "{}", reply.fault());
+            reply.cause
+        };
+        let late = |kind| EndCause::TimedOut(kind);
+        let first_token = CallLimits { first_token: short, ..CallLimits::default() };
+        // A comment is no token.
+        assert_eq!(ended(&[(0, HEAD)], first_token), late(TimeoutKind::FirstToken));
+        let idle = CallLimits { idle: short, ..CallLimits::default() };
+        let parts: &[(u64, &str)] = &[(0, HEAD), (0, TOKEN)];
+        assert_eq!(ended(parts, idle), late(TimeoutKind::Idle));
+        let total = CallLimits { total: short, ..CallLimits::default() };
+        assert_eq!(ended(parts, total), late(TimeoutKind::Total));
+        // Before the first token its own limit holds alone.
+        let both =
+            CallLimits { first_token: Some(LIMIT / 4), idle: short, ..CallLimits::default() };
+        assert_eq!(ended(&[(0, HEAD), (200, TOKEN)], both), late(TimeoutKind::Idle));
+        let mut silent = Caller::new(slow_stream(&[])).with_limits(first_token);
+        assert!(silent.get("/", &[], LIMIT).is_late());
     }
 }

@@ -37,6 +37,18 @@ pub fn agent(url: &str, insecure: bool, patience: Duration, proxy: Option<Proxy>
         .into()
 }
 
+/// Whether no request can reach the server: one that was reached and failed may answer other requests.
+pub fn is_unreachable(error: &ureq::Error) -> bool {
+    let text = error.to_string().to_ascii_lowercase();
+    match error {
+        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed | ureq::Error::BadUri(_) => true,
+        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => true,
+        _ => ["refused", "certificate", "tls", "unreachable", "no route"]
+            .iter()
+            .any(|words| text.contains(words)),
+    }
+}
+
 /// Why nothing came back from a URL; `wanted` says what should be there.
 pub fn unreachable(url: &str, error: &ureq::Error, patience: Duration, wanted: &str) -> Failure {
     let text = error.to_string();

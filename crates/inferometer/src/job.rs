@@ -2,20 +2,24 @@
 //!
 //! Not here: how it comes from what was typed (`cli::resolve`), and doing it (`session`).
 
+use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::output::Format;
 use crate::predict::Deployed;
+use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::Secrets;
 use crate::server::Inspection;
 use crate::url::BaseUrl;
 use ifm_core::Facts;
 use ifm_core::PlanCell;
+use ifm_core::manifest::RejectedField;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
 use ifm_wire::dialect::FormSpeech;
-use ifm_workload::{Dataset, Forms, WorkloadFacts};
+use ifm_wire::{Expect, RequestTemplate};
+use ifm_workload::{Dataset, Forms, LengthScale, WorkloadFacts};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -48,6 +52,12 @@ pub struct Job {
     pub authorization: Option<String>,
     /// Fields of each body as they are sent, secrets included. Never stored, never printed.
     pub extra_body: Map<String, Value>,
+    /// Fields of each body that the server rejected before the load, and that are not sent.
+    pub rejected: Vec<RejectedField>,
+    /// Whose fields they are, and what a rejection means.
+    pub field_rules: FieldRules,
+    /// How long made-up prompts are by the server's count.
+    pub scale: LengthScale,
     /// What is blotted out in what the server says.
     pub secrets: Arc<Secrets>,
     /// Makes the prompts.
@@ -98,6 +108,28 @@ pub struct Job {
     pub no_color: bool,
     /// Only ASCII.
     pub ascii: bool,
+}
+
+impl Job {
+    /// Where its requests go; absent for a host without an address.
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        Some(Endpoint {
+            url: self.url.clone(),
+            address: *self.addresses.first()?,
+            tls: self.tls.clone(),
+            authorization: self.authorization.clone(),
+            headers: self.headers.clone(),
+            secrets: self.secrets.clone(),
+        })
+    }
+
+    /// The requests before its load, written by this template.
+    pub fn preflight(&self, template: RequestTemplate) -> Option<Preflight> {
+        let target = &self.spec.target;
+        let expect = Expect { api: target.api, keep_text: false, stream: target.stream };
+        let caller = Caller::new(self.endpoint()?).with_limits(CallLimits::of(&self.spec.limits));
+        Some(Preflight::new(caller, template, expect, self.field_rules.clone()))
+    }
 }
 
 /// What to record.

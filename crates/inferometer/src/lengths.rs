@@ -2,9 +2,9 @@
 //!
 //! Not here: how the server's count is found out (`calibration`).
 
-use crate::calibration::{Calibrated, CalibrationAsk, Fault, calibrate};
-use crate::caller::Caller;
+use crate::calibration::{Calibrated, CalibrationAsk, Fault, calibrate, measure_template};
 use crate::exit::Failure;
+use crate::preflight::Preflight;
 use crate::terminal;
 use clap::ValueEnum;
 use ifm_core::manifest::ServerInfo;
@@ -31,53 +31,98 @@ fn has_tokenizer(server: &ServerInfo, tokenizer: &Tokenizer) -> bool {
     server.notes.get(TOKENIZER_NOTE).is_some_and(|sha256| sha256 == tokenizer.sha256())
 }
 
+/// Who decides how long prompts are, and what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct LengthsAsk<'ask> {
+    /// What was asked for.
+    pub word: LengthsWord,
+    /// Whether the user gave the tokenizer.
+    pub is_given: bool,
+    /// Whether the API puts prompts into a chat template.
+    pub has_template: bool,
+    /// What the server says of itself.
+    pub server: &'ask ServerInfo,
+    /// Whether nothing is said of what goes well.
+    pub is_quiet: bool,
+}
+
 /// Decides who counts, and asks the server where it is to.
 ///
 /// # Errors
 /// The server was to count and does not; or prompts would be far from the length asked for.
 pub fn settle(
-    word: LengthsWord,
-    is_given: bool,
-    server: &ServerInfo,
-    caller: &mut Caller,
+    lengths: &LengthsAsk<'_>,
+    preflight: &mut Preflight,
     ask: &CalibrationAsk<'_>,
-    quiet: bool,
 ) -> Result<(LengthScale, PromptLengths), Failure> {
-    let by_tokenizer = PromptLengths { counted_by: LengthCounter::Tokenizer, calibration: None };
-    let asks = match word {
+    let has_tokenizer = has_tokenizer(lengths.server, ask.tokenizer);
+    let asks = match lengths.word {
         LengthsWord::Tokenizer => false,
         LengthsWord::Server => true,
-        LengthsWord::Auto => !is_given && !has_tokenizer(server, ask.tokenizer),
+        LengthsWord::Auto => !lengths.is_given && !has_tokenizer,
     };
     if !asks {
-        return Ok((LengthScale::EXACT, by_tokenizer));
+        let template_tokens = match lengths.has_template && !has_tokenizer {
+            true => measure_template(preflight, ask).map_err(|failure| *failure)?,
+            false => None,
+        };
+        let facts = PromptLengths { template_tokens, ..PromptLengths::by_tokenizer() };
+        return Ok((LengthScale::EXACT, facts));
     }
-    match calibrate(caller, ask) {
+    let (reason, template_tokens) = match calibrate(preflight, ask) {
         Ok(calibrated) => {
-            tell(&calibrated, ask, quiet);
-            let counted_by = LengthCounter::ServerCalibrated;
-            let facts = PromptLengths { counted_by, calibration: Some(calibrated.facts) };
-            Ok((calibrated.scale, facts))
+            tell(&calibrated, ask, lengths.is_quiet);
+            let facts = PromptLengths {
+                counted_by: LengthCounter::ServerCalibrated,
+                calibration: Some(calibrated.facts),
+                ..PromptLengths::by_tokenizer()
+            };
+            return Ok((calibrated.scale, facts));
         }
-        Err(Fault::Far(reason)) => Err(Failure::server(format!(
-            "prompts would not have the length asked for by the server's count: {reason}"
+        Err(Fault::Stop(failure)) => return Err(*failure),
+        Err(Fault::Far(reason, status)) => return Err(far(&reason, status)),
+        Err(Fault::Unknown(reason)) => (reason, None),
+        Err(Fault::Template(tokens, shortest)) => {
+            let reason = format!(
+                "the server adds {tokens} tokens to each prompt, and {shortest} in all were asked for"
+            );
+            (reason, Some(tokens))
+        }
+    };
+    if lengths.word == LengthsWord::Server {
+        return Err(Failure::server(format!(
+            "prompts cannot be made by the server's count: {reason}"
         ))
-        .hint(
-            "give the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
-             tokenizer measures anyway, with lengths by the embedded vocabulary",
-        )),
-        Err(Fault::Unknown(reason)) if word == LengthsWord::Server => {
-            Err(Failure::server(format!("prompts cannot be made by the server's count: {reason}"))
-                .hint("give the model's tokenizer.json with --tokenizer"))
-        }
-        Err(Fault::Unknown(reason)) => {
-            terminal::warn(&format!(
-                "prompt lengths are by the embedded vocabulary, not by the model's, because {reason}; \
-                 --tokenizer PATH makes them exact"
-            ));
-            Ok((LengthScale::EXACT, by_tokenizer))
-        }
+        .hint("give the model's tokenizer.json with --tokenizer"));
     }
+    terminal::warn(&format!(
+        "prompt lengths are by the embedded vocabulary, not by the model's, because {reason}; \
+         --tokenizer PATH makes them exact"
+    ));
+    let failure = Some(reason);
+    let facts = PromptLengths { failure, template_tokens, ..PromptLengths::by_tokenizer() };
+    Ok((LengthScale::EXACT, facts))
+}
+
+/// Why there is no run with prompts that are far from the length asked for.
+fn far(reason: &str, status: Option<u16>) -> Failure {
+    let failure = Failure::server(format!(
+        "prompts would not have the length asked for by the server's count: {reason}"
+    ));
+    failure.hint(match status {
+        Some(413) => {
+            "raise the limit for request bodies of the proxy before the server (nginx: \
+             client_max_body_size), or use shorter prompts"
+        }
+        Some(_) => {
+            "use shorter prompts, or start the server with a longer context; if it counts otherwise \
+             than assumed, give the model's tokenizer.json with --tokenizer"
+        }
+        None => {
+            "give the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
+             tokenizer measures anyway, with lengths by the embedded vocabulary"
+        }
+    })
 }
 
 /// Who counts made-up prompts of a mix: the tokenizer. How the server counts depends on the length, and
@@ -97,7 +142,7 @@ pub fn of_classes(word: LengthsWord) -> Result<PromptLengths, Failure> {
         ),
         LengthsWord::Tokenizer => {}
     }
-    Ok(PromptLengths { counted_by: LengthCounter::Tokenizer, calibration: None })
+    Ok(PromptLengths::by_tokenizer())
 }
 
 fn tell(calibrated: &Calibrated, ask: &CalibrationAsk<'_>, quiet: bool) {

@@ -45,6 +45,7 @@ mod pacing;
 mod pairs;
 mod plan;
 mod predict;
+mod preflight;
 mod probe;
 mod program;
 mod push;

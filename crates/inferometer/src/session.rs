@@ -20,7 +20,7 @@ use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{self, Telemetry};
 use crate::{output, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::definitions::{self, Definitions};
@@ -318,12 +318,14 @@ impl Session {
         self.source.begin_level(sent, load).map_err(DriveError::Source)?;
         self.board.begin_level(index, &self.job.spec.levels, count, ifm_sys::mono_ns());
         let over = AtomicBool::new(false);
+        let first = self.sink.records.len();
         let (source, sink, monitor) = (&mut self.source, &mut self.sink, &mut self.monitor);
         let (stop, progress) = (&self.stop, &self.progress);
         progress.finished.store(0, Ordering::Relaxed);
         progress.failed.store(0, Ordering::Relaxed);
         // Counters are known before and after each level, whatever comes between.
         self.telemetry.sample();
+        let counted = self.telemetry.counted();
         if let Some(simulated) = &mut self.simulated {
             let driven = simulated.drive(&plan, load, source, sink, (stop, progress));
             self.board.end_level(ifm_sys::mono_ns());
@@ -346,6 +348,8 @@ impl Session {
         });
         self.telemetry.sample();
         self.sink.take_beside().map_err(DriveError::Sink)?;
+        let ended = telemetry::ended(self.sink.records.get(first..).unwrap_or_default());
+        self.telemetry.settle(counted, ended, || self.stop.level() == StopLevel::Run);
         probed.and(result)
     }
 

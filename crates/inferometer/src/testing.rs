@@ -1,11 +1,12 @@
 //! A server for the tests of this crate that answers by a function, processes that tests start, and
 //! waiting for what happens.
 
-use crate::caller::Endpoint;
+use crate::caller::{Caller, Endpoint};
+use crate::preflight::{FieldRules, Preflight};
 use crate::url::BaseUrl;
 use ifm_core::spec::Api;
-use ifm_wire::RequestTemplate;
 use ifm_wire::request::TemplateSpec;
+use ifm_wire::{Expect, RequestTemplate};
 use serde_json::{Map, Value};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -37,6 +38,13 @@ pub fn chat_template(stream: bool) -> RequestTemplate {
     .unwrap()
 }
 
+/// Requests before a load of whole chat answers.
+pub fn preflight(endpoint: Endpoint) -> Preflight {
+    let expect = Expect { api: Api::Chat, keep_text: false, stream: false };
+    let caller = Caller::new(endpoint);
+    Preflight::new(caller, chat_template(false), expect, FieldRules::default())
+}
+
 /// Waits until something is so; the limit is for what will never be.
 #[track_caller]
 pub fn eventually(mut is_so: impl FnMut() -> bool) {
@@ -65,6 +73,8 @@ pub enum Said {
     Events(Vec<Value>),
     /// The same with a pause before each event; those of one lock come one answer after the other.
     Paced(Vec<Value>, Duration, Option<Arc<Mutex<()>>>),
+    /// Bytes as they are, after which the connection is closed.
+    Cut(String),
     /// Nothing: the connection stays open and silent.
     Silence,
 }
@@ -101,6 +111,11 @@ fn serve(mut stream: TcpStream, say: &dyn Fn(&Asked) -> Said) {
             Said::Silence => {
                 // Until the client has gone.
                 let _ = reader.read(&mut [0]);
+                return;
+            }
+            Said::Cut(bytes) => {
+                // The client may have gone.
+                let _ = stream.write_all(bytes.as_bytes());
                 return;
             }
             Said::Paced(events, pause, lock) => {

@@ -111,7 +111,7 @@ const FACTS: [OwnFact; 28] = [
         Some(sum.chars().take(12).collect())
     }),
     warning("how prompt lengths are counted", |run| {
-        let counter = run.spec.workload.prompt_lengths.map(|lengths| lengths.counted_by);
+        let counter = run.spec.workload.prompt_lengths.as_ref().map(|lengths| lengths.counted_by);
         Some(match counter {
             Some(ifm_core::spec::LengthCounter::ServerCalibrated) => "the server".to_owned(),
             Some(ifm_core::spec::LengthCounter::Tokenizer) | None => "the tokenizer".to_owned(),

@@ -101,8 +101,13 @@ mod tests {
             model: None,
             workload: "random:32/8".to_owned(),
         }];
-        probed.manifest.spec.workload.probe =
-            Some(ProbeSpec { class: 0, pause_s: 1.0, seed: 1, ignore_eos: true });
+        probed.manifest.spec.workload.probe = Some(ProbeSpec {
+            class: 0,
+            pause_s: 1.0,
+            seed: 1,
+            ignore_eos: true,
+            prompt_lengths: None,
+        });
         for (start_ms, ttft_ms) in [(0.0, 20.0), (2000.0, 60.0)] {
             let of_probe = closed_loop((1000, 0), (1, 10), start_ms, (ttft_ms, ttft_ms / 10.0, 8));
             let probe = |record| RequestRecord { phase: Phase::Probe, class: Some(0), ..record };

@@ -1,5 +1,6 @@
 //! What the server's own counters say of a level: the difference between the last sample before its
-//! first request and the first one after its last.
+//! first request and the first one after its last from which the counter of requests does not rise any
+//! more. Busy servers count a request some time after its answer has ended.
 //!
 //! They are counters of the whole server, warm-up and other clients included.
 
@@ -46,6 +47,9 @@ pub struct ServerCounters {
     pub began_anew: bool,
 }
 
+/// Longest time after the last answer of a level in which the server may still count its requests.
+const LATE_COUNT_NS: u64 = 5_000_000_000;
+
 /// The move of a counter.
 enum Moved {
     By(f64),
@@ -59,9 +63,13 @@ impl ServerCounters {
         Some(self.cache_hits? / queries)
     }
 
-    /// The account of what happened between two moments; absent where nobody counted before the
-    /// first and after the second.
-    pub(crate) fn of(all: &[Series], first_ns: u64, last_ns: u64) -> Option<ServerCounters> {
+    /// The account of what happened between two moments; absent where no sample was taken before the
+    /// first and after the second. From `next_ns` on requests are those of another level.
+    pub(crate) fn of(
+        all: &[Series],
+        (first_ns, last_ns): (u64, u64),
+        next_ns: Option<u64>,
+    ) -> Option<ServerCounters> {
         let any = |series: &&Series| {
             Quantity::ALL.into_iter().any(|quantity| {
                 quantity != Quantity::ServerAcceptedAt
@@ -74,7 +82,8 @@ impl ServerCounters {
             let after = series.at_ns.partition_point(|at_ns| *at_ns < last_ns);
             Some((series.source.clone(), *series.at_ns.get(before)?, *series.at_ns.get(after)?))
         })?;
-        let span_ns = (start_ns, end_ns);
+        let until_ns = last_ns.saturating_add(LATE_COUNT_NS).min(next_ns.unwrap_or(u64::MAX));
+        let span_ns = (start_ns, settled_ns(all, end_ns, until_ns).unwrap_or(end_ns));
         let mut began_anew = false;
         let mut counter = |quantity| match moved(of(all, quantity).next()?, span_ns)? {
             Moved::By(amount) => Some(amount),
@@ -107,6 +116,17 @@ impl ServerCounters {
             began_anew,
         })
     }
+}
+
+/// The first of the samples from `from_ns` to `until_ns` from which the server's count of its work stands
+/// still.
+fn settled_ns(all: &[Series], from_ns: u64, until_ns: u64) -> Option<u64> {
+    let counters = [Quantity::ServerRequests, Quantity::ServerOutputTokens];
+    let series = counters.into_iter().find_map(|quantity| of(all, quantity).next())?;
+    let samples: Vec<(u64, f64)> = sampled::within(series, (from_ns, until_ns)).collect();
+    let (_, last) = *samples.last()?;
+    let risen = samples.iter().rposition(|(_, value)| *value < last);
+    samples.get(risen.map_or(0, |index| index + 1)).map(|(at_ns, _)| *at_ns)
 }
 
 /// What moved at each place of the drafts, from the first; empty where one is missing.
@@ -158,20 +178,41 @@ mod tests {
             telemetry(Quantity::ServerPreemptions, "x", (0.0, 4.0), &|_| 1.0),
         ];
         // Samples stand at whole seconds: from 2 to 6 s.
-        let found = ServerCounters::of(&series, 5 * S / 2, 11 * S / 2).expect("counters");
+        let next_ns = Some(6 * S);
+        let found =
+            ServerCounters::of(&series, (5 * S / 2, 11 * S / 2), next_ns).expect("counters");
         assert_eq!(found.span_ns, (2 * S, 6 * S));
         assert_eq!((found.requests, found.waiting_max), (Some(12.0), Some(6.0)));
         assert_eq!((found.cache_share(), found.preemptions), (Some(0.25), None));
         assert_eq!((found.prompt_tokens, found.began_anew), (None, false));
-        assert!(ServerCounters::of(&series, 5 * S, 11 * S).is_none(), "nobody counted after it");
-        assert!(ServerCounters::of(&[], 0, S).is_none());
+        let after = ServerCounters::of(&series, (5 * S, 11 * S), None);
+        assert!(after.is_none(), "no sample was taken after it");
+        assert!(ServerCounters::of(&[], (0, S), None).is_none());
+    }
+
+    #[test]
+    fn requests_that_the_server_counts_late_belong_to_their_level() {
+        // The last wave is counted 2 s after the last answer; the next level begins at 8 s.
+        let late = |at_s: f64| match at_s {
+            _ if at_s < 1.0 => 0.0,
+            _ if at_s < 6.0 => 40.0,
+            _ if at_s < 8.0 => 48.0,
+            _ => 60.0,
+        };
+        let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &late)];
+        let of = |next_s: u64| {
+            let found = ServerCounters::of(&series, (S / 2, 4 * S), Some(next_s * S));
+            found.map(|found| (found.requests, found.span_ns.1))
+        };
+        assert_eq!(of(7), Some((Some(48.0), 6 * S)));
+        assert_eq!(of(5), Some((Some(40.0), 4 * S)));
     }
 
     #[test]
     fn a_server_that_began_anew_is_noticed() {
         let fall = |at_s: f64| if at_s < 5.0 { 100.0 } else { 2.0 };
         let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &fall)];
-        let found = ServerCounters::of(&series, S, 9 * S).expect("counters");
+        let found = ServerCounters::of(&series, (S, 9 * S), None).expect("counters");
         assert_eq!((found.requests, found.began_anew), (None, true));
     }
 }

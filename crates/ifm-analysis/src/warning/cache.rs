@@ -74,9 +74,12 @@ fn seen_media_tokens(level: &LevelSummary) -> f64 {
 /// at its start come from the cache whatever was sent. Where lengths were made by the server's
 /// count, they are part of what was asked.
 fn template_tokens(context: &Context, level: &LevelSummary) -> f64 {
-    let lengths = context.run.manifest.spec.workload.prompt_lengths;
-    let calibrated = lengths.and_then(|lengths| lengths.calibration);
-    let known = calibrated.map_or(0.0, |found| f64::from(found.template_tokens));
+    let lengths = context.run.manifest.spec.workload.prompt_lengths.as_ref();
+    let known = lengths.and_then(|lengths| {
+        let calibrated = lengths.calibration.map(|found| found.template_tokens);
+        calibrated.or(lengths.template_tokens)
+    });
+    let known = known.map_or(0.0, f64::from);
     let tokens = &level.tokens;
     let added = match (tokens.prompt_asked_mean, text_mean(level).or(tokens.prompt_mean)) {
         (Some(asked), Some(got)) => got - asked,
@@ -140,6 +143,7 @@ mod tests {
                 requests: 8,
                 error_share: None,
             }),
+            ..PromptLengths::by_tokenizer()
         });
         assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
     }

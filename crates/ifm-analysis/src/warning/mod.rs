@@ -22,6 +22,7 @@ mod finish_reasons;
 mod form_endings;
 mod form_validity;
 mod hidden_tokens;
+mod length_calibration;
 mod made_up_drafts;
 mod media_tokens;
 mod noise;
@@ -31,6 +32,7 @@ mod overtaken;
 mod planned_levels;
 mod predicted;
 mod prompt_length;
+mod rejected_fields;
 mod repeats;
 mod samples;
 mod server_cache;
@@ -46,6 +48,7 @@ mod warm_up;
 
 pub use client::load_missed;
 pub use cold::cold_levels;
+pub use rejected_fields::rejection_sentence;
 
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};
@@ -161,9 +164,10 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 39] = [
+const CHECKS: [&Check; 41] = [
     &predicted::CHECK,
     &failures::CHECK,
+    &rejected_fields::CHECK,
     &finish_reasons::CHECK,
     &streams::CHECK,
     &sessions::CHECK,
@@ -179,6 +183,7 @@ const CHECKS: [&Check; 39] = [
     &form_validity::CHECK,
     &form_endings::CHECK,
     &output_length::CHECK,
+    &length_calibration::CHECK,
     &prompt_length::CHECK,
     &unread_media::CHECK,
     &media_tokens::CHECK,
@@ -205,7 +210,9 @@ const CHECKS: [&Check; 39] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 20] = [
+const OF_MEASURING: [&Check; 22] = [
+    &rejected_fields::CHECK,
+    &length_calibration::CHECK,
     &client::CHECK,
     &connections::CHECK,
     &finish_reasons::CHECK,

@@ -72,7 +72,8 @@ fn requests(counted: f64, ours: &[&RequestRecord]) -> AtLevel {
         return AtLevel::Fires(
             Severity::Note,
             format!(
-                "the server's counters know {} of the requests: they are those of a part of it",
+                "the server counted {counted:.0} of {sent:.0} requests ({}): it had not counted the \
+                 last ones yet, or it is one of several",
                 percent(counted / sent.max(1.0))
             ),
         );

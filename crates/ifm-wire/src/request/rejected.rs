@@ -12,10 +12,12 @@ impl RequestTemplate {
     /// prompt and the model.
     pub fn removable_fields(&self) -> Vec<RequestField> {
         let within = self.within();
+        let lengths = self.dialect.length.map_or(&[][..], |length| length.names);
         let of_value = |(name, value): (&String, &Value)| RequestField {
             name: name.clone(),
             parts: value.as_object().into_iter().flat_map(Map::keys).cloned().collect(),
-            is_length: false,
+            // One that the user set.
+            is_length: lengths.contains(&name.as_str()),
         };
         let fixed = self.fixed.iter().filter(|(name, _)| *name != "model");
         let all = fixed.chain(&self.options).map(of_value);

@@ -1,8 +1,12 @@
 //! Calibration against servers that count by other rules.
 
 use super::*;
+use crate::caller::Caller;
+use crate::preflight::FieldRules;
 use crate::testing::{Said, server};
+use ifm_core::spec::Api;
 use ifm_wire::request::TemplateSpec;
+use ifm_wire::{Expect, RequestTemplate};
 use serde_json::{Map, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,16 +77,16 @@ fn calibrated_by(
         extra_body: &Map::new(),
     });
     let ask = CalibrationAsk {
-        template: &template.unwrap(),
-        api: Api::Completions,
         tokenizer: &Tokenizer::embedded().unwrap(),
         prompt_tokens: LengthRange::new(prompt_tokens.0, prompt_tokens.1).unwrap(),
         seed: 1,
         context_tokens,
-        stream: false,
         server: ServerTokenizer::of(Some("llama.cpp"), "m"),
     };
-    let calibrated = calibrate(&mut Caller::new(endpoint), &ask);
+    let expect = Expect { api: Api::Completions, keep_text: false, stream: false };
+    let caller = Caller::new(endpoint);
+    let mut preflight = Preflight::new(caller, template.unwrap(), expect, FieldRules::default());
+    let calibrated = calibrate(&mut preflight, &ask);
     let requests = requests.load(Ordering::Relaxed);
     assert!(requests <= REQUESTS_MAX);
     (calibrated, requests)
@@ -131,18 +135,18 @@ fn counts_that_are_none_are_not_believed() {
     let error = |count: fn(&str) -> Option<u32>| against((64, 64), None, count).unwrap_err();
     let unknown = |fault: Fault| match fault {
         Fault::Unknown(why) => why,
-        Fault::Far(why) => panic!("nothing is known of lengths: {why}"),
+        other => panic!("nothing is known of lengths: {other:?}"),
     };
     assert!(unknown(error(|_| None)).contains("does not tell"));
     assert!(unknown(error(|_| Some(10))).contains("do not add up"));
-    let template = unknown(error(|text| Some(80 + text.len() as u32)));
-    assert!(template.contains("64 in all were asked for"), "{template}");
+    let template = error(|text| Some(80 + text.len() as u32));
+    assert!(matches!(template, Fault::Template(79 | 80, 64)), "{template:?}");
 }
 
 /// Why prompts would be far from the length asked for.
 fn far(calibrated: Result<Calibrated, Fault>) -> String {
     match calibrated {
-        Err(Fault::Far(why)) => why,
+        Err(Fault::Far(why, _)) => why,
         other => panic!("{other:?}"),
     }
 }

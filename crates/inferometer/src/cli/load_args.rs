@@ -133,6 +133,10 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,
 
+    /// Fail if the server rejects a field of the requests [default: leave it out]
+    #[arg(help_heading = "Server", long, hide_short_help = true)]
+    pub strict: bool,
+
     /// Environment variable that holds the API key [default: OPENAI_API_KEY, if set]
     #[arg(help_heading = "Server", long, value_name = "NAME")]
     pub api_key_env: Option<String>,

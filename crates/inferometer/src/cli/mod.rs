@@ -17,6 +17,7 @@ pub mod exec;
 pub mod export;
 mod export_sessions;
 pub mod facts;
+mod first_requests;
 pub mod gate;
 mod guard;
 pub mod history;

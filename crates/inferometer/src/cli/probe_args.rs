@@ -2,15 +2,21 @@
 //!
 //! Not here: sending it (`beside`).
 
-use super::resolve::fresh_seed;
+use super::resolve::{fresh_seed, made_up_lengths};
 use super::workload_args::WorkloadArgs;
+use crate::calibration::CalibrationAsk;
 use crate::exit::Failure;
 use crate::job::Job;
+use crate::lengths::{self, LengthsAsk, LengthsWord};
+use crate::session::request_template;
+use crate::terminal;
+use crate::tokenize::ServerTokenizer;
 use clap::Args;
 use ifm_core::duration::seconds;
-use ifm_core::spec::{ProbeSpec, TrafficClass};
+use ifm_core::spec::{ProbeSpec, PromptLengths, TrafficClass};
+use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect;
-use ifm_workload::OpenedWorkload;
+use ifm_workload::{LengthScale, OpenedWorkload, WorkloadRequest};
 
 /// What the class of a probe is called.
 const NAME: &str = "probe";
@@ -31,8 +37,10 @@ pub struct ProbeArgs {
 
 /// A probe that can be sent.
 pub struct OpenedProbe {
-    text: String,
-    seed: u64,
+    asked: WorkloadRequest,
+    tokenizer: Tokenizer,
+    /// Whether the user gave that tokenizer as the model's own.
+    is_given: bool,
     pause_s: f64,
     workload: OpenedWorkload,
 }
@@ -52,13 +60,15 @@ impl ProbeArgs {
         (asked.prompt_tokens, asked.output_tokens) = (None, None);
         asked.shared_prefix_tokens = 0;
         asked.columns.clear();
-        let workload = ifm_workload::open(&asked, &args.tokenizer()?)
-            .map_err(|error| Failure::usage(format!("--probe {text}: {error}")))?;
+        let tokenizer = args.tokenizer()?;
+        let workload = open(&asked, &tokenizer)?;
         if workload.dataset.has_conversations() || !workload.facts.classes.is_empty() {
             return Err(Failure::usage(format!("--probe {text}: its requests stand alone"))
                 .hint("for example --probe random:32/8"));
         }
-        Ok(Some(OpenedProbe { text, seed, pause_s: self.probe_pause, workload }))
+        let is_given = args.tokenizer.is_some();
+        let pause_s = self.probe_pause;
+        Ok(Some(OpenedProbe { asked, tokenizer, is_given, pause_s, workload }))
     }
 }
 
@@ -67,24 +77,82 @@ impl OpenedProbe {
     ///
     /// # Errors
     /// A class of the load with its name.
-    pub fn add_to(self, job: &mut Job) -> Result<(), Failure> {
+    pub fn add_to(mut self, job: &mut Job) -> Result<(), Failure> {
+        let (scale, prompt_lengths) = self.lengths(job)?;
+        if scale != self.asked.scale {
+            self.asked.scale = scale;
+            self.workload = open(&self.asked, &self.tokenizer)?;
+        }
         let spec = &mut job.spec.workload;
         if spec.classes.iter().any(|class| class.name == NAME) {
             return Err(Failure::usage(format!("a class of the load is called {NAME} too"))
                 .hint("give it another name: mix:NAME=SHARE*WORKLOAD"));
         }
         let class = u16::try_from(spec.classes.len()).unwrap_or(u16::MAX);
-        let can_ignore_eos = dialect::of(job.spec.target.api).can_ignore_eos;
+        let is_rejected = job.rejected.iter().any(|field| field.field == "ignore_eos");
+        let can_ignore_eos = dialect::of(job.spec.target.api).can_ignore_eos && !is_rejected;
         spec.probe = Some(ProbeSpec {
             class,
             pause_s: self.pause_s,
-            seed: self.seed,
+            seed: self.asked.seed,
             ignore_eos: self.workload.facts.ignore_eos && can_ignore_eos,
+            prompt_lengths,
         });
         // It is beside the requests of the load, of which it has no share.
         let name = NAME.to_owned();
-        spec.classes.push(TrafficClass { name, share: 0.0, model: None, workload: self.text });
+        spec.classes.push(TrafficClass {
+            name,
+            share: 0.0,
+            model: None,
+            workload: self.asked.text,
+        });
         job.probe = Some(self.workload.dataset.into());
         Ok(())
     }
+
+    /// How long its prompts are by the server's count: as for the load where that found it out.
+    fn lengths(&self, job: &mut Job) -> Result<(LengthScale, Option<PromptLengths>), Failure> {
+        let Some(prompt_tokens) = made_up_lengths(&self.workload.facts) else {
+            return Ok((LengthScale::EXACT, None));
+        };
+        let of_load = &job.spec.workload.prompt_lengths;
+        if let Some(lengths) = of_load.as_ref().filter(|_| job.spec.workload.classes.is_empty()) {
+            let template_tokens = job.scale.template_tokens();
+            if template_tokens >= prompt_tokens.min() {
+                terminal::warn(&format!(
+                    "--probe {}: the server adds {template_tokens} tokens to each prompt, so that its \
+                     prompts are longer than asked",
+                    self.asked.text
+                ));
+            }
+            return Ok((job.scale, Some(lengths.clone())));
+        }
+        let template = request_template(job, "probe")?;
+        let Some(mut preflight) = job.preflight(template) else {
+            return Ok((LengthScale::EXACT, None));
+        };
+        let server = &job.inspection.info;
+        let ask = LengthsAsk {
+            word: LengthsWord::Auto,
+            is_given: self.is_given,
+            has_template: dialect::of(job.spec.target.api).has_template(),
+            server,
+            is_quiet: job.quiet,
+        };
+        let calibration = CalibrationAsk {
+            tokenizer: &self.tokenizer,
+            prompt_tokens,
+            seed: self.asked.seed,
+            context_tokens: server.context_tokens,
+            server: ServerTokenizer::of(server.kind.as_deref(), &job.inspection.model),
+        };
+        let (scale, lengths) = lengths::settle(&ask, &mut preflight, &calibration)?;
+        job.rejected.extend_from_slice(preflight.rejected());
+        Ok((scale, Some(lengths)))
+    }
+}
+
+fn open(asked: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWorkload, Failure> {
+    ifm_workload::open(asked, tokenizer)
+        .map_err(|error| Failure::usage(format!("--probe {}: {error}", asked.text)))
 }

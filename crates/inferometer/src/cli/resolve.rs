@@ -1,11 +1,12 @@
 //! From what was typed to what will be done: every default filled in, every mistake found before
 //! anything is sent. The one place where defaults live.
 
+use super::first_requests;
 use super::load_args::{LoadArgs, ResultArgs};
 use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
 use crate::calibration::CalibrationAsk;
-use crate::caller::{Caller, Endpoint};
+use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
@@ -13,9 +14,10 @@ use crate::form::{self, Asked};
 use crate::host::Stamps;
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::key::{authorization, key_env};
-use crate::lengths;
+use crate::lengths::{self, LengthsAsk};
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::predict::Deployed;
+use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
 use crate::server::{self, Inspection, PageReader};
 use crate::tokenize::ServerTokenizer;
@@ -24,15 +26,18 @@ use ifm_core::Facts;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
-use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec, is_framing_header};
+use ifm_wire::{Expect, RequestTemplate};
 use ifm_workload::dataset::mix;
-use ifm_workload::{Carry, LengthRange, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest};
+use ifm_workload::{
+    Carry, LengthRange, LengthScale, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest,
+};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Seed of prompts that no server sees: two predictions of the same are the same.
 const SIMULATED_SEED: u64 = 0;
@@ -130,14 +135,13 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
     let (key, asking) = with_api_headers(dialect, authorization.as_deref(), &headers);
+    let patience = list_patience(args);
     let inspection = match dialect.file() {
         Some(file) => {
             let at = (&url, args.insecure);
             server::inspect_by_file(at, file, key.as_deref(), &asking, model)?
         }
-        None => {
-            server::inspect(&url, args.insecure, key.as_deref(), &asking, model, server::PATIENCE)?
-        }
+        None => server::inspect(&url, args.insecure, key.as_deref(), &asking, model, patience)?,
     };
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&workload.facts, context);
@@ -157,42 +161,47 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     if let Some(word) = machine.as_ref().and_then(Facts::confidential_word) {
         tags.entry(CONFIDENTIAL_TAG.to_owned()).or_insert_with(|| word.to_owned());
     }
-    let prompt_lengths = match made_up_lengths(&workload.facts) {
+    let limits = limits(args, stream);
+    let path = dialect::path(api, url.path(), &inspection.model, stream);
+    let like_the_run = TemplateSpec { path: &path, model: &inspection.model, ..draft };
+    let template = RequestTemplate::new(&like_the_run);
+    let template = template.map_err(|error| Failure::usage(error.to_string()))?;
+    let field_rules = first_requests::field_rules(args, dialect, &template, &extra_body);
+    let address = addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
+    let endpoint = Endpoint {
+        url: url.clone(),
+        address: *address,
+        tls: tls.clone(),
+        authorization: authorization.clone(),
+        headers: headers.clone(),
+        secrets: secrets.clone(),
+    };
+    let mut preflight = Preflight::new(
+        Caller::new(endpoint).with_limits(CallLimits::of(&limits)),
+        template,
+        Expect { api, keep_text: false, stream },
+        field_rules.clone(),
+    );
+    let made_up = made_up_lengths(&workload.facts);
+    let prompt_lengths = match made_up {
         None if is_made_up_mix(&workload.facts) => Some(lengths::of_classes(args.prompt_lengths)?),
         None => None,
         Some(prompt_tokens) => {
-            let path = dialect::path(api, url.path(), &inspection.model, stream);
-            let like_the_run = TemplateSpec { path: &path, model: &inspection.model, ..draft };
-            let template =
-                RequestTemplate::new(&like_the_run).map_err(|e| Failure::usage(e.to_string()))?;
-            let lengths = CalibrationAsk {
-                template: &template,
-                api,
+            let calibration = CalibrationAsk {
                 tokenizer: &tokenizer,
                 prompt_tokens,
                 seed,
                 context_tokens: inspection.info.context_tokens,
-                stream,
                 server: ServerTokenizer::of(inspection.info.kind.as_deref(), &inspection.model),
             };
-            let address =
-                addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
-            let endpoint = Endpoint {
-                url: url.clone(),
-                address: *address,
-                tls: tls.clone(),
-                authorization: authorization.clone(),
-                headers: headers.clone(),
-                secrets: secrets.clone(),
+            let ask = LengthsAsk {
+                word: args.prompt_lengths,
+                is_given: args.workload.tokenizer.is_some(),
+                has_template: dialect.has_template(),
+                server: &inspection.info,
+                is_quiet: args.results.quiet,
             };
-            let (scale, prompt_lengths) = lengths::settle(
-                args.prompt_lengths,
-                args.workload.tokenizer.is_some(),
-                &inspection.info,
-                &mut Caller::new(endpoint),
-                &lengths,
-                args.results.quiet,
-            )?;
+            let (scale, prompt_lengths) = lengths::settle(&ask, &mut preflight, &calibration)?;
             if scale != asked.scale {
                 asked.scale = scale;
                 workload = workload_args::open(&asked, &tokenizer)?;
@@ -200,16 +209,19 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             Some(prompt_lengths)
         }
     };
+    first_requests::ask_once(&mut preflight, dialect, &inspection.info)?;
+    let rejected = preflight.rejected().to_vec();
+    first_requests::report(&rejected);
+    let is_rejected = |name: &str| rejected.iter().any(|field| field.field == name);
+    let ignore_eos = ignore_eos && !is_rejected("ignore_eos");
+    let temperature = temperature.filter(|_| !is_rejected("temperature"));
     let spec = RunSpec {
         target: TargetSpec {
             base_url: url.to_string(),
             api,
             api_file: dialect.file().map(Description::stored),
             // Without a query, in which a key may stand.
-            path: dialect.file().map(|_| {
-                let path = dialect::path(api, url.path(), &inspection.model, stream);
-                path.split('?').next().unwrap_or_default().to_owned()
-            }),
+            path: dialect.file().map(|_| path.split('?').next().unwrap_or_default().to_owned()),
             model: inspection.model.clone(),
             api_key_env: key_env,
             headers: masked(&headers),
@@ -235,13 +247,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
-        limits: LimitSpec {
-            connect_s: Some(args.connect_timeout),
-            // Without a stream there is no first token to wait for.
-            first_token_s: stream.then_some(args.first_token_timeout),
-            idle_s: stream.then_some(args.idle_timeout),
-            total_s: args.timeout.or((!stream).then_some(args.first_token_timeout)),
-        },
+        limits,
         slo,
         keep_text: args.results.keep_text,
         cooldown_s: None,
@@ -260,6 +266,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         session_headers,
         authorization,
         extra_body,
+        rejected,
+        field_rules,
+        scale: asked.scale,
         secrets,
         forms: Asked::forms(&forms, seed),
         form_speech: args.forms_as.unwrap_or_else(|| form::speech(&inspection.info)),
@@ -286,6 +295,23 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         no_color: args.results.no_color,
         ascii: args.results.ascii,
     })
+}
+
+/// Longest wait for the list of models: no longer than a request of the load may take.
+fn list_patience(args: &LoadArgs) -> Duration {
+    let limit = args.timeout.map_or(args.first_token_timeout, |t| t.min(args.first_token_timeout));
+    Duration::try_from_secs_f64(limit).map_or(server::PATIENCE, |it| it.min(server::PATIENCE))
+}
+
+/// The time limits of requests.
+fn limits(args: &LoadArgs, stream: bool) -> LimitSpec {
+    LimitSpec {
+        connect_s: Some(args.connect_timeout),
+        // Without a stream there is no first token to wait for.
+        first_token_s: stream.then_some(args.first_token_timeout),
+        idle_s: stream.then_some(args.idle_timeout),
+        total_s: args.timeout.or((!stream).then_some(args.first_token_timeout)),
+    }
 }
 
 /// Whether there are turns that can have a cadence.
@@ -405,6 +431,9 @@ pub fn resolve_simulated(
         headers,
         session_headers: Vec::new(),
         extra_body,
+        rejected: Vec::new(),
+        field_rules: FieldRules::default(),
+        scale: LengthScale::EXACT,
         forms: Asked::forms(&forms, seed),
         // Nobody reads it: vLLM's words take every kind.
         form_speech: FormSpeech::Vllm,
@@ -488,7 +517,7 @@ fn is_made_up_mix(facts: &WorkloadFacts) -> bool {
 }
 
 /// Shortest and longest prompt of a workload whose prompts are made up by tokens of text.
-fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
+pub fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
     let law: Lengths = facts.prompt_tokens.as_deref()?.parse().ok()?;
     LengthRange::new(law.min(), law.max()).ok()
 }

@@ -3,11 +3,13 @@
 
 use super::ask::Ask;
 use crate::caller::{Caller, Endpoint, Reply};
-use crate::probe::{Wish, written};
+use crate::preflight::{Sending, exchange, one_token};
+use crate::probe::{Wish, template};
 use crate::server::{self, Inspection};
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt, StartUp};
 use ifm_wire::Expect;
+use ifm_wire::request::Ask as RequestAsk;
 use serde_json::Value;
 use std::net::TcpStream;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -105,6 +107,7 @@ impl Wait<'_> {
         let models = format!("{}/models", self.endpoint.url.path());
         let mut listed = Value::Null;
         for path in self.ask.kind.health.into_iter().chain([models.as_str()]) {
+            let is_optional = path == models && self.ask.model.is_some();
             loop {
                 let reply = caller.get(path, &[], PATIENCE.min(self.left()));
                 match reply.status() {
@@ -113,6 +116,8 @@ impl Wait<'_> {
                         listed = serde_json::from_slice(&reply.body()).unwrap_or_default();
                         break;
                     }
+                    // Requests of the load do not need the list. A server that is not up yet says so.
+                    Some(status) if is_optional && !matches!(status, 429 | 502..=504) => break,
                     Some(401 | 403) => return Err(Unready::Broken(refusal(path, &reply))),
                     _ => self.rest(|| format!("did not get ready ({path}: {})", reply.fault()))?,
                 }
@@ -173,17 +178,28 @@ impl Wait<'_> {
         let prompt = Prompt::Text(PROMPT.to_owned());
         let fields = Value::Null;
         let wish = Wish { api, prompt: &prompt, tokens: TOKENS, stream: true, ignore_eos, fields };
-        let bytes = written(&self.endpoint, model, &wish)
-            .map_err(|why| Unready::Broken(format!("cannot be asked: {why}")))?;
+        let broken = |why: String| Unready::Broken(format!("cannot be asked: {why}"));
+        let template = template(&self.endpoint, model, &wish).map_err(broken)?;
+        let expect = Expect { api, keep_text: true, stream: true };
         let (tell, told) = channel();
         let (endpoint, left) = (self.endpoint.clone(), self.left());
         thread::spawn(move || {
-            // Nobody may be left who waits for it.
-            let _ = tell.send(Caller::new(endpoint).send(&bytes, left));
+            let sending = Sending {
+                template: &template,
+                ask: &RequestAsk { output_tokens: Some(TOKENS), ..one_token(&prompt) },
+                expect,
+                limit: left,
+                // How long it took to get ready is measured: nothing is waited out here.
+                tries: 1,
+                has_to_stay: &|name| name == "stream",
+            };
+            let exchange = exchange(&mut Caller::new(endpoint), &mut Vec::new(), &sending);
+            // The receiver may have gone.
+            let _ = tell.send(exchange.map(|exchange| exchange.reply));
         });
         loop {
             match told.recv_timeout(LOOK.1) {
-                Ok(reply) => return Ok(reply),
+                Ok(reply) => return reply.map_err(broken),
                 Err(RecvTimeoutError::Timeout) if (self.goes_on)() => {}
                 Err(_) => return Err(Unready::Over),
             }

@@ -3,7 +3,8 @@
 
 use super::noted::{self, Length};
 use crate::caller::{Caller, Endpoint, Reply};
-use ifm_core::manifest::ServerInfo;
+use crate::preflight::{Exchange, Sending, TRIES, exchange, one_token};
+use ifm_core::manifest::{RejectedField, ServerInfo};
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};
 use ifm_tokenizer::Tokenizer;
@@ -48,6 +49,8 @@ pub struct Inquiry {
     pub forced: Option<(Answer, u32)>,
     /// Lengths of the answers of that API so far.
     pub lengths: Vec<Length>,
+    /// Fields that the server rejects although no question is about them.
+    pub rejected: Vec<RejectedField>,
     /// Bounds on the server's clock less ours, nanoseconds: at least, at most.
     pub clock_bounds: Vec<(i64, i64)>,
 }
@@ -112,6 +115,7 @@ impl Inquiry {
             natural: None,
             forced: None,
             lengths: Vec::new(),
+            rejected: Vec::new(),
             clock_bounds: Vec::new(),
         }
     }
@@ -156,10 +160,22 @@ impl Inquiry {
     /// Why there is no good one, in a clause: refused, late, or not understood.
     pub fn ask(&mut self, wish: &Wish<'_>) -> Result<Heard, String> {
         let patience = self.patience()?;
-        let bytes = written(self.caller.endpoint(), &self.model, wish)?;
-        let reply = self.caller.send(&bytes, patience);
+        // What a question is about stays, and so does a stream.
+        let has_to_stay = |name: &str| {
+            let is_asked = wish.fields.get(name).is_some();
+            is_asked || name == "stream" || (name == "ignore_eos" && wish.ignore_eos)
+        };
+        let sending = Sending {
+            template: &template(self.caller.endpoint(), &self.model, wish)?,
+            ask: &Ask { output_tokens: Some(wish.tokens), ..one_token(wish.prompt) },
+            expect: Expect { api: wish.api, keep_text: true, stream: wish.stream },
+            limit: patience,
+            tries: TRIES,
+            has_to_stay: &has_to_stay,
+        };
+        let Exchange { reply, answer, .. } =
+            exchange(&mut self.caller, &mut self.rejected, &sending)?;
         let reply = self.note(reply)?;
-        let answer = reply.answer(Expect { api: wish.api, keep_text: true, stream: wish.stream });
         match (answer.outcome, &answer.error) {
             (Outcome::Ok | Outcome::OkFiltered, _) => {
                 // Some APIs have a least length of their own: only the one that is looked at counts.
@@ -214,15 +230,7 @@ impl Inquiry {
 pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
     let template = template(endpoint, model, wish)?;
     let mut bytes = RequestBytes::default();
-    let ask = Ask {
-        prompt: wish.prompt,
-        said: &[],
-        said_media: &[],
-        output_tokens: Some(wish.tokens),
-        fields: None,
-        number: None,
-        session: None,
-    };
+    let ask = Ask { output_tokens: Some(wish.tokens), ..one_token(wish.prompt) };
     template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
     Ok(bytes.to_vec())
 }

@@ -10,6 +10,7 @@ mod cache;
 mod clock;
 mod connection;
 pub mod custom;
+mod fields;
 mod finding;
 mod identity;
 mod inquiry;
@@ -36,7 +37,7 @@ use std::time::Duration;
 type Question = fn(&mut Inquiry) -> Vec<Finding>;
 
 /// Every question, in the order in which they are asked: what others need first, then by weight.
-const QUESTIONS: [Question; 10] = [
+const QUESTIONS: [Question; 11] = [
     connection::ask,
     stream::ask,
     identity::ask,
@@ -46,6 +47,7 @@ const QUESTIONS: [Question; 10] = [
     stop::ask,
     apis::ask,
     lengths::ask,
+    fields::ask,
     clock::ask,
 ];
 

@@ -21,6 +21,8 @@ use ureq::Agent;
 const USUAL_PORTS: [u16; 5] = [8000, 8080, 11434, 30000, 1234];
 /// Longest wait for one answer, unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Statuses of servers that have no list of models. (Triton answers 400 where it has no such path.)
+const ABSENT: [u16; 5] = [400, 404, 405, 410, 501];
 /// Most bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Most facts about a server that are kept, and most characters of each.
@@ -158,24 +160,31 @@ impl Client<'_> {
     ) -> Result<Inspection, Failure> {
         let secrets = Secrets::new(self.authorization, self.headers, &Map::new());
         let at = list_url(url, list);
-        let answer = self.get(&at).map_err(|error| unreachable(url, &error, patience))?;
-        let mut info = ServerInfo { server_header: answer.server.clone(), ..ServerInfo::default() };
-        let models = match (answer.status, &answer.json) {
-            (200..=299, Some(json)) => match list {
-                Some(list) => list.read(json),
-                None => models(json),
-            },
-            (401 | 403, _) => {
-                // A file may send the key in a header of another name.
-                let in_header = list.is_some() && !self.headers.is_empty();
-                let has_key = self.authorization.is_some() || in_header;
-                return Err(refused(url, has_key, answer.status));
+        let told = self.get(&at);
+        if let Err(error) = &told
+            && (wanted.is_none() || client::is_unreachable(error))
+        {
+            return Err(unreachable(url, error, patience));
+        }
+        let answer = told.as_ref().ok();
+        let server_header = answer.and_then(|answer| answer.server.clone());
+        let mut info = ServerInfo { server_header, ..ServerInfo::default() };
+        let models = answer.and_then(|answer| listed(answer, list));
+        if models.is_none() {
+            let failure = match &told {
+                Err(error) => unreachable(url, error, patience),
+                Ok(answer) => self.no_list((url, &at), answer, list, &secrets),
+            };
+            // The requests of the load do not need the list.
+            let Some(model) = wanted else { return Err(failure) };
+            let is_absent = answer.is_some_and(|answer| ABSENT.contains(&answer.status));
+            if !is_absent {
+                crate::terminal::warn(&format!(
+                    "the model list cannot be read ({}); requests ask for \"{model}\"",
+                    failure.sentence()
+                ));
             }
-            // A server without a list of models may still serve the one that was named. (Triton
-            // answers 400 where it has no such path.)
-            (400 | 404 | 405 | 501, _) if wanted.is_some() => None,
-            _ => return Err(no_api(&at, &answer, list, &secrets)),
-        };
+        }
         if let Some(models) = &models {
             info.models = models.iter().map(|(name, _)| name.clone()).collect();
         }
@@ -185,14 +194,39 @@ impl Client<'_> {
             .flatten()
             .find(|(name, _)| *name == model)
             .and_then(|(_, context)| *context);
-        if let (Some(json), None) = (&answer.json, list) {
-            note_model(json, &model, &mut info);
-        }
-        if list.is_none() {
-            kind::recognise(self, url, &answer, &mut info);
+        if let (Some(answer), None) = (answer, list) {
+            if let Some(json) = &answer.json {
+                note_model(json, &model, &mut info);
+            }
+            kind::recognise(self, url, answer, &mut info);
         }
         secrets.blot_server(&mut info);
         Ok(Inspection { model, info })
+    }
+
+    /// Why an answer is no list of models.
+    fn no_list(
+        &self,
+        (url, at): (&BaseUrl, &str),
+        answer: &Answer,
+        list: Option<&ModelList>,
+        secrets: &Secrets,
+    ) -> Failure {
+        match answer.status {
+            401 | 403 => {
+                // A file may send the key in a header of another name.
+                let in_header = list.is_some() && !self.headers.is_empty();
+                let has_key = self.authorization.is_some() || in_header;
+                refused(url, has_key, answer.status).hint(match has_key {
+                    true => "check the variable that holds the key; with --model the list is not needed",
+                    false => {
+                        "put the key into OPENAI_API_KEY, or name its variable with --api-key-env; with \
+                         --model the list is not needed"
+                    }
+                })
+            }
+            _ => no_api(at, answer, list, secrets),
+        }
     }
 
     fn call(&self, url: &str) -> Result<http::Response<ureq::Body>, ureq::Error> {
@@ -225,6 +259,15 @@ impl Client<'_> {
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string()?;
         let json = serde_json::from_str(&body).ok();
         Ok(Answer { status, server, content_type, body, json })
+    }
+}
+
+/// Names and context lengths in an answer; absent where it holds no list of models.
+fn listed(answer: &Answer, list: Option<&ModelList>) -> Option<Vec<(String, Option<u32>)>> {
+    let json = answer.json.as_ref().filter(|_| (200..300).contains(&answer.status))?;
+    match list {
+        Some(list) => list.read(json),
+        None => models(json),
     }
 }
 
@@ -279,9 +322,8 @@ fn choose(
             Ok(model.to_owned())
         }
         (None, [only]) => Ok(only.clone()),
-        (None, []) => {
-            Err(Failure::server(format!("{url} offers no model")).hint("name one with --model"))
-        }
+        (None, []) => Err(Failure::server(format!("{url} lists no model"))
+            .hint("name the model with --model; the requests of a load do not need the list")),
         (None, _) => Err(Failure::usage(format!("{url} offers {} models", offered.len()))
             .hint(format!("choose one with --model; {}", list()))),
     }
@@ -292,7 +334,8 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error, patience: Duration) -> Failur
     client::unreachable(&url.to_string(), error, patience, WANTED)
 }
 
-fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
+/// Why a server that refuses a key, or the lack of one, cannot be measured.
+pub fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
     match has_key {
         true => Failure::server(format!("{url} answered {status}: it does not accept the API key"))
             .hint("check the variable that holds the key"),
@@ -315,8 +358,8 @@ fn no_api(at: &str, answer: &Answer, list: Option<&ModelList>, secrets: &Secrets
              or mend the path"
         }
         None => {
-            "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
-             a list of models, name the model with --model"
+            "check that the URL is that of an OpenAI-compatible server (it usually ends with /v1); if \
+             only the model list fails, name the model with --model"
         }
     })
 }
@@ -349,6 +392,43 @@ mod tests {
         ];
         assert_eq!(models(&json), Some(expect));
         assert_eq!(models(&serde_json::json!({"ok": true})), None);
+    }
+
+    #[test]
+    fn a_failing_list_of_models_does_not_keep_a_named_model_from_being_measured() {
+        use crate::testing::{Said, server};
+        let page = "<html>no</html>";
+        let html = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+        for (said, told) in [
+            (Some((500, serde_json::json!({"error": "boom"}))), "answered 500: boom"),
+            (Some((401, serde_json::json!({}))), "answered 401"),
+            (Some((200, serde_json::json!({"ok": true}))), "instead of a list of models"),
+            (Some((200, serde_json::json!({"data": []}))), "lists no model"),
+            (None, "instead of a list of models"),
+        ] {
+            let html = html.clone();
+            let endpoint = server(move |_| match &said {
+                Some((status, body)) => Said::Json(*status, body.clone()),
+                None => Said::Cut(html.clone()),
+            });
+            let named = inspect(&endpoint.url, false, None, &[], Some("m"), PATIENCE);
+            assert_eq!(named.unwrap().model, "m", "{told}");
+            let failure = inspect(&endpoint.url, false, None, &[], None, PATIENCE).unwrap_err();
+            let failure = failure.to_string();
+            assert!(failure.contains(told), "{failure}");
+            assert!(failure.contains("--model"), "{failure}");
+        }
+        let cut = server(|_| Said::Cut(String::new()));
+        assert_eq!(inspect(&cut.url, false, None, &[], Some("m"), PATIENCE).unwrap().model, "m");
+        let silent = server(|_| Said::Silence);
+        let patience = Duration::from_millis(50);
+        assert_eq!(inspect(&silent.url, false, None, &[], Some("m"), patience).unwrap().model, "m");
+        // No request can reach a port on which no server listens.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
+        assert!(inspect(&url, false, None, &[], Some("m"), PATIENCE).is_err());
     }
 
     #[test]

@@ -104,6 +104,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         prompts_blake3: None,
         workload: None,
         media_pairs: Vec::new(),
+        rejected_fields: job.rejected.clone(),
         health: None,
         capacity: None,
         plan: job.plan.clone(),
@@ -149,6 +150,7 @@ fn template(job: &Job, run_id: &str, ignore_eos: bool) -> Result<RequestTemplate
         temperature: spec.workload.temperature,
         extra_body: &job.extra_body,
     })
+    .map(|template| template.without_rejected(&job.rejected))
     .map(|template| template.with_request_ids(target.request_ids.then_some(run_id)))
     .and_then(|template| template.with_session_headers(run_id, &job.session_headers))
     .map_err(|error| Failure::usage(error.to_string()))

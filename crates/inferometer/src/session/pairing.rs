@@ -6,16 +6,14 @@
 //!
 //! Not here: which requests have these tokens (`pairs`), how answers are read (`ifm-wire`).
 
-use crate::caller::{Caller, Endpoint};
 use crate::exit::Failure;
 use crate::job::Job;
 use crate::pairs::{Shape, shape};
+use crate::preflight::{Fault, Preflight, one_token};
 use crate::terminal;
 use ifm_core::manifest::MediaPair;
-use ifm_core::spec::Api;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role};
-use ifm_wire::request::Ask;
-use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate};
+use ifm_wire::{Answer, RequestTemplate};
 use ifm_workload::{Dataset, FAR_ITEM};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,12 +31,6 @@ const TEXT: &str = "Describe it.";
 
 /// What is to be asked.
 struct PairsAsk<'ask> {
-    /// The run's requests.
-    template: &'ask RequestTemplate,
-    /// Their API.
-    api: Api,
-    /// Whether answers come as streams.
-    stream: bool,
     /// Whether all sizes are asked about even where the server tells by itself: a context is limited.
     wants_all: bool,
     /// Where media come from.
@@ -88,24 +80,12 @@ fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
 /// # Errors
 /// A medium that the server refuses while it answers without it: the load would be refused as well.
 pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Result<Paired, Failure> {
-    let (None, Some(address)) = (&job.deployed, job.addresses.first()) else {
+    let (None, Some(mut preflight)) = (&job.deployed, job.preflight(template.clone())) else {
         return Ok(Paired::default());
     };
-    let endpoint = Endpoint {
-        url: job.url.clone(),
-        address: *address,
-        tls: job.tls.clone(),
-        authorization: job.authorization.clone(),
-        headers: job.headers.clone(),
-        secrets: job.secrets.clone(),
-    };
-    let target = &job.spec.target;
     let dataset = &*job.dataset;
     let wants_all = job.spec.workload.max_context_tokens.is_some();
-    let ask = PairsAsk { template, api: target.api, stream: target.stream, wants_all, dataset };
-    let found = measure(&mut Caller::new(endpoint), &ask).map_err(|refusal| {
-        Failure::server(refusal).hint("choose a model that takes it, or a workload without it")
-    })?;
+    let found = measure(&mut preflight, &PairsAsk { wants_all, dataset })?;
     if !job.quiet {
         found.pairs.iter().for_each(|pair| terminal::say(&sentence(pair)));
     }
@@ -138,7 +118,7 @@ fn size(size: Option<(u32, u32)>, frames: Option<u32>, duration_ns: Option<u64>)
 ///
 /// # Errors
 /// What the server says against a medium, where it answers the same prompt without it.
-fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Result<Paired, String> {
+fn measure(preflight: &mut Preflight, ask: &PairsAsk<'_>) -> Result<Paired, Failure> {
     let until = Instant::now() + TIME_MAX;
     let mut found = Paired::default();
     let mut without = None;
@@ -147,16 +127,18 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Result<Paired, String> {
             // Nobody could say which others are like it.
             continue;
         }
-        let with = match answer(caller, ask, Some(&medium), until) {
+        let with = match answer(preflight, Some(&medium), until) {
             Asked::Answered(answer) => *answer,
-            Asked::Refused(why) if answer(caller, ask, None, until).answered().is_some() => {
-                return Err(format!(
+            Asked::Refused(why) if answer(preflight, None, until).answered().is_some() => {
+                return Err(Failure::server(format!(
                     "the server refuses {} {} of the workload, and answers the same prompt without \
                      it: {why}",
                     medium.kind.word(),
                     size(medium.size, medium.frames, medium.duration_ns)
-                ));
+                ))
+                .hint("choose a model that takes it, or a workload without it"));
             }
+            Asked::Stopped(failure) => return Err(*failure),
             Asked::Refused(_) | Asked::Failed => break,
         };
         found.had.push(medium.sha256);
@@ -174,7 +156,7 @@ fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Result<Paired, String> {
             }
         }
         if without.is_none() {
-            let answer = answer(caller, ask, None, until).answered();
+            let answer = answer(preflight, None, until).answered();
             without = answer.and_then(|answer| counted(&answer));
         }
         let (Some(with), Some(without)) = (counted(&with), without) else { break };
@@ -197,15 +179,17 @@ enum Asked {
     Answered(Box<Answer>),
     /// The server does not want it, and says why.
     Refused(String),
-    /// Anything else: no time, no connection, no key, too many requests.
+    /// Anything else: no time, no connection, too many requests.
     Failed,
+    /// There must be no load.
+    Stopped(Box<Failure>),
 }
 
 impl Asked {
     fn answered(self) -> Option<Answer> {
         match self {
             Asked::Answered(answer) => Some(*answer),
-            Asked::Refused(_) | Asked::Failed => None,
+            Asked::Refused(_) | Asked::Failed | Asked::Stopped(_) => None,
         }
     }
 }
@@ -214,43 +198,27 @@ fn counted(answer: &Answer) -> Option<u32> {
     answer.prompt_tokens.filter(|counted| !counted.from.is_estimate()).map(|it| it.tokens)
 }
 
-fn answer(
-    caller: &mut Caller,
-    ask: &PairsAsk<'_>,
-    medium: Option<&Arc<Medium>>,
-    until: Instant,
-) -> Asked {
+fn answer(preflight: &mut Preflight, medium: Option<&Arc<Medium>>, until: Instant) -> Asked {
     let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Asked::Failed;
+    }
     let mut message = Message::text(Role::User, TEXT);
     message.media.extend(medium.map(|medium| Placed { at: 0, medium: medium.clone() }));
     let prompt = Prompt::Messages(vec![message]);
-    let mut bytes = RequestBytes::default();
-    let request = Ask {
-        prompt: &prompt,
-        said: &[],
-        said_media: &[],
-        output_tokens: Some(1),
-        fields: None,
-        number: None,
-        session: None,
-    };
-    if left.is_zero() || ask.template.write(&request, &mut bytes).is_err() {
-        return Asked::Failed;
-    }
-    let reply = caller.send(&bytes.to_vec(), left);
-    let answer = reply.answer(Expect { api: ask.api, keep_text: false, stream: ask.stream });
-    match (reply.status(), &answer.error) {
-        (Some(200..=299), None) if reply.is_success() => Asked::Answered(Box::new(answer)),
+    match preflight.ask(&one_token(&prompt), left) {
+        Ok(exchange) => Asked::Answered(Box::new(exchange.answer)),
         // 500 is what llama.cpp says of a model without images.
-        (Some(400 | 404..=407 | 409..=422 | 500 | 501), Some(why)) => Asked::Refused(why.clone()),
-        _ => Asked::Failed,
+        Err(Fault::TooLong(_, why) | Fault::Refused(_, why)) => Asked::Refused(why),
+        Err(Fault::Failed(_)) => Asked::Failed,
+        Err(Fault::Stop(failure)) => Asked::Stopped(failure),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Said, chat_template, server};
+    use crate::testing::{Said, preflight, server};
     use ifm_workload::{Turn, WorkItem, WorkloadError};
     use serde_json::json;
     use std::sync::Mutex;
@@ -306,11 +274,8 @@ mod tests {
                 "finish_reason": "length"});
             Said::Json(200, json!({"choices": [choice], "usage": usage}))
         });
-        let template = chat_template(false);
-        let dataset = &Images(items);
-        let ask =
-            PairsAsk { template: &template, api: Api::Chat, stream: false, wants_all, dataset };
-        let found = measure(&mut Caller::new(endpoint), &ask).expect("nothing is refused");
+        let ask = PairsAsk { wants_all, dataset: &Images(items) };
+        let found = measure(&mut preflight(endpoint), &ask).expect("nothing is refused");
         let count = *asked_for.lock().unwrap();
         (found, count)
     }
@@ -329,10 +294,9 @@ mod tests {
                 let usage = json!({"prompt_tokens": 12, "completion_tokens": 1});
                 Said::Json(200, json!({"choices": [choice], "usage": usage}))
             });
-            let (template, dataset) = (chat_template(false), &Images(4));
-            let (api, stream, wants_all) = (Api::Chat, false, false);
-            let ask = PairsAsk { template: &template, api, stream, wants_all, dataset };
-            measure(&mut Caller::new(endpoint), &ask).err()
+            let ask = PairsAsk { wants_all: false, dataset: &Images(4) };
+            let refusal = measure(&mut preflight(endpoint), &ask).err();
+            refusal.map(|failure| failure.sentence().to_owned())
         };
         let told = refusal(false).expect("the image is refused");
         assert!(told.starts_with("the server refuses image 100x50 of the workload"), "{told}");

@@ -11,15 +11,22 @@ mod sources;
 use crate::job::{Job, TelemetryAsk};
 use crate::output::Format;
 use crate::terminal::{say, warn};
-use ifm_core::Series;
+use ifm_core::series::Quantity;
+use ifm_core::{RequestRecord, Series};
 use ifm_telemetry::Recorder;
 use sources::Sources;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time between two samples.
 const PERIOD: Duration = Duration::from_secs(1);
+/// Time between two samples while the server still counts requests that have ended.
+const SETTLE_PERIOD: Duration = Duration::from_millis(100);
+/// Time without a new count after which no more is expected.
+const SETTLE_STILL: Duration = Duration::from_secs(1);
+/// Longest time for all of it.
+const SETTLE_MAX: Duration = Duration::from_secs(3);
 /// Steps by which the thread gives way to the load.
 const NICE_STEPS: i32 = 10;
 
@@ -42,7 +49,54 @@ struct State {
     is_over: bool,
 }
 
+/// Requests that have ended, and tokens that they generated. Absent where they are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counted {
+    /// Requests.
+    pub requests: Option<f64>,
+    /// Generated tokens.
+    pub output_tokens: Option<f64>,
+}
+
+impl Counted {
+    /// Whether all of `ended` was counted since `before`: requests where the server counts them, else
+    /// tokens. So too where it counts neither.
+    fn has(self, before: Counted, ended: Counted) -> bool {
+        let of = |now: Option<f64>, before: Option<f64>, ended: Option<f64>| {
+            now.zip(before).zip(ended).map(|((now, before), ended)| now - before >= ended)
+        };
+        let requests = of(self.requests, before.requests, ended.requests);
+        let tokens = || of(self.output_tokens, before.output_tokens, ended.output_tokens);
+        requests.or_else(tokens).unwrap_or(true)
+    }
+}
+
+/// What a server has to count for these requests: those that were answered. Without tokens where some
+/// answers were not counted.
+pub fn ended(records: &[RequestRecord]) -> Counted {
+    let answered = || records.iter().filter(|record| record.outcome.is_ok());
+    let tokens = |record: &RequestRecord| {
+        let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate())?;
+        Some(f64::from(counted.tokens))
+    };
+    Counted {
+        requests: Some(answered().count() as f64),
+        output_tokens: answered().map(tokens).sum(),
+    }
+}
+
 impl State {
+    fn counted(&self) -> Counted {
+        let last = |quantity: Quantity| {
+            let mut all = self.recorder.series().iter();
+            all.find(|series| series.name == quantity.word())?.value.last().copied()
+        };
+        Counted {
+            requests: last(Quantity::ServerRequests),
+            output_tokens: last(Quantity::ServerOutputTokens),
+        }
+    }
+
     fn sample(&mut self) {
         let readings = self.sources.read();
         // After the reading: what a counter says was so at the end of its answer at the latest.
@@ -95,6 +149,30 @@ impl Telemetry {
         }
     }
 
+    /// What the server has counted so far.
+    pub fn counted(&self) -> Counted {
+        self.shared.as_ref().map_or_else(Counted::default, |shared| shared.lock().counted())
+    }
+
+    /// Reads again until the server has counted these requests and tokens since `before`, its counters
+    /// stand still, or it took too long: a busy server counts a request after its answer has ended.
+    pub fn settle(&self, before: Counted, ended: Counted, goes_on: impl Fn() -> bool) {
+        let begun = Instant::now();
+        let (mut last, mut moved) = (self.counted(), begun);
+        while !last.has(before, ended)
+            && moved.elapsed() < SETTLE_STILL
+            && begun.elapsed() < SETTLE_MAX
+            && goes_on()
+        {
+            std::thread::sleep(SETTLE_PERIOD);
+            self.sample();
+            let now = self.counted();
+            if now != last {
+                (last, moved) = (now, Instant::now());
+            }
+        }
+    }
+
     /// Ends, and gives what was recorded.
     pub fn finish(mut self) -> Vec<Series> {
         self.end();
@@ -141,5 +219,25 @@ impl Shared {
                 state.sample();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counted;
+
+    #[test]
+    fn all_is_counted_once_the_counter_has_risen_by_what_ended() {
+        let counted = |requests, output_tokens| Counted { requests, output_tokens };
+        let before = counted(Some(100.0), Some(1000.0));
+        let ended = counted(Some(8.0), Some(64.0));
+        assert!(!counted(Some(107.0), Some(1064.0)).has(before, ended));
+        assert!(counted(Some(108.0), Some(1000.0)).has(before, ended));
+        let no_requests = counted(None, Some(1000.0));
+        assert!(!counted(None, Some(1063.0)).has(no_requests, ended));
+        assert!(counted(None, Some(1064.0)).has(no_requests, ended));
+        assert!(counted(None, None).has(counted(None, None), ended));
+        // Answers that were not counted show nothing of the server's tokens.
+        assert!(counted(None, Some(1000.0)).has(no_requests, counted(Some(8.0), None)));
     }
 }

@@ -37,6 +37,7 @@ mod says;
 mod schemas;
 mod simulated;
 mod store;
+mod strict_server;
 mod support;
 mod telemetry;
 mod ui;

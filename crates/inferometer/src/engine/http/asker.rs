@@ -2,14 +2,18 @@
 //! prompt, always the likeliest token, and as many as were asked for.
 
 use super::told::Heard;
-use crate::caller::{Caller, Endpoint, Reply};
+use crate::caller::{CallLimits, Caller, Endpoint, Reply};
 use crate::engine::Trouble;
-use crate::probe::{Wish, template, written};
+use crate::preflight::{FieldRules, Preflight, Sending, TRIES, exchange, one_token};
+use crate::probe::{Wish, template};
 use crate::tokenize::ServerTokenizer;
+use ifm_core::manifest::RejectedField;
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};
-use ifm_wire::{Expect, RequestTemplate};
+use ifm_wire::request::Ask;
+use ifm_wire::{Expect, RequestBytes};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Asks one server.
 #[derive(Clone)]
@@ -24,6 +28,8 @@ pub struct Asker {
     pub api: Api,
     /// Whether it is told not to end an answer by itself.
     pub ignores_end: bool,
+    /// Fields that the server rejects, and that are not sent.
+    pub rejected: Vec<RejectedField>,
     /// Whether it says of itself that it keeps no prompts.
     pub keeps_nothing: bool,
 }
@@ -49,16 +55,28 @@ impl Asker {
     /// # Errors
     /// What of it cannot be sent.
     pub fn request(&self, prompt: &Prompt, tokens: u32, caches: bool) -> Result<Vec<u8>, String> {
-        written(&self.endpoint, &self.model, &self.wish(prompt, tokens, caches))
+        let wish = self.wish(prompt, tokens, caches);
+        let template = template(&self.endpoint, &self.model, &wish)?;
+        let template = template.without_rejected(&self.rejected);
+        let ask = Ask { output_tokens: Some(tokens), ..one_token(prompt) };
+        let mut bytes = RequestBytes::default();
+        template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes.to_vec())
     }
 
-    /// What is the same for all requests.
+    /// The requests by which the server is found out, and what it rejects so far.
     ///
     /// # Errors
-    /// What of it cannot be sent.
-    pub fn template(&self) -> Result<RequestTemplate, String> {
+    /// What of them cannot be sent.
+    pub fn preflight(&self, limit: Duration) -> Result<Preflight, String> {
         let prompt = Prompt::Text(String::new());
-        template(&self.endpoint, &self.model, &self.wish(&prompt, 1, false))
+        let wish = self.wish(&prompt, 1, false);
+        let template = template(&self.endpoint, &self.model, &wish)?;
+        let template = template.without_rejected(&self.rejected);
+        let limits = CallLimits { first_token: Some(limit), ..CallLimits::default() };
+        let caller = Caller::new(self.endpoint.clone()).with_limits(limits);
+        let expect = Expect { api: self.api, keep_text: false, stream: true };
+        Ok(Preflight::new(caller, template, expect, FieldRules::default()))
     }
 
     fn wish<'wish>(&self, prompt: &'wish Prompt, tokens: u32, caches: bool) -> Wish<'wish> {
@@ -106,6 +124,30 @@ impl Asker {
         }
     }
 
+    /// Asks for one token, and learns which fields the server rejects.
+    ///
+    /// # Errors
+    /// As [`Asker::ask`].
+    pub fn ask_first(
+        &mut self,
+        caller: &mut Caller,
+        prompt: &Prompt,
+        (of, limit): (&str, Duration),
+    ) -> Result<Heard, Trouble> {
+        let wish = self.wish(prompt, 1, false);
+        let template = template(&self.endpoint, &self.model, &wish).map_err(Trouble::Cannot)?;
+        let sending = Sending {
+            template: &template,
+            ask: &one_token(prompt),
+            expect: Expect { api: self.api, keep_text: false, stream: true },
+            limit,
+            tries: TRIES,
+            has_to_stay: &|name| name == "stream",
+        };
+        let exchange = exchange(caller, &mut self.rejected, &sending).map_err(Trouble::Cannot)?;
+        self.heard(&exchange.reply, of)
+    }
+
     /// Asks once, and waits.
     ///
     /// # Errors
@@ -114,7 +156,7 @@ impl Asker {
         &self,
         caller: &mut Caller,
         (prompt, tokens, caches): (&Prompt, u32, bool),
-        (of, limit): (&str, std::time::Duration),
+        (of, limit): (&str, Duration),
     ) -> Result<Heard, Trouble> {
         let bytes = self.request(prompt, tokens, caches).map_err(Trouble::Cannot)?;
         caller.open(limit);

@@ -26,6 +26,7 @@ use ifm_core::Prompt;
 use overhead::Overhead;
 use prompts::Prompts;
 use repeat::Seen;
+use std::time::Duration;
 use together::began_together;
 use told::Heard;
 
@@ -82,7 +83,12 @@ pub fn start(target: &Target, setup: &Setup, limits: &Limits) -> Result<Server, 
     let seed = ifm_sys::real_ns() ^ u64::from(std::process::id()).rotate_left(32);
     let mut caller = Caller::new(endpoint.clone());
     let (mut asker, prompts) = way(&mut caller, &model, info.kind.as_deref(), (seed, limits))?;
-    let prompts = prompts.calibrated(&mut caller, &asker, info.context_tokens, seed)?;
+    let mut preflight = asker.preflight(limits.repeat)?;
+    let prompts = prompts.calibrated(&mut preflight, &asker, info.context_tokens, seed)?;
+    asker.rejected.extend_from_slice(preflight.rejected());
+    for field in &asker.rejected {
+        crate::terminal::warn(&ifm_analysis::warning::rejection_sentence(field));
+    }
     let note = |names: &[&str]| names.iter().find_map(|name| info.notes.get(*name)).cloned();
     asker.keeps_nothing = note(&["prefix_cache"]).is_some_and(|word| word == "false")
         || note(&["disable_radix_cache"]).is_some_and(|word| word == "true");
@@ -115,6 +121,7 @@ fn way(
         kind: kind.map(str::to_owned),
         api: ifm_core::spec::Api::Completions,
         ignores_end: true,
+        rejected: Vec::new(),
         keeps_nothing: false,
     };
     let mut all = vec![Prompts::of_words()?];
@@ -128,8 +135,9 @@ fn way(
             let Ok(prompt) = all[index].whole(seed, 8) else { continue };
             for ignores_end in [true, false] {
                 asker.ignores_end = ignores_end;
+                asker.rejected.clear();
                 let said = ("a first request", limits.repeat);
-                match asker.ask(caller, (&prompt, 1, false), said) {
+                match asker.ask_first(caller, &prompt, said) {
                     Ok(_) => return Ok((asker, all.swap_remove(index))),
                     Err(Trouble::Lost(lost)) => return Err(lost),
                     Err(trouble) => why = why.or(Some(trouble.why().to_owned())),
@@ -150,8 +158,10 @@ impl Engine for Server {
     }
 }
 
-/// Attempts at a batch whose requests this machine did not send at once.
+/// Attempts at a batch whose requests this machine did not send at once, or whose tokens it read at once.
 const BEGINS_MAX: u32 = 4;
+/// Pause before another attempt at a batch whose tokens came in one read, times the attempt.
+const ONE_READ_PAUSE: Duration = Duration::from_millis(100);
 
 impl Server {
     fn next_seed(&mut self) -> u64 {
@@ -159,7 +169,8 @@ impl Server {
         self.seed
     }
 
-    /// One repeat. A batch that this machine did not begin together is made again, which is told.
+    /// One repeat. A batch that this machine did not begin together, or read at once, is repeated, which is
+    /// noted.
     fn once(&mut self, case: &Case) -> Result<Repeat, Trouble> {
         let mut attempt = 1;
         loop {
@@ -173,6 +184,17 @@ impl Server {
                 continue;
             }
             let seen = Seen { case: *case, batch: &batch, prefix_tokens };
+            if seen.came_in_one_read() {
+                if attempt == BEGINS_MAX {
+                    return Err(Trouble::Cannot(format!(
+                        "all tokens came in one read in each of {attempt} attempts: the server does not \
+                         stream, or a proxy collects the stream"
+                    )));
+                }
+                std::thread::sleep(ONE_READ_PAUSE * attempt);
+                attempt += 1;
+                continue;
+            }
             let overhead = match seen.needs_overhead() {
                 true => self.overhead(case)?,
                 false => None,
@@ -181,6 +203,11 @@ impl Server {
             repeat.wall_ns = Some(sent.wall_ns);
             repeat.disturbance = sent.disturbance;
             repeat.told.insert("seed".to_owned(), seed.into());
+            if !self.asker.rejected.is_empty() {
+                let names = self.asker.rejected.iter().map(|one| one.field.clone());
+                let names: Vec<String> = names.collect();
+                repeat.told.insert("rejected_fields".to_owned(), names.join(" ").into());
+            }
             if attempt > 1 {
                 repeat.told.insert("attempts".to_owned(), attempt.into());
             }

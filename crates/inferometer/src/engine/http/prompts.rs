@@ -6,6 +6,7 @@
 use super::Asker;
 use crate::calibration::{CalibrationAsk, Fault, calibrate};
 use crate::caller::Caller;
+use crate::preflight::Preflight;
 use crate::tokenize::ServerTokenizer;
 use ifm_core::Prompt;
 use ifm_tokenizer::Tokenizer;
@@ -62,32 +63,29 @@ impl Prompts {
     /// The server counts so that no prompts of the lengths asked for can be made.
     pub fn calibrated(
         self,
-        caller: &mut Caller,
+        preflight: &mut Preflight,
         asker: &Asker,
         context: Option<u32>,
         seed: u64,
     ) -> Result<Prompts, String> {
         let Prompts::Words { tokenizer, .. } = self else { return Ok(self) };
         let tokens = context.map_or(CALIBRATED_TOKENS, |all| CALIBRATED_TOKENS.min(all / 2)).max(1);
-        let template = asker.template()?;
         let found = calibrate(
-            caller,
+            preflight,
             &CalibrationAsk {
-                template: &template,
-                api: asker.api,
                 tokenizer: &tokenizer,
                 prompt_tokens: LengthRange::fixed(tokens).map_err(|error| error.to_string())?,
                 seed,
                 context_tokens: context,
-                stream: true,
                 server: asker.tokenizer(),
             },
         );
         let scale = match found {
             Ok(found) => found.scale,
             // What the server counts of each prompt is looked at with every repeat.
-            Err(Fault::Unknown(_)) => LengthScale::EXACT,
-            Err(Fault::Far(why)) => return Err(why),
+            Err(Fault::Unknown(_) | Fault::Template(..)) => LengthScale::EXACT,
+            Err(Fault::Far(why, _)) => return Err(why),
+            Err(Fault::Stop(failure)) => return Err(failure.sentence().to_owned()),
         };
         Ok(Prompts::Words { tokenizer, scale })
     }

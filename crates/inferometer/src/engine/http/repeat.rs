@@ -35,6 +35,13 @@ impl Seen<'_> {
         self.case.prompt > 0 && self.server_prompt_ns().is_none()
     }
 
+    /// Whether all tokens of the steps came in one read: the server does not stream, or one of both sides
+    /// was kept from running.
+    pub fn came_in_one_read(&self) -> bool {
+        let span = together(self.batch).ok().filter(|_| self.case.steps > 0);
+        span.is_some_and(|span| span.last_ns == span.firsts_ns)
+    }
+
     /// The time of the prompt by the server. Of a batch no server tells one: each sequence has its own,
     /// with a beginning of its own.
     fn server_prompt_ns(&self) -> Option<u64> {
@@ -66,7 +73,7 @@ impl Seen<'_> {
         if self.case.steps > 0 {
             let steps_ns = span.last_ns - span.firsts_ns;
             if steps_ns == 0 {
-                let why = "all tokens came at once: the server does not stream";
+                let why = "all tokens came in one read, so that their steps cannot be timed";
                 return Err(Trouble::Cannot(why.to_owned()));
             }
             repeat.steps_ns = Some(steps_ns);
@@ -318,7 +325,7 @@ mod tests {
         assert_eq!(why, Trouble::Cannot(text.to_owned()));
         let mut at_once = heard(1, None, 129);
         at_once.at_ns = vec![MS * 101; 129];
-        assert!(repeat(case, at_once, None).unwrap_err().why().contains("does not stream"));
+        assert!(repeat(case, at_once, None).unwrap_err().why().contains("in one read"));
         // 100 ms to the first token, and a way of 100 ms.
         let seen = Seen { case: PP, batch: &[heard(512, None, 1)], prefix_tokens: None };
         let way = Overhead { median_ns: 100 * MS, min_ns: 0, max_ns: 0 };

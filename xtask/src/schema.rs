@@ -22,7 +22,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
 /// The tests cannot be run.
 pub fn write(test: &str, variable: &str) -> Result<ExitCode> {
     let status = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "-p", "inferometer", "--bin", "inferometer", test])
+        .args(["test", "--quiet", "-p", "inferometer", "--lib", test])
         .env(variable, "write")
         .status()
         .context("cargo cannot be run")?;

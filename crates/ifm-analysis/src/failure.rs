@@ -376,7 +376,22 @@ pub fn sentence_of(failures: &Failures, counts: &str) -> String {
         failures.moment_words(),
         failures.hint(),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let mut text = String::new();
+    for part in parts.into_iter().flatten() {
+        match text.chars().next_back() {
+            None => {}
+            Some('.' | '?' | '!') => text.push(' '),
+            Some(_) => text.push_str(". "),
+        }
+        text.push_str(&capitalized(&part));
+    }
+    text
+}
+
+/// The same with a capital letter at its start.
+fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -62,7 +62,9 @@ pub fn settle(
         LengthsWord::Auto => !lengths.is_given && !has_tokenizer,
     };
     if !asks {
-        let template_tokens = match lengths.has_template && !has_tokenizer {
+        // Who names the tokenizer explicitly gets no extra requests.
+        let is_explicit = lengths.word == LengthsWord::Tokenizer;
+        let template_tokens = match lengths.has_template && !has_tokenizer && !is_explicit {
             true => measure_template(preflight, ask).map_err(|failure| *failure)?,
             false => None,
         };

@@ -1,7 +1,7 @@
 //! Requests to a server before a load: one way to send them, and one meaning for each way in which they
 //! fail.
 //!
-//! A connection that is cut and a server that is busy are tried once more. Fields that the server rejects
+//! A connection that is cut, a server that is busy, and an answer that the server gave up are tried once more. Fields that the server rejects
 //! are left out, or sent by the name that the server wants, and noted: the load is sent likewise. The time
 //! limits of the load hold.
 //!
@@ -12,8 +12,8 @@ use crate::caller::{Caller, Reply};
 use crate::exit::Failure;
 use crate::server;
 use crate::terminal;
-use ifm_core::Prompt;
 use ifm_core::manifest::RejectedField;
+use ifm_core::{Outcome, Prompt};
 use ifm_wire::dialect::{Rejection, is_overflow, rejected_fields};
 use ifm_wire::request::Ask;
 use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate};
@@ -120,14 +120,16 @@ pub fn exchange(
     }
 }
 
-/// Sends a request, and once more where the connection was cut or the server was busy.
+/// Sends a request, and once more where the connection was cut, the server was busy, or it gave up its answer.
 fn send(caller: &mut Caller, request: &[u8], sending: &Sending<'_>, until: Instant) -> Reply {
     let mut tries = 1;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let reply = caller.ask(request, sending.expect, left);
         let is_busy = reply.status().is_some_and(|status| BUSY.contains(&status));
-        if tries >= sending.tries || reply.is_late() || !(is_busy || reply.is_cut()) {
+        let has_failed = || reply.answer(sending.expect).outcome == Outcome::InBandError;
+        let is_passing = is_busy || reply.is_cut() || has_failed();
+        if tries >= sending.tries || reply.is_late() || !is_passing {
             return reply;
         }
         if is_busy {
@@ -267,7 +269,7 @@ impl Preflight {
             401 | 403 => {
                 let endpoint = self.caller.endpoint();
                 let has_key = endpoint.authorization.is_some();
-                Fault::Stop(Box::new(server::refused(&endpoint.url, has_key, status)))
+                Fault::Stop(Box::new(server::refused(&endpoint.url, has_key, status, &why)))
             }
             413 => Fault::TooLong(status, why),
             200 | 400 | 422 | 500 if is_overflow => Fault::TooLong(status, why),

@@ -53,13 +53,13 @@ const REGISTRIES: &[Registry] = &[
         folder: "crates/ifm-interop/src/import/block",
         file: "crates/ifm-interop/src/import/block/mod.rs",
         item: "const BLOCKS",
-        shared: &["boxes", "joining", "spans", "table"],
+        shared: &["answer", "boxes", "joining", "spans", "table"],
     },
     Registry {
         folder: "crates/ifm-interop/src/export",
         file: "crates/ifm-interop/src/export/mod.rs",
         item: "pub const EXPORTS",
-        shared: &["fields"],
+        shared: &["fields", "options"],
     },
     Registry {
         folder: "crates/inferometer/src/push",

@@ -2,7 +2,7 @@
 //!
 //! A table of a page lists its things in backticks or as numbers in the first cell of each row.
 
-use ifm_core::manifest::MediaPair;
+use ifm_core::manifest::{MediaPair, RejectedField};
 use ifm_core::{CountSource, Outcome, SetBy, Setting};
 use std::{collections::BTreeSet, path::Path};
 
@@ -81,6 +81,12 @@ fn fields_of_the_manifest() {
         sha256: "00".repeat(32),
         tokens_with: 310,
         tokens_without: 11,
+    });
+    run.manifest.rejected_fields.push(RejectedField {
+        field: "ignore_eos".to_owned(),
+        replaced_by: None,
+        status: 422,
+        message: "extra fields are not permitted".to_owned(),
     });
     let manifest = serde_json::to_value(&run.manifest).expect("a manifest is JSON");
     let fields = manifest.as_object().expect("a manifest is an object").keys();

@@ -70,7 +70,7 @@ mod tests {
             record.error = Some("HTTP 307: redirected to /elsewhere".to_owned());
             run.requests.push(record);
         };
-        let text = "http_error (1 with status 307); HTTP 307: redirected to /elsewhere";
+        let text = "http_error (1 with status 307). HTTP 307: redirected to /elsewhere";
         check("failures", redirect, Severity::Caution, text);
     }
 }

@@ -52,12 +52,13 @@ fn sheet(
     name: &str,
     format: &str,
     bytes: &[u8],
-    parts: Vec<Part>,
+    mut parts: Vec<Part>,
     remarks: Vec<Remark>,
 ) -> Outcome {
     if parts.is_empty() {
         return Outcome::Refused;
     }
+    parts.iter_mut().for_each(notes::decide_kind);
     let source = Source {
         name: name.to_owned(),
         format: format.to_owned(),

@@ -166,7 +166,9 @@ fn a_caption_names_the_quantity_of_a_table() {
 #[test]
 fn a_table_is_the_same_as_markdown_csv_and_html() {
     let figures = |name: &str, text: &str| -> Vec<String> {
-        let found = rows(name, text);
+        let sheet = import_text(name, text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert!(sheet.parts.iter().all(|part| part.kind == PartKind::Serving), "{text}");
+        let found: Vec<Row> = sheet.parts.into_iter().flat_map(|part| part.rows).collect();
         let one = |row: &Row| {
             let figures = row.figures.iter().map(|f| {
                 format!(

@@ -77,7 +77,8 @@ fn say(manner: &str, request: &Asked, times: &Times) -> Said {
     match (request.path.as_str(), manner) {
         ("/health", "slow") if before(&times.health) < 3 => error(503),
         ("/health", _) => Said::Json(200, Value::Null),
-        ("/v1/models", "closed") => error(401),
+        ("/v1/models" | "/v1/chat/completions", "closed") => error(401),
+        ("/v1/models", "unlisted") => error(401),
         ("/v1/models", _) => Said::Json(200, json!({"data": [{"id": "stand-in"}]})),
         ("/reset_prefix_cache", _) if before(&times.reset) == 0 => error(400),
         ("/reset_prefix_cache", _) => Said::Json(200, Value::Null),
@@ -169,7 +170,7 @@ fn what_is_wrong_with_a_server_is_one_sentence() {
         ("exits", "its log says: ValueError: no such model, key ***"),
         ("broken", "vllm is ready, but its first answer was an error: HTTP 500: out of order"),
         ("empty", "its first answer was an error: an answer without a token"),
-        ("closed", "vllm does not let us in (/v1/models: HTTP 401: out of order)"),
+        ("closed", "vllm is ready, but its first answer was an error: HTTP 401: out of order"),
         ("dying", "vllm exited with code 7 before it was ready"),
         ("refuses", "its log says: serve: error: unrecognized arguments: --no-such-flag"),
     ] {
@@ -201,6 +202,14 @@ fn what_is_wrong_with_a_server_is_one_sentence() {
     let ask = stand_in(folder.path(), "silent");
     ask.stop.store(true, Ordering::Relaxed);
     assert_eq!(start(&guard, &ask).unwrap_err().code, Code::Interrupted);
+}
+
+#[test]
+fn a_server_that_lists_no_models_is_ready_once_it_answers_for_the_named_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = Guard::start().unwrap();
+    let server = start(&guard, &stand_in(folder.path(), "unlisted")).unwrap();
+    assert_eq!(server.model, "stand-in");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
 
 use crate::exit::Failure;
-use ifm_sim::{Constants, Kind, Settings, Spread};
+use ifm_sim::{Constants, Kind, MISS, Settings, Spread};
 use ifm_store::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -226,6 +226,34 @@ pub struct CalibrationDocument {
     pub spread: SpreadDocument,
 }
 
+/// Rows that took part and that the constants miss by more than a quarter, a sentence for each number.
+pub fn misses(rows: &[RowDocument]) -> Vec<String> {
+    let one = |row: &RowDocument, name: &str, value: Option<ComparedDocument>| {
+        let value = value.filter(|value| value.error.abs() > MISS)?;
+        Some(format!(
+            "{}: {name} was {} ms and is {} ms with these constants ({:+.0} %)",
+            row.load,
+            digits(value.measured),
+            digits(value.predicted),
+            value.error * 100.0
+        ))
+    };
+    let fitted = rows.iter().filter(|row| !row.held_out);
+    fitted
+        .flat_map(|row| [one(row, "TTFT", row.ttft), one(row, "ITL", row.itl)])
+        .flatten()
+        .collect()
+}
+
+/// Three significant digits.
+pub(super) fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
+    };
+    format!("{value:.decimals$}")
+}
+
 impl CalibrationDocument {
     /// The document as text.
     pub fn to_json(&self) -> String {
@@ -244,7 +272,7 @@ impl Calibration {
                 undetermined.join(", ")
             )
         });
-        let missed = super::misses(&self.rows).len();
+        let missed = misses(&self.rows).len();
         let missed = (missed > 0).then(|| {
             format!(
                 "its constants miss {missed} of the times that they were fitted to by more than 25 %"

@@ -3,20 +3,19 @@
 //! Not here: the search for constants (`ifm_sim::fit`), and where rows come from (`rows`).
 
 use super::calibration::{
-    Calibration, ComparedDocument, EstimateDocument, RowDocument, SpreadDocument,
+    Calibration, ComparedDocument, EstimateDocument, RowDocument, SpreadDocument, digits, misses,
 };
 use super::rows::MeasuredRow;
 use crate::exit::Failure;
 use crate::terminal::wrapped;
 use ifm_roofline::Machine;
 use ifm_sim::{
-    CONSTANTS, Deployment, Doubt, Fit, FitError, MISS, Predicted, Suspect, estimate,
-    free_by_default, held_out, predict,
+    CONSTANTS, Deployment, Doubt, Fit, FitError, Predicted, Suspect, estimate, free_by_default,
+    held_out, predict,
 };
 use std::fmt::Write as _;
 
 const MS_PER_S: f64 = 1e3;
-const PERCENT: f64 = 100.0;
 /// How a machine that is not in the table, or a processor, is described.
 pub const MEASURE_IT: &str = "measure the machine with `inferometer kernel gemm` and `inferometer kernel \
                               bandwidth`, then pass --gpu measured";
@@ -208,25 +207,6 @@ fn document(row: &MeasuredRow, predicted: &Predicted, held_out: bool) -> RowDocu
     }
 }
 
-/// Rows that took part and that the constants miss by more than a quarter, a sentence for each number.
-pub fn misses(rows: &[RowDocument]) -> Vec<String> {
-    let one = |row: &RowDocument, name: &str, value: Option<ComparedDocument>| {
-        let value = value.filter(|value| value.error.abs() > MISS)?;
-        Some(format!(
-            "{}: {name} was {} ms and is {} ms with these constants ({:+.0} %)",
-            row.load,
-            digits(value.measured),
-            digits(value.predicted),
-            value.error * PERCENT
-        ))
-    };
-    let fitted = rows.iter().filter(|row| !row.held_out);
-    fitted
-        .flat_map(|row| [one(row, "TTFT", row.ttft), one(row, "ITL", row.itl)])
-        .flatten()
-        .collect()
-}
-
 /// The engine as the server reports it, else whose scheduler was assumed.
 pub(super) fn engine_words(calibration: &Calibration) -> String {
     let assumed = || format!("unknown server, scheduler of {} assumed", calibration.server.word());
@@ -363,15 +343,6 @@ fn errors(rows: &[&RowDocument]) -> String {
 /// A mean number of requests: `4`, `11.5`.
 fn under_way_words(requests: f64) -> String {
     format!("{}", (requests * 10.0).round() / 10.0)
-}
-
-/// Three significant digits.
-pub(super) fn digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 || size == 0.0 => 0,
-        size => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
-    };
-    format!("{value:.decimals$}")
 }
 
 /// Columns of text: the first to the left, numbers to the right, and a last one without a title,

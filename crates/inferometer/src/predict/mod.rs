@@ -18,10 +18,10 @@ mod page;
 mod range;
 mod rows;
 
-pub use calibration::{Calibration, CalibrationDocument};
+pub use calibration::{Calibration, CalibrationDocument, misses};
 use content::Contents;
 use drive::{Flow, drive_level};
-pub use fitted::{Fitted, MEASURE_IT, ending, fitted, misses, text};
+pub use fitted::{Fitted, MEASURE_IT, ending, fitted, text};
 use grammars::Grammars;
 pub use page::page;
 use range::Range;

@@ -3,7 +3,8 @@
 //! Not here: its text for the terminal (`fitted`), and its JSON document (`calibration`).
 
 use super::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
-use super::fitted::{digits, engine_words, misses, source_of};
+use super::calibration::{digits, misses};
+use super::fitted::{engine_words, source_of};
 use ifm_report::page::{Block, Columns, Page, Section};
 
 /// The page of a calibration. `refusal` says why its constants are of no use.

@@ -66,8 +66,8 @@ impl Range {
                 "{}: mean {name} may be anything from {} to {} ms (95 %), since the calibration does not \
                  determine all constants that this load depends on",
                 self.load,
-                super::fitted::digits(*low),
-                super::fitted::digits(*high)
+                super::calibration::digits(*low),
+                super::calibration::digits(*high)
             )
         })
         .collect()

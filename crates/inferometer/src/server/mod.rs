@@ -217,7 +217,7 @@ impl Client<'_> {
                 // A file may send the key in a header of another name.
                 let in_header = list.is_some() && !self.headers.is_empty();
                 let has_key = self.authorization.is_some() || in_header;
-                refused(url, has_key, answer.status).hint(match has_key {
+                refused(url, has_key, answer.status, "").hint(match has_key {
                     true => "check the variable that holds the key; with --model the list is not needed",
                     false => {
                         "put the key into OPENAI_API_KEY, or name its variable with --api-key-env; with \
@@ -334,12 +334,16 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error, patience: Duration) -> Failur
     client::unreachable(&url.to_string(), error, patience, WANTED)
 }
 
-/// Why a server that refuses a key, or the lack of one, cannot be measured.
-pub fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
+/// Why a server that refuses a key, or the lack of one, cannot be measured. `words` are the server's, without
+/// secrets; empty where it gave none.
+pub fn refused(url: &BaseUrl, has_key: bool, status: u16, words: &str) -> Failure {
+    let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
     match has_key {
-        true => Failure::server(format!("{url} answered {status}: it does not accept the API key"))
-            .hint("check the variable that holds the key"),
-        false => Failure::server(format!("{url} answered {status}: it wants an API key"))
+        true => Failure::server(format!(
+            "{url} answered {status}: it does not accept the API key{words}"
+        ))
+        .hint("check the variable that holds the key"),
+        false => Failure::server(format!("{url} answered {status}: it needs an API key{words}"))
             .hint("put the key into OPENAI_API_KEY, or name its variable with --api-key-env"),
     }
 }

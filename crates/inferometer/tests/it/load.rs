@@ -20,8 +20,9 @@ fn one_load_point_counts_every_request_and_token() {
     let level = &document["levels"][0];
     let text = level.to_string();
     let log = server.stop();
-    assert_eq!(log.served.len(), 24, "20 measured and 4 to warm up");
-    assert!(log.served.iter().all(|served| served.tokens == 16));
+    assert_eq!(log.served.len(), 25, "one before the load, 4 to warm up and 20 measured");
+    assert_eq!(log.served[0].tokens, 1);
+    assert!(log.served[1..].iter().all(|served| served.tokens == 16));
     assert!(text.contains("\"sent\":20") && text.contains("\"ok\":20"), "{text}");
 }
 

@@ -320,20 +320,6 @@ fn floor(text: &str, bytes: usize) -> usize {
     (0..=bytes.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Text without the marks of Markdown around it.
-pub(crate) fn plain(text: &str) -> String {
-    let mut text = text.trim().replace("**", "").replace(['`'], "");
-    if let Some((before, rest)) = text.split_once('[')
-        && let Some((words, link)) = rest.split_once("](")
-        && let Some((_, after)) = link.split_once(')')
-    {
-        text = format!("{before}{words}{after}");
-    }
-    let inner = text.trim();
-    let inner = inner.strip_prefix("__").and_then(|rest| rest.strip_suffix("__")).unwrap_or(inner);
-    inner.trim_matches('*').trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -463,12 +449,5 @@ mod tests {
         for none in ["N/A", "7/7", "--", "5 ± 1", "1.", ".", "v1"] {
             assert_eq!(number(none), None, "{none}");
         }
-    }
-
-    #[test]
-    fn marks_go() {
-        assert_eq!(plain(" `a_b` "), "a_b");
-        assert_eq!(plain("see [this](http://x) now"), "see this now");
-        assert_eq!(plain("**Total runs:**"), "Total runs:");
     }
 }

@@ -9,11 +9,13 @@ mod label;
 mod lex;
 mod mark;
 mod name;
+mod plain;
 mod unit;
 
-pub(crate) use cell::{Cell, plain, printed};
+pub(crate) use cell::{Cell, printed};
 pub(crate) use label::{Meaning, Named, meaning, statistic};
 pub(crate) use lex::{Kind, Token, lex};
 pub(crate) use mark::{decode_entities, tag};
 pub(crate) use name::{Mention, mentions, setting};
+pub(crate) use plain::plain;
 pub(crate) use unit::{Dimension, name_and_unit, natural as natural_unit, unit, unit_field};

@@ -23,6 +23,7 @@ use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, Row, Source};
 use planned::Planned;
 use section::Sections;
 use serde_json::Map;
+pub(crate) use settle::decide_kind;
 use stated::{Context, Sentence};
 
 /// What text is called.

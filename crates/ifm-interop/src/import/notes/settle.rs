@@ -18,7 +18,7 @@ pub(super) fn settle(sheet: &mut Sheet, sections: &Sections) {
     zeros(sheet);
     quantization(sheet, sections);
     processor(sheet, sections);
-    sheet.parts.iter_mut().for_each(kind);
+    sheet.parts.iter_mut().for_each(decide_kind);
 }
 
 /// A heading that is the name of a model in a table of the same text names the model below it.
@@ -200,8 +200,8 @@ fn processor(sheet: &mut Sheet, sections: &Sections) {
     }
 }
 
-/// What a part measures, where its reader left that open.
-fn kind(part: &mut Part) {
+/// Decides what a part measures from its settings and quantities, where its reader left that open.
+pub(crate) fn decide_kind(part: &mut Part) {
     if part.kind != PartKind::Other {
         return;
     }

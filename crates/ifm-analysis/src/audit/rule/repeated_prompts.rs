@@ -67,8 +67,8 @@ fn first_token(cell: &Cell) -> Option<f64> {
 }
 
 fn check(cells: &[&Cell]) -> Option<Finding> {
-    let (mut slowest, mut found): (Option<(f64, &Cell)>, Option<(f64, &Cell, f64, &Cell)>) =
-        (None, None);
+    let mut slowest: Option<(f64, &Cell)> = None;
+    let mut found: Option<(f64, &Cell, f64, &Cell)> = None;
     for cell in cells {
         let Some(ttft) = first_token(cell) else { continue };
         if let Some((before, earlier)) = slowest

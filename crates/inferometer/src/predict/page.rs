@@ -75,8 +75,8 @@ fn loads(rows: &[RowDocument]) -> ifm_report::page::Table {
     let mut columns = Columns::<RowDocument>::default()
         .name("load", |row| row.load.clone())
         .text("used", |row| if row.held_out { "held out" } else { "fitted" }.to_owned());
-    let both: [(&str, fn(&RowDocument) -> Option<ComparedDocument>); 2] =
-        [("TTFT", |row| row.ttft), ("ITL", |row| row.itl)];
+    type TimeOf = fn(&RowDocument) -> Option<ComparedDocument>;
+    let both: [(&str, TimeOf); 2] = [("TTFT", |row| row.ttft), ("ITL", |row| row.itl)];
     for (name, pick) in both {
         columns = columns
             .number(name, measured(pick), ms)

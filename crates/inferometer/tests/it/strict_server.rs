@@ -27,8 +27,8 @@ fn strict(request: &str) -> String {
     let Ok(body) = serde_json::from_str::<Value>(body) else {
         return respond(404, "text/plain", "none");
     };
-    let unknown = body.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    let unknown = unknown.filter(|name| !KNOWN.contains(name)).next();
+    let mut unknown = body.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let unknown = unknown.find(|name| !KNOWN.contains(name));
     if let Some(name) = unknown {
         let message = match name {
             "max_tokens" => {

@@ -446,7 +446,7 @@ mod tests {
                 "read timeout",
             ),
         ] {
-            let failures = of(&[record.clone()]);
+            let failures = of(std::slice::from_ref(&record));
             let error = &record.error;
             assert!(failures.of_every_request().contains(sentence), "{error:?}: {failures:?}");
             assert!(failures.hint().unwrap().contains(hint), "{error:?}: {:?}", failures.hint());

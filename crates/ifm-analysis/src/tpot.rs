@@ -16,9 +16,9 @@ const EQUAL_SHARE: f64 = 0.05;
 /// Where the most and the fewest tokens that an answer can have sent differ by at most this share, a
 /// time between the two is an estimate, whatever the text.
 const NEAR_SHARE: f64 = 0.25;
-/// Least text of a token in the mean, bytes. English text has 4 to 5 bytes a token, code and JSON
-/// 3 to 4, Chinese 4. Less says that tokens were counted and not sent.
-const TOKEN_BYTES_MIN: f64 = 3.0;
+/// Least text of a token in the mean, bytes. English text has 4 to 5 bytes a token, Chinese 4, code and JSON
+/// 3 to 4; a small vocabulary of a real vLLM gave 3.0. With less, tokens were probably counted and not sent.
+const TOKEN_BYTES_MIN: f64 = 2.0;
 /// Least tokens after a first read whose number of tokens is an estimate or whose stamp is not that of
 /// its last token. The error is about one token, so at most a quarter of the time.
 const REST_MIN: f64 = 4.0;
@@ -407,7 +407,7 @@ mod tests {
         let mut record = answer(64, &every_5_ms(100.0, 22));
         (record.text_bytes, record.first_text_bytes) = (Some(256), Some(4));
         assert_eq!(tpot(&record), Estimated(5.0 * 21.0 / 63.0 * MS_F64));
-        record.text_bytes = Some(64 * 3 - 1);
+        record.text_bytes = Some(64 * 2 - 1);
         assert_eq!(tpot(&record), Unknown(NotSent));
         record.accepted_draft_tokens = Some(42);
         assert!(matches!(tpot(&record), Estimated(_)), "accepted drafts explain the tokens");

@@ -87,8 +87,8 @@ fn unknown_tpot(level: &LevelSummary) -> String {
     let absent = level.latencies.tpot_absent.not_sent;
     let because = match level.tokens.unsent.and_then(|unsent| unsent.bytes_per_token()) {
         Some(bytes) => format!(
-            "the text is too short for all tokens ({bytes:.1} bytes each), so some were generated and \
-             not sent, such as hidden reasoning that the server does not report"
+            "the text is short for all tokens ({bytes:.1} bytes each): some may not have been sent, \
+             such as hidden reasoning that the server does not report"
         ),
         None => "it is not known whether the other tokens were sent".to_owned(),
     };
@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn says_that_tokens_were_not_sent() {
         let usage = CountSource::FinalUsage;
-        let unsent = "the text is too short for all tokens (0.9 bytes each)";
+        let unsent =
+            "the text is short for all tokens (0.9 bytes each): some may not have been sent";
         check("counting", count(64, usage, 1, Some(58)), Severity::Caution, unsent);
         // The first request of each user is in no latency.
         let unsent = "TPOT and tok/s/user of 118 answers are not known";

@@ -6,6 +6,7 @@ use super::fields::{
 };
 use super::{Export, ExportOptions, Exported, Writer, asked, level, serving};
 use crate::import::VLLM_PER_TOKEN;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, Statistic, key};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_core::{Outcome, Phase, RequestRecord, RunData, Sheet};
@@ -237,7 +238,7 @@ fn records<'r>(run: &'r RunData, row: &Row, number: usize) -> Vec<&'r RequestRec
             && record.outcome != Outcome::Dropped
     };
     let mut records: Vec<&RequestRecord> = run.requests.iter().filter(is_of_row).collect();
-    records.sort_by_key(|record| record.start_ns);
+    records.order_by_key(|record| record.start_ns);
     records
 }
 

@@ -65,7 +65,11 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
             continue;
         }
         drawn.is_partial |= !is_own;
-        drawn.words.push(format!("{}: {}.", of.name, said(latency, of.cell, is_own)));
+        let words = said(latency, of.cell, is_own);
+        // An estimated time per token has no percentiles under this name.
+        if !words.is_empty() {
+            drawn.words.push(format!("{}: {words}.", of.name));
+        }
         let (form, mark) =
             if is_own { (Form::Step, Mark::None) } else { (Form::Dots, Mark::Circle) };
         drawn.series.push(Series { mark, ..Series::new(&of.name, points).form(form).of(of.thing) });

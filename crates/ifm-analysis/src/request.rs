@@ -201,7 +201,7 @@ impl Mean {
 /// server told the tokens of each event; what was thought before the first one and not sent is none of
 /// it. Where only the whole count is known, the surplus of tokens over events is taken as that many
 /// events with two tokens, less one token per sequence: an end-of-text token is often counted and not
-/// sent. Absent where nobody counted the tokens.
+/// sent. Absent where the tokens were not counted.
 pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
     if record.is_sound_alone() {
         return None;

@@ -91,7 +91,7 @@ pub(crate) enum TokenSpread {
     OneEach { tokens: f64, hidden: u32 },
     /// Several tokens in some events, or fewer than one; `hidden` tokens before them, `tokens` sent.
     Joined { tokens: f64, hidden: u32 },
-    /// Events stand for tokens that were not counted.
+    /// Events are counted instead of tokens.
     Uncounted,
     /// Tokens were counted that did not come.
     NotSent,
@@ -326,7 +326,7 @@ mod tests {
 
     const MS_F64: f64 = MS as f64;
 
-    /// An answer of so many tokens, counted at its end, with events at these moments.
+    /// An answer with `n` tokens, counted at its end, with events at these moments.
     fn answer(tokens: u32, tokens_ms: &[f64]) -> RequestRecord {
         let mut record = request(0, 0, 0, 1000.0, tokens_ms);
         record.output_tokens = Some(Counted { tokens, from: CountSource::FinalUsage });

@@ -1,6 +1,7 @@
 //! Nouns and units of inferometer: what the user asked, what one request did, what a run is.
 //!
-//! No input or output, no clock and no thread lives here: everything is a value. A time is a
+//! No input or output, no clock and no thread lives here: everything is a value, except the boundary
+//! around panics ([`contained`]), which every crate above needs. A time is a
 //! number of nanoseconds since the run's origin on the monotonic clock; a count of tokens says
 //! who counted it; what is not known is absent, never zero.
 #![forbid(unsafe_code)]

@@ -275,7 +275,7 @@ pub struct CapacityCourse {
 pub struct Look {
     /// Requests, at least; four for each user, or for each request in flight, if that is more.
     pub requests: u32,
-    /// Seconds of a look, in place of a number of requests; longer for a rate that needs more.
+    /// Seconds of one measurement, instead of a number of requests; longer for a rate that needs more.
     pub duration_s: Option<f64>,
     /// Seconds of a rate, at least: a queue that grows breaks the target within them.
     pub rate_s: f64,

@@ -3,7 +3,7 @@
 use ifm_core::order::Order as _;
 use ifm_core::{Outcome, RequestRecord};
 
-/// Most finish reasons of one level that are told apart.
+/// Maximum number of different finish reasons counted in one level.
 const FINISH_REASONS_MAX: usize = 64;
 
 /// How many requests ended how.

@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(state(&run, "prompt_length"), CheckState::NotApplicable);
     }
 
-    /// A run whose prompts of 100 tokens were counted as so many.
+    /// A run whose prompts of 100 tokens were counted as `got` tokens.
     fn by(lengths: PromptLengths, counted: u32) -> CheckState {
         let mut run = sound_run();
         count(counted)(&mut run);

@@ -13,7 +13,7 @@ pub struct ExportOptions {
     pub percentiles: Option<Vec<f64>>,
     /// Whether the file has lists with a value for each request.
     pub detailed: Option<bool>,
-    /// Whether nobody set a latency target, so that a goodput follows from a default.
+    /// Whether the latency target is the default, so that the user did not ask for a goodput.
     pub has_default_target: bool,
 }
 

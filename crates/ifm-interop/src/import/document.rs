@@ -28,7 +28,7 @@ pub(super) enum Outcome {
 
 /// Lines or records that are looked at to tell what a file is.
 const SAMPLE: usize = 64;
-/// Records of a table that may have another number of cells: one in so many.
+/// One in this many records of a table may have a different number of cells.
 const MISFITS: usize = 5;
 /// Longest head of a column, bytes.
 const HEAD_BYTES_MAX: usize = 64;

@@ -19,7 +19,7 @@ const KEPT: &[&str] = &["sup", "sub", "del", "s", "strike"];
 struct WrittenRow {
     line: u32,
     cells: Vec<WrittenCell>,
-    /// Whether it stands in the head of the table.
+    /// Whether it is in the head of the table.
     is_in_head: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Reader {
     open: Vec<Writing>,
     /// A tag that goes on in the next line.
     rest: String,
-    /// The element whose text is none.
+    /// The element whose text is skipped.
     skipped: Option<&'static str>,
     found: Vec<Found>,
     /// Headings that are open, with their levels.

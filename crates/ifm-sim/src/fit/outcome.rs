@@ -1,4 +1,4 @@
-//! What a fit is, and why there is none.
+//! The result of a fit, or the reason why it failed.
 //!
 //! Not here: how it is found (`problem`), and whether it can be used (`judge`).
 

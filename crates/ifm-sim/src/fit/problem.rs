@@ -105,7 +105,7 @@ pub(super) fn value_of(constant: &ConstantName, mut constants: Constants) -> f64
 }
 
 /// Whether more than one request is under way at a time. Of an open load it is what the defaults say;
-/// one that cannot be predicted is told later.
+/// one that cannot be predicted is reported later.
 fn has_several(deployment: &Deployment, row: &Observation) -> bool {
     match row.load {
         Load::Closed { users: several } | Load::Batch { sequences: several } => several > 1,

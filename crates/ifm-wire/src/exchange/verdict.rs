@@ -78,7 +78,7 @@ impl ExchangeDecoder {
         }
     }
 
-    /// What stands in a stream of events outside of its events: a page of a proxy, a sentence.
+    /// Text in a stream outside of its events: a page of a proxy, a sentence.
     fn stray_words(&self) -> Option<String> {
         let words = dialect::error_sentence(self.events.stray());
         (self.body == Body::Events && !words.is_empty()).then_some(words)

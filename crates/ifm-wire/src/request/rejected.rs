@@ -122,7 +122,7 @@ mod tests {
         let mut with_own = expect.clone();
         with_own["top_k"] = 1.into();
         assert_eq!(written(template, Some(&own)), with_own);
-        // Options that stand in an object of their own.
+        // Options in a nested object.
         let sglang = RequestTemplate::new(&spec(Api::Sglang)).unwrap();
         let sglang = sglang.without_rejected(&[rejected("ignore_eos", None)]);
         let options = serde_json::json!({"temperature": 0.0, "max_new_tokens": 16});

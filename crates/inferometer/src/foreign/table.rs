@@ -315,7 +315,7 @@ impl Table {
                 };
             }
             Takes::One if values.is_empty() => {
-                // A value may begin with a sign, and a flag's name is none.
+                // A value may begin with a sign; the name of a flag does not.
                 let next = words.next_if(|next| !self.is_known(next, ours));
                 values.push(next.cloned().ok_or_else(missing)?);
             }

@@ -74,7 +74,7 @@ impl Range {
     }
 }
 
-/// The load of a level; absent where it is none that a forecast follows.
+/// The load of a level; absent if a forecast cannot model it.
 fn load_of(load: &LoadSpec) -> Option<Load> {
     let Some(arrivals) = &load.arrivals else {
         return Some(Load::Closed { users: load.concurrency });

@@ -76,7 +76,7 @@ pub(super) fn find(own: Option<&str>, context: &Context) -> Option<Caption> {
     let own = own.into_iter();
     let above = context.above.iter().map(String::as_str);
     let headings = context.headings.iter().map(String::as_str);
-    // A table of limits is none of results, whatever a heading further out is about.
+    // A table of limits has no results, whatever an outer heading is about.
     let innermost = context.headings.first().map(String::as_str);
     if own.clone().chain(above.clone().take(1)).chain(innermost).any(is_about_something_else) {
         return None;
@@ -91,7 +91,7 @@ pub(super) fn find(own: Option<&str>, context: &Context) -> Option<Caption> {
     })
 }
 
-/// Words of texts about numbers that nobody measured.
+/// Words of texts about numbers that were not measured.
 const OTHERS: &[&str] = &[
     "target",
     "targets",

@@ -161,7 +161,7 @@ fn statistic_of(head: &str) -> Option<(Statistic, Option<Unit>)> {
     Some((found, unit))
 }
 
-/// Whether all that stands in a column are numbers, or marks that there is none.
+/// Whether a column holds only numbers and marks for missing ones.
 fn is_of_numbers(grid: &Grid, at: usize) -> bool {
     let mut numbers = 0;
     for (_, cells) in &grid.rows {

@@ -1,6 +1,6 @@
-//! The cells of one table: their figures, and what is told of those that hold something else.
+//! The cells of one table: their figures, and remarks on cells that hold something else.
 //!
-//! A cell that is not a number is told. Many of them in one column, or with one mark, are told once,
+//! A cell that is not a number gets a remark. Many of them in one column, or with one mark, share one remark,
 //! as what they are: a table that lost a part of its rows.
 
 use super::super::measure::{Cell, Named, plain};
@@ -8,7 +8,7 @@ use super::figures;
 use ifm_core::sheet::{Figure, Place, Remark, RemarkKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Cells that are told one by one.
+/// Cells with a remark of their own.
 const SINGLE_MAX: usize = 3;
 /// Marks that one remark lists.
 const MARKS_MAX: usize = 12;

@@ -38,7 +38,7 @@ pub(super) fn with_points(mut grid: Grid) -> Grid {
     grid
 }
 
-/// The number that a cell begins with, if nothing but marks stands before it.
+/// The number that a cell begins with, after marks.
 fn number_in(cell: &str) -> Option<&str> {
     let number = cell.trim_start_matches(|c: char| !c.is_alphanumeric());
     let length = number.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));

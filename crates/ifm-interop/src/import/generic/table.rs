@@ -106,7 +106,7 @@ fn is_specification(grid: &Grid, columns: &[Column]) -> bool {
             ![key::CONCURRENCY, key::BATCH_SIZE, key::RATE, key::INPUT_TOKENS, key::REQUESTS]
                 .contains(factor)
         }
-        // Peak rates of a data sheet stand beside its sizes.
+        // A data sheet lists peak rates next to sizes.
         Column::Runs => false,
         Column::Other => true,
     };

@@ -78,7 +78,7 @@ const MISSING: &[&str] = &[
 ];
 /// Signs for nothing where they stand alone.
 const CROSSES: &[char] = &['❌', '✗', '✘', '✖', '🚫', '⛔'];
-/// What stands before a limit.
+/// Text before a limit.
 const BOUNDS: &[&str] = &[
     "<",
     ">",
@@ -94,7 +94,7 @@ const BOUNDS: &[&str] = &[
     "more than ",
     "less than ",
 ];
-/// What stands between the ends of a range.
+/// Text between the ends of a range.
 const BETWEEN: &[&str] = &["–", "—", "‑", "-", "…", "...", "..", "~", "〜", "～", "to "];
 
 impl Cell {
@@ -151,7 +151,7 @@ fn number(text: &str, mut notes: Vec<String>) -> Option<Cell> {
     let (value, printed, rest) = scaled(main)?;
     let tail = match &spread {
         Some((_, _, behind)) if rest.trim().is_empty() => behind,
-        // The unit stands before the deviation: marks behind that are none of the unit.
+        // The unit precedes the deviation, so marks after the deviation are not part of it.
         Some((_, _, behind)) => {
             mark::is_all_marks(behind).then_some(())?;
             rest
@@ -182,7 +182,7 @@ fn other_end(tail: &str) -> Option<(f64, String, &str)> {
     behind.starts_with(|c: char| c.is_ascii_digit()).then(|| scaled(behind)).flatten()
 }
 
-/// What stands behind a number: its unit, and marks.
+/// Text after a number: its unit, and marks.
 type Tail = (Option<(Unit, Dimension)>, Option<String>);
 
 /// The unit behind a number, and the marks behind that; nothing where something else is there.

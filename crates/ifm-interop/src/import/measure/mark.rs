@@ -161,7 +161,7 @@ pub(super) fn without_leading(text: &str) -> &str {
     text.trim_start_matches(|c: char| is_symbol(c) || c.is_whitespace())
 }
 
-/// Words that stand behind a number as a mark, without brackets.
+/// Words after a number that are marks, without brackets.
 const WORDS: &[&str] =
     &["best", "worst", "winner", "wins", "win", "fastest", "slowest", "tie", "new", "baseline"];
 

@@ -106,7 +106,7 @@ impl CourseArgs {
     /// The providers of these names, or those that suit this host, each with whether it computes on a GPU.
     ///
     /// # Errors
-    /// No format has this name, or it needs a command.
+    /// No provider has this name, or it needs a command.
     pub fn providers(
         &self,
         names: &[String],

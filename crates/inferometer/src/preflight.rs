@@ -1,9 +1,9 @@
 //! Requests to a server before a load: one way to send them, and one meaning for each way in which they
 //! fail.
 //!
-//! A connection that is cut, a server that is busy, and an answer that the server gave up are tried once more. Fields that the server rejects
-//! are left out, or sent by the name that the server wants, and noted: the load is sent likewise. The time
-//! limits of the load hold.
+//! A request is sent once more when its connection was cut, the server was busy, or the server gave up its
+//! answer. Fields that the server rejects are left out, or sent by the name that the server wants, and
+//! noted: the load is sent likewise. The time limits of the load hold.
 //!
 //! Not here: how words of a server are read (`ifm_wire::dialect::rejected_fields`), and what is asked
 //! (`calibration`, `session::pairing`, `probe`, `engine`).
@@ -120,7 +120,8 @@ pub fn exchange(
     }
 }
 
-/// Sends a request, and once more where the connection was cut, the server was busy, or it gave up its answer.
+/// Sends a request, and once more where the connection was cut, the server was busy, or it gave up its
+/// answer.
 fn send(caller: &mut Caller, request: &[u8], sending: &Sending<'_>, until: Instant) -> Reply {
     let mut tries = 1;
     loop {

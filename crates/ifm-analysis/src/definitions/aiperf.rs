@@ -4,16 +4,18 @@
 //! after the first; latency ends with the last content; deviations are those of a population;
 //! percentiles are linear; the duration runs from the first start to the last content. RTFx is one
 //! value per request, the length of its audio over its latency; so is image throughput, the images of
-//! a request over its latency, and image latency is its inverse.
+//! a request over its latency, and image latency is its inverse. Chunks are token-bearing events; a user's
+//! rate is the inverse of the ITL of a request, its prefill rate the prompt over TTFT, its rate from end to
+//! end the output over its latency.
 //!
 //! Different on purpose: tokens are counted as the run has them, where AIPerf runs a tokenizer over
 //! the text unless told otherwise; the length of audio is that of any prompt with audio, where AIPerf
 //! has it of transcriptions that it made itself.
 
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, latency, output_tokens};
-use super::rows::{population, since, totals};
+use super::rows::{population, prompt_tokens, push, since, totals};
 use ifm_core::RequestRecord;
-use ifm_core::sheet::{Quantity, Row, StdKind, Unit, meaning};
+use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit, meaning};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -33,12 +35,38 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(&Quantity::Ttfot, |record| ttft(record, record.first_answer_ns));
     add(&Quantity::E2e, latency_ns);
     add(&Quantity::Itl, itl);
+    let tagged = |tag: &str| Quantity::Other(tag.to_owned());
+    add(&tagged(meaning::TIME_TO_SECOND_CHUNK), |record| {
+        let [first, second, ..] = record.events.at_ns.as_slice() else { return None };
+        record.streamed.then(|| second.saturating_sub(*first) as f64)
+    });
+    add(&tagged(meaning::DECODE_DURATION), decode_ns);
+    chunks(&ok, row);
+    if !sent.is_empty() {
+        let failed = (sent.len() - ok.len()) as f64 / sent.len() as f64;
+        push(row, &Quantity::ErrorRate, Statistic::Value, failed * 100.0, Unit::Percent);
+    }
     let mut add =
         |quantity: Quantity, scale: f64, unit: Unit, of: fn(&RequestRecord) -> Option<f64>| {
             let values = ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
             let by = (StdKind::Population, Percentiles::Linear);
             population(row, &quantity, values, by, (scale, &unit));
         };
+    add(Quantity::InputTokens, 1.0, Unit::Count, |record| prompt_tokens(record).map(f64::from));
+    add(Quantity::OutputTokens, 1.0, Unit::Count, |record| Some(f64::from(output_tokens(record))));
+    add(Quantity::ReasoningTokens, 1.0, Unit::Count, |record| {
+        record.reasoning_tokens.map(f64::from)
+    });
+    add(Quantity::UserRate, 1.0, Unit::PerS, |record| {
+        itl(record).filter(|ns| *ns > 0.0).map(|ns| NS_PER_S / ns)
+    });
+    add(tagged(meaning::PREFILL_RATE_OF_A_REQUEST), 1.0, Unit::PerS, |record| {
+        let ns = ttft(record, record.first_token_ns()).filter(|ns| *ns > 0.0)?;
+        Some(f64::from(prompt_tokens(record)?) * NS_PER_S / ns)
+    });
+    add(tagged(meaning::OUTPUT_RATE_OF_A_REQUEST), 1.0, Unit::PerS, |record| {
+        Some(f64::from(output_tokens(record)) * NS_PER_S / latency_ns(record)?)
+    });
     add(Quantity::Images, 1.0, Unit::Count, images);
     let rate = Quantity::Other(meaning::IMAGES_OF_A_REQUEST.to_owned());
     add(rate, 1.0, Unit::PerS, |record| Some(images(record)? * NS_PER_S / latency_ns(record)?));
@@ -48,6 +76,23 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(Quantity::Rtfx, 1.0, Unit::One, |record| {
         Some(carried(record, audio_s)? * NS_PER_S / latency_ns(record)?)
     });
+}
+
+/// Adds the times between one chunk and the next, of all answers together.
+fn chunks(ok: &[&RequestRecord], row: &mut Row) {
+    let streamed = ok.iter().filter(|record| record.streamed);
+    let gaps = streamed.flat_map(|record| record.events.at_ns.windows(2)).filter_map(|pair| {
+        let [before, after] = pair else { return None };
+        Some((after.saturating_sub(*before) as f64, 1.0))
+    });
+    let quantity = Quantity::Other(meaning::CHUNK_GAP.to_owned());
+    latency(row, &quantity, gaps.collect(), StdKind::Population, Percentiles::Linear);
+}
+
+/// From the first content to the last, nanoseconds.
+fn decode_ns(record: &RequestRecord) -> Option<f64> {
+    let first_ns = record.first_token_ns().filter(|_| record.streamed)?;
+    Some(record.last_token_ns()?.saturating_sub(first_ns) as f64)
 }
 
 fn latency_ns(record: &RequestRecord) -> Option<f64> {
@@ -65,9 +110,7 @@ fn ttft(record: &RequestRecord, at_ns: Option<u64>) -> Option<f64> {
 fn itl(record: &RequestRecord) -> Option<f64> {
     let first_tokens = record.first_event_tokens.unwrap_or(1);
     let after = output_tokens(record).checked_sub(first_tokens).filter(|n| *n > 0)?;
-    let first_ns = record.first_token_ns().filter(|_| record.streamed)?;
-    let span = record.last_token_ns()?.saturating_sub(first_ns) as f64;
-    Some(span / f64::from(after))
+    Some(decode_ns(record)? / f64::from(after))
 }
 
 #[cfg(test)]
@@ -76,6 +119,36 @@ mod tests {
     use crate::testing::{MS, images};
     use ifm_core::SentMedia;
     use ifm_core::sheet::{Quantity, Statistic, meaning};
+
+    /// 419 prompt tokens, TTFT 100 ms, 16 tokens 10 ms apart; one of 60 requests failed.
+    #[test]
+    fn rates_of_a_user_are_those_of_one_request() {
+        let run = images(|number, record| {
+            if number == 7 {
+                record.outcome = ifm_core::Outcome::HttpError;
+            }
+        });
+        let sheet = sheet(&run, Definitions::Aiperf);
+        let row = &sheet.parts[0].rows[0];
+        let mean = |quantity: &Quantity| row.value(quantity, Statistic::Mean).expect("it is there");
+        let tagged = |tag: &str| mean(&Quantity::Other(tag.to_owned()));
+        let near = |value: f64, expected: f64| {
+            assert!((value / expected - 1.0).abs() < 1e-9, "{value} {expected}");
+        };
+        near(mean(&Quantity::InputTokens), 419.0);
+        near(mean(&Quantity::OutputTokens), 16.0);
+        near(mean(&Quantity::UserRate), 100.0);
+        near(tagged(meaning::PREFILL_RATE_OF_A_REQUEST), 4_190.0);
+        near(tagged(meaning::OUTPUT_RATE_OF_A_REQUEST), 64.0);
+        near(tagged(meaning::DECODE_DURATION), 150.0);
+        near(tagged(meaning::TIME_TO_SECOND_CHUNK), 10.0);
+        near(tagged(meaning::CHUNK_GAP), 10.0);
+        let ok = run.requests.iter().filter(|record| record.outcome.is_ok()).count() as f64;
+        let gaps = Quantity::Other(meaning::CHUNK_GAP.to_owned());
+        near(row.value(&gaps, Statistic::Count).expect("it is there"), ok * 15.0);
+        let share = row.value(&Quantity::ErrorRate, Statistic::Value).expect("it is there");
+        near(share, 1.0 / run.requests.len() as f64);
+    }
 
     /// Two images and 5 s of audio a request, whose last token comes after 100 + 15 x 10 ms = 250 ms.
     #[test]

@@ -30,6 +30,21 @@ pub const IMAGES_OF_A_REQUEST: &str = "image_throughput";
 /// Name of its inverse.
 pub const TIME_OF_AN_IMAGE: &str = "image_latency";
 
+/// Name of AIPerf's time from one chunk to the next.
+pub const CHUNK_GAP: &str = "inter_chunk_latency";
+
+/// Name of AIPerf's time from the first chunk of a request to its second.
+pub const TIME_TO_SECOND_CHUNK: &str = "time_to_second_token";
+
+/// Name of AIPerf's time from the first content of a request to the last.
+pub const DECODE_DURATION: &str = "decode_duration";
+
+/// Name of AIPerf's prompt tokens of a request over its time to the first token.
+pub const PREFILL_RATE_OF_A_REQUEST: &str = "prefill_throughput_per_user";
+
+/// Name of AIPerf's output tokens of a request over its latency.
+pub const OUTPUT_RATE_OF_A_REQUEST: &str = "e2e_output_token_throughput";
+
 /// Name of genai-bench's time from the first token of a request to the end of its stream.
 pub const OUTPUT_LATENCY: &str = "output_latency of a request";
 

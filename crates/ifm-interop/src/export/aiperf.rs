@@ -3,7 +3,10 @@
 use super::fields::{labels, number, percentile_name, times, value};
 use super::{Export, Exported, Writer, asked, serving, steady, stem};
 use crate::import::AIPERF_PER_TOKEN;
-use ifm_core::sheet::meaning::{IMAGES_OF_A_REQUEST, TIME_OF_AN_IMAGE};
+use ifm_core::sheet::meaning::{
+    CHUNK_GAP, DECODE_DURATION, IMAGES_OF_A_REQUEST, OUTPUT_RATE_OF_A_REQUEST,
+    PREFILL_RATE_OF_A_REQUEST, TIME_OF_AN_IMAGE, TIME_TO_SECOND_CHUNK,
+};
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_core::{RunData, Sheet};
@@ -15,7 +18,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("aiperf"),
     write: Writer::Results(write),
     holds: "loads of a server",
-    lacks: "time per output token, which the tool calls ITL; deviations of a sample; input rate, numbers of tokens, requests in flight, goodput; figures of media but images, seconds of audio and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
+    lacks: "time per output token, which the tool calls ITL; deviations of a sample; requests in flight, goodput; figures of media but images, seconds of audio and RTFx of a request; labels of rows; single requests; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
@@ -104,7 +107,17 @@ fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
         document.extend(metric.map(|metric| (name.to_owned(), metric)));
     }
     let own = |name: &str| Quantity::Other(name.to_owned());
+    let per_user = ("tokens/sec/user", 1.0);
     for (name, quantity, unit) in [
+        (TIME_TO_SECOND_CHUNK, own(TIME_TO_SECOND_CHUNK), ("ms", 1.0)),
+        (CHUNK_GAP, own(CHUNK_GAP), ("ms", 1.0)),
+        (DECODE_DURATION, own(DECODE_DURATION), ("ms", 1.0)),
+        ("output_token_throughput_per_user", Quantity::UserRate, per_user),
+        (PREFILL_RATE_OF_A_REQUEST, own(PREFILL_RATE_OF_A_REQUEST), per_user),
+        (OUTPUT_RATE_OF_A_REQUEST, own(OUTPUT_RATE_OF_A_REQUEST), per_user),
+        ("input_sequence_length", Quantity::InputTokens, ("tokens", 1.0)),
+        ("output_sequence_length", Quantity::OutputTokens, ("tokens", 1.0)),
+        ("reasoning_token_count", Quantity::ReasoningTokens, ("tokens", 1.0)),
         ("num_images", Quantity::Images, ("images", 1.0)),
         (IMAGES_OF_A_REQUEST, own(IMAGES_OF_A_REQUEST), ("images/sec", 1.0)),
         (TIME_OF_AN_IMAGE, own(TIME_OF_AN_IMAGE), ("ms/image", 1.0)),
@@ -116,10 +129,14 @@ fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
     }
     for (name, quantity, unit, scale) in [
         ("request_throughput", Quantity::RequestRate, "requests/sec", 1.0),
+        ("input_token_throughput", Quantity::InputRate, "tokens/sec", 1.0),
         ("output_token_throughput", Quantity::OutputRate, "tokens/sec", 1.0),
         ("total_token_throughput", Quantity::TotalRate, "tokens/sec", 1.0),
         ("request_count", Quantity::RequestsOk, "requests", 1.0),
         ("error_request_count", Quantity::RequestsFailed, "requests", 1.0),
+        ("request_error_rate", Quantity::ErrorRate, "%", 100.0),
+        ("total_isl", Quantity::InputTokens, "tokens", 1.0),
+        ("total_osl", Quantity::OutputTokens, "tokens", 1.0),
         ("benchmark_duration", Quantity::Duration, "sec", 1e-3),
     ] {
         if let Some(avg) = value(row, &quantity) {
@@ -146,6 +163,10 @@ fn distribution(row: &Row, quantity: &Quantity, (unit, scale): (&str, f64)) -> O
         };
         let scale = if figure.statistic == Statistic::Count { 1.0 } else { scale };
         metric.insert(name, number(figure.canonical().map(|value| value * scale)));
+    }
+    let of = |name: &str| metric.get(name).and_then(Value::as_f64);
+    if let Some((mean, count)) = of("avg").zip(of("count")) {
+        metric.insert("sum".to_owned(), number(Some(mean * count)));
     }
     metric.contains_key("avg").then_some(Value::from(metric))
 }

@@ -26,6 +26,8 @@ pub(super) enum Outcome {
     Text,
 }
 
+/// Lines at which a document that is not complete may seem to end. Each try reads it from its first line.
+const TRIES_MAX: usize = 64;
 /// Lines or records that are looked at to tell what a file is.
 const SAMPLE: usize = 64;
 /// One in this many records of a table may have a different number of cells.
@@ -95,7 +97,7 @@ fn structured(name: &str, bytes: &[u8], text: &str) -> Outcome {
 fn json_lines(text: &str) -> Option<Vec<(u32, Value)>> {
     let mut found = Vec::new();
     let mut open = String::new();
-    let mut first = 0;
+    let (mut first, mut tries) = (0, 0);
     for (at, line) in text.lines().enumerate() {
         if open.is_empty() {
             if line.trim().is_empty() {
@@ -114,6 +116,12 @@ fn json_lines(text: &str) -> Option<Vec<(u32, Value)>> {
         if let Ok(value @ (Value::Object(_) | Value::Array(_))) = json::lenient(open.as_bytes()) {
             found.push((first, value));
             open.clear();
+            tries = 0;
+        } else {
+            tries += 1;
+            if tries >= TRIES_MAX {
+                return None;
+            }
         }
     }
     (open.trim().is_empty() && !found.is_empty()).then_some(found)

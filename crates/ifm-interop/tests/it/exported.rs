@@ -180,7 +180,7 @@ fn held(id: &str) -> Held {
         "aiperf" => (
             &[Ttft, Ttfot, Itl, E2e],
             all,
-            &[Duration, RequestsOk, RequestsFailed, RequestRate, OutputRate, TotalRate],
+            &[Duration, RequestsOk, RequestsFailed, RequestRate, InputRate, OutputRate, TotalRate],
         ),
         "genai-bench" => (
             &[Ttft, Tpot, E2e],
@@ -418,5 +418,38 @@ fn the_page_says_what_each_format_lacks() {
     for export in EXPORTS {
         let line = format!("| `{}` | {} |", export.id, export.lacks);
         assert!(page.contains(&line), "the page should have the line: {line}");
+    }
+}
+
+/// What a file of AIPerf 0.13 says of requests, written again.
+#[test]
+fn aiperf_keeps_its_metrics_of_requests() {
+    let original = std::fs::read(super::data("aiperf-0.13.0/profile_export_aiperf.json")).unwrap();
+    let sheet = read(Input::new("x.json", original.as_slice())).expect("a sheet");
+    let files = export("aiperf").write(&sheet).expect("files");
+    let written: serde_json::Value = serde_json::from_str(&files[0].text).expect("JSON");
+    let original: serde_json::Value = serde_json::from_slice(&original).expect("JSON");
+    for (metric, statistics) in [
+        ("input_sequence_length", &["avg", "p50", "sum"][..]),
+        ("output_sequence_length", &["avg", "std", "sum"]),
+        ("output_token_throughput_per_user", &["avg", "p99", "std", "sum"]),
+        ("prefill_throughput_per_user", &["avg", "p90"]),
+        ("e2e_output_token_throughput", &["avg", "max"]),
+        ("inter_chunk_latency", &["avg", "p50", "count"]),
+        ("decode_duration", &["avg", "min"]),
+        ("time_to_second_token", &["avg", "max"]),
+        ("input_token_throughput", &["avg"]),
+        ("total_isl", &["avg"]),
+        ("total_osl", &["avg"]),
+        ("request_error_rate", &["avg"]),
+    ] {
+        for statistic in statistics {
+            let of = |value: &serde_json::Value| value[metric][statistic].as_f64();
+            let (written, original) = (of(&written), of(&original).expect("a number"));
+            let written = written.unwrap_or_else(|| panic!("{metric}.{statistic} is missing"));
+            let error = (written - original).abs();
+            assert!(error <= 1e-9 * original.abs(), "{metric}.{statistic}: {written} {original}");
+        }
+        assert_eq!(written[metric]["unit"], original[metric]["unit"], "{metric}");
     }
 }

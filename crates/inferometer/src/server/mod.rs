@@ -112,6 +112,7 @@ fn list_url(url: &BaseUrl, list: Option<&ModelList>) -> String {
         Some(list) => format!("{}{}{}", url.root(), without_version(url.path()), list.path),
     }
 }
+
 /// Keeps what the list of models says about the chosen one (`meta`, as llama.cpp and our own
 /// server have it), and says in plain words when its weights are random.
 fn note_model(json: &Value, model: &str, info: &mut ServerInfo) {

@@ -37,6 +37,31 @@ fn the_same_rows_as_csv_tsv_and_json() {
 }
 
 #[test]
+fn columns_of_inner_objects_have_names_with_dots() {
+    let at = |text: &str| {
+        let map = map("median_ttft_ms=first.p50,users=config.conc");
+        let sheet = read_mapped(Input::new("x.json", text.as_bytes()), &map).unwrap();
+        let rows = sheet.parts[0].rows.iter();
+        let value = |row: &ifm_core::sheet::Row| row.value(&Quantity::Ttft, Statistic::Median);
+        let of = rows.map(|row| (value(row), row.factors.number(key::CONCURRENCY)));
+        (of.collect::<Vec<_>>(), sheet.remarks.len())
+    };
+    let one = "{\n  \"config\": {\"conc\": 8},\n  \"first\": {\"p50\": 45.5}\n}\n";
+    assert_eq!(at(one), (vec![(Some(45.5), Some(8.0))], 0));
+    let several = one.repeat(2);
+    assert_eq!(at(&several).0.len(), 2);
+    let with_requests = "{\"config\": {\"conc\": 8}, \"first\": {\"p50\": 45.5},\n\
+         \"requests\": [{\"e2e\": 1}, {\"e2e\": 2}]}";
+    assert_eq!(at(with_requests).0, [(Some(45.5), Some(8.0))]);
+    let in_a_list = "{\"config\": {\"conc\": 8}, \"runs\": [\n{\"first\": {\"p50\": 1}},\n\
+         {\"first\": {\"p50\": 2}, \"config\": {\"conc\": 9}}]}";
+    assert_eq!(at(in_a_list), (vec![(Some(1.0), Some(8.0)), (Some(2.0), Some(9.0))], 0));
+    let deep =
+        "{\"all\": {\"of\": [{\"config\": {\"conc\": 4}, \"x\": [{\"first\": {\"p50\": 3}}]}]}}";
+    assert_eq!(at(deep).0, [(Some(3.0), Some(4.0))]);
+}
+
+#[test]
 fn what_is_missing_is_told_with_what_there_is() {
     let text = "name,concurrency,first_tok\na,4,52\n";
     let error = |map_text: &str| {

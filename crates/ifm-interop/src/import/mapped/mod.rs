@@ -1,8 +1,8 @@
 //! Rows of a file that no reader knows, by a map from names to its columns:
 //! `ttft_ms=first_tok,users=conc`.
 //!
-//! CSV with any usual separator, an array of JSON objects, or JSON Lines. What is not mapped
-//! survives beside the figures. Not here: the names that columns can be mapped to (`names`).
+//! CSV with any usual separator, JSON Lines, or JSON documents; members of inner objects by names such as
+//! `first.p99`. What is not mapped is kept with the figures. Not here: the names that columns can be mapped to (`names`).
 
 mod names;
 mod rows;
@@ -63,7 +63,7 @@ pub enum MapError {
     },
     /// The file holds no rows.
     #[error(
-        "{file}: no rows in it: CSV with a line of names, JSON objects in an array, or one on each line"
+        "{file}: no rows in it: CSV with a line of names, JSON objects, alone, in a list, or one on each line"
     )]
     NoRows {
         /// The file.
@@ -124,7 +124,8 @@ impl ColumnMap {
 pub fn read_mapped(input: Input<'_>, map: &ColumnMap) -> Result<Sheet, MapError> {
     let file = input.name().to_owned();
     let seen = input.seen();
-    let table = rows::read(input)?;
+    let wanted: Vec<&str> = map.pairs.iter().map(|(_, column)| column.as_str()).collect();
+    let table = rows::read(input, &wanted)?;
     if table.records.is_empty() {
         return Err(MapError::NoRows { file });
     }

@@ -1,17 +1,23 @@
-//! Records of a file that nobody knows: CSV, an array of JSON objects, JSON Lines.
+//! Records of a file that no reader knows: CSV, JSON Lines, or JSON documents.
+//!
+//! Members of inner objects are columns too, by names such as `first.p99`. Of an object that holds a list of
+//! objects each item is a record, with what stands outside of the list in every one; unless all columns of
+//! the map are there already, as in a result with the list of its requests.
 
 use super::super::error::ImportError;
 use super::super::head::Head;
 use super::super::input::Input;
-use super::super::json::{lines, pieces};
+use super::super::json::{lenient, lines, pieces};
 use super::super::separated;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
-/// Records that are read; what follows is told.
+/// Records that are read; a remark counts the rest.
 const RECORDS_MAX: usize = 1_000_000;
+/// Nesting that is looked through.
+const DEPTH_MAX: usize = 16;
 
 /// A record: its cells by column.
 pub(super) struct Record {
@@ -43,17 +49,74 @@ impl Table {
         self.records.push(Record { place, cells });
     }
 
+    /// Takes a JSON object, below what stands outside of its list.
+    fn push_object(
+        &mut self,
+        place: &Place,
+        object: Map<String, Value>,
+        outer: &Map<String, Value>,
+        wanted: &[&str],
+    ) {
+        let mut cells = outer.clone();
+        let mut lists = Vec::new();
+        flatten(object, "", "", 0, &mut cells, &mut lists);
+        let is_record = wanted.iter().all(|column| cells.contains_key(*column));
+        if is_record || lists.is_empty() {
+            cells.extend(lists.into_iter().map(|list| (list.column, Value::Array(list.items))));
+            return self.push(place.clone(), cells);
+        }
+        for List { pointer, items, .. } in lists {
+            let outer_pointer = place.pointer.as_deref().unwrap_or_default();
+            for (at, item) in items.into_iter().enumerate() {
+                let Value::Object(item) = item else { continue };
+                let pointer = Some(format!("{outer_pointer}{pointer}/{at}"));
+                self.push_object(&Place { pointer, ..place.clone() }, item, &cells, wanted);
+            }
+        }
+    }
+
     fn skip(&mut self, line: u32, reason: String) {
         let (kind, place) = (RemarkKind::Skipped, Place::line(line));
         self.remarks.push(Remark { kind, place, text: reason });
     }
 }
 
-/// Reads the records of a file.
+/// A list of objects within an object.
+struct List {
+    column: String,
+    pointer: String,
+    items: Vec<Value>,
+}
+
+/// Puts the members of an object and of its inner objects into cells, but for lists of objects.
+fn flatten(
+    object: Map<String, Value>,
+    prefix: &str,
+    pointer: &str,
+    depth: usize,
+    cells: &mut Map<String, Value>,
+    lists: &mut Vec<List>,
+) {
+    for (name, value) in object {
+        let column = format!("{prefix}{name}");
+        let pointer = format!("{pointer}/{name}");
+        match value {
+            Value::Object(inner) if depth < DEPTH_MAX && !inner.is_empty() => {
+                flatten(inner, &format!("{column}."), &pointer, depth + 1, cells, lists);
+            }
+            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+                lists.push(List { column, pointer, items });
+            }
+            value => _ = cells.insert(column, value),
+        }
+    }
+}
+
+/// Reads the records of a file. `wanted` are the columns of the map.
 ///
 /// # Errors
 /// [`ImportError`] when it cannot be read, or is a text that is too large.
-pub(super) fn read(input: Input<'_>) -> Result<Table, ImportError> {
+pub(super) fn read(input: Input<'_>, wanted: &[&str]) -> Result<Table, ImportError> {
     let name = input.name().to_owned();
     let (head, input) = input.with_head()?;
     let first = head.bytes().iter().find(|byte| !byte.is_ascii_whitespace()).copied();
@@ -61,8 +124,9 @@ pub(super) fn read(input: Input<'_>) -> Result<Table, ImportError> {
     let mut table = Table { bytes: bytes.len() as u64, ..Table::default() };
     let mut reader: &[u8] = &bytes;
     let read = match first {
-        Some(b'[') => array(&mut reader, &mut table),
-        Some(b'{') => objects(&mut reader, &mut table),
+        Some(b'[') => documents(&mut reader, &["/*"], wanted, &mut table),
+        Some(b'{') if has_object_on_first_line(&bytes) => objects(&mut reader, wanted, &mut table),
+        Some(b'{') => documents(&mut reader, &[], wanted, &mut table),
         _ => separated(&bytes, &mut table),
     };
     read.map_err(|error| ImportError::Unreadable { name, error })?;
@@ -73,15 +137,28 @@ pub(super) fn read(input: Input<'_>) -> Result<Table, ImportError> {
     Ok(table)
 }
 
-fn array(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
-    let end = pieces::read(reader, &["/*"], &mut |piece| {
-        if piece.cut.is_none() {
+/// Whether the first line that is not empty is an object: the file is JSON Lines then.
+fn has_object_on_first_line(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    line.is_some_and(|line| lenient::<Map<String, Value>>(line).is_ok())
+}
+
+/// Documents, or what is cut out of them.
+fn documents(
+    reader: &mut dyn BufRead,
+    paths: &[&str],
+    wanted: &[&str],
+    table: &mut Table,
+) -> std::io::Result<()> {
+    let end = pieces::read(reader, paths, &mut |piece| {
+        if piece.cut.is_none() && !paths.is_empty() {
             return;
         }
         match piece.value::<Map<String, Value>>() {
-            Ok(cells) => {
-                let place = Place { line: Some(piece.line), pointer: Some(piece.pointer()) };
-                table.push(place, cells);
+            Ok(object) => {
+                let pointer = Some(piece.pointer()).filter(|pointer| !pointer.is_empty());
+                let place = Place { line: Some(piece.line), pointer };
+                table.push_object(&place, object, &Map::new(), wanted);
             }
             Err((line, reason)) => table.skip(line, reason),
         }
@@ -92,9 +169,9 @@ fn array(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
     Ok(())
 }
 
-fn objects(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
-    lines::read::<Map<String, Value>>(reader, |line, cells| match cells {
-        Ok(cells) => table.push(Place::line(line), cells),
+fn objects(reader: &mut dyn BufRead, wanted: &[&str], table: &mut Table) -> std::io::Result<()> {
+    lines::read::<Map<String, Value>>(reader, |line, object| match object {
+        Ok(object) => table.push_object(&Place::line(line), object, &Map::new(), wanted),
         Err(reason) => table.skip(line, reason),
     })
 }

@@ -4,10 +4,11 @@
 //! Not here: any format.
 
 use crate::error::StoreError;
-use rustix::fs::{FlockOperation, flock, statvfs};
+use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Bytes moved at a time when a whole file passes through.
@@ -90,23 +91,29 @@ impl<W: Write> Write for SummedWriter<W> {
     }
 }
 
-/// Number of bytes and CRC-32 of a whole file.
-pub(crate) fn sum_file(path: &Path) -> Result<(u64, u32), StoreError> {
-    let mut file = File::open(path).map_err(|source| StoreError::io("open", path, source))?;
-    let mut sum = crc32fast::Hasher::new();
-    let mut buffer = vec![0; COPY_BYTES];
-    let mut bytes = 0;
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok((bytes, sum.finalize())),
-            Ok(read) => {
-                sum.update(buffer.get(..read).unwrap_or_default());
-                bytes += read as u64;
-            }
-            Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(StoreError::io("read", path, source)),
-        }
+/// Opens a file of the store to read it. A pipe or a device in its place is an error at once: nothing waits for
+/// it, and nothing is read from it.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
+}
+
+/// The content of a file of at most `bytes_max` bytes.
+pub(crate) fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>, StoreError> {
+    let file = open_file(path).map_err(|source| StoreError::io("open", path, source))?;
+    let mut content = Vec::new();
+    file.take(bytes_max + 1)
+        .read_to_end(&mut content)
+        .map_err(|source| StoreError::io("read", path, source))?;
+    if content.len() as u64 > bytes_max {
+        let (size, unit) = if bytes_max < 1 << 20 { (10, "KiB") } else { (20, "MiB") };
+        return Err(StoreError::damaged(path, format!("larger than {} {unit}", bytes_max >> size)));
+    }
+    Ok(content)
 }
 
 /// Puts `content` at `path`: after a crash the file holds the old content or the new, never a mix.
@@ -282,15 +289,32 @@ mod tests {
     }
 
     #[test]
-    fn sums_agree_between_writing_and_reading() {
+    fn writers_count_and_sum() {
+        let mut writer = SummedWriter::new(Vec::new());
+        writer.write_all(b"12345").unwrap();
+        writer.write_all(b"6789").unwrap();
+        assert_eq!(writer.finish(), (b"123456789".to_vec(), 9, 0xcbf4_3926));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_an_error_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("summed");
-        let mut writer = SummedWriter::new(File::create(&path).unwrap());
-        writer.write_all(&[7; 300_000]).unwrap();
-        writer.write_all(b"123456789").unwrap();
-        let (_, bytes, sum) = writer.finish();
-        assert_eq!(sum_file(&path).unwrap(), (bytes, sum));
-        assert_eq!(crc32fast::hash(b"123456789"), 0xcbf4_3926);
+        let pipe = folder.path().join("manifest.json");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        assert_eq!(open_file(&pipe).unwrap_err().to_string(), "it is not a regular file");
+        assert!(open_file(Path::new("/dev/zero")).is_err());
+        assert!(read_file(&pipe, 10).is_err());
+    }
+
+    #[test]
+    fn a_file_over_its_bound_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, [b' '; 2049]).unwrap();
+        assert_eq!(read_file(&path, 2049).unwrap().len(), 2049);
+        let error = read_file(&path, 2048).unwrap_err().to_string();
+        assert!(error.contains("larger than 2 KiB"), "{error}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! An import is a folder `<store>/<id>/` with one file, written as a whole.
 
 use crate::IMPORT_FILE;
-use crate::disk::{RealFiles, replace_file};
+use crate::disk::{RealFiles, read_file, replace_file};
 use crate::error::{FindError, StoreError};
 use crate::run_id::{check_run_id, matches_run_id};
 use crate::store::{Store, is_import};
@@ -11,8 +11,7 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::SHEET_VERSION;
 use ifm_core::{PlanCell, Sheet};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 
 /// Largest import that is read, bytes.
@@ -98,14 +97,7 @@ impl Store {
     /// [`StoreError::Damaged`], [`StoreError::Version`], or the disk's.
     pub fn import(&self, id: &str) -> Result<Import, StoreError> {
         let path = self.root().join(id).join(IMPORT_FILE);
-        let file = File::open(&path).map_err(|source| StoreError::io("open", &path, source))?;
-        let mut content = Vec::new();
-        file.take(IMPORT_BYTES_MAX + 1)
-            .read_to_end(&mut content)
-            .map_err(|source| StoreError::io("read", &path, source))?;
-        if content.len() as u64 > IMPORT_BYTES_MAX {
-            return Err(StoreError::damaged(&path, "larger than 1 GiB"));
-        }
+        let content = read_file(&path, IMPORT_BYTES_MAX)?;
         let import: Import = serde_json::from_slice(&content)
             .map_err(|error| StoreError::damaged(&path, format!("not an import: {error}")))?;
         if import.sheet_version != SHEET_VERSION {

@@ -6,15 +6,15 @@
 //!
 //! Not here: what a tag means.
 
-use crate::disk::{RealFiles, replace_file, sync_parent};
+use crate::disk::{RealFiles, read_file, replace_file, sync_parent};
 use crate::error::StoreError;
 use crate::imports::write_import;
 use crate::run_entry::RunEntry;
 use crate::store::{Store, is_import};
 use ifm_core::order::Order as _;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Name of the file with the tags of a run or import.
@@ -261,14 +261,12 @@ fn write_tags(folder: &Path, tags: &[String]) -> Result<Vec<String>, StoreError>
 
 fn read_tags(folder: &Path) -> Result<Vec<String>, StoreError> {
     let path = folder.join(TAGS_FILE);
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(StoreError::io("open", &path, source)),
+    let content = match read_file(&path, TAGS_BYTES_MAX) {
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
+        content => content?,
     };
-    let mut content = Vec::new();
-    let read = file.take(TAGS_BYTES_MAX).read_to_end(&mut content);
-    read.map_err(|source| StoreError::io("read", &path, source))?;
     let found: Tags = serde_json::from_slice(&content)
         .map_err(|error| StoreError::damaged(&path, format!("not a list of tags: {error}")))?;
     if found.version != TAGS_VERSION {

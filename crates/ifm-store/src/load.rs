@@ -3,7 +3,7 @@
 //! A sealed run is checked before it is decoded: each file must have the size and the CRC-32 that
 //! the manifest tells. An unsealed run is read from its journal, as far as that is whole.
 
-use crate::disk::sum_file;
+use crate::disk::{SummedWriter, open_file};
 use crate::error::StoreError;
 use crate::journal::{JournalLoss, JournalReader};
 use crate::manifest_file::{is_sealed, read_manifest, told_sum};
@@ -12,7 +12,7 @@ use crate::{JOURNAL_FILE, REQUESTS_FILE, SERIES_FILE};
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData, Series};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 /// A run in memory, and what could not be read of it.
@@ -151,13 +151,18 @@ pub(crate) fn open_checked(
         let detail = "the manifest tells no size and checksum for it";
         return Err(StoreError::damaged(path, detail));
     };
-    let (bytes, sum) = sum_file(path)?;
+    let mut file = open_file(path).map_err(|source| StoreError::io("open", path, source))?;
+    let unreadable = |source| StoreError::io("read", path, source);
+    let bytes = file.metadata().map_err(unreadable)?.len();
     if bytes != told.bytes {
         let detail = format!("it has {bytes} bytes, the manifest tells {}", told.bytes);
         return Err(StoreError::damaged(path, detail));
     }
-    if sum != told_sum {
+    let mut summed = SummedWriter::new(io::sink());
+    io::copy(&mut file.by_ref().take(bytes), &mut summed).map_err(unreadable)?;
+    if summed.finish().2 != told_sum {
         return Err(StoreError::damaged(path, "its checksum is not the one in the manifest"));
     }
-    File::open(path).map_err(|source| StoreError::io("open", path, source))
+    file.rewind().map_err(unreadable)?;
+    Ok(file)
 }

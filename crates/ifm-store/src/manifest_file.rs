@@ -4,14 +4,12 @@
 //! and it carries the CRC-32 of each other file in the field [`SUMS_FIELD`], so that a damaged
 //! file is known before it is decoded.
 
-use crate::disk::{FileMaker, replace_file};
+use crate::disk::{FileMaker, read_file, replace_file};
 use crate::error::StoreError;
 use crate::{MANIFEST_FILE, REQUESTS_FILE};
 use ifm_core::Manifest;
 use ifm_core::manifest::{RunState, SCHEMA_VERSION};
 use serde_json::Value;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// Field of the manifest with the CRC-32 of each file, eight hexadecimal digits by file name.
@@ -23,15 +21,7 @@ const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 /// Reads the manifest of a run folder.
 pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
     let path = folder.join(MANIFEST_FILE);
-    let file = File::open(&path).map_err(|source| StoreError::io("open", &path, source))?;
-    let mut content = Vec::new();
-    file.take(MANIFEST_BYTES_MAX + 1)
-        .read_to_end(&mut content)
-        .map_err(|source| StoreError::io("read", &path, source))?;
-    if content.len() as u64 > MANIFEST_BYTES_MAX {
-        return Err(StoreError::damaged(&path, "larger than 64 MiB"));
-    }
-    parse_manifest(&content, &path)
+    parse_manifest(&read_file(&path, MANIFEST_BYTES_MAX)?, &path)
 }
 
 /// The version is looked at first: another major version may lack fields of this one.

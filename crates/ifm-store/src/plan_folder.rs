@@ -4,7 +4,7 @@
 //! runs. A process writes a journal of its own under an exclusive lock; readers take the lines of all
 //! of them by their time. What a line means is not known here.
 
-use crate::disk::{LockOutcome, RealFiles, lock_exclusive, replace_file, sync_parent};
+use crate::disk::{LockOutcome, RealFiles, lock_exclusive, read_file, replace_file, sync_parent};
 use crate::error::StoreError;
 use crate::run_id::check_run_id;
 use crate::store::Store;
@@ -169,11 +169,7 @@ impl PlanFolder {
 
 /// A whole text; bytes that are no UTF-8, as of a line that was cut off, are replaced.
 fn read(path: &Path) -> Result<String, StoreError> {
-    let size = path.metadata().map_or(0, |metadata| metadata.len());
-    if size > FILE_BYTES_MAX {
-        return Err(StoreError::damaged(path, "larger than 256 MiB"));
-    }
-    let bytes = fs::read(path).map_err(|source| StoreError::io("read", path, source))?;
+    let bytes = read_file(path, FILE_BYTES_MAX)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

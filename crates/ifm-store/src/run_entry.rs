@@ -3,11 +3,10 @@
 //! Not here: finding it (`store`), and its rows (`load`).
 
 use crate::JOURNAL_FILE;
-use crate::disk::{LockOutcome, lock_shared};
+use crate::disk::{LockOutcome, lock_shared, open_file};
 use crate::error::StoreError;
 use crate::manifest_file::{is_sealed, read_manifest};
 use ifm_core::Manifest;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -39,7 +38,7 @@ impl RunEntry {
     /// [`StoreError::LocksUnsupported`] where the file system cannot tell, or the disk's.
     pub fn is_live(&self) -> Result<bool, StoreError> {
         let path = self.path.join(JOURNAL_FILE);
-        let file = match File::open(&path) {
+        let file = match open_file(&path) {
             Ok(file) => file,
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(StoreError::io("open", &path, source)),

@@ -4,9 +4,9 @@
 //! What comes back is the document, with every place, printed digit and single request; a checksum
 //! beside it tells damage. Not here: which columns a document has (`ifm-interop`).
 
-use crate::disk::{SummedWriter, discard};
+use crate::disk::{SummedWriter, discard, open_file};
 use crate::error::StoreError;
-use crate::table::{TableError, base_properties};
+use crate::table::{TableError, base_properties, guarded};
 use ifm_core::Sheet;
 use ifm_core::manifest::SCHEMA_VERSION;
 use ifm_core::sheet::SHEET_VERSION;
@@ -85,10 +85,9 @@ fn put(out: &Path, columns: &[TableColumn], sheet: Option<&Sheet>) -> Result<(),
 /// # Errors
 /// The file is damaged or of another version, or the disk's.
 pub fn read_sheet_file(path: &Path) -> Result<Option<Sheet>, StoreError> {
-    let file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
-    let metadata = ParquetMetaDataReader::new()
-        .parse_and_finish(&file)
-        .map_err(|error| TableError::from(error).reading(path))?;
+    let file = open_file(path).map_err(|error| StoreError::io("open", path, error))?;
+    let metadata = guarded(|| Ok(ParquetMetaDataReader::new().parse_and_finish(&file)?))
+        .map_err(|error| error.reading(path))?;
     let values = metadata.file_metadata().key_value_metadata();
     let value = |key: &str| values?.iter().find(|pair| pair.key == key)?.value.as_ref();
     let Some(text) = value(SHEET_KEY) else { return Ok(None) };

@@ -6,12 +6,12 @@
 //! metadata itself has no sum. Sampled series do not go along.
 
 use crate::REQUESTS_FILE;
-use crate::disk::{SummedWriter, discard};
+use crate::disk::{SummedWriter, discard, open_file};
 use crate::error::StoreError;
 use crate::load::open_checked;
 use crate::manifest_file::{parse_manifest, read_manifest};
 use crate::run_entry::RunEntry;
-use crate::table::{GROUP_REQUESTS, RequestTable, TableError};
+use crate::table::{RequestTable, TableError, guarded};
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData};
 use parquet::errors::ParquetError;
@@ -56,8 +56,8 @@ pub fn write_single_file(run: &RunEntry, out: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// The file is damaged or of another version, or the disk's.
 pub fn read_single_file(path: &Path) -> Result<Option<RunData>, StoreError> {
-    let mut file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
-    let metadata = metadata(&file).map_err(|error| TableError::from(error).reading(path))?;
+    let mut file = open_file(path).map_err(|error| StoreError::io("open", path, error))?;
+    let metadata = metadata(&file).map_err(|error| error.reading(path))?;
     let Some(manifest) = value(&metadata, MANIFEST_KEY) else { return Ok(None) };
     let manifest = parse_manifest(manifest.as_bytes(), path)?;
     let sum = columns_sum(&mut file).map_err(|error| StoreError::io("read", path, error))?;
@@ -105,8 +105,8 @@ fn with_values(
     Ok(end)
 }
 
-fn metadata(file: &File) -> Result<ParquetMetaData, ParquetError> {
-    ParquetMetaDataReader::new().parse_and_finish(file)
+fn metadata(file: &File) -> Result<ParquetMetaData, TableError> {
+    guarded(|| Ok(ParquetMetaDataReader::new().parse_and_finish(file)?))
 }
 
 fn value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a String> {
@@ -136,11 +136,6 @@ fn requests(file: File) -> Result<Vec<RequestRecord>, TableError> {
     let table = RequestTable::open(file)?;
     let mut requests = Vec::new();
     for group in 0..table.groups() {
-        if table.rows(group) > GROUP_REQUESTS {
-            return Err(TableError::Content(format!(
-                "row group {group} is larger than is written"
-            )));
-        }
         requests.append(&mut table.read_group(group)?);
     }
     requests.order_by_key(|record: &RequestRecord| record.seq);

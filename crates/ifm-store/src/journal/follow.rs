@@ -9,7 +9,7 @@ use super::decode::{Payload, payload};
 use super::reader::check_header;
 use super::{FRAME_HEAD_BYTES, HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use crate::JOURNAL_FILE;
-use crate::disk::COPY_BYTES;
+use crate::disk::{COPY_BYTES, open_file};
 use crate::error::StoreError;
 use crate::run_entry::RunEntry;
 use ifm_core::RequestRecord;
@@ -33,7 +33,7 @@ impl RunFollower {
     /// The journal cannot be opened: a sealed run has none.
     pub fn open(run: &RunEntry) -> Result<RunFollower, StoreError> {
         let path = run.path.join(JOURNAL_FILE);
-        let file = File::open(&path).map_err(|source| StoreError::io("open", &path, source))?;
+        let file = open_file(&path).map_err(|source| StoreError::io("open", &path, source))?;
         Ok(RunFollower { file, path, offset: 0, payload: Vec::new() })
     }
 

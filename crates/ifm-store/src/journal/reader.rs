@@ -6,7 +6,7 @@
 
 use super::decode::{Payload, payload};
 use super::{FRAME_HEAD_BYTES, HEADER_BYTES, JournalLoss, MAGIC, PAYLOAD_BYTES_MAX, VERSION};
-use crate::disk::COPY_BYTES;
+use crate::disk::{COPY_BYTES, open_file};
 use crate::error::StoreError;
 use ifm_core::{RequestRecord, Series};
 use std::fs::File;
@@ -37,7 +37,7 @@ enum Step {
 impl JournalReader {
     /// Opens a journal and checks its header.
     pub(crate) fn open(path: &Path) -> Result<JournalReader, StoreError> {
-        let file = File::open(path).map_err(|source| StoreError::io("open", path, source))?;
+        let file = open_file(path).map_err(|source| StoreError::io("open", path, source))?;
         JournalReader::start(file, path)
     }
 

@@ -4,12 +4,14 @@
 //! columns are listed once, in `columns`, for both ways. The files use no compression codec: delta
 //! packing of the stamps does the work, and every Parquet reader has it.
 
+mod bounds;
 mod columns;
 mod lists;
 mod request_reader;
 mod request_writer;
 mod series_file;
 
+pub(crate) use bounds::guarded;
 pub use columns::column_names;
 pub(crate) use request_reader::RequestTable;
 pub(crate) use request_writer::{GROUP_EVENTS, GROUP_REQUESTS, RequestWriter};

@@ -3,9 +3,10 @@
 //! Columns are found by name: those that this build does not know are passed over, and an optional
 //! column that the file lacks reads as unknown throughout.
 
-use super::TableError;
 use super::columns::{COLUMNS, Cells, Column, leaf_path};
 use super::lists::{ListLevels, element_level};
+use super::request_writer::GROUP_REQUESTS;
+use super::{TableError, bounds};
 use ifm_core::RequestRecord;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
@@ -13,8 +14,8 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 
-/// Most rows of one group that are read: far above what is written, and a bound on memory.
-const GROUP_ROWS_MAX: usize = 16 << 20;
+/// Most rows of one group that are read: four times what is written, and a bound on memory.
+const GROUP_ROWS_MAX: usize = 4 * GROUP_REQUESTS;
 
 /// An open table of requests.
 pub(crate) struct RequestTable {
@@ -26,7 +27,11 @@ pub(crate) struct RequestTable {
 impl RequestTable {
     /// Opens the table and checks its columns.
     pub(crate) fn open(file: File) -> Result<RequestTable, TableError> {
-        let file = SerializedFileReader::new(file)?;
+        bounds::guarded(|| RequestTable::checked(file))
+    }
+
+    fn checked(file: File) -> Result<RequestTable, TableError> {
+        let file = bounds::open(file)?;
         let schema = file.metadata().file_metadata().schema_descr();
         let mut places = Vec::with_capacity(COLUMNS.len());
         for column in COLUMNS {
@@ -59,6 +64,10 @@ impl RequestTable {
 
     /// All rows of one group, in the order of the file.
     pub(crate) fn read_group(&self, index: usize) -> Result<Vec<RequestRecord>, TableError> {
+        bounds::guarded(|| self.records(index))
+    }
+
+    fn records(&self, index: usize) -> Result<Vec<RequestRecord>, TableError> {
         let group = self.file.get_row_group(index)?;
         let rows = self.rows(index);
         if rows > GROUP_ROWS_MAX {
@@ -101,7 +110,7 @@ fn read_column(
     place: usize,
     records: &mut [RequestRecord],
 ) -> Result<(), TableError> {
-    let reader = group.get_column_reader(place)?;
+    let reader = bounds::column(group, place)?;
     let rows = records.len();
     let senseless =
         || Err(TableError::Content(format!("column {} holds a value out of bounds", column.name)));

@@ -1,7 +1,7 @@
 //! `series.parquet`: one row per sampled quantity, its times and values as two lists.
 
 use super::lists::{ListLevels, element_level};
-use super::{TableError, base_properties};
+use super::{TableError, base_properties, bounds};
 use ifm_core::Series;
 use ifm_core::manifest::SCHEMA_VERSION;
 use parquet::basic::Encoding;
@@ -87,7 +87,11 @@ fn write_cells<T: DataType, W: Write + Send>(
 
 /// Reads all series of a file.
 pub(crate) fn read_series(file: File) -> Result<Vec<Series>, TableError> {
-    let file = SerializedFileReader::new(file)?;
+    bounds::guarded(|| all_series(file))
+}
+
+fn all_series(file: File) -> Result<Vec<Series>, TableError> {
+    let file = bounds::open(file)?;
     check_schema(&file)?;
     let mut all = Vec::new();
     for index in 0..file.num_row_groups() {
@@ -161,7 +165,7 @@ fn read_cells<T: DataType>(
     place: usize,
 ) -> Result<(Vec<T::T>, ListLevels), TableError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(place)?);
+    let mut reader = get_typed_column_reader::<T>(bounds::column(group, place)?);
     let mut cells = Vec::new();
     let mut levels = ListLevels::default();
     reader.read_records(

@@ -45,6 +45,18 @@ impl Scene {
         std::fs::write(self.path.join(name), content).unwrap();
     }
 
+    /// Writes a file whose length and checksum the manifest confirms.
+    fn forge(&self, name: &str, content: &[u8]) {
+        self.write(name, content);
+        let mut head: serde_json::Value =
+            serde_json::from_slice(&self.read(MANIFEST_FILE)).unwrap();
+        let files = head["files"].as_array_mut().unwrap();
+        let file = files.iter_mut().find(|file| file["name"] == name).unwrap();
+        file["bytes"] = content.len().into();
+        head["file_crc32"][name] = format!("{:08x}", crc32(content)).into();
+        self.write(MANIFEST_FILE, &serde_json::to_vec(&head).unwrap());
+    }
+
     fn open_error(&self) -> String {
         self.store.open(&self.run()).unwrap_err().to_string()
     }
@@ -227,12 +239,58 @@ proptest! {
 fn a_sound_file_of_another_shape_is_told() {
     let scene = Scene::new(true);
     let series = scene.read(SERIES_FILE);
-    scene.write(REQUESTS_FILE, &series);
-    let mut head: serde_json::Value = serde_json::from_slice(&scene.read(MANIFEST_FILE)).unwrap();
-    head["files"][0]["bytes"] = series.len().into();
-    head["file_crc32"][REQUESTS_FILE] = format!("{:08x}", crc32(&series)).into();
-    scene.write(MANIFEST_FILE, &serde_json::to_vec(&head).unwrap());
+    scene.forge(REQUESTS_FILE, &series);
     let error = scene.open_error();
     assert!(error.contains("it lacks the column seq"), "{error}");
     assert_eq!(full_record(0), records()[0]);
+}
+
+/// The checksum of a file that was made to do harm is right. `MUTANTS` sets the number of files.
+#[test]
+fn damaged_parquet_with_a_right_checksum_is_an_error_and_no_panic() {
+    let mutants = std::env::var("MUTANTS").ok().and_then(|text| text.parse().ok());
+    let scene = Scene::new(true);
+    let sound = [REQUESTS_FILE, SERIES_FILE].map(|name| (name, scene.read(name)));
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut refused = 0;
+    let count = mutants.unwrap_or(400);
+    for number in 0..count {
+        let (name, content) = &sound[usize::from(number % 4 == 3)];
+        let mut content = content.clone();
+        // Most of what a reader believes is in the metadata at the end.
+        let from = if number % 2 == 0 { content.len() * 3 / 4 } else { 0 };
+        for _ in 0..=next(4) {
+            let place = from + next(content.len() - from);
+            content[place] = [0, 0xff, 0x7f, 0x80, next(256) as u8][next(5)];
+        }
+        scene.forge(name, &content);
+        match scene.store.open(&scene.run()) {
+            Ok(_) => {}
+            Err(StoreError::Damaged { .. } | StoreError::Io { .. }) => refused += 1,
+            Err(other) => panic!("{other}"),
+        }
+        scene.forge(name, &sound[usize::from(number % 4 == 3)].1);
+    }
+    assert!(refused > count / 4, "{refused} of {count}");
+    assert!(scene.store.open(&scene.run()).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_in_the_place_of_files_do_not_wait() {
+    for name in [MANIFEST_FILE, REQUESTS_FILE] {
+        let scene = Scene::new(true);
+        std::fs::remove_file(scene.path.join(name)).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(scene.path.join(name)).status();
+        assert!(made.unwrap().success());
+        let run = &scene.store.list().unwrap()[0];
+        let error = scene.store.open(run).unwrap_err().to_string();
+        assert!(error.contains("it is not a regular file"), "{error}");
+    }
 }

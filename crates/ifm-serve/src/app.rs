@@ -44,13 +44,17 @@ pub(crate) struct App {
     /// Answers tell their times.
     pub(crate) tells_times: bool,
     pub(crate) media: Media,
+    /// Longest text that the context may hold, bytes.
+    text_bytes_max: usize,
     requests: AtomicU64,
 }
 
 impl App {
     pub(crate) fn new(options: ServeOptions) -> Self {
         let ServeOptions { backend, model_name, api_key, version, faults, media, .. } = options;
+        let longest = backend.tokenizer().longest_token_bytes();
         Self {
+            text_bytes_max: (backend.facts().context + 1).saturating_mul(longest),
             template: ChatTemplate::find(backend.tokenizer()),
             metrics: Arc::new(Metrics::new()),
             backend,
@@ -118,6 +122,11 @@ impl App {
         text: String,
         is_start: bool,
     ) -> Result<Vec<u32>, ApiError> {
+        // More text than this has more tokens than the context, whatever it says; counting them could take
+        // minutes.
+        if text.len() > self.text_bytes_max {
+            return Err(ApiError::text_too_long(text.len(), self.context(), self.text_bytes_max));
+        }
         let app = Arc::clone(self);
         let is_long = text.len() >= LONG_TEXT_BYTES;
         let encode = move || -> Result<Vec<u32>, ApiError> {

@@ -88,6 +88,17 @@ impl ApiError {
         }
     }
 
+    /// A text that the context cannot hold, by its length alone.
+    pub(crate) fn text_too_long(bytes: usize, context: usize, bytes_max: usize) -> Self {
+        Self {
+            code: Some("context_length_exceeded"),
+            ..Self::invalid(format!(
+                "This model's maximum context length is {context} tokens, at most {bytes_max} bytes \
+                 of text. However, your text has {bytes} bytes."
+            ))
+        }
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "server_error", message)
     }

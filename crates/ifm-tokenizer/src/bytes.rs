@@ -85,6 +85,13 @@ impl ByteTable {
         self.ends.push(self.bytes.len() as u32);
     }
 
+    /// Length of the longest token.
+    pub(crate) fn longest(&self) -> usize {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let lengths = starts.zip(&self.ends).map(|(start, end)| end.saturating_sub(*start));
+        lengths.max().map_or(0, |length| length as usize)
+    }
+
     /// Appends the token with the next id, given as the bytes it stands for.
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

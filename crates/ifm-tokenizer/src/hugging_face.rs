@@ -17,6 +17,12 @@ use crate::{bytes::ByteTable, error::Problem};
 /// The largest vocabulary that is accepted, in ids: bounds the tables made of it.
 pub(crate) const VOCAB_SIZE_MAX: u32 = 1 << 24;
 
+/// Longest text that a normalizer may add, bytes: prefixes and replacements are a few characters, and each can be
+/// added for every character of a text.
+const ADDED_BYTES_MAX: usize = 64;
+/// Nesting of normalizers that is looked through.
+const NESTING_MAX: usize = 16;
+
 /// A tokenizer, ready for use.
 pub(crate) struct Loaded {
     pub(crate) inner: tokenizers::Tokenizer,
@@ -62,7 +68,27 @@ fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, Problem> {
     if !merges_fit(&json) {
         return Err(Problem::damaged("its merges and its vocabulary are at odds"));
     }
+    if let Some(text) = long_addition(&json["normalizer"], 0) {
+        let bytes = text.len();
+        return Err(Problem::damaged(format!(
+            "its normalizer adds {bytes} bytes at once; the longest that is accepted is \
+             {ADDED_BYTES_MAX}"
+        )));
+    }
     tokenizers::Tokenizer::deserialize(&json).map_err(|error| explain(&json, &error.to_string()))
+}
+
+/// A text of a normalizer that would make texts much longer.
+fn long_addition(normalizer: &Value, nesting: usize) -> Option<&str> {
+    if nesting > NESTING_MAX {
+        return None;
+    }
+    let own = ["prepend", "content"].iter().filter_map(|field| normalizer.get(*field)?.as_str());
+    let inner = normalizer.get("normalizers").and_then(Value::as_array);
+    let inner = inner.into_iter().flatten();
+    own.into_iter()
+        .find(|text| text.len() > ADDED_BYTES_MAX)
+        .or_else(|| inner.into_iter().find_map(|inner| long_addition(inner, nesting + 1)))
 }
 
 /// Whether no merge makes the crate panic: it copies each pair, without the prefix of the second part, into a

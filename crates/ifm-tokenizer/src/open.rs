@@ -13,6 +13,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ifm_core::contained::contained;
+
 use crate::{
     Tokenizer,
     config::Config,
@@ -135,7 +137,9 @@ fn read_file(path: &Path, said: Option<&str>) -> Result<Tokenizer, TokenizerErro
     };
     if reader.fill_buf().map_err(read_error)?.starts_with(&gguf::MAGIC) {
         // Not read whole: weights follow.
-        return read_gguf(&name, reader).map_err(|problem| problem.of(&told));
+        return contained(|| read_gguf(&name, reader))
+            .unwrap_or_else(|panicked| Err(Problem::damaged(panicked.to_string())))
+            .map_err(|problem| problem.of(&told));
     }
     let bytes = read_bounded(path, reader, FILE_BYTES_MAX)?;
     // Only a help: a missing or unreadable one is as good as none.
@@ -164,8 +168,19 @@ fn read_bounded(
     Ok(bytes)
 }
 
-/// Reads content of any format; `said` is the encoding that goes with a rank file.
+/// Reads content of any format; `said` is the encoding that goes with a rank file. A panic of a reader is
+/// damage.
 fn read_content(
+    name: &str,
+    bytes: &[u8],
+    said: Option<&str>,
+    config: &Config,
+) -> Result<Tokenizer, Problem> {
+    contained(|| read_format(name, bytes, said, config))
+        .unwrap_or_else(|panicked| Err(Problem::damaged(panicked.to_string())))
+}
+
+fn read_format(
     name: &str,
     bytes: &[u8],
     said: Option<&str>,

@@ -4,6 +4,7 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
+use ifm_core::contained::contained;
 use tokenizers::{OffsetReferential, OffsetType, PreTokenizer as _};
 
 use crate::{
@@ -79,10 +80,9 @@ impl Tokenizer {
     /// [`TokenizerError::Encode`]; never with the embedded vocabulary.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         match &self.shared.inner {
-            Inner::Words(inner) => inner
-                .encode_fast(text, false)
-                .map(|encoding| encoding.get_ids().to_vec())
-                .map_err(|error| TokenizerError::Encode { reason: error.to_string() }),
+            Inner::Words(inner) => encoding(|| {
+                inner.encode_fast(text, false).map(|encoding| encoding.get_ids().to_vec())
+            }),
             Inner::Pieces(inner) => {
                 inner.encode(text).map_err(|reason| TokenizerError::Encode { reason })
             }
@@ -111,9 +111,10 @@ impl Tokenizer {
             });
         }
         match &self.shared.inner {
-            Inner::Words(inner) => inner
-                .decode(ids, true)
-                .map_err(|error| TokenizerError::Decode { reason: error.to_string() }),
+            Inner::Words(inner) => contained(|| inner.decode(ids, true))
+                .map_err(|panicked| panicked.to_string())
+                .and_then(|decoded| decoded.map_err(|error| error.to_string()))
+                .map_err(|reason| TokenizerError::Decode { reason }),
             // Their bytes are always known.
             Inner::Pieces(_) => Ok(String::new()),
         }
@@ -133,18 +134,15 @@ impl Tokenizer {
                 return Ok(inner.stretches(text).into_iter().map(|(range, _)| range).collect());
             }
         };
-        let mut split =
-            inner.get_added_vocabulary().extract_and_normalize(inner.get_normalizer(), text);
-        if let Some(pre_tokenizer) = inner.get_pre_tokenizer() {
-            pre_tokenizer
-                .pre_tokenize(&mut split)
-                .map_err(|error| TokenizerError::Encode { reason: error.to_string() })?;
-        }
-        Ok(split
-            .get_splits(OffsetReferential::Original, OffsetType::Byte)
-            .into_iter()
-            .map(|(_, (start, end), _)| start..end)
-            .collect())
+        encoding(|| {
+            let mut split =
+                inner.get_added_vocabulary().extract_and_normalize(inner.get_normalizer(), text);
+            if let Some(pre_tokenizer) = inner.get_pre_tokenizer() {
+                pre_tokenizer.pre_tokenize(&mut split)?;
+            }
+            let splits = split.get_splits(OffsetReferential::Original, OffsetType::Byte);
+            Ok(splits.into_iter().map(|(_, (start, end), _)| start..end).collect())
+        })
     }
 
     /// The token of an id as the vocabulary writes it, such as `Ġthe`.
@@ -176,6 +174,14 @@ impl Tokenizer {
     /// The token that ends a text, if the tokenizer is known to have one.
     pub fn eos_id(&self) -> Option<u32> {
         self.shared.bounds.eos_id
+    }
+
+    /// Bytes of the longest token, as the vocabulary writes it or as text, whichever is longer: a text
+    /// has at least its length over this many tokens. Goes through the whole vocabulary.
+    pub fn longest_token_bytes(&self) -> usize {
+        let written = (0..self.vocab_size()).filter_map(|id| self.token(id)).map(|text| text.len());
+        let longest = self.shared.bytes.as_ref().map_or(0, ByteTable::longest);
+        written.max().unwrap_or(0).max(longest).max(1)
     }
 
     /// Ids of the special tokens, ascending.
@@ -232,6 +238,15 @@ impl Tokenizer {
     pub(crate) fn byte_table(&self) -> Option<&ByteTable> {
         self.shared.bytes.as_ref()
     }
+}
+
+/// Runs the crate `tokenizers` on a text. It panics where the search for a pattern takes too many steps, as it
+/// does on millions of spaces.
+fn encoding<T>(encode: impl FnOnce() -> Result<T, tokenizers::Error>) -> Result<T, TokenizerError> {
+    let encoded = contained(encode).map_err(|panicked| panicked.to_string());
+    encoded
+        .and_then(|encoded| encoded.map_err(|error| error.to_string()))
+        .map_err(|reason| TokenizerError::Encode { reason })
 }
 
 impl fmt::Debug for Tokenizer {

@@ -34,6 +34,12 @@ fn faults(name: &str, profile: &Table) -> Vec<String> {
         faults
             .push(format!("[profile.{name}] cannot unwind: a panic in a library ends the program"));
     }
+    let strips = profile.get("strip").and_then(Value::as_str) == Some("symbols");
+    if strips && !profile.contains_key("debug") {
+        faults.push(format!(
+            "[profile.{name}] needs debug = false: without it cargo keeps the symbols"
+        ));
+    }
     let packages = profile.get("package").and_then(Value::as_table);
     let packages: Vec<(&str, &Value)> =
         packages.into_iter().flatten().map(|(name, settings)| (name.as_str(), settings)).collect();
@@ -69,7 +75,9 @@ mod tests {
     #[test]
     fn accepts_an_ordinary_profile() {
         assert_eq!(
-            found("strip = \"symbols\"\n[profile.release.package]\na = { opt-level = \"s\" }"),
+            found(
+                "debug = false\nstrip = \"symbols\"\n[profile.release.package]\na = { opt-level = \"s\" }"
+            ),
             [""; 0]
         );
     }
@@ -81,6 +89,7 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(words), "{release}: {found:?}");
         };
         one("panic = \"abort\"", "cannot unwind");
+        one("strip = \"symbols\"", "needs debug = false");
         one("opt-level = 0", "leaves everything unoptimized");
         one("[profile.release.package]\na = { opt-level = 0 }", "leaves a unoptimized");
         let many: String =

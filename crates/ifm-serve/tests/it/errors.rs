@@ -114,3 +114,18 @@ fn overload_asks_to_come_back() {
     assert_eq!(error["code"], "overloaded");
     assert!(answer.head.contains("retry-after: 1"), "{}", answer.head);
 }
+
+/// Counting the tokens of such a text would take minutes and gigabytes.
+#[test]
+fn a_text_that_cannot_fit_is_refused_before_it_is_counted() {
+    let text = "a ".repeat(400_000);
+    let chat = json!({"messages": [{"role": "user", "content": text}]});
+    let prompt = json!({"prompt": text});
+    for (path, body) in
+        [("/tokenize", &prompt), ("/v1/completions", &prompt), ("/v1/chat/completions", &chat)]
+    {
+        let words = ["maximum context length is 512 tokens", "your text has"];
+        let error = refused(&post(shared(), path, body), 400, &words);
+        assert_eq!(error["code"], "context_length_exceeded", "{path}");
+    }
+}

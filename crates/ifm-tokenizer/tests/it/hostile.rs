@@ -154,3 +154,45 @@ fn the_json_is_read_as_long_as_nobody_changes_it() {
     assert_eq!(tokenizer.encode("theabc<s>").unwrap(), [10, 5, 0]);
     assert_eq!(tokenizer.special_tokens_added(), 1);
 }
+
+#[test]
+fn a_pattern_that_takes_too_many_steps_is_an_error() {
+    let json = JSON.replace(r"\\d|\\D+", "^(([a-z])+.)+[A-Z]([a-z])+$");
+    let tokenizer = Tokenizer::from_bytes("json", json.as_bytes()).unwrap();
+    let text = "a".repeat(100);
+    let error = tokenizer.encode(&text).unwrap_err();
+    assert!(matches!(error, TokenizerError::Encode { .. }), "{error}");
+    assert!(tokenizer.pieces(&text).is_err());
+    assert_eq!(tokenizer.encode("ab").unwrap(), [3], "it works for other texts");
+}
+
+#[test]
+fn a_normalizer_that_makes_texts_much_longer_is_refused() {
+    let long = "x".repeat(1000);
+    for (short, longer) in [
+        (r#"{"type":"NFC"}"#, format!(r#"{{"type":"Prepend","prepend":"{long}"}}"#)),
+        (r#""content":"\u2581""#, format!(r#""content":"{long}""#)),
+    ] {
+        let error = Tokenizer::from_bytes("json", JSON.replace(short, &longer).as_bytes());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("adds 1000 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn a_panic_while_a_file_is_read_is_damage() {
+    let map = r#"{"type":"Precompiled","precompiled_charsmap":"AAAA"}"#;
+    let json = JSON.replace(r#"{"type":"NFC"}"#, map);
+    let error = Tokenizer::from_bytes("json", json.as_bytes()).unwrap_err();
+    assert!(matches!(error, TokenizerError::Parse { .. }), "{error}");
+}
+
+#[test]
+fn the_longest_token_bounds_a_text() {
+    let tokenizer = Tokenizer::from_bytes("json", JSON.as_bytes()).unwrap();
+    assert_eq!(tokenizer.longest_token_bytes(), 3);
+    let embedded = Tokenizer::embedded().unwrap();
+    let longest = embedded.longest_token_bytes();
+    let text = "The same words again and again, and 12345. ".repeat(50);
+    assert!(embedded.encode(&text).unwrap().len() * longest >= text.len());
+}

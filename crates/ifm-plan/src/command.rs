@@ -87,15 +87,16 @@ pub fn words(plan: &Plan, cell: &Cell, with: Words) -> Vec<String> {
     words
 }
 
-/// The words with which a person starts the server of a cell, as far as the plan says them.
-pub fn start_words(plan: &Plan, cell: &Cell) -> Option<String> {
+/// The words with which a person starts the server of a cell, as far as the plan says them. They may hold
+/// secrets.
+pub fn start_words(plan: &Plan, cell: &Cell) -> Option<Vec<String>> {
     let server = plan.servers.get(cell.server?)?;
     let kind = server.kind.as_deref()?;
     let mut words = vec![kind.to_owned()];
     words.extend(server.model.clone());
     words.extend(server.command.iter().chain(&server.args).cloned());
     words.extend(cell.parameters.iter().map(|(name, value)| format!("{name}={value}")));
-    Some(words.join(" "))
+    Some(words)
 }
 
 /// What the run is tagged with: what differs and cannot be seen from the client.
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(on.replace("cc=on", "cc=off").replace("cc on", "cc off"), off, "same prompts");
         let command = of(&CellLoad::Exec, "on");
         assert_eq!(command, "exec --name p: cc on, command --tag cc=on -- train -x");
-        assert_eq!(start_words(&plan, &cells[0]).as_deref(), None, "a command has no server");
+        assert_eq!(start_words(&plan, &cells[0]), None, "a command has no server");
     }
 
     #[test]

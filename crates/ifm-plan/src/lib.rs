@@ -8,6 +8,7 @@
 
 mod cell;
 mod command;
+mod effect;
 mod estimate;
 mod filter;
 mod journal;
@@ -20,6 +21,7 @@ mod template;
 
 pub use cell::{Cell, CellLoad};
 pub use command::{Words, start_words, words};
+pub use effect::{Deed, Effect, effects};
 pub use estimate::{Estimate, estimate};
 pub use journal::{Event, Fate, Journal, Line};
 pub use kubernetes::manifests;

@@ -202,7 +202,7 @@ fn bounded(text: &str, length_max: usize) -> String {
 }
 
 /// The character, unless it could steer a terminal.
-pub(crate) fn harmless(c: char) -> char {
+pub fn harmless(c: char) -> char {
     if c.is_control() || is_direction_mark(c) { '?' } else { c }
 }
 

@@ -60,7 +60,7 @@ pub use comparison::{
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
 pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
-pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
+pub use format::{ABSENT, bytes, command_line, count, harmless, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
 pub use imported::{ImportedText, RemarkText, imported};

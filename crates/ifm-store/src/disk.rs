@@ -4,11 +4,12 @@
 //! Not here: any format.
 
 use crate::error::StoreError;
+use ifm_core::Manifest;
 use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Bytes moved at a time when a whole file passes through.
@@ -50,13 +51,43 @@ pub(crate) trait FileMaker {
 }
 
 /// Makes real files.
-pub(crate) struct RealFiles;
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RealFiles {
+    /// Whether only the user can read them. Otherwise the umask decides.
+    pub(crate) private: bool,
+}
+
+impl RealFiles {
+    /// Files that only the user can read.
+    pub(crate) fn private() -> RealFiles {
+        RealFiles { private: true }
+    }
+
+    /// Those of a run: private where it keeps the texts of answers.
+    pub(crate) fn of_run(manifest: &Manifest) -> RealFiles {
+        RealFiles { private: manifest.spec.keep_text }
+    }
+
+    /// How its files are opened to write them.
+    pub(crate) fn options(self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.mode(if self.private { 0o600 } else { 0o666 });
+        options
+    }
+}
+
+/// Makes a folder that only the user can read, in folders of usual rights; one that is there stays as it is.
+pub(crate) fn private_folder(path: &Path) -> Result<(), StoreError> {
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let made = made.and_then(|()| fs::DirBuilder::new().recursive(true).mode(0o700).create(path));
+    made.map_err(|source| StoreError::io("create", path, source))
+}
 
 impl FileMaker for RealFiles {
     type File = File;
 
     fn make(&mut self, path: &Path) -> io::Result<File> {
-        File::create(path)
+        self.options().write(true).create(true).truncate(true).open(path)
     }
 }
 
@@ -277,7 +308,7 @@ mod tests {
     fn a_file_is_replaced_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("head");
-        replace_file(&mut RealFiles, &path, b"old", "").unwrap();
+        replace_file(&mut RealFiles::default(), &path, b"old", "").unwrap();
         let mut disk = SmallDisk::with_bytes(5);
         let error = replace_file(&mut disk, &path, b"newer", "the old one is kept");
         assert!(error.is_ok());

@@ -43,7 +43,12 @@ pub(crate) fn write_import(folder: &Path, import: &Import) -> Result<(), StoreEr
     let path = folder.join(IMPORT_FILE);
     let content = serde_json::to_vec(import)
         .map_err(|error| StoreError::damaged(&path, error.to_string()))?;
-    replace_file(&mut RealFiles, &path, &content, "the files that were read are untouched")
+    replace_file(
+        &mut RealFiles::default(),
+        &path,
+        &content,
+        "the files that were read are untouched",
+    )
 }
 
 impl Store {

@@ -251,7 +251,7 @@ fn write_tags(folder: &Path, tags: &[String]) -> Result<Vec<String>, StoreError>
     let content =
         serde_json::to_vec(&tags).map_err(|error| StoreError::damaged(&path, error.to_string()))?;
     replace_file(
-        &mut RealFiles,
+        &mut RealFiles::default(),
         &path,
         &content,
         "the former tags are kept: free space and retry",

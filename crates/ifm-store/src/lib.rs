@@ -7,8 +7,8 @@
 //! that had finished; a machine that loses its power loses about the last second.
 //!
 //! A live writer holds an advisory lock on its journal, so that no other process seals or removes
-//! a run that is still written. Files are made with the rights that the user's umask gives: results
-//! hold no secrets, since keys never reach this crate.
+//! a run that is still written. Files are made with the rights that the user's umask gives, since keys never
+//! reach this crate; those of a run that keeps the texts of answers, and of a plan, only the user can read.
 //!
 //! Not here: what the numbers mean (`ifm-analysis`), how they look (`ifm-report`), other tools'
 //! formats, and clocks. Where time matters the caller hands it in.

@@ -4,11 +4,13 @@
 //! runs. A process writes a journal of its own under an exclusive lock; readers take the lines of all
 //! of them by their time. What a line means is not known here.
 
-use crate::disk::{LockOutcome, RealFiles, lock_exclusive, read_file, replace_file, sync_parent};
+use crate::disk::{
+    LockOutcome, RealFiles, lock_exclusive, private_folder, read_file, replace_file, sync_parent,
+};
 use crate::error::StoreError;
 use crate::run_id::check_run_id;
 use crate::store::Store;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -121,10 +123,9 @@ impl PlanFolder {
     /// # Errors
     /// The disk's: the former text then stays.
     pub fn keep_text(&self, text: &str) -> Result<(), StoreError> {
-        fs::create_dir_all(&self.path)
-            .map_err(|source| StoreError::io("create", &self.path, source))?;
+        private_folder(&self.path)?;
         let path = self.path.join(TEXT_FILE);
-        replace_file(&mut RealFiles, &path, text.as_bytes(), "free space and retry")
+        replace_file(&mut RealFiles::private(), &path, text.as_bytes(), "free space and retry")
     }
 
     /// The lines of all journals, in the order of their beginnings, which are times.
@@ -147,11 +148,11 @@ impl PlanFolder {
     /// # Errors
     /// [`StoreError::Live`] while another process writes it, or the disk's.
     pub fn journal(&self, task: Option<usize>) -> Result<PlanJournal, StoreError> {
-        fs::create_dir_all(&self.path)
-            .map_err(|source| StoreError::io("create", &self.path, source))?;
+        private_folder(&self.path)?;
         let part = task.map_or_else(String::new, |task| format!("-{task}"));
         let path = self.path.join(format!("{}{part}{}", JOURNAL_NAME.0, JOURNAL_NAME.1));
-        let opened = OpenOptions::new().create(true).append(true).read(true).open(&path);
+        let mut options = RealFiles::private().options();
+        let opened = options.create(true).append(true).read(true).open(&path);
         let mut file = opened.map_err(|source| StoreError::io("open", &path, source))?;
         let id = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // A file system without locks cannot tell; then the user's care has to do.
@@ -189,6 +190,19 @@ impl PlanJournal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plan_is_kept_for_the_user_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let plan = Store::at(folder.path()).plan("secret");
+        plan.keep_text("env = { API_KEY = 'k' }").unwrap();
+        plan.journal(None).unwrap().add("{}").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(plan.path()), 0o700);
+        assert_eq!(mode(&plan.path().join(TEXT_FILE)), 0o600);
+        assert_eq!(mode(&plan.path().join("journal.jsonl")), 0o600);
+    }
 
     #[test]
     fn journals_are_read_together_and_written_by_one_process_each() {

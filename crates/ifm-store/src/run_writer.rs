@@ -13,7 +13,7 @@ use crate::run_id::check_run_id;
 use crate::seal::{SealedRun, seal_folder};
 use ifm_core::manifest::RunState;
 use ifm_core::{Manifest, RequestRecord, Series};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,7 @@ impl RunWriter {
     /// finish the work once the cause is gone.
     pub fn seal(mut self, manifest: Manifest, series: &[Series]) -> Result<SealedRun, StoreError> {
         self.journal.flush()?;
-        seal_folder(&mut RealFiles, &self.folder, manifest, series)
+        seal_folder(&mut RealFiles::of_run(&manifest), &self.folder, manifest, series)
     }
 }
 
@@ -133,7 +133,8 @@ fn build_folder(
     fs::create_dir(building).map_err(|source| StoreError::io("make", building, source))?;
     write_open_manifest(building, manifest)?;
     let path = building.join(JOURNAL_FILE);
-    let opened = OpenOptions::new().append(true).create_new(true).open(&path);
+    let mut options = RealFiles::of_run(manifest).options();
+    let opened = options.append(true).create_new(true).open(&path);
     let file = opened.map_err(|source| StoreError::io("make", &path, source))?;
     if lock_exclusive(&file, &path)? == LockOutcome::Busy {
         return Err(StoreError::Live { id: manifest.run_id.clone() });
@@ -148,5 +149,5 @@ fn write_open_manifest(folder: &Path, manifest: &Manifest) -> Result<(), StoreEr
     let mut manifest = manifest.clone();
     manifest.state = RunState::Open;
     manifest.files.clear();
-    write_manifest(&mut RealFiles, folder, &manifest)
+    write_manifest(&mut RealFiles::of_run(&manifest), folder, &manifest)
 }

@@ -187,7 +187,7 @@ impl Store {
         }
         manifest.state = RunState::Partial;
         manifest.stop_reason.get_or_insert_with(|| ABANDONED.to_string());
-        let sealed = seal_folder(&mut RealFiles, &run.path, manifest, &[]);
+        let sealed = seal_folder(&mut RealFiles::of_run(&manifest), &run.path, manifest, &[]);
         drop(lock);
         sealed
     }
@@ -208,7 +208,7 @@ impl Store {
             return Err(StoreError::NotSealed { id: run.id.clone() });
         }
         change(&mut manifest);
-        write_manifest(&mut RealFiles, &run.path, &manifest)?;
+        write_manifest(&mut RealFiles::of_run(&manifest), &run.path, &manifest)?;
         Ok(manifest)
     }
 

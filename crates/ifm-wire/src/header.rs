@@ -44,4 +44,5 @@ pub fn is_secret_field(name: &str) -> bool {
         .iter()
         .any(|word| name.contains(word))
         || ["key", "access_token", "auth_token"].iter().any(|end| name.ends_with(end))
+        || ["auth", "passwd", "pwd"].contains(&name.as_str())
 }

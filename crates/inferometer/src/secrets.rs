@@ -9,9 +9,12 @@ use ifm_core::manifest::ServerInfo;
 use ifm_core::order::Order as _;
 use ifm_wire::Answer;
 use ifm_wire::request::{MASK, SECRET_CHARS_MIN, is_secret_field, is_secret_header};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Shortest word of a value of several words that is blotted out by itself, and shortest beginning
 /// of a secret, where the rest of it was cut off.
@@ -37,9 +40,7 @@ impl Secrets {
         secret.for_each(|(_, value)| secrets.add(value));
         authorization.into_iter().for_each(|value| secrets.add(value));
         secrets.add_fields(body);
-        secrets.known.order_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.known.dedup();
-        secrets
+        secrets.sorted()
     }
 
     /// The secrets of a command: values of its environment, and of flags among its words, under names
@@ -48,20 +49,42 @@ impl Secrets {
         words: &[String],
         environment: impl Iterator<Item = (String, String)>,
     ) -> Secrets {
-        let is_secret = |name: &str| {
-            let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
-            is_secret_field(&name) || name.ends_with("token")
-        };
         let mut secrets = Secrets::default();
+        environment
+            .filter(|(name, _)| is_secret_name(name))
+            .for_each(|(_, value)| secrets.add(&value));
+        secrets.with_words(words)
+    }
+
+    /// These, and the value of the header `Authorization`.
+    pub fn with_authorization(mut self, value: Option<&str>) -> Secrets {
+        value.into_iter().for_each(|value| self.add(value));
+        self.sorted()
+    }
+
+    /// These, and what the words of a command line hold: values of flags under names that speak of a
+    /// secret, of headers, and in URLs passwords and fields of the query.
+    pub fn with_words(mut self, words: &[String]) -> Secrets {
         let joined = words.iter().filter_map(|word| word.split_once('='));
         let apart = words.iter().zip(words.iter().skip(1));
-        let apart = apart.filter(|(flag, _)| flag.starts_with("--") && !flag.contains('='));
+        let apart = apart.filter(|(flag, value)| {
+            flag.starts_with("--") && !flag.contains('=') && !value.starts_with("--")
+        });
         let named = joined.chain(apart.map(|(flag, value)| (flag.as_str(), value.as_str())));
-        named.filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(value));
-        environment.filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(&value));
-        secrets.known.order_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.known.dedup();
-        secrets
+        named.filter(|(name, _)| is_secret_name(name)).for_each(|(_, value)| self.add(value));
+        for word in words {
+            url_secrets(word).iter().for_each(|range| self.add(&word[range.clone()]));
+            if let Some((_, key)) = word.split_once("Bearer ") {
+                self.add(key.split(['"', '\'']).next().unwrap_or(key));
+            }
+        }
+        self.sorted()
+    }
+
+    fn sorted(mut self) -> Secrets {
+        self.known.order_by_key(|secret| std::cmp::Reverse(secret.len()));
+        self.known.dedup();
+        self
     }
 
     /// A value, and its parts that a server may repeat alone: the key behind `Bearer`, the value of
@@ -87,7 +110,7 @@ impl Secrets {
 
     fn add_value(&mut self, name: &str, value: &Value) {
         match value {
-            Value::String(text) if is_secret_field(name) => self.add(text),
+            Value::String(text) if is_secret_field(name) || has_key_form(text) => self.add(text),
             Value::Object(fields) => self.add_fields(fields),
             Value::Array(items) => items.iter().for_each(|item| self.add_value(name, item)),
             _ => {}
@@ -119,6 +142,34 @@ impl Secrets {
         }
         clean.push_str(&text[kept..]);
         Cow::Owned(clean)
+    }
+
+    /// A document without the secrets that one of its texts repeats. Shorter secrets than eight characters
+    /// stay, since they may be words. What does not survive being written as JSON comes back as it was: the
+    /// store does not keep it.
+    pub fn blot_document<T: Serialize + DeserializeOwned>(&self, document: T) -> T {
+        let long = self.known.iter().filter(|secret| secret.len() >= PART_MIN);
+        let long = Secrets { known: long.cloned().collect() };
+        if long.known.is_empty() {
+            return document;
+        }
+        let Ok(mut value) = serde_json::to_value(&document) else { return document };
+        long.blot_value(&mut value);
+        serde_json::from_value(value).unwrap_or(document)
+    }
+
+    fn blot_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.blot_in(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.blot_value(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.blot_value(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Words without the secrets in them.
+    pub fn blot_words(&self, words: &[String]) -> Vec<String> {
+        words.iter().map(|word| self.blot(word).into_owned()).collect()
     }
 
     fn blot_in(&self, text: &mut String) {
@@ -154,13 +205,48 @@ impl Secrets {
     }
 }
 
+/// Whether what has this name, as a flag, a variable or a field of a query, is a secret.
+fn is_secret_name(name: &str) -> bool {
+    let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+    is_secret_field(&name) || is_secret_field(&name.replace('_', "")) || name.ends_with("token")
+}
+
+/// Where a URL in a word holds secrets: its user name and password, and values of secret fields of its query.
+fn url_secrets(word: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let Some(scheme) = word.find("://") else { return found };
+    let start = scheme + 3;
+    let end =
+        word[start..].find(['/', '?', '#', ' ', '"', '\'']).map_or(word.len(), |at| start + at);
+    if let Some(at) = word[start..end].rfind('@') {
+        found.push(start..start + at);
+    }
+    let Some(query) = word[start..].find('?').map(|at| start + at + 1) else { return found };
+    let mut at = query;
+    for field in word[query..].split(['&', '#', ' ', '"', '\'']) {
+        if let Some((name, value)) = field.split_once('=')
+            && is_secret_name(name)
+        {
+            found.push(at + name.len() + 1..at + name.len() + 1 + value.len());
+        }
+        at += field.len() + 1;
+    }
+    found
+}
+
+/// A word without the secrets of a URL in it.
+fn mask_url(word: &str) -> String {
+    let mut masked = word.to_owned();
+    for range in url_secrets(word).into_iter().rev() {
+        masked.replace_range(range, MASK);
+    }
+    masked
+}
+
 /// The words of a server's command line as they are stored: values of flags whose names speak of a
 /// secret are masked, and so is what stands behind them.
 pub fn mask_flags(words: &[String]) -> Vec<String> {
-    let is_secret = |flag: &str| {
-        let name = flag.trim_start_matches('-').replace('-', "_");
-        flag.starts_with('-') && (is_secret_field(&name) || name.ends_with("token"))
-    };
+    let is_secret = |flag: &str| flag.starts_with('-') && is_secret_name(flag);
     let mut was_flag = false;
     let masked = words.iter().map(|word| {
         let is_value = std::mem::take(&mut was_flag) && !word.starts_with("--");
@@ -171,7 +257,7 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
                 was_flag = true;
                 word.clone()
             }
-            _ => word.clone(),
+            _ => mask_url(word),
         }
     });
     masked.collect()
@@ -252,11 +338,23 @@ pub fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
 
 fn masked_value(name: &str, value: &Value) -> Value {
     match value {
-        Value::String(_) if is_secret_field(name) => Value::from(MASK),
+        Value::String(text) if is_secret_field(name) || has_key_form(text) => Value::from(MASK),
         Value::Object(fields) => Value::Object(masked_fields(fields)),
         Value::Array(items) => items.iter().map(|item| masked_value(name, item)).collect(),
         other => other.clone(),
     }
+}
+
+/// Whether a text is a key by its form, whatever its name.
+fn has_key_form(text: &str) -> bool {
+    ["Bearer ", "sk-"].iter().any(|start| text.starts_with(start))
+}
+
+/// What stands behind `-H` in a word of short flags, such as `-vHName: value`.
+fn short_header(word: &str) -> Option<(&str, &str)> {
+    let flags = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let at = flags.find('H').filter(|at| flags[..*at].chars().all(|c| c.is_ascii_lowercase()))?;
+    Some(word.split_at(at + 2))
 }
 
 /// The command line as it is stored: values of headers and body fields that look secret are
@@ -291,15 +389,18 @@ pub fn mask_command(words: &[String]) -> Vec<String> {
             (_, Some((name @ ("--extra-body" | "--extra-request-body"), value))) => {
                 format!("{name}={}", body(value))
             }
-            _ => match word.strip_prefix("-H").filter(|value| !value.is_empty()) {
-                Some(value) => format!("-H{}", header(value)),
-                None => word.clone(),
+            _ => match short_header(word) {
+                Some((flags, value)) => format!("{flags}{}", header(value)),
+                None => mask_url(word),
             },
         };
-        let names =
-            ["-H", "--header", "--header-per-session", "--extra-body", "--extra-request-body"];
-        let is_flag = flag.is_empty() && names.contains(&word.as_str());
-        flag = if is_flag { word } else { "" };
+        let names = ["--header", "--header-per-session", "--extra-body", "--extra-request-body"];
+        let is_header = short_header(word).is_some_and(|(_, value)| value.is_empty());
+        flag = match flag.is_empty() {
+            true if is_header => "-H",
+            true if names.contains(&word.as_str()) => word,
+            _ => "",
+        };
         masked.push(shown);
     }
     masked
@@ -406,5 +507,42 @@ mod tests {
         assert!(!text.contains("sk-"), "{text}");
         assert!(text.contains("Authorization: ***") && text.contains("x-request-id: 7"), "{text}");
         assert!(text.contains(r#""top_k":1"#) && text.ends_with(r#"{"stop_token_ids": [7]}"#));
+    }
+
+    #[test]
+    fn headers_behind_other_flags_and_urls_keep_no_secret() {
+        let words: Vec<String> = [
+            "run",
+            "http://h:1",
+            "-vH",
+            "Authorization: Bearer sk-COMBINED",
+            "-sHX-Api-Key: sk-JOINED",
+            "--metrics-url",
+            "http://h/metrics?token=sk-T1&from=now",
+            "--power-url=http://user:sk-PASS@h/p?api_key=sk-T2#x",
+            "--extra-body",
+            r#"{"pwd":"sk-P","auth":"sk-A","note":"Bearer sk-N","top_p":0.5}"#,
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let text = mask_command(&words).join(" ");
+        assert!(!text.contains("sk-"), "{text}");
+        assert!(text.contains("from=now") && text.contains("http://***@h/p?api_key=***#x"));
+        assert!(text.contains(r#""top_p":0.5"#), "{text}");
+        let secrets = Secrets::default().with_words(&words);
+        for secret in ["sk-COMBINED", "user:sk-PASS"] {
+            assert_eq!(secrets.blot(&format!("a {secret} b")), "a *** b");
+        }
+    }
+
+    #[test]
+    fn a_document_repeats_no_secret() {
+        let secrets = Secrets::new(Some("Bearer sk-0123456789"), &[], &Map::new());
+        let notes = serde_json::json!({"a": ["x sk-0123456789 y", 5], "b": {"c": "short"}});
+        let clean = secrets.blot_document(notes);
+        assert_eq!(clean, serde_json::json!({"a": ["x *** y", 5], "b": {"c": "short"}}));
+        let short = Secrets::new(Some("Bearer test"), &[], &Map::new());
+        let model = serde_json::json!({"model": "test-model"});
+        assert_eq!(short.blot_document(model.clone()), model, "a word is no secret");
     }
 }

@@ -67,6 +67,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let probe = probe.map(|probe| probe_template(&job, &manifest.run_id, probe.ignore_eos));
     let beside = probe.transpose()?.and_then(|template| Beside::new(&job, template));
     let store = Store::at(store_root(job.store.as_ref()));
+    // The one door to the store: whatever repeats a secret, a page, a path or the server's own words.
+    let mut manifest = job.secrets.blot_document(manifest);
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
@@ -453,6 +455,7 @@ impl Session {
         }
         let mut series = monitor.into_series();
         series.extend(telemetry.finish());
+        let manifest = job.secrets.blot_document(manifest);
         let folder = writer.path().to_owned();
         let run = RunData { manifest: manifest.clone(), requests: records, series: series.clone() };
         let sealed = writer.seal(manifest, &series);

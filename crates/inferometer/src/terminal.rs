@@ -99,12 +99,56 @@ pub fn output_failure() -> Option<&'static str> {
     OUTPUT_FAILURE.get().map(String::as_str)
 }
 
+/// Text that may quote a server or a file, as it goes to a terminal or to the log of a CI system: only
+/// colors steer the terminal, and no line is a command of the CI system.
+fn harmless(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            clean.push('\n');
+        }
+        let mut rest = line;
+        while let Some(c) = rest.chars().next() {
+            let color = color_bytes(rest);
+            if color > 0 {
+                clean.push_str(&rest[..color]);
+                rest = &rest[color..];
+                continue;
+            }
+            clean.push(if c == '\t' { c } else { ifm_report::harmless(c) });
+            rest = &rest[c.len_utf8()..];
+        }
+        // GitHub Actions and Azure Pipelines run lines such as `::add-mask::x` and `##[error]x`.
+        let start = clean.rfind('\n').map_or(0, |at| at + 1);
+        let line = &clean[start..];
+        let indent = line.len() - line.trim_start().len();
+        if line.trim_start().starts_with("::") {
+            clean.insert(start + indent + 1, ' ');
+        } else if line.contains("##[") {
+            let broken = line.replace("##[", "## [");
+            clean.replace_range(start.., &broken);
+        }
+    }
+    clean
+}
+
+/// Length of the color code at the beginning of a text; 0 for none.
+fn color_bytes(text: &str) -> usize {
+    let Some(codes) = text.strip_prefix("\x1b[") else { return 0 };
+    let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';');
+    match end {
+        Some(end) if codes[end..].starts_with('m') => end + 3,
+        _ => 0,
+    }
+}
+
 /// Prints one line to standard error. While the full screen stands it waits.
 pub fn say(line: &str) {
+    let line = harmless(line);
     let mut stage = stage();
     if stage.leave_screen.is_some() {
         if stage.messages.len() < HELD_MESSAGES_MAX {
-            stage.messages.push(line.to_owned());
+            stage.messages.push(line);
         }
         return;
     }
@@ -252,4 +296,20 @@ pub fn wrapped(lead: &str, sentence: &str) -> String {
         has_word = true;
     }
     text + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_steers_neither_terminal_nor_ci() {
+        assert_eq!(harmless("warning: a\tb\n  c"), "warning: a\tb\n  c");
+        assert_eq!(harmless("\x1b[1;31mred\x1b[0m"), "\x1b[1;31mred\x1b[0m");
+        assert_eq!(harmless("x\x1b]0;title\x07\x1b[2J\u{202e}y"), "x?]0;title??[2J?y");
+        assert_eq!(harmless("x\n::error title=PWN::y"), "x\n: :error title=PWN::y");
+        assert_eq!(harmless("  ::add-mask::x"), "  : :add-mask::x");
+        assert_eq!(harmless("a ##[error]b and std::fmt"), "a ## [error]b and std::fmt");
+        assert_eq!(harmless("\x1b["), "?[");
+    }
 }

@@ -2,7 +2,9 @@
 
 use crate::fixtures::{IDLE_TIMEOUT, full_record, manifest, records};
 use ifm_core::manifest::RunState;
-use ifm_store::{FindError, JOURNAL_FILE, MANIFEST_FILE, Store, StoreError, new_run_id};
+use ifm_store::{
+    FindError, JOURNAL_FILE, MANIFEST_FILE, REQUESTS_FILE, Store, StoreError, new_run_id,
+};
 use std::path::Path;
 
 /// Makes a sealed run with one request.
@@ -148,7 +150,7 @@ fn a_final_file_that_the_manifest_does_not_name_is_built_again() {
     let store = Store::at(folder.path());
     let mut writer = store.create(&manifest("one")).unwrap();
     writer.append(&full_record(0)).unwrap();
-    std::fs::write(writer.path().join(ifm_store::REQUESTS_FILE), "half of a file").unwrap();
+    std::fs::write(writer.path().join(REQUESTS_FILE), "half of a file").unwrap();
     drop(writer);
     let run = store.find("one").unwrap();
     assert_eq!(store.open(&run).unwrap().data.requests, [full_record(0)]);
@@ -192,4 +194,24 @@ fn removing_takes_the_folder_and_nothing_else() {
     elsewhere.path = innocent.clone();
     assert!(store.remove(&elsewhere).is_err());
     assert!(Path::new(&innocent).exists());
+}
+
+#[test]
+fn texts_of_answers_are_for_the_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path());
+    for keeps in [true, false] {
+        let mut head = manifest(if keeps { "texts" } else { "none" });
+        head.spec.keep_text = keeps;
+        let mut writer = store.create(&head).unwrap();
+        let path = writer.path().to_path_buf();
+        writer.append(&full_record(0)).unwrap();
+        let mode =
+            |name: &str| std::fs::metadata(path.join(name)).unwrap().permissions().mode() & 0o777;
+        let is_private = |name: &str| mode(name) == 0o600;
+        assert_eq!([JOURNAL_FILE, MANIFEST_FILE].map(is_private), [keeps; 2]);
+        writer.seal(head, &[]).unwrap();
+        assert_eq!([REQUESTS_FILE, MANIFEST_FILE].map(is_private), [keeps; 2]);
+    }
 }

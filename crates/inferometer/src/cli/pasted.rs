@@ -8,7 +8,8 @@ use crate::foreign::{self, Becomes, Draft, Table, Translation, shell};
 use crate::terminal;
 use clap::{Args, Command};
 use serde::Serialize;
-use std::io::Read;
+use std::io::{Read, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::sync::OnceLock;
 
@@ -147,10 +148,14 @@ pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Writes the files that the command reads, such as a body that stood in the line.
+/// Writes the files that the command reads, such as the body of a request in the line, for the user alone. A file
+/// or link that is there already is never followed.
 fn write_files(translation: &Translation) -> Result<(), Failure> {
     for (path, text) in &translation.draft.writes {
-        crate::exported::put(std::path::Path::new(path), text, false)?;
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o600).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| Failure::files(format!("cannot write {path}: {error}")))?;
     }
     Ok(())
 }

@@ -302,6 +302,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     }
     if !args.plan.output.json {
         terminal::print(&text::head(&of));
+        terminal::print(&text::rights(&of));
     }
     args.plan.output.tell(&of, args.all)?;
     Ok(Code::Done)

@@ -114,7 +114,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let key_env = key_env_of(dialect, args.api_key_env.as_deref());
     let authorization = authorization(key_env.as_deref())?;
     let hidden = [headers.clone(), secret_parts(&session_headers)].concat();
-    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &hidden, &extra_body));
+    let secrets = Secrets::new(authorization.as_deref(), &hidden, &extra_body).with_words(words);
+    let secrets = Arc::new(secrets);
     // An API without streams answers whole, and one without the word is not told to go on.
     let stream = !args.no_stream && dialect.endpoint.stream.is_some();
     let ignore_eos = args.ignore_eos.unwrap_or(workload.facts.ignore_eos) && dialect.can_ignore_eos;
@@ -255,7 +256,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     };
     Ok(Job {
         spec,
-        command: mask_command(words),
+        command: secrets.blot_words(&mask_command(words)),
         name: args.results.name.clone(),
         tags,
         plan: args.results.plan_cell.clone(),

@@ -5,8 +5,7 @@ use crate::exit::Failure;
 use crate::key::authorization;
 use crate::secrets::Secrets;
 use crate::tree::GRACE;
-use ifm_wire::request::is_secret_field;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -117,23 +116,12 @@ impl Ask {
     /// # Errors
     /// As [`Ask::key`].
     pub fn secrets(&self) -> Result<Secrets, Failure> {
-        let flags = self.args.windows(2).filter_map(|pair| match pair {
-            [name, value] => Some((name.clone(), value.clone())),
-            _ => None,
-        });
-        let joined = self.args.iter().filter_map(|word| word.split_once('='));
-        let joined = joined.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let usual = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"];
         let usual =
             usual.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-        let named = flags.chain(joined).chain(self.env.iter().cloned()).chain(usual);
-        let secret = named.filter(|(name, _)| {
-            let name = name.trim_start_matches('-').to_ascii_lowercase().replace('-', "_");
-            is_secret_field(&name.replace('_', ""))
-                || is_secret_field(&name)
-                || name.ends_with("token")
-        });
+        let words = [&self.command[..], &self.args[..]].concat();
         let key = authorization(self.api_key_env.as_deref())?;
-        Ok(Secrets::new(key.as_deref(), &secret.collect::<Vec<_>>(), &Map::new()))
+        let secrets = Secrets::of_command(&words, self.env.iter().cloned().chain(usual));
+        Ok(secrets.with_authorization(key.as_deref()))
     }
 }

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::secrets::Secrets;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -47,6 +48,8 @@ impl Log {
             .write(true)
             .create(true)
             .truncate(true)
+            // A server may write what it was asked.
+            .mode(0o600)
             .open(path)
             .map_err(cannot)?;
         let (mut reader, writer) = std::io::pipe().map_err(cannot)?;

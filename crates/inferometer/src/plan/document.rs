@@ -1,7 +1,8 @@
 //! A plan as one JSON document: its cells, what became of each, and what is left.
 
 use super::Experiment;
-use ifm_plan::{Fate, Journal, estimate};
+use crate::secrets::mask_flags;
+use ifm_plan::{Effect, Fate, Journal, effects, estimate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -16,8 +17,23 @@ pub struct PlanDocument {
     name: String,
     /// Its cells, in the order in which they run.
     cells: Vec<CellRow>,
+    /// What it does with the user's rights beside sending load: commands, variables, files outside the
+    /// store.
+    effects: Vec<EffectRow>,
     /// What is left of it.
     left: Left,
+}
+
+/// Something that the plan does with the user's rights.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct EffectRow {
+    /// `runs`, `sets`, `writes` or `sends`.
+    deed: &'static str,
+    /// Words of a command, or what is set, written or sent; secrets are masked.
+    words: Vec<String>,
+    /// What of the plan says so.
+    by: String,
 }
 
 /// A cell.
@@ -86,6 +102,13 @@ struct Left {
     usd: Option<f64>,
 }
 
+impl EffectRow {
+    fn of(effect: Effect) -> EffectRow {
+        let (deed, words) = (effect.deed.word(), mask_flags(&effect.words));
+        EffectRow { deed, words, by: effect.by }
+    }
+}
+
 impl PlanDocument {
     /// The document of a plan and its journal.
     pub fn new(of: &Experiment, journal: &Journal) -> PlanDocument {
@@ -129,6 +152,7 @@ impl PlanDocument {
             kind: "inferometer_plan",
             name: of.plan.head.name.clone(),
             cells: of.cells.iter().enumerate().map(row).collect(),
+            effects: effects(&of.plan).into_iter().map(EffectRow::of).collect(),
             left: Left {
                 cells: left.cells,
                 cells_of_unknown_length: left.unknown,

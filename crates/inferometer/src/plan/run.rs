@@ -11,6 +11,7 @@ use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
 use crate::interrupt::{Interrupts, Urge};
 use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
+use crate::secrets::mask_flags;
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_core::facts::ServerProcess;
@@ -255,7 +256,8 @@ impl<'a> Runner<'a> {
             stop: self.interrupts.stop(),
             ..Ask::new(kind, log.clone())
         };
-        let label = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
+        let words = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
+        let label = ask.secrets()?.blot_words(&mask_flags(&words)).join(" ");
         if cell.what == (CellLoad::StartUp { cold: true }) {
             // A start that is called cold and is not would be a false number.
             if let Err(why) = launch::cool(&ask) {

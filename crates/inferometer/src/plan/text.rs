@@ -1,8 +1,11 @@
 //! A plan in words: what it would do, what it did, what is left.
 
 use super::Experiment;
+use crate::secrets::mask_flags;
 use ifm_core::words::counted;
-use ifm_plan::{Cell, Estimate, Fate, Journal, Order, Words, estimate, start_words, words};
+use ifm_plan::{
+    Cell, Estimate, Fate, Journal, Order, Words, effects, estimate, start_words, words,
+};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -70,6 +73,22 @@ pub fn head(of: &Experiment) -> String {
     let width = factors.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, values) in factors {
         let _ = writeln!(text, "  {name:width$}  {}", values.join(", "));
+    }
+    text
+}
+
+/// What the plan does with the user's rights, a line each; empty where it only sends load.
+pub fn rights(of: &Experiment) -> String {
+    let effects = effects(&of.plan);
+    let mut text = String::new();
+    if !effects.is_empty() {
+        text.push_str("with your rights it\n");
+    }
+    for effect in effects {
+        let words = ifm_report::command_line(&mask_flags(&effect.words));
+        let words = if effect.words.len() == 1 { effect.words.concat() } else { words };
+        let words = ifm_report::plain(&words);
+        let _ = writeln!(text, "  {:6}  {words}  ({})", effect.deed.word(), effect.by);
     }
     text
 }
@@ -173,7 +192,7 @@ pub fn commands(of: &Experiment) -> String {
     let mut text = String::new();
     let mut last = None;
     for cell in &of.cells {
-        let server = start_words(&of.plan, cell);
+        let server = start_words(&of.plan, cell).map(|words| mask_flags(&words).join(" "));
         let instance = cell.instance(&of.plan);
         if let (Some(server), true) = (&server, last.as_ref() != Some(&instance)) {
             let _ = writeln!(text, "# starts {server}");

@@ -148,9 +148,15 @@ fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
 }
 
 fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
-    let folder = args.out.clone().unwrap_or_else(|| {
-        std::env::temp_dir().join(format!("inferometer-conform-{}", std::process::id()))
-    });
+    let folder = match &args.out {
+        Some(folder) => folder.clone(),
+        // Made for the user alone, by a name that others cannot know before. It stays: results name it.
+        None => tempfile::Builder::new()
+            .prefix("inferometer-conform-")
+            .tempdir()
+            .map_err(|error| Failure::files(format!("no folder can be made: {error}")))?
+            .keep(),
+    };
     // The client runs in a folder of its own: a relative path would lead elsewhere.
     let folder = std::path::absolute(&folder)
         .map_err(|error| Failure::files(format!("{}: {error}", folder.display())))?;

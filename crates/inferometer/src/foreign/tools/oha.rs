@@ -6,7 +6,7 @@ use super::{number, plain, whole};
 use ifm_core::duration::seconds;
 use ifm_wire::dialect;
 use serde_json::Value;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher as _, RandomState};
 
 /// Its own defaults.
 const REQUESTS: &str = "200";
@@ -107,11 +107,9 @@ fn body(given: &Given, draft: &mut Draft) -> Result<(), String> {
     if let Some(model) = fields.get("model").and_then(Value::as_str) {
         draft.assume("--model", model);
     }
-    // A data set is a file: the body becomes one, by a name that its text gives.
+    // A data set is a file: the body becomes one, by a name that others cannot know before.
     let line = format!("{}\n", Value::Object(fields));
-    let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
-    let name = format!("inferometer-oha-{:016x}.jsonl", hasher.finish());
+    let name = format!("inferometer-oha-{:016x}.jsonl", RandomState::new().hash_one(&line));
     let path = std::env::temp_dir().join(name).display().to_string();
     draft.set("--workload", format!("openai-batch:{path}"));
     draft.writes.push((path, line));

@@ -12,6 +12,7 @@ use crate::warning::{CheckResult, CheckState};
 use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
 use ifm_core::{CapacityFound, RunData};
+use std::cmp::Ordering;
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
@@ -24,6 +25,8 @@ pub struct Answers {
     pub users: UsersAnswer,
     /// How it is at the level that fits, or, if none does, at the lowest level.
     pub at: LevelAnswer,
+    /// How it is at the load with the most output; absent where that is the same level.
+    pub most: Option<LevelAnswer>,
     /// The load with the most output for its latency: beyond it latency grows faster than output.
     /// Kleinrock's power, throughput over mean end-to-end latency, is largest there. Absent for
     /// fewer than three loads, and where the largest is at an end of them.
@@ -61,6 +64,8 @@ pub struct UsersAnswer {
     pub with_first_wave: Option<NextWorse>,
     /// Whether no level held its load, because the rate of each changed while it ran.
     pub is_changing: bool,
+    /// Whether no level ran to its end, so that none is judged.
+    pub is_cut: bool,
     /// The smallest and the largest load that a search looked at and could not settle.
     pub unsettled: Option<(Load, Load)>,
     /// The ends of a search for which a look after it surely showed the contrary.
@@ -90,6 +95,8 @@ pub struct NextWorse {
 pub struct LevelAnswer {
     /// Index of the level in the spec; of the first of the repeats.
     pub level: u16,
+    /// Whether it was cut off before its end.
+    pub is_cut: bool,
     /// How often the load was measured.
     pub repeats: u32,
     /// The load that was asked for.
@@ -100,7 +107,9 @@ pub struct LevelAnswer {
     pub user_speed_is_estimated: bool,
     /// That speed over the repeats; absent where the load was measured once.
     pub user_tok_per_s_between: Option<Between>,
-    /// Median TTFT, nanoseconds.
+    /// Complete answers per second, in the window of the throughput.
+    pub req_per_s: Option<f64>,
+    /// Median TTFT, nanoseconds; in an open loop from the due time, as targets count it.
     pub ttft_ns_p50: Option<f64>,
     /// P99 of TTFT, nanoseconds, and whether it stands on enough requests.
     pub ttft_ns_p99: Option<(f64, bool)>,
@@ -181,19 +190,29 @@ pub(crate) fn answers(
     }
     by_load.order_by(|a, b| a.0.value().total_cmp(&b.0.value()));
     let is_changing = !levels.is_empty() && levels.iter().all(LevelSummary::is_changing);
+    let is_cut = !levels.is_empty() && !levels.iter().any(LevelSummary::is_result);
     let users = match searched {
         Some(found) => searched_answer(found, &by_load),
-        None => UsersAnswer { is_changing, ..users_answer(&by_load) },
+        None => UsersAnswer { is_changing, is_cut, ..users_answer(&by_load) },
     };
     let reference = by_load
         .iter()
         .find(|(asked, _)| Some(*asked) == users.load)
         .or(by_load.first())
         .map(|(_, level)| *level)
+        .or(levels.iter().find(|level| level.is_result()))
         .or(levels.first())?;
     let at = level_answer(reference, levels, repeats);
+    let most = by_load
+        .iter()
+        .map(|(_, level)| level_answer(level, levels, repeats))
+        .filter(|answer| answer.output_tok_per_s.is_some())
+        .max_by(|a, b| {
+            a.output_tok_per_s.partial_cmp(&b.output_tok_per_s).unwrap_or(Ordering::Equal)
+        })
+        .filter(|most| most.load != at.load);
     let knee = knee(&by_load);
-    Some(Answers { slo: slo.clone(), users, at, knee, trust: Trust::of(checks) })
+    Some(Answers { slo: slo.clone(), users, at, most, knee, trust: Trust::of(checks) })
 }
 
 /// Source of the measure: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic
@@ -201,8 +220,9 @@ pub(crate) fn answers(
 fn knee(by_load: &[(Load, &LevelSummary)]) -> Option<Load> {
     // Repeats of a load are one: their mean.
     let mut powers: Vec<(Load, f64, f64)> = Vec::new();
+    let window = LevelSummary::common_window(by_load.iter().map(|(_, level)| *level));
     for (load, level) in by_load {
-        let power = level.window()?.req_per_s / level.latencies.e2e_ns.as_ref()?.mean;
+        let power = level.over(window)?.req_per_s / level.latencies.e2e_ns.as_ref()?.mean;
         match powers.iter_mut().find(|(known, ..)| known == load) {
             Some((_, sum, repeats)) => (*sum, *repeats) = (*sum + power, *repeats + 1.0),
             None => powers.push((*load, power, 1.0)),
@@ -247,6 +267,7 @@ fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
             .map(|(load, level)| next_worse(*load, level, &level.verdict)),
         with_first_wave: fitting.and_then(|(largest, _)| with_first_wave(by_load, *largest)),
         is_changing: false,
+        is_cut: false,
         unsettled: None,
         contradicted: Vec::new(),
         is_searched: false,
@@ -292,6 +313,7 @@ fn searched_answer(searched: &Searched, by_load: &[(Load, &LevelSummary)]) -> Us
         next_worse,
         with_first_wave: load.and_then(|largest| with_first_wave(by_load, largest)),
         is_changing: false,
+        is_cut: false,
         unsettled: found
             .unsettled
             .and_then(|(lowest, highest)| Some((at(lowest).next()?.0, at(highest).next()?.0))),
@@ -323,11 +345,11 @@ fn level_answer(
     levels: &[LevelSummary],
     repeats: &[Repeated],
 ) -> LevelAnswer {
-    let load = level.held_load();
-    let together = repeats.iter().find(|repeated| Some(repeated.load) == load);
+    let load = level.load().filter(|_| !level.is_changing());
+    let held = level.held_load();
+    let together = repeats.iter().find(|repeated| Some(repeated.load) == held);
     let mean = |between: &Option<Between>| between.map(|between| between.mean);
-    let best = best_output(levels);
-    let ttft = level.latencies.ttft_ns.as_ref();
+    let ttft = level.latencies.ttft();
     let (p99_is_enough, windows) = match (load, together) {
         (Some(load), Some(_)) => of_repeats(load, levels),
         _ => (is_enough(level), level.window().map(|window| window.window.kind)),
@@ -335,6 +357,7 @@ fn level_answer(
     let (speed, is_estimated) = level.user_tok_per_s().unzip();
     let single = Figures {
         user_tok_per_s: speed,
+        req_per_s: level.window().map(|window| window.req_per_s),
         ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),
         ttft_ns_p99: ttft.and_then(|ttft| ttft.percentile(99.0)).map(|found| found.value),
         gap_ns_p50: level.latencies.gap_ns.as_ref().and_then(|gap| gap.median()),
@@ -342,6 +365,7 @@ fn level_answer(
     };
     let figures = together.map_or(single, |repeated| Figures {
         user_tok_per_s: mean(&repeated.user_tok_per_s),
+        req_per_s: mean(&repeated.req_per_s),
         ttft_ns_p50: mean(&repeated.ttft_ns_p50),
         ttft_ns_p99: mean(&repeated.ttft_ns_p99),
         gap_ns_p50: mean(&repeated.gap_ns_p50),
@@ -349,12 +373,14 @@ fn level_answer(
     });
     LevelAnswer {
         level: level.level,
+        is_cut: level.complete != Some(true),
         repeats: together.map_or(1, |repeated| repeated.levels.len() as u32),
         load,
         user_tok_per_s: figures.user_tok_per_s,
         user_speed_is_estimated: together
             .map_or(is_estimated.unwrap_or(false), |repeated| repeated.user_speed_is_estimated),
         user_tok_per_s_between: together.and_then(|repeated| repeated.user_tok_per_s),
+        req_per_s: figures.req_per_s.filter(|_| level.counts.ok > 0),
         ttft_ns_p50: figures.ttft_ns_p50,
         ttft_ns_p99: figures.ttft_ns_p99.map(|value| (value, p99_is_enough)),
         gap_ns_p50: figures.gap_ns_p50,
@@ -363,41 +389,49 @@ fn level_answer(
         output_tok_per_s_between: together.and_then(|repeated| repeated.output_tok_per_s),
         window: windows.filter(|_| level.counts.ok > 0),
         output_tok_per_hour: figures.output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
-        share_of_best: figures
-            .output_tok_per_s
-            .filter(|_| best > 0.0)
-            .map(|rate| rate / best)
-            .filter(|share| *share <= 1.0),
-        joules_per_output_token: joules_per_output_token(load, level, levels),
+        share_of_best: share_of_best(level, levels),
+        joules_per_output_token: joules_per_output_token(held, level, levels),
     }
 }
 
 /// The figures of an answer, of one level or of repeats.
 struct Figures {
     user_tok_per_s: Option<f64>,
+    req_per_s: Option<f64>,
     ttft_ns_p50: Option<f64>,
     ttft_ns_p99: Option<f64>,
     gap_ns_p50: Option<f64>,
     output_tok_per_s: Option<f64>,
 }
 
-/// Largest output of a load, tokens per second; of repeats their mean. A level in which most requests
-/// failed is not the best, whatever the others brought.
-fn best_output(levels: &[LevelSummary]) -> f64 {
-    let answers = |level: &LevelSummary| 2 * level.counts.failed <= level.counts.sent;
+/// Output of a level over that of the best one, all over one kind of window; of repeats their mean. A
+/// level in which most requests failed is not the best, whatever the others brought.
+fn share_of_best(level: &LevelSummary, levels: &[LevelSummary]) -> Option<f64> {
+    let answers = |level: &&LevelSummary| 2 * level.counts.failed <= level.counts.sent;
+    let results = levels.iter().filter(|level| level.is_result());
+    let window = LevelSummary::common_window(results.clone().chain([level]));
     let mean = |levels: &[&LevelSummary]| {
-        let levels = levels.iter().filter(|level| answers(level));
-        let rates: Vec<f64> = levels.filter_map(|level| level.output_tok_per_s()).collect();
-        rates.iter().sum::<f64>() / rates.len().max(1) as f64
+        let rates: Option<Vec<f64>> =
+            levels.iter().map(|level| level.output_over(window)).collect();
+        let rates = rates.filter(|rates| !rates.is_empty())?;
+        Some(rates.iter().sum::<f64>() / rates.len() as f64)
     };
-    let held = by_load(levels).into_iter().map(|(_, levels)| mean(&levels));
-    let changing = levels.iter().filter(|level| level.is_changing() && answers(level));
-    held.chain(changing.filter_map(LevelSummary::output_tok_per_s)).fold(0.0, f64::max)
+    let loads = by_load(levels);
+    let here = level.held_load();
+    let own = loads.iter().find(|(load, _)| Some(*load) == here);
+    let own = own.map_or_else(|| mean(&[level]), |(_, levels)| mean(levels))?;
+    let held = loads.iter().filter_map(|(_, levels)| {
+        mean(&levels.iter().copied().filter(answers).collect::<Vec<_>>())
+    });
+    let changing = results.filter(|level| level.is_changing()).filter(answers);
+    let changing = changing.filter_map(|level| level.output_over(window));
+    let best = held.chain(changing).fold(0.0, f64::max);
+    (best > 0.0).then(|| own / best).filter(|share| *share <= 1.0)
 }
 
 /// Whether the P99 of the TTFT of a level stands on enough requests.
 fn is_enough(level: &LevelSummary) -> bool {
-    let p99 = level.latencies.ttft_ns.as_ref().and_then(|ttft| ttft.percentile(99.0));
+    let p99 = level.latencies.ttft().and_then(|ttft| ttft.percentile(99.0));
     p99.is_some_and(|found| found.enough)
 }
 
@@ -469,6 +503,25 @@ mod tests {
         assert_eq!(summary.levels[0].output_tok_per_s(), None);
         let at = summary.answers.expect("a level").at;
         assert_eq!((at.output_tok_per_s, at.output_tok_per_hour, at.window), (None, None, None));
+    }
+
+    /// 4 users with a steady window, 16 users of whom each sent two requests: the share is of whole
+    /// levels, ramp and drain in both.
+    #[test]
+    fn rates_over_different_windows_are_not_divided() {
+        let mut requests = closed_loop((0, 0), (4, 20), 0.0, (100.0, 10.0, 11));
+        requests.extend(closed_loop((80, 1), (16, 2), 9_000.0, (300.0, 10.0, 11)));
+        // The last of them is slow, and the others wait for nothing.
+        let last = requests.last_mut().expect("a request");
+        last.end_ns += 400_000_000;
+        let summary = crate::summarize(&run(&[4, 16], requests));
+        let [four, sixteen] = summary.levels.as_slice() else { panic!("two levels") };
+        assert!(four.steady.is_some() && sixteen.steady.is_none(), "{sixteen:?}");
+        let whole = |level: &LevelSummary| level.whole.as_ref().expect("sent").output_tok_per_s;
+        let share = share_of_best(four, &summary.levels).expect("output");
+        assert!((share - whole(four) / whole(sixteen)).abs() < 1e-12, "{share}");
+        assert_eq!(LevelSummary::common_window(&summary.levels), WindowKind::Whole);
+        assert_eq!(LevelSummary::common_window([four]), WindowKind::Steady);
     }
 
     #[test]

@@ -88,6 +88,9 @@ pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
             let ended = level::ended_in(*level, ended);
             let mut summary = level::summarize_measured(spec, *level, info, requests, &ended);
+            if spec.slo.is_default || !info.is_some_and(|info| info.complete) {
+                summary.withhold_verdict();
+            }
             let energy = |rates| LevelEnergy::of(rates, summary.generates, run);
             summary.energy = summary.window().and_then(energy);
             summary.server = server_account(run, *level);

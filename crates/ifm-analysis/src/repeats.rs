@@ -8,7 +8,7 @@
 use crate::level::{LevelSummary, Load};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
-use crate::stat::welch::mean_interval;
+use crate::stat::welch::mean_interval_of_amounts;
 
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
@@ -42,15 +42,16 @@ impl Between {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let variation =
             (n > 1 && mean > 0.0).then(|| (squares / (f64::from(n) - 1.0)).sqrt() / mean);
-        let estimate = if n >= REPEATS_MIN { mean_interval(values, CONFIDENCE) } else { None };
+        let estimate = (n >= REPEATS_MIN)
+            .then(|| mean_interval_of_amounts(values, CONFIDENCE, f64::INFINITY))
+            .flatten();
         Some(Between {
             n,
             mean,
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             variation,
-            // No rate and no time is below nothing.
-            interval: estimate.map(|estimate| (estimate.low.max(0.0), estimate.high)),
+            interval: estimate.map(|estimate| (estimate.low, estimate.high)),
         })
     }
 
@@ -85,9 +86,9 @@ pub struct Repeated {
     pub user_tok_per_s: Option<Between>,
     /// Whether that speed comes from estimated token counts in any of them.
     pub user_speed_is_estimated: bool,
-    /// Median TTFT, nanoseconds.
+    /// Median TTFT as targets count it, nanoseconds.
     pub ttft_ns_p50: Option<Between>,
-    /// P99 of TTFT, nanoseconds.
+    /// P99 of the same, nanoseconds.
     pub ttft_ns_p99: Option<Between>,
     /// Median gap between events, nanoseconds.
     pub gap_ns_p50: Option<Between>,
@@ -127,15 +128,15 @@ impl Repeated {
 }
 
 fn ttft(level: &LevelSummary) -> Option<&Distribution> {
-    level.latencies.ttft_ns.as_ref()
+    level.latencies.ttft()
 }
 
 fn gap(level: &LevelSummary) -> Option<&Distribution> {
     level.latencies.gap_ns.as_ref()
 }
 
-/// The levels of each load, loads in the order in which they first ran. Levels whose rate changed
-/// are left out, since they were held at no load, and those that were measured again.
+/// The levels of each load, loads in the order in which they first ran. Levels that are no result of
+/// a load are left out: see [`LevelSummary::held_load`].
 pub(crate) fn by_load(levels: &[LevelSummary]) -> Vec<(Load, Vec<&LevelSummary>)> {
     let mut loads: Vec<(Load, Vec<&LevelSummary>)> = Vec::new();
     for level in levels {

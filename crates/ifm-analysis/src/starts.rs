@@ -4,7 +4,7 @@
 //! (Student) from three on. Not here: starting servers.
 
 use crate::stat::Estimate;
-use crate::stat::welch::mean_interval;
+use crate::stat::welch::mean_interval_of_amounts;
 use crate::survey::{CONFIDENCE, REPEATS_MIN, factor_words};
 use ifm_core::{Manifest, StartUp};
 use std::collections::BTreeMap;
@@ -89,7 +89,8 @@ fn until(seconds: Vec<f64>) -> Option<Until> {
     let (low, high) =
         (seconds.iter().copied().reduce(f64::min)?, seconds.iter().copied().reduce(f64::max)?);
     let mean_s = seconds.iter().sum::<f64>() / seconds.len() as f64;
-    let interval = (seconds.len() >= REPEATS_MIN).then(|| mean_interval(&seconds, CONFIDENCE));
+    let interval = (seconds.len() >= REPEATS_MIN)
+        .then(|| mean_interval_of_amounts(&seconds, CONFIDENCE, f64::INFINITY));
     Some(Until { mean_s, interval: interval.flatten(), range_s: (low, high) })
 }
 

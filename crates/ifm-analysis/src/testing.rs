@@ -416,6 +416,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         slo: SloSpec {
             name: "chat".to_owned(),
             terms: vec![term(Metric::Ttft, 500.0), term(Metric::Itl, 50.0)],
+            is_default: false,
         },
         keep_text: false,
         cooldown_s: None,

@@ -15,6 +15,22 @@ pub struct SloSpec {
     pub name: String,
     /// Terms, all of which must hold.
     pub terms: Vec<SloTerm>,
+    /// Whether the user named no target, so that it is the default of the API: nothing is judged by
+    /// it. Absent for a target that was named, and in runs before this field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_default: bool,
+}
+
+impl SloSpec {
+    /// No target at all.
+    pub fn none() -> SloSpec {
+        SloSpec { name: "none".to_owned(), terms: Vec::new(), is_default: false }
+    }
+
+    /// The target that the user named; none where there is only a default.
+    pub fn named(&self) -> SloSpec {
+        if self.is_default { SloSpec::none() } else { self.clone() }
+    }
 }
 
 /// One bound of an SLO.

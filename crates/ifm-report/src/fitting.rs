@@ -18,6 +18,7 @@ use ifm_analysis::capacity::{People, Worth, replicas};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
+use ifm_analysis::slo::VerdictState;
 use ifm_analysis::survey::{Fitting, Miss, Pooled, name_of};
 use ifm_core::Metric;
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
@@ -41,6 +42,11 @@ fn told(fitting: &Fitting, worth: &Worth) -> Told {
     let next_words = next.map(|(cell, misses)| fails(&load_words(cell.load()), misses));
     let inside = load_words(fitting.load());
     let mut text = match (fitting.state, next_words) {
+        (UsersState::Found, Some(_)) if fitting.next_state == VerdictState::Unknown => {
+            let at = load_words(next_load(fitting));
+            let why = next.map_or(String::new(), |(_, misses)| undecided(misses));
+            format!("at least {inside}: it meets the target, {at} {why}")
+        }
         (UsersState::Found, Some(next)) => {
             let outside = load_words(next_load(fitting));
             format!("between {inside} and {outside}: {inside} meets the target, {next}")
@@ -52,9 +58,9 @@ fn told(fitting: &Fitting, worth: &Worth) -> Told {
         (UsersState::None, None) => "below every measured load".to_owned(),
         (UsersState::Unknown, _) => match next {
             Some((cell, misses)) => {
-                format!("not known: at {}, {}", load_words(cell.load()), reasons(misses))
+                format!("unknown: {} {}", load_words(cell.load()), undecided(misses))
             }
-            None => "not known: no level with a load".to_owned(),
+            None => "unknown: no level with a load".to_owned(),
         },
     };
     let rates = media(fitting);
@@ -135,6 +141,14 @@ fn reasons(misses: &[Miss]) -> String {
     };
     let words: Vec<String> = misses.iter().map(one).collect();
     if words.is_empty() { "no number decides it".to_owned() } else { words.join(", ") }
+}
+
+/// Why a load is neither inside nor outside.
+fn undecided(misses: &[Miss]) -> String {
+    match misses {
+        [] => "is not settled".to_owned(),
+        misses => format!("cannot be judged: {}", reasons(misses)),
+    }
 }
 
 fn head(slo: &SloSpec) -> String {

@@ -126,6 +126,11 @@ pub(crate) fn meant_of(value: f64, kind: Meant, noun: &str) -> String {
     format!("{} {}", meant(value, kind), plural(if value == 1.0 { 1 } else { 2 }, noun))
 }
 
+/// A price in US dollars: two places, four below ten cents.
+pub fn usd(value: f64) -> String {
+    meant(value, Meant::Usd)
+}
+
 /// A number in a sentence or chart, with its unit.
 pub(crate) fn meant(value: f64, meant: Meant) -> String {
     match meant {

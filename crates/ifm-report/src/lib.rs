@@ -5,6 +5,7 @@
 //! clocks; the caller says how wide its terminal is and whether it shows colours.
 #![forbid(unsafe_code)]
 
+mod account;
 mod audit;
 mod comparison;
 mod fitting;
@@ -60,7 +61,7 @@ pub use comparison::{
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
 pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
-pub use format::{ABSENT, bytes, command_line, count, harmless, number, plain, span};
+pub use format::{ABSENT, bytes, command_line, count, harmless, number, plain, span, usd};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
 pub use imported::{ImportedText, RemarkText, imported};
@@ -73,9 +74,9 @@ pub use sglang::sglang;
 pub use shares::{share_cell, shares_fields, shares_line};
 pub use style::TerminalStyle;
 pub use terminal::{
-    LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,
-    terminal_tables,
+    LevelTable, level_footnote, level_header, level_line, level_table, opening, terminal,
+    terminal_answers, terminal_tables, terminal_trust,
 };
 pub use vllm::vllm;
-pub use words::{Answer, answers, findings, missed_sign, value_and_limit};
+pub use words::{Answer, AnswerTopic, answers, findings, missed_sign, value_and_limit};
 pub use workload_words::workload_words;

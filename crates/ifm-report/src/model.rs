@@ -46,45 +46,17 @@ impl ReportModel {
 
     /// Model, server and host of the server: what was measured.
     pub(crate) fn title(&self) -> Vec<String> {
-        let target = &self.manifest.spec.target;
-        let server = &self.manifest.server;
-        let mut parts = vec![plain(&target.model)];
-        if let Some(kind) = &server.kind {
-            let version = server.version.as_deref().unwrap_or("");
-            parts.push(plain(format!("{kind} {version}").trim()));
-        }
-        parts.push(match self.predicted() {
-            Some(words) => words,
-            None => plain(&target.address()),
-        });
-        parts
+        title_parts(&self.manifest)
     }
 
     /// That the run was computed and not measured, and from what; absent for one that was measured.
     pub(crate) fn predicted(&self) -> Option<String> {
-        self.manifest.predicted.as_ref().map(|prediction| plain(&prediction.words()))
+        predicted(&self.manifest)
     }
 
     /// Workload, load and length: under which conditions.
     pub(crate) fn conditions(&self) -> Vec<String> {
-        let spec = &self.manifest.spec;
-        let workload = &spec.workload;
-        let mut parts = vec![format!(
-            "{} {}{}",
-            plain(&spec.target.api_words()),
-            plain(&workload.kind),
-            self.lengths().map(|lengths| format!(" {lengths}")).unwrap_or_default()
-        )];
-        parts.extend(crate::workload_words::workload_words(&self.manifest));
-        if workload.shared_prefix_tokens > 0 {
-            parts.push(format!("{} of them shared", count(workload.shared_prefix_tokens.into())));
-        }
-        if !spec.target.stream {
-            parts.push("not streamed".to_owned());
-        }
-        if spec.target.fresh_connections {
-            parts.push("a new connection for each request, its time included".to_owned());
-        }
+        let mut parts = workload_parts(&self.manifest);
         parts.push(self.loads());
         let sent: u64 = self.summary.levels.iter().map(|level| level.counts.sent).sum();
         parts.push(format!("{} {}", count(sent), plural(sent, "request")));
@@ -117,16 +89,6 @@ impl ReportModel {
     /// What the loads are counted in: `users`, or `asked` requests per second.
     pub(crate) fn load_unit(&self) -> &'static str {
         self.summary.levels.last().map_or("users", load_unit)
-    }
-
-    /// Lengths of prompts and answers as they were asked for: what was sent, where that is known,
-    /// else what was specified.
-    fn lengths(&self) -> Option<String> {
-        let spec = &self.manifest.spec.workload;
-        let sent = self.manifest.workload.as_ref();
-        let prompt = length(sent.map(|sent| sent.prompt_tokens.as_slice()), spec.prompt_tokens)?;
-        let output = length(sent.map(|sent| sent.output_tokens.as_slice()), spec.output_tokens)?;
-        Some(format!("{prompt}→{output} tokens"))
     }
 
     /// From the first start to the last end of all levels, nanoseconds.
@@ -165,6 +127,56 @@ impl ReportModel {
         let fitting = answers.and_then(|answers| answers.users.load);
         fitting.is_some() && level.held_load() == fitting
     }
+}
+
+/// Model, server and address of the server: what is measured.
+pub(crate) fn title_parts(manifest: &Manifest) -> Vec<String> {
+    let (target, server) = (&manifest.spec.target, &manifest.server);
+    let mut parts = vec![plain(&target.model)];
+    if let Some(kind) = &server.kind {
+        let version = server.version.as_deref().unwrap_or("");
+        parts.push(plain(format!("{kind} {version}").trim()));
+    }
+    parts.push(predicted(manifest).unwrap_or_else(|| plain(&target.address())));
+    parts
+}
+
+/// That a run was computed and not measured, and from what; absent for one that was measured.
+fn predicted(manifest: &Manifest) -> Option<String> {
+    manifest.predicted.as_ref().map(|prediction| plain(&prediction.words()))
+}
+
+/// What is sent: the kind of requests, their lengths, and how they are sent.
+pub(crate) fn workload_parts(manifest: &Manifest) -> Vec<String> {
+    let spec = &manifest.spec;
+    let workload = &spec.workload;
+    let mut parts = vec![format!(
+        "{} {}{}",
+        plain(&spec.target.api_words()),
+        plain(&workload.kind),
+        lengths(manifest).map(|lengths| format!(" {lengths}")).unwrap_or_default()
+    )];
+    parts.extend(crate::workload_words::workload_words(manifest));
+    if workload.shared_prefix_tokens > 0 {
+        parts.push(format!("{} of them shared", count(workload.shared_prefix_tokens.into())));
+    }
+    if !spec.target.stream {
+        parts.push("not streamed".to_owned());
+    }
+    if spec.target.fresh_connections {
+        parts.push("a new connection for each request, its time included".to_owned());
+    }
+    parts
+}
+
+/// Lengths of prompts and answers as they were asked for: what was sent, where that is known, else
+/// what was specified.
+fn lengths(manifest: &Manifest) -> Option<String> {
+    let spec = &manifest.spec.workload;
+    let sent = manifest.workload.as_ref();
+    let prompt = length(sent.map(|sent| sent.prompt_tokens.as_slice()), spec.prompt_tokens)?;
+    let output = length(sent.map(|sent| sent.output_tokens.as_slice()), spec.output_tokens)?;
+    Some(format!("{prompt}→{output} tokens"))
 }
 
 /// The load of a level in few letters: users, a rate, or what a rate went through.

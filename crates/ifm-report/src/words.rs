@@ -3,32 +3,49 @@
 //! What is not here: layout. Each function gives plain text without line breaks; names that come
 //! from a server have been cleaned by `plain` before they get here.
 
-use crate::format::{ABSENT, count, limit, meant, number, percent, plain, span};
+pub(crate) use crate::account::{beside, drafts, drafts_counted};
+use crate::format::{ABSENT, count, limit, meant, number, percent, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
 use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
-use ifm_analysis::speculation::{DraftsCountedBy, Speculation};
 use ifm_analysis::stat::Percentile;
 use ifm_analysis::stat::quantile::is_enough;
-use ifm_analysis::telemetry::{EnergyMethod, PoweredBy, tokens_per_kwh};
+use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::warning::{CheckState, Severity};
-use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, Repeated, ServerCounters, Warning};
+use ifm_analysis::{CheckResult, LevelSummary, Repeated, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::Metric;
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
-use ifm_core::words::{counted, plural};
+use ifm_core::words::counted;
 
+/// What is asked about the load that fits.
+const EACH_USER: &str = "Each user there";
 /// A first wave that changes the P99 of the TTFT by a smaller factor is not told in figures.
 const FIRST_WAVE_TOLD_MIN: f64 = 1.05;
+
+/// What an answer is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerTopic {
+    /// How much fits inside the target.
+    Capacity,
+    /// How fast it is for one user.
+    Speed,
+    /// What comes out.
+    Output,
+    /// Whether to believe the others.
+    Trust,
+}
 
 /// An answer: the question, the short answer, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
+    /// What it is about.
+    pub topic: AnswerTopic,
     /// The question.
-    pub question: &'static str,
+    pub question: String,
     /// The short answer.
     pub value: String,
     /// Its unit; empty where it has none.
@@ -37,9 +54,10 @@ pub struct Answer {
     pub detail: String,
 }
 
-/// The name of a metric of a latency target in a table or sentence.
-fn metric_name(metric: Metric, label: GapLabel) -> &'static str {
-    if metric == Metric::Itl { label.short() } else { metric.name() }
+/// The name of the metric of a term as it was asked for, in a table or sentence: a speed is not
+/// written as the TPOT that it is judged by.
+fn metric_name(term: &SloTerm, label: GapLabel) -> &'static str {
+    if term.metric == Metric::Itl { label.short() } else { term.asked().0 }
 }
 
 fn term_words(term: &SloTerm) -> String {
@@ -78,9 +96,8 @@ pub(crate) fn target(slo: &SloSpec) -> String {
 }
 
 fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
-    let (asked, over) = term.term.asked();
-    let is_gap = term.term.metric == Metric::Itl;
-    let name = if is_gap { metric_name(term.term.metric, label) } else { asked };
+    let over = term.term.asked().1;
+    let name = metric_name(&term.term, label);
     match term.value_ms {
         Some(value) => {
             let (value, limit) = value_and_limit(&term.term, value);
@@ -94,16 +111,24 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
     }
 }
 
-/// The four answers, in order: how many users fit, how it is for one of them, how much comes out,
-/// and whether to believe it.
-pub fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] {
-    let at = &answers.at;
-    [
-        questioned(users_answer(&answers.users, &answers.slo, at.gap_label), answers, checks),
-        one_user(at, &answers.users),
-        output(at, answers.knee),
-        trust(answers, checks),
-    ]
+/// The answers, in order: how many users fit, how it is for one of them, how much comes out, and
+/// whether to believe it. Where no target was named the first is how fast it is: at the lowest load,
+/// and at the one with the most output.
+pub fn answers(answers: &Answers, checks: &[CheckResult]) -> Vec<Answer> {
+    let (at, users) = (&answers.at, &answers.users);
+    if !answers.slo.is_default {
+        return vec![
+            questioned(users_answer(users, &answers.slo, at.gap_label), answers, checks),
+            one_user(EACH_USER, at, users),
+            output(at, answers.knee),
+            trust(answers, checks),
+        ];
+    }
+    let mut all = vec![one_user("How fast?", at, users)];
+    all.extend(answers.most.as_ref().map(|most| one_user("With most output", most, users)));
+    let most = answers.most.as_ref().unwrap_or(at);
+    all.extend([output(most, answers.knee), trust(answers, checks)]);
+    all
 }
 
 fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer {
@@ -120,6 +145,9 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         }
         (UsersState::Unknown, _) if answer.is_changing => {
             "the rate changed while the level ran: it held none, so none is shown to fit".to_owned()
+        }
+        (UsersState::Unknown, _) if answer.is_cut => {
+            "no level ran to its end, and one that was cut off is not judged".to_owned()
         }
         (UsersState::Unknown, _) if answer.is_searched => {
             format!("no load was shown to be inside {}", target(slo))
@@ -160,7 +188,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         _ if answer.is_changing => "How many requests?",
         _ => "How many users?",
     };
-    Answer { question, value, unit: "", detail }
+    Answer { topic: AnswerTopic::Capacity, question: question.to_owned(), value, unit: "", detail }
 }
 
 /// The answer with what a check says against the level that it rests on: such a level does not show
@@ -175,6 +203,11 @@ fn questioned(mut answer: Answer, answers: &Answers, checks: &[CheckResult]) -> 
     let names: Vec<String> = against.map(|check| check.id.replace('_', " ")).collect();
     if !names.is_empty() {
         answer.detail.push_str(&format!("; ✗ {} failed at this load", names.join(", ")));
+    }
+    let overload = checks.iter().filter(|check| check.id == "overload");
+    let mut overload = overload.flat_map(|check| &check.warnings);
+    if overload.any(|warning| warning.load == Some(at)) {
+        answer.detail.push_str("; ⚠ the server did not keep up with this rate");
     }
     answer
 }
@@ -202,34 +235,54 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
     format!("{} {verb}: {}", load(Some(worse.load)), reasons.join(", "))
 }
 
-fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
+fn one_user(question: &str, at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
     // Where most gaps are none, tokens came in the same reads: their speed is that of the reads.
     let speed = at.user_tok_per_s.filter(|_| at.gap_ns_p50 != Some(0.0));
-    let value = match speed {
-        Some(speed) => {
-            let mark = if at.user_speed_is_estimated { "~" } else { "" };
-            format!("{mark}{}", of_repeats(speed, at.user_tok_per_s_between.as_ref()))
-        }
-        None => "not known".to_owned(),
-    };
     let mut parts = Vec::new();
     parts.extend(over_repeats(at.user_tok_per_s_between.as_ref().filter(|_| speed.is_some())));
-    if let Some(p50) = at.ttft_ns_p50 {
-        let tail = at.ttft_ns_p99.map(|(p99, is_enough)| {
-            format!(" (p99 {}{})", if is_enough { "" } else { "~" }, span(p99))
-        });
-        parts.push(format!("first token after {}{}", span(p50), tail.unwrap_or_default()));
-    }
+    let tail = at
+        .ttft_ns_p99
+        .map(|(p99, is_enough)| format!("p99 {}{}", if is_enough { "" } else { "~" }, span(p99)));
+    let (value, unit) = match (speed, at.ttft_ns_p50) {
+        // Without a target the question is how fast it is, and answers of one token have no other speed.
+        (None, Some(p50)) if question != EACH_USER => {
+            parts.extend(tail);
+            (span(p50), "to the first token")
+        }
+        (speed, p50) => {
+            parts.extend(p50.map(|p50| {
+                let tail = tail.map_or_else(String::new, |tail| format!(" ({tail})"));
+                format!("first token after {}{tail}", span(p50))
+            }));
+            let mark = if at.user_speed_is_estimated { "~" } else { "" };
+            match speed {
+                Some(speed) => {
+                    let speed = of_repeats(speed, at.user_tok_per_s_between.as_ref());
+                    (format!("{mark}{speed}"), "tok/s")
+                }
+                None => ("not known".to_owned(), ""),
+            }
+        }
+    };
     parts.extend(at.gap_ns_p50.map(|gap| gap_words(at.gap_label, gap)));
-    if answer.is_changing {
-        parts.push("over all rates".to_owned());
-    } else if answer.load.is_none() {
-        parts.push(format!("with {}", load_words(at.load)));
+    if at.is_cut {
+        parts.push("the level was cut off".to_owned());
+    }
+    let served = at.req_per_s.map(|served| format!("{} served", number(served)));
+    match at.load {
+        _ if answer.is_changing => parts.push("over all rates".to_owned()),
+        Some(Load::ReqPerS(_)) => {
+            let asked = format!("{} asked", load_words(at.load));
+            parts.push([Some(asked), served].into_iter().flatten().collect::<Vec<_>>().join(", "));
+        }
+        _ if answer.load.is_none() => parts.push(format!("with {}", load_words(at.load))),
+        _ => {}
     }
     Answer {
-        question: "Each user there",
+        topic: AnswerTopic::Speed,
+        question: question.to_owned(),
         value,
-        unit: if speed.is_some() { "tok/s" } else { "" },
+        unit,
         detail: parts.join(" · "),
     }
 }
@@ -314,7 +367,8 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
         format!("{} J/token, {} tokens/kWh", number(joules), number(tokens_per_kwh(joules)))
     }));
     Answer {
-        question: "Output",
+        topic: AnswerTopic::Output,
+        question: "Output".to_owned(),
         value: at.output_tok_per_s.map_or_else(
             || "not known".to_owned(),
             |rate| of_repeats(rate, at.output_tok_per_s_between.as_ref()),
@@ -325,7 +379,7 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
 }
 
 /// The line of the checks: `12 checks: 11 ✓ 1 ⚠`, with what the first of the loud ones says.
-fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
+pub(crate) fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
     let trust = &answers.trust;
     let noted = checks.iter().filter(|check| is_noted(check)).count() as u32;
     let mut value =
@@ -343,7 +397,8 @@ fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
         .iter()
         .filter(|check| matches!(check.state(), CheckState::Caution | CheckState::Invalid))
         .map(|check| check.id.replace('_', " "));
-    Answer { question: "Trust", value, unit: "", detail: failing.collect::<Vec<_>>().join(", ") }
+    let detail = failing.collect::<Vec<_>>().join(", ");
+    Answer { topic: AnswerTopic::Trust, question: "Trust".to_owned(), value, unit: "", detail }
 }
 
 /// Whether a check passed and still has something to say.
@@ -422,7 +477,7 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
         VerdictState::Pass if is_fitting => parts.push("◀ largest in SLO".to_owned()),
         VerdictState::Pass | VerdictState::Unknown => {}
     }
-    if level.complete == Some(false) {
+    if level.complete != Some(true) {
         parts.push("partial".to_owned());
     }
     if level.measured_again.is_some() {
@@ -433,7 +488,7 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
 
 fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<&'static str> {
     let mut names: Vec<&str> =
-        verdict.failing().map(|term| metric_name(term.term.metric, label)).collect();
+        verdict.failing().map(|term| metric_name(&term.term, label)).collect();
     names.dedup();
     if verdict.too_many_errors {
         names.insert(0, "requests");
@@ -447,7 +502,7 @@ pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
     levels.iter().find(|level| level.first_wave.is_some())?;
     let mut text =
         "latencies leave out each user's first request, since all begin together".to_owned();
-    let p99 = |latencies: &Latencies| latencies.ttft_ns.as_ref()?.percentile(99.0).copied();
+    let p99 = |latencies: &Latencies| latencies.ttft()?.percentile(99.0).copied();
     let moved = levels.iter().filter_map(|level| {
         let with = p99(&level.first_wave.as_ref()?.latencies_with)?;
         let without = p99(&level.latencies)?;
@@ -461,6 +516,15 @@ pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
         text.push_str(&format!("; with them TTFT p99 at {at} is {with} instead of {without}"));
     }
     Some(text)
+}
+
+/// From when waits count, where requests waited to be sent; absent where none did.
+pub(crate) fn due(levels: &[LevelSummary]) -> Option<String> {
+    levels.iter().any(|level| level.latencies.waited_to_be_sent()).then(|| {
+        "TTFT counts from the due time: requests waited to be sent, because as many as allowed were \
+         in flight"
+            .to_owned()
+    })
 }
 
 /// A percentile as a time, with `~` where it stands on too few values.
@@ -509,88 +573,6 @@ pub(crate) fn accounting(level: &LevelSummary) -> String {
         parts.push(format!("{} never sent", count(counts.dropped)));
     }
     parts.join(" · ")
-}
-
-/// The energy of a level in one line: `0.78 J/token · 12.5 J/request · mean 200 W · …`.
-pub(crate) fn energy(energy: &LevelEnergy) -> String {
-    let mut parts = Vec::new();
-    parts
-        .extend(energy.joules_per_output_token.map(|joules| format!("{} J/token", number(joules))));
-    let per_watt = energy.joules_per_output_token.map(f64::recip);
-    parts.extend(per_watt.map(|rate| format!("{} tok/s per W", number(rate))));
-    parts.extend(energy.joules_per_request.map(|joules| format!("{} J/request", number(joules))));
-    parts.push(format!("mean {} W", number(energy.watts_mean)));
-    parts.extend(energy.watts_peak.map(|watts| format!("peak {} W", number(watts))));
-    parts.extend(energy.watts_limit.map(|watts| format!("limit {} W", number(watts))));
-    let many = |one: &str| match energy.devices {
-        1 => format!("1 {one}"),
-        devices => format!("{devices} {one}s"),
-    };
-    let whose = match energy.of {
-        PoweredBy::Gpus => format!("{}, idle power included", many("GPU")),
-        PoweredBy::Processors => {
-            format!("{}, idle power and this client included", many("processor package"))
-        }
-        PoweredBy::Stated => "as stated, not measured".to_owned(),
-    };
-    parts.push(match energy.method {
-        EnergyMethod::Counter => format!("counted by {whose}"),
-        EnergyMethod::Samples => format!("sampled from {whose}"),
-        EnergyMethod::Stated => whose,
-    });
-    parts.join(" · ")
-}
-
-/// The server's own account of a level in one line; absent where it told nothing of interest.
-pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
-    let whole = |value: f64| count(crate::format::whole(value));
-    let mut parts = Vec::new();
-    parts.extend(server.requests.map(|n| format!("{} {}", whole(n), plural(n as u64, "request"))));
-    parts.extend(server.prompt_tokens.map(|tokens| format!("{} prompt tokens", whole(tokens))));
-    parts.extend(server.output_tokens.map(|tokens| format!("{} output tokens", whole(tokens))));
-    parts.extend(server.cache_share().map(|share| format!("cache hits {}", percent(share))));
-    let several = server.preemptions.filter(|preemptions| *preemptions > 0.0);
-    parts.extend(several.map(|preemptions| format!("{} preemptions", whole(preemptions))));
-    parts.extend(server.waiting_max.map(|waiting| format!("at most {} waiting", whole(waiting))));
-    parts.extend(server.kv_share_max.map(|share| format!("KV cache at most {}", percent(share))));
-    (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-/// What is known of a level beside its answers: a name and a line each.
-pub(crate) fn beside(level: &LevelSummary) -> Vec<(&'static str, String)> {
-    let energy = level.energy.as_ref().map(|found| ("energy", energy(found)));
-    let server = level.server.as_ref().and_then(server_account);
-    energy.into_iter().chain(server.map(|line| ("server", line))).collect()
-}
-
-/// The drafts of a level in one line.
-pub(crate) fn drafts(found: &Speculation) -> String {
-    let whole = |value: f64| count(crate::format::whole(value));
-    let mut parts = Vec::new();
-    parts.extend(found.acceptance_length.map(|length| format!("acceptance length {length:.2}")));
-    parts.extend(found.acceptance_rate.map(|rate| match found.draft_tokens {
-        Some(all) => format!("{} of {} draft tokens accepted", percent(rate), whole(all)),
-        None => format!("{} of the draft tokens accepted", percent(rate)),
-    }));
-    parts.extend(found.drafts.map(|drafts| format!("{} drafts", whole(drafts))));
-    parts.extend(found.tokens_per_event.map(|tokens| format!("{tokens:.2} tokens per event")));
-    parts.push(drafts_counted(found));
-    parts.join(" · ")
-}
-
-/// Who counted the drafts.
-pub(crate) fn drafts_counted(found: &Speculation) -> String {
-    match (found.counted_by, found.answers, &found.source) {
-        (DraftsCountedBy::Requests, Some(answers), _) => {
-            format!("told by {} {}", count(answers), plural(answers, "answer"))
-        }
-        (_, _, Some(source)) if found.is_length_derived => {
-            format!("counters of {}, length from output tokens", plain(source))
-        }
-        (_, _, source) => {
-            format!("counters of {}", plain(source.as_deref().unwrap_or("the server")))
-        }
-    }
 }
 
 /// What each printed metric means: name and definition.
@@ -656,7 +638,7 @@ mod tests {
     fn said(first_wait_ms: u64) -> (Option<String>, String) {
         let model = model(&burst(first_wait_ms));
         let found = model.summary.answers.as_ref().expect("a level");
-        let [users, ..] = answers(found, &model.summary.checks);
+        let users = answers(found, &model.summary.checks).remove(0);
         (first_wave(&model.summary.levels), format!("{}; {}", users.value, users.detail))
     }
 

@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use ifm_analysis::answer::UsersState;
-use ifm_report::{answers, plain};
+use ifm_report::{AnswerTopic, answers, plain};
 use ifm_store::{MANIFEST_FILE, RunEntry, Store};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -105,25 +105,32 @@ pub(crate) fn digest(store: &Store, entry: &RunEntry) -> Result<Digest, Failure>
             checks_tone: Tone::Plain,
         });
     };
-    let [fits, one, _, trust] = answers(found, &summary.checks);
+    let all = answers(found, &summary.checks);
+    let of = |topic: AnswerTopic| all.iter().find(|answer| answer.topic == topic);
+    // Without a target that the user named nothing is said of what fits.
+    let fits =
+        of(AnswerTopic::Capacity).map_or(("no target", ""), |fits| (&fits.value, &fits.detail));
+    let speed = of(AnswerTopic::Speed).map(|one| format!("{} {}", one.value, one.unit));
+    let trust = of(AnswerTopic::Trust).map(|trust| (trust.value.clone(), plain(&trust.detail)));
+    let trust = trust.unwrap_or_default();
     Ok(Digest {
-        fits: fits.value,
-        fits_detail: plain(&fits.detail),
+        fits: fits.0.to_owned(),
+        fits_detail: plain(fits.1),
         fits_tone: match found.users.state {
             UsersState::Found | UsersState::AtLeast if found.users.is_sure => Tone::Good,
             UsersState::Found | UsersState::AtLeast => Tone::Caution,
             UsersState::None => Tone::Bad,
             UsersState::Unknown => Tone::Plain,
         },
-        speed: format!("{} {}", one.value, one.unit).trim().to_owned(),
+        speed: speed.unwrap_or_default().trim().to_owned(),
         checks: match (found.trust.invalid, found.trust.cautions) {
             (0, 0) => format!("{} passed", found.trust.passed),
             (0, cautions) => format!("{cautions} of {}", found.trust.checks),
             (invalid, cautions) => format!("{} of {}", invalid + cautions, found.trust.checks),
         },
-        checks_detail: match trust.detail.is_empty() {
-            true => trust.value,
-            false => format!("{}: {}", trust.value, plain(&trust.detail)),
+        checks_detail: match trust.1.is_empty() {
+            true => trust.0,
+            false => format!("{}: {}", trust.0, trust.1),
         },
         checks_tone: match (found.trust.invalid, found.trust.cautions) {
             (0, 0) => Tone::Good,

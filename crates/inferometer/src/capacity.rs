@@ -3,6 +3,7 @@
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
 mod media;
+mod text;
 mod tiers;
 
 use crate::course::{CapacityCourse, Judged};
@@ -13,13 +14,10 @@ use ifm_analysis::capacity::{
     Bracket, Carriers, Economics, Finding, Pace, People, Price, busy_s, gpus_told, people, replicas,
 };
 use ifm_analysis::level::{Load, WindowSummary};
-use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
-use ifm_analysis::{LevelSummary, Severity, slo};
+use ifm_analysis::{LevelSummary, slo};
 use ifm_core::{CapacityFound, Manifest};
-use ifm_report::{
-    ReportModel, TerminalStyle, missed_sign, shares_fields, shares_line, value_and_limit,
-};
+use ifm_report::{ReportModel, TerminalStyle, missed_sign, shares_fields, value_and_limit};
 use serde_json::{Value, json};
 
 /// What is kept of a search with its run.
@@ -135,22 +133,6 @@ fn known_inside(course: &CapacityCourse) -> Option<u32> {
     of(Finding::Inside).filter(|place| outside.is_none_or(|outside| *place < outside)).max()
 }
 
-/// What a search that was stopped knows of the capacity: both ends, as far as there are any.
-fn stopped(inside: Option<String>, outside: Option<String>) -> String {
-    match (inside, outside) {
-        (Some(inside), Some(outside)) => {
-            format!("at least {inside}, less than {outside}: the search was stopped between them")
-        }
-        (Some(inside), None) => {
-            format!("at least {inside}: the search was stopped before a load was outside")
-        }
-        (None, Some(outside)) => {
-            format!("less than {outside}: the search was stopped before a load was inside")
-        }
-        (None, None) => "not known: the search was stopped before it knew a load".to_owned(),
-    }
-}
-
 /// What comes out at a load.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
@@ -233,186 +215,18 @@ pub fn show(course: &CapacityCourse, job: &Job, model: &ReportModel, style: &Ter
     let answer = Answer::of(course, model);
     let printed = match job.format {
         Format::Json => format!("{:#}\n", document(course, &answer, job, model)),
-        Format::Text => {
-            cautions(model).iter().for_each(|caution| terminal::warn(caution));
-            format!("\n{}", style.text(&words(course, &answer, (job, model))))
-        }
+        Format::Text => text::text(course, &answer, (job, model), style),
         other => crate::output::text(model, other, style),
     };
     terminal::print(&printed);
 }
 
-fn words(
-    course: &CapacityCourse,
-    answer: &Answer<'_>,
-    (job, model): (&Job, &ReportModel),
-) -> String {
-    let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
-    for judged in course.judged() {
-        lines.push(format!(
-            "  {:>12}  {:<12} {} in {}{}",
-            load_words(judged.load),
-            finding_word(judged.finding),
-            ifm_core::words::counted(requests(judged), "request"),
-            ifm_core::words::counted(looks(judged).into(), "measurement"),
-            failing(judged)
-                .or_else(|| held(judged))
-                .map(|why| format!("  ({why})"))
-                .unwrap_or_default()
-        ));
-    }
-    lines.push(String::new());
-    lines.push(match (answer.bracket, answer.inside, answer.outside) {
-        (None, inside, outside) => {
-            let load = |judged: &Judged| load_words(judged.load);
-            format!(" ● Capacity      {}", stopped(inside.map(load), outside.map(load)))
-        }
-        (Some(Bracket { unsettled: Some(_), .. }), None, outside) => {
-            let outside =
-                outside.map(|outside| format!(", less than {}", load_words(outside.load)));
-            format!(
-                " ● Capacity      not known{}: no load is shown to be inside",
-                outside.unwrap_or_default()
-            )
-        }
-        (_, None, Some(outside)) => {
-            format!(" ● Capacity      none: {} is outside already", load_words(outside.load))
-        }
-        (_, None, None) => " ● Capacity      not known: no load could be settled".to_owned(),
-        (_, Some(inside), None) => {
-            format!(
-                " ● Capacity      at least {}: no larger load was allowed",
-                load_words(inside.load)
-            )
-        }
-        (_, Some(inside), Some(outside)) => format!(
-            " ● Capacity      {} ({} outside: {})",
-            load_words(inside.load),
-            number(outside.load),
-            failing(outside).unwrap_or_default()
-        ),
-    });
-    if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
-        lines.push(format!("                 {}", unsettled_words(course, unsettled)));
-    }
-    lines.extend(answer.outside.and_then(still_holding));
-    lines.extend(second_looks(course));
-    if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
-        lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
-    }
-    lines.extend(answer.rates.map(|rates| output_line(rates, media::has_tokens(answer.inside))));
-    lines.extend(media::lines(answer.inside, model));
-    lines.extend(tiers::sessions_line(course, answer));
-    // With several targets each has its own in the table.
-    let inside = answer.inside.filter(|_| course.tiers.is_empty());
-    lines.extend(
-        inside
-            .and_then(|judged| shares_line(judged.load.value(), &answer.carriers))
-            .map(|line| format!(" ● Each          {line}")),
-    );
-    lines.extend(answer.people.map(|people| {
-        format!(
-            " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
-            people.people.floor(),
-            people.busy_s,
-            people.busy_s + people.think_s
-        )
-    }));
-    lines.extend(answer.servers.zip(course.worth.target_people).map(|(servers, target)| {
-        format!(
-            " ● Servers       {servers} for {target} people, {:.0} % of each kept free",
-            course.worth.headroom * 100.0
-        )
-    }));
-    lines.extend(cost_line(answer));
-    lines.extend(
-        answer
-            .per_hour
-            .map(|per_hour| format!("                 ${per_hour:.2} per hour for all servers")),
-    );
-    lines.extend(answer.joules_per_token.map(|joules| {
-        format!(
-            " ● Energy        {joules:.3} J for an output token, {:.2} M tokens per kWh",
-            tokens_per_kwh(joules) / 1e6
-        )
-    }));
-    lines.extend(tiers::lines(course, model));
-    lines.push(String::new());
-    lines.join("\n")
-}
+/// Where the lines of an answer go on; see [`fact`].
+const INDENT: &str = "                      ";
 
-/// What comes out at the load that is inside.
-fn output_line(rates: Rates, has_tokens: bool) -> String {
-    let looks = rates.looks;
-    let of_several =
-        if looks > 1 { format!(" (mean of {looks} measurements)") } else { String::new() };
-    if !has_tokens {
-        return format!(" ● Output        {:.2} req/s{of_several}", rates.req_per_s);
-    }
-    if let Some((least, most)) = rates.output_between {
-        return format!(
-            " ● Output        {least:.1} to {most:.1} tok/s: {looks} measurements that differ too much for a mean"
-        );
-    }
-    format!(
-        " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour{of_several}",
-        rates.output_tok_per_s,
-        rates.req_per_s,
-        rates.output_tok_per_s * 3600.0 / 1e6,
-    )
-}
-
-/// What tokens cost there; absent without a price.
-fn cost_line(answer: &Answer<'_>) -> Option<String> {
-    let price = answer.price?;
-    let cost = |rate: f64| Some(price.of(rate)?.per_million_output);
-    let words = match answer.rates.and_then(|rates| rates.output_between) {
-        Some((least, most)) => format!("${:.4} to ${:.4}", cost(most)?, cost(least)?),
-        None => format!("${:.4}", answer.economics?.per_million_output),
-    };
-    Some(format!(" ● Cost          {words} for a million output tokens"))
-}
-
-/// What settles a load, if it is not exactly at the limit.
-const MORE: &str = "--measurements and -n give it more requests";
-
-/// What could not be settled, and how many looks it got.
-fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {
-    let place = |place: u32| number(course.axis.load(place));
-    let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
-    let looks: u32 = at.map(Judged::looks).sum();
-    if lowest == highest {
-        format!(
-            "{} was not settled by {}: {MORE}",
-            place(lowest),
-            ifm_core::words::counted(u64::from(looks), "measurement")
-        )
-    } else {
-        let (lowest, highest) = (place(lowest), place(highest));
-        format!(
-            "{lowest} to {highest} were not settled by {}: {MORE}",
-            ifm_core::words::counted(u64::from(looks), "measurement")
-        )
-    }
-}
-
-/// What the looks after the search say of its answer; nothing where there were none.
-fn second_looks(course: &CapacityCourse) -> Vec<String> {
-    let found = disagreements(course);
-    let loads: Vec<String> = course
-        .judged()
-        .filter(|judged| judged.again.is_some())
-        .map(|judged| load_words(judged.load))
-        .collect();
-    if loads.is_empty() {
-        return Vec::new();
-    }
-    if found.is_empty() {
-        return vec![format!(" ● Confirmation  as before, at {}", loads.join(" and "))];
-    }
-    let title = |index| if index == 0 { " ● Confirmation " } else { "                " };
-    let lines = found.iter().enumerate();
-    lines.map(|(index, text)| format!("{} {text}", title(index))).collect()
+/// A line of the answer, laid out like the answers of other commands.
+fn fact(name: &str, text: &str) -> String {
+    format!(" ● {name:<17}  {text}")
 }
 
 /// Where a look after the search does not agree with those before.
@@ -429,11 +243,11 @@ fn disagreements(course: &CapacityCourse) -> Vec<String> {
         }
         if let Some(change) = judged.shown_change() {
             found.push(format!(
-                "the server's speed changed between two measurements of {load}: median {} {:.2} to {:.2} \
-                 ms ({:+.1} %)",
+                "the server's speed changed between two measurements of {load}: median {} {} to {} \
+                 ({:+.1} %)",
                 pace_word(change.pace).to_uppercase(),
-                change.first_ns / 1e6,
-                change.second_ns / 1e6,
+                ifm_report::span(change.first_ns),
+                ifm_report::span(change.second_ns),
                 change.share * 100.0
             ));
         }
@@ -457,22 +271,6 @@ fn looks(judged: &Judged) -> u32 {
     judged.looks() + u32::from(judged.again.is_some())
 }
 
-/// What the checks found that may mislead: the first of each check, and how many more there are.
-/// A search measures many levels, and what holds for one holds for most.
-fn cautions(model: &ReportModel) -> Vec<String> {
-    let checks = model.summary.checks.iter();
-    let loud = checks.filter_map(|check| {
-        let mut warnings =
-            check.warnings.iter().filter(|warning| warning.severity > Severity::Note);
-        let first = warnings.next()?;
-        let more = warnings.count();
-        let at = first.load.map_or_else(String::new, |load| format!("{}: ", load_words(load)));
-        let others = if more > 0 { format!(" (and {more} more like it)") } else { String::new() };
-        Some(format!("{at}{}{others}", first.text))
-    });
-    loud.collect()
-}
-
 fn load_words(load: Load) -> String {
     match load {
         Load::Users(1) => "1 user".to_owned(),
@@ -484,7 +282,7 @@ fn load_words(load: Load) -> String {
 /// Steps of rates have few digits; sums of them as numbers of a machine have more.
 fn number(load: Load) -> String {
     match load {
-        Load::Users(users) => users.to_string(),
+        Load::Users(users) => ifm_report::count(u64::from(users)),
         Load::ReqPerS(rate) => rounded(rate).to_string(),
     }
 }
@@ -507,30 +305,6 @@ fn finding_word(finding: Finding) -> &'static str {
         Finding::Outside => "outside",
         Finding::Unsettled => "not settled",
     }
-}
-
-/// The terms and their values, where all hold: `TTFT p99 212.3 ms of 500 ms`.
-fn held(judged: &Judged) -> Option<String> {
-    let terms: Vec<String> = judged.summary.verdict.terms.iter().filter_map(value).collect();
-    (!terms.is_empty()).then(|| terms.join(", "))
-}
-
-/// A term and its value.
-fn value(term: &TermVerdict) -> Option<String> {
-    let (metric, over) = term.term.asked();
-    let sign = if term.is_sure { "" } else { "~" };
-    let (value, limit) = value_and_limit(&term.term, term.value_ms?);
-    Some(format!("{metric} {over} {sign}{value} of {limit}"))
-}
-
-/// The terms that still hold where another one stops the capacity.
-fn still_holding(outside: &Judged) -> Option<String> {
-    let terms = &outside.summary.verdict.terms;
-    let holding = terms.iter().filter(|term| term.state == VerdictState::Pass);
-    let holding: Vec<String> = holding.filter_map(value).collect();
-    let load = load_words(outside.load);
-    let is_stopped = !holding.is_empty() && holding.len() < terms.len();
-    is_stopped.then(|| format!("                 still inside at {load}: {}", holding.join(", ")))
 }
 
 /// The terms that fail: `ttft p99 712.3 ms > 500 ms`.
@@ -640,20 +414,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_that_was_stopped_tells_both_ends() {
-        let load = |words: &str| Some(words.to_owned());
-        for (inside, outside, expect) in [
-            (load("8 users"), load("16 users"), "at least 8 users, less than 16 users: "),
-            (load("8 users"), None, "at least 8 users: "),
-            (None, load("1 user"), "less than 1 user: "),
-            (None, None, "not known: "),
-        ] {
-            let words = stopped(inside, outside);
-            assert!(words.starts_with(expect), "{words}");
-        }
-    }
-
-    #[test]
     fn a_second_look_that_contradicts_is_told() {
         use crate::course::tests::{paced, slows_down, two_users};
         let course = two_users(slows_down, 6);
@@ -664,8 +424,11 @@ mod tests {
         ] {
             assert!(told.contains(words), "{words}: {told}");
         }
-        let lines = second_looks(&course).join("\n");
-        assert!(lines.starts_with(" ● Confirmation  2 users: inside in the search"), "{lines}");
+        let lines = text::second_looks(&course).join("\n");
+        assert!(
+            lines.starts_with(&fact("Confirmation", "2 users: inside in the search")),
+            "{lines}"
+        );
         let two = load(course.judged().last().expect("two users"));
         assert_eq!((&two["looks"], &two["requests"]), (&2.into(), &40.into()), "{two}");
         assert_eq!(two["again"]["finding"], "outside", "{two}");
@@ -673,7 +436,7 @@ mod tests {
 
         let same = two_users(|_| paced(4.0), 6);
         assert_eq!(disagreements(&same), [""; 0]);
-        assert_eq!(second_looks(&same), [" ● Confirmation  as before, at 2 users"]);
-        assert_eq!(second_looks(&two_users(|_| paced(4.0), 1)), [""; 0]);
+        assert_eq!(text::second_looks(&same), [fact("Confirmation", "as before, at 2 users")]);
+        assert_eq!(text::second_looks(&two_users(|_| paced(4.0), 1)), [""; 0]);
     }
 }

@@ -131,10 +131,12 @@ fn is_plateau(levels: &[LevelSummary]) -> bool {
     if last.counts.error_rate().is_some_and(|rate| rate > PLATEAU_ERROR_RATE) {
         return true;
     }
-    let speed = LevelSummary::output_tok_per_s;
-    let gains_little = |pair: &[LevelSummary]| match (speed(&pair[0]), speed(&pair[1])) {
-        (Some(before), Some(after)) => after < before * (1.0 + PLATEAU_GAIN),
-        _ => false,
+    let gains_little = |pair: &[LevelSummary]| {
+        let window = LevelSummary::common_window(pair);
+        match (pair[0].output_over(window), pair[1].output_over(window)) {
+            (Some(before), Some(after)) => after < before * (1.0 + PLATEAU_GAIN),
+            _ => false,
+        }
     };
     levels.len() >= 3 && levels[levels.len() - 3..].windows(2).all(gains_little)
 }

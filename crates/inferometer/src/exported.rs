@@ -106,8 +106,9 @@ impl ExportAsk {
 pub fn of_run(options: ExportOptions, run: &RunData) -> ExportOptions {
     let spec = &run.manifest.spec;
     let default = ifm_analysis::slo::default_of(spec.target.api).terms;
-    let has_default_target =
-        ifm_analysis::slo::parse(default).is_ok_and(|default| default == spec.slo);
+    // Runs before the field that says so have the same terms.
+    let has_default_target = spec.slo.is_default
+        || ifm_analysis::slo::parse(default).is_ok_and(|default| default.terms == spec.slo.terms);
     ExportOptions { has_default_target, ..options }
 }
 

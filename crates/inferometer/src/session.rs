@@ -167,16 +167,13 @@ const AHEAD_NS_MAX: u64 = 5_000_000_000;
 
 impl Session {
     fn run_levels(&mut self, manifest: &mut Manifest) -> Ended {
-        let mut course = std::mem::replace(&mut self.job.course, Course::Planned);
-        let ended = match self.probe_alone() {
-            Ok(()) => self.follow(&mut course, manifest),
+        match self.probe_alone() {
+            Ok(()) => self.follow(manifest),
             Err(error) => Ended::Failed(error),
-        };
-        self.job.course = course;
-        ended
+        }
     }
 
-    fn follow(&mut self, course: &mut Course, manifest: &mut Manifest) -> Ended {
+    fn follow(&mut self, manifest: &mut Manifest) -> Ended {
         let mut index = 0;
         let mut again = Again::new(self.job.measures_again);
         let mut pacing = Pacing::new(&self.job.spec, ifm_sys::mono_ns());
@@ -189,7 +186,7 @@ impl Session {
             let begun_ns = ifm_sys::mono_ns();
             let judge = Settling::new(&self.job.spec.levels[index], &self.job.spec.slo);
             self.sink.begin_level(judge, pacing.deadline_ns());
-            let count = course.level_count(self.job.spec.levels.len());
+            let count = self.job.course.level_count(self.job.spec.levels.len());
             let result = match self.run_level(index, count) {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
@@ -263,7 +260,8 @@ impl Session {
                 true => Step::GoOn,
                 false => {
                     let (requests, ended) = (&self.sink.records, self.source.ended_early());
-                    course.after(&self.job.spec, &self.shown, Seen { requests, ended })
+                    let seen = Seen { requests, ended };
+                    self.job.course.after(&self.job.spec, &self.shown, seen)
                 }
             };
             match step {
@@ -392,8 +390,9 @@ impl Session {
                 has_probe: self.job.spec.workload.probe.is_some(),
             };
             if self.shown.is_empty() {
+                let opening = ifm_report::opening(&run.manifest, &self.style);
                 let header = ifm_report::level_header(&table, &self.style);
-                terminal::print(&format!("\n{header}\n"));
+                terminal::print(&format!("{opening}\n{header}\n"));
             }
             let line = ifm_report::level_line(&summary, &table, &self.style, false);
             terminal::print(&format!("{line}\n"));

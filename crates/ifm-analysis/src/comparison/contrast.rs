@@ -5,6 +5,7 @@
 
 use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds};
 use super::measure::Measure;
+use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
 use crate::stat::power::detectable;
 use crate::stat::proportion::{fisher_exact, share_difference, share_interval};
@@ -161,7 +162,10 @@ pub(crate) struct Contrast {
     /// The smallest change that would probably have been found, on the scale of `change` less 1.
     pub detectable: Option<f64>,
     pub basis: Basis,
+    /// Why no verdict may rest on it.
     pub shortage: Option<Shortage>,
+    /// What is missing where the interval does not decide.
+    pub lacking: Option<Shortage>,
 }
 
 /// Holds two sides against each other.
@@ -215,7 +219,7 @@ fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contra
     };
     let error = (variance_a + variance_b).sqrt();
     let detectable = detectable(error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
-    Ok(Contrast { change, p: test.p, detectable, basis, shortage })
+    Ok(Contrast { change, p: test.p, detectable, basis, shortage, lacking: None })
 }
 
 /// Several runs on at least one side: Welch's test of the logarithms of the runs' values. Where a
@@ -246,7 +250,10 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
     .ok_or(Doubt::NoValue)?;
     let detectable = detectable(test.error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
     let change = test.difference.map(f64::exp);
-    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage: None })
+    let n = first.n.max(second.n) as u64;
+    let lacking = (first.n == 2 || second.n == 2)
+        .then_some(Shortage::Repeats { n: n.min(2), needed: u64::from(REPEATS_MIN) });
+    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage: None, lacking })
 }
 
 /// Shares: Newcombe's interval of the difference, and Fisher's exact test.
@@ -257,7 +264,7 @@ fn by_counts(a: (u64, u64), b: (u64, u64), rules: &Rules) -> Result<Contrast, Do
     let error = (share * (1.0 - share) * (1.0 / a.1 as f64 + 1.0 / b.1 as f64)).sqrt();
     let reach = normal_upper_quantile(rules.alpha() / 2.0) + normal_upper_quantile(1.0 - POWER);
     let detectable = (error > 0.0).then_some(reach * error);
-    Ok(Contrast { change, p, detectable, basis: Basis::Counts, shortage: None })
+    Ok(Contrast { change, p, detectable, basis: Basis::Counts, shortage: None, lacking: None })
 }
 
 /// One side by itself.
@@ -294,6 +301,10 @@ pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
         }
     };
     let (value, low, high) = match estimate {
+        // What is measured is never below zero.
+        Ok(found) if found.value >= 0.0 => {
+            (found.value, Some(found.low.max(0.0)), Some(found.high))
+        }
         Ok(found) => (found.value, Some(found.low), Some(found.high)),
         Err(value) => (value, None, None),
     };
@@ -317,6 +328,10 @@ pub(crate) fn judge(
     let is_within = low >= none - relevant && high <= none + relevant;
     let is_sure = p_corrected < rules.alpha() && tail(rules.confidence).is_some();
     let is_relevant = (value - none).abs() >= relevant;
+    let open = |doubt| {
+        let doubt = contrast.lacking.map_or(doubt, Doubt::Short);
+        (Verdict::Inconclusive, Some(doubt))
+    };
     match (is_sure && (excludes || is_share), is_relevant, is_within) {
         (true, true, _) => {
             let is_better = (value > none) == (measure.direction() == Direction::Higher);
@@ -324,11 +339,11 @@ pub(crate) fn judge(
         }
         (true, false, true) => (Verdict::NoRelevantDifference, None),
         (true, false, false) if is_share => (Verdict::NoRelevantDifference, None),
-        (true, false, false) => (Verdict::Inconclusive, Some(Doubt::Size)),
+        (true, false, false) => open(Doubt::Size),
         (false, _, true) => (Verdict::NoDifferenceShown, None),
         (false, ..) if is_share => (Verdict::NoDifferenceShown, None),
-        (false, ..) if excludes => (Verdict::Inconclusive, Some(Doubt::Correction)),
-        (false, ..) => (Verdict::Inconclusive, Some(Doubt::Wide)),
+        (false, ..) if excludes => open(Doubt::Correction),
+        (false, ..) => open(Doubt::Wide),
     }
 }
 
@@ -368,6 +383,27 @@ mod tests {
         let lonely = lonely.expect("values");
         assert!(lonely.change.high > found.change.high, "one run is less than three");
         assert_eq!(contrast(&runs(&[0.0, 1.0]), &runs(&[1.0, 1.0]), &RULES), Err(Doubt::NoRatio));
+    }
+
+    /// Two repeats decide where they agree far better than the sides differ; else a third is needed.
+    #[test]
+    fn two_repeats_ask_for_a_third_where_they_do_not_decide() {
+        let ttft = Measure::parse("ttft.p50").expect("a measure");
+        let verdict = |a: &[f64], b: &[f64]| {
+            let found = contrast(&runs(a), &runs(b), &RULES).expect("values");
+            judge(ttft, &found, found.p, &RULES)
+        };
+        let third = Doubt::Short(Shortage::Repeats { n: 2, needed: 3 });
+        let open = (Verdict::Inconclusive, Some(third));
+        assert_eq!(verdict(&[100.0, 130.0], &[90.0, 150.0]), open);
+        assert_eq!(verdict(&[100.0], &[90.0, 150.0]), open);
+        assert_eq!(
+            open.1.map(|doubt| doubt.to_string()).as_deref(),
+            Some("2 repeats, 3 are needed")
+        );
+        assert_eq!(verdict(&[100.0, 100.1], &[140.0, 140.1]), (Verdict::Worse, None));
+        let three = verdict(&[100.0, 130.0, 120.0], &[90.0, 150.0, 130.0]);
+        assert_eq!(three, (Verdict::Inconclusive, Some(Doubt::Wide)));
     }
 
     #[test]
@@ -416,7 +452,8 @@ mod tests {
         let check = |measure, (low, value, high), p, expect| {
             let change = Estimate { value, low, high };
             let basis = Basis::Requests;
-            let contrast = Contrast { change, p, detectable: None, basis, shortage: None };
+            let contrast =
+                Contrast { change, p, detectable: None, basis, shortage: None, lacking: None };
             let (verdict, doubt) = judge(measure, &contrast, p, &RULES);
             assert_eq!((verdict, doubt), expect, "{measure} {low} {value} {high}");
         };

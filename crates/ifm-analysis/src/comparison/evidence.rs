@@ -45,6 +45,13 @@ pub enum Shortage {
         /// How many are needed.
         needed: u64,
     },
+    /// Two repeats: an interval of one degree of freedom says nothing.
+    Repeats {
+        /// How many there are.
+        n: u64,
+        /// How many are needed.
+        needed: u64,
+    },
     /// Too few runs before this one.
     Runs {
         /// How many there are.
@@ -58,6 +65,9 @@ impl fmt::Display for Shortage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Shortage::Values { n, needed } => write!(formatter, "n = {n}, {needed} are needed"),
+            Shortage::Repeats { n, needed } => {
+                write!(formatter, "{}, {needed} are needed", counted(*n, "repeat"))
+            }
             Shortage::Runs { n, needed } => {
                 write!(formatter, "{}, {needed} are needed", counted(*n, "run"))
             }
@@ -121,6 +131,14 @@ pub(crate) struct Known {
 }
 
 impl Evidence {
+    /// How many runs it is of.
+    pub fn runs(&self) -> usize {
+        match self {
+            Evidence::Share { .. } => 1,
+            Evidence::Runs(runs) => runs.len(),
+        }
+    }
+
     /// Whether it says how far it may be off.
     pub fn has_spread(&self) -> bool {
         match self {

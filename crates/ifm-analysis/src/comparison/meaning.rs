@@ -3,6 +3,7 @@
 //! Not here: the definitions themselves, which readers write beside every figure, and by which
 //! [`definitions`](crate::definitions) computes a run of ours.
 
+use crate::level::WindowKind;
 use ifm_core::sheet::Definition;
 
 /// By whose definition a value was taken.
@@ -10,6 +11,8 @@ use ifm_core::sheet::Definition;
 pub(crate) enum By {
     /// Ours, or one that is the same.
     Ours,
+    /// Ours, a rate over this part of a level: rates over different parts are not compared.
+    Window(WindowKind),
     /// That of a tool, in its words.
     Tool { tool: String, text: String },
     /// That of a tool, by which a run of ours was computed again.
@@ -53,7 +56,8 @@ impl By {
             {
                 Agreement::Same
             }
-            (By::Ours, By::Ours) => Agreement::Same,
+            (By::Window(a), By::Window(b)) if a == b => Agreement::Same,
+            (By::Ours, By::Ours | By::Window(_)) | (By::Window(_), By::Ours) => Agreement::Same,
             _ => Agreement::None,
         }
     }
@@ -62,6 +66,8 @@ impl By {
     pub fn words(&self) -> String {
         match self {
             By::Ours => "as inferometer defines it".to_owned(),
+            By::Window(WindowKind::Steady) => "over the steady window".to_owned(),
+            By::Window(WindowKind::Whole) => "over the whole level".to_owned(),
             By::Tool { tool, text } => format!("{tool}: {text}"),
             By::Again { tool } => format!("as {tool} defines it"),
             By::Unstated => "not stated".to_owned(),
@@ -81,6 +87,7 @@ mod tests {
         let vllm = tool("vllm bench serve", "gaps between pieces");
         let ours = By::of(&Definition::Same, Some("aiperf"));
         let unstated = By::of(&Definition::Unstated, None);
+        let steady = By::Window(WindowKind::Steady);
         for (a, b, expect) in [
             (&ours, &By::Ours, Agreement::Same),
             (&vllm, &tool("other", "gaps between pieces"), Agreement::Same),
@@ -90,6 +97,9 @@ mod tests {
             (&ours, &vllm, Agreement::None),
             (&ours, &unstated, Agreement::Assumed),
             (&unstated, &unstated, Agreement::Same),
+            (&steady, &steady, Agreement::Same),
+            (&steady, &By::Window(WindowKind::Whole), Agreement::None),
+            (&steady, &ours, Agreement::Same),
         ] {
             assert_eq!((a.agrees(b), b.agrees(a)), (expect, expect), "{a:?} {b:?}");
         }

@@ -81,7 +81,7 @@ impl Default for Settings {
             resamples: 2_000,
             seed: 0,
             measures: Measure::DEFAULT.to_vec(),
-            slo: SloSpec { name: "none".to_owned(), terms: Vec::new() },
+            slo: SloSpec::none(),
             is_choice: false,
             even_so: false,
         }

@@ -6,10 +6,11 @@
 
 use super::condition::Condition;
 use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, Verdict, cell, contrast, judge};
-use super::evidence::{Evidence, Known};
+use super::evidence::{Evidence, Known, Shortage};
 use super::meaning::{Agreement, By};
 use super::measure::{Measure, Over};
 use super::side::AtLoad;
+use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
 use ifm_core::order::Order as _;
 
@@ -97,6 +98,7 @@ impl Draft {
             }
             doubt => doubt,
         };
+        let is_decided = doubt.as_ref().is_none_or(|doubt| !is_of_repeats(doubt));
         let contrast = self.contrast.ok();
         let difference = self.a.zip(self.b).and_then(|(a, b)| {
             let alone = if self.measure.is_share() { b.value - a.value } else { b.value / a.value };
@@ -109,15 +111,24 @@ impl Draft {
             a: self.a,
             b: self.b,
             difference,
-            change: contrast.as_ref().map(|contrast| contrast.change),
+            // Over two repeats an interval is so wide that it says nothing.
+            change: contrast.as_ref().filter(|_| is_decided).map(|contrast| contrast.change),
             p: contrast.as_ref().map(|contrast| contrast.p),
             p_corrected,
-            detectable: contrast.as_ref().and_then(|contrast| contrast.detectable),
+            detectable: contrast
+                .as_ref()
+                .filter(|_| is_decided)
+                .and_then(|contrast| contrast.detectable),
             basis: contrast.as_ref().map(|contrast| contrast.basis),
             verdict,
             doubt,
         }
     }
+}
+
+/// Whether another repeat is what is needed.
+fn is_of_repeats(doubt: &Doubt) -> bool {
+    matches!(doubt, Doubt::Short(Shortage::Repeats { .. }))
 }
 
 /// Where a side's value at a load comes from.
@@ -221,19 +232,21 @@ impl<'a> Place<'a> {
 }
 
 /// The definitions by which two places are compared, and how well they agree: those that are the
-/// same before those that may be, and among them those with an interval on both sides.
+/// same before those that may be, among them those with an interval on both sides, and of those the
+/// ones of most runs.
 fn definitions<'a>(a: &[&'a Known], b: &[&'a Known]) -> Option<(&'a Known, &'a Known, Agreement)> {
-    let mut best: Option<(&Known, &Known, (Agreement, usize))> = None;
+    let mut best: Option<(&Known, &Known, (Agreement, usize, usize))> = None;
     for first in a {
         for second in b {
             let spread = [first, second].iter().filter(|known| known.evidence.has_spread()).count();
-            let worth = (first.by.agrees(&second.by), spread);
+            let runs = first.evidence.runs() + second.evidence.runs();
+            let worth = (first.by.agrees(&second.by), spread, runs);
             if best.as_ref().is_none_or(|(.., known)| worth > *known) {
                 best = Some((first, second, worth));
             }
         }
     }
-    best.map(|(a, b, (agreement, _))| (a, b, agreement))
+    best.map(|(a, b, (agreement, ..))| (a, b, agreement))
 }
 
 /// One row of two sides that were measured at the same.
@@ -265,7 +278,12 @@ fn draft(
     let pair = definitions(&known_a, &known_b);
     let by_a = pair.map(|(a, ..)| a).or(known_a.first().copied()).map(|known| &known.by);
     let by_b = pair.map(|(_, b, _)| b).or(known_b.first().copied()).map(|known| &known.by);
-    let cell = |place: &Place, by: Option<&By>| cell_at(place, measure, by?, rules.confidence);
+    let cell = |place: &Place, by: Option<&By>| {
+        let found = cell_at(place, measure, by?, rules.confidence)?;
+        let has_interval = found.runs == 1 || found.runs >= REPEATS_MIN as usize;
+        let bound = |bound: Option<f64>| bound.filter(|_| has_interval);
+        Some(Cell { low: bound(found.low), high: bound(found.high), ..found })
+    };
     let (cell_a, cell_b) = (cell(a, by_a), cell(b, by_b));
     if cell_a.is_none() && cell_b.is_none() {
         return None;
@@ -364,5 +382,6 @@ fn hull(a: Contrast, b: Contrast, measure: Measure) -> Contrast {
         detectable: None,
         basis: a.basis,
         shortage: a.shortage.or(b.shortage),
+        lacking: a.lacking.or(b.lacking),
     }
 }

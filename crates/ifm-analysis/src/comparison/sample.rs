@@ -7,7 +7,7 @@ use super::Metric;
 use super::condition::Condition;
 use super::meaning::By;
 use super::measure::{Measure, Over};
-use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary};
+use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary, WindowSummary};
 use crate::measured::media::amount;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::speculation::{DraftsCountedBy, Speculation, told};
@@ -165,18 +165,37 @@ impl LevelSample {
         if sent.is_empty() {
             return None;
         }
-        let told = |is_of_sessions: bool, column: &dyn Fn(Measure) -> Option<Column>| {
-            let of = |measure: &&Measure| measure.metric.is_of_sessions() == is_of_sessions;
-            let told = |measure: &Measure| {
-                Some(Told { measure: *measure, by: By::Ours, column: column(*measure)? })
-            };
-            measures.iter().filter(of).filter_map(told).collect::<Vec<_>>()
+        let of_sessions = |is: bool| {
+            measures.iter().copied().filter(move |measure| measure.metric.is_of_sessions() == is)
         };
-        let columns = told(false, &|measure| column(measure, level, load, &sent));
-        let sessions = level.sessions.as_ref().map(|sessions| SessionSample {
-            sessions: sessions.each.len(),
-            block: session_block(&sessions.each),
-            columns: told(true, &|measure| session_column(measure, sessions, load)),
+        // A rate is told over each window there is, so that two sides have one in common.
+        let windows: Vec<&WindowSummary> =
+            [&level.steady, &level.whole].into_iter().flatten().collect();
+        let told = |measure: Measure| -> Vec<Told> {
+            if !is_rate(measure.metric) {
+                let column = column(measure, level, &sent);
+                return column
+                    .map(|column| Told { measure, by: By::Ours, column })
+                    .into_iter()
+                    .collect();
+            }
+            let over = |window: &&WindowSummary| {
+                let column = rate_column(measure.metric, (level, window), load, &sent)?;
+                Some(Told { measure, by: By::Window(window.window.kind), column })
+            };
+            windows.iter().filter_map(over).collect()
+        };
+        let columns = of_sessions(false).flat_map(told).collect();
+        let sessions = level.sessions.as_ref().map(|sessions| {
+            let told = |measure: Measure| {
+                let column = session_column(measure, sessions, load)?;
+                Some(Told { measure, by: By::Ours, column })
+            };
+            SessionSample {
+                sessions: sessions.each.len(),
+                block: session_block(&sessions.each),
+                columns: of_sessions(true).filter_map(told).collect(),
+            }
         });
         let mut at = Condition::from(load);
         let lengths = [
@@ -265,17 +284,21 @@ fn block(sent: &[&RequestRecord]) -> f64 {
     ttft.max(e2e).max(gap)
 }
 
-fn column(
-    measure: Measure,
-    level: &LevelSummary,
+/// Whether a metric is counted over a window of the level.
+fn is_rate(metric: Metric) -> bool {
+    matches!(metric, Metric::OutputRate | Metric::RequestRate) || metric.is_of_media()
+}
+
+/// A rate over a window.
+fn rate_column(
+    metric: Metric,
+    (level, window): (&LevelSummary, &WindowSummary),
     load: Load,
     sent: &[&RequestRecord],
 ) -> Option<Column> {
-    match (measure.metric, measure.over) {
-        (Metric::Itl, Over::Percentile(p)) => pooled_percentile(sent, p),
-        (Metric::Itl, Over::Mean) => pooled_mean(sent),
-        (Metric::OutputRate, _) => {
-            let value = level.window()?.output_tok_per_s;
+    match metric {
+        Metric::OutputRate => {
+            let value = window.output_tok_per_s;
             let tokens = |record: &RequestRecord| {
                 let counted = record.output_tokens.map(|counted| f64::from(counted.tokens));
                 counted.unwrap_or(record.events.len() as f64)
@@ -285,21 +308,27 @@ fn column(
             let median = |of: &Option<Distribution>| of.as_ref().and_then(Distribution::median);
             let waits = median(&level.latencies.ttft_ns).zip(median(&level.latencies.e2e_ns));
             let wait = waits.map_or(1.0, |(ttft, e2e)| ttft / e2e);
-            Some(rate((value, edge(level, load, wait)), load, sent, tokens))
+            Some(rate((value, edge(window, load, wait)), load, sent, tokens))
         }
-        (Metric::RequestRate, _) => {
-            let value = level.window()?.req_per_s;
+        Metric::RequestRate => {
             let is_ok = |record: &RequestRecord| f64::from(u8::from(record.outcome.is_ok()));
-            Some(rate((value, edge(level, load, 1.0)), load, sent, is_ok))
+            Some(rate((window.req_per_s, edge(window, load, 1.0)), load, sent, is_ok))
         }
-        (metric, _) if metric.is_of_media() => {
-            let value = level.window()?.media.as_ref()?.of(metric)?;
+        metric => {
+            let value = window.media.as_ref()?.of(metric)?;
             let amount = |record: &RequestRecord| {
                 let sent = record.media.filter(|_| record.outcome.is_ok());
                 sent.and_then(|sent| amount(&sent, metric)).unwrap_or(0.0)
             };
-            Some(rate((value, edge(level, load, 1.0)), load, sent, amount))
+            Some(rate((value, edge(window, load, 1.0)), load, sent, amount))
         }
+    }
+}
+
+fn column(measure: Measure, level: &LevelSummary, sent: &[&RequestRecord]) -> Option<Column> {
+    match (measure.metric, measure.over) {
+        (Metric::Itl, Over::Percentile(p)) => pooled_percentile(sent, p),
+        (Metric::Itl, Over::Mean) => pooled_mean(sent),
         (Metric::ErrorRate, _) => {
             Some(Column::Share { hits: level.counts.failed, n: level.counts.sent })
         }
@@ -431,8 +460,8 @@ fn grid(gaps: &Gaps, share: f64, error: f64) -> Option<Vec<(f64, f64)>> {
 /// is at a random place of a request when the window begins and when it ends. What such a request
 /// has brought by then is off from its share of the time by `s^2/12` in variance, s being the share
 /// of its time before it brings anything; so the error is `s · sqrt(2 N / 12)` requests.
-fn edge(level: &LevelSummary, load: Load, wait: f64) -> f64 {
-    let answers = level.window().map_or(0, |window| window.ok);
+fn edge(window: &WindowSummary, load: Load, wait: f64) -> f64 {
+    let answers = window.ok;
     if answers == 0 {
         return 0.0;
     }

@@ -120,8 +120,7 @@ impl Member {
             })
         };
         let loud = |warning: &&Warning| warning.severity > Severity::Note;
-        // A level that was measured again counts by its second time only.
-        let counting = || summary.levels.iter().filter(|level| level.measured_again.is_none());
+        let counting = || summary.levels.iter().filter(|level| level.is_result());
         let is_inter_event = summary
             .levels
             .iter()
@@ -215,7 +214,7 @@ fn has_estimates(level: &LevelSummary) -> bool {
 fn fitting(levels: &[LevelSummary]) -> Option<Load> {
     let mut by_load: Vec<(Load, bool)> = levels
         .iter()
-        .filter(|level| level.measured_again.is_none())
+        .filter(|level| level.is_result())
         .filter_map(|level| Some((level.load()?, level.verdict.state == VerdictState::Pass)))
         .collect();
     // Of repeats that fail comes first: a load is inside only if each of its repeats is.
@@ -261,11 +260,11 @@ impl AtLoad {
     }
 
     /// What is known of a measure by itself: by the first definition that says how far it may be
-    /// off.
+    /// off, of as many runs as any.
     pub fn evidence(&self, measure: Measure) -> Option<&Evidence> {
-        let known = self.known(measure);
-        let sure = known.iter().find(|known| known.evidence.has_spread());
-        sure.or(known.first()).map(|known| &known.evidence)
+        let worth = |known: &Known| (known.evidence.has_spread(), known.evidence.runs());
+        let known = self.known(measure).into_iter().rev();
+        known.max_by_key(|known| worth(known)).map(|known| &known.evidence)
     }
 }
 

@@ -256,7 +256,7 @@ fn capacity_is_read_where_the_curves_cross_the_target() {
     assert_eq!((inside.a.state, inside.a.load), (CapacityState::AtLeast, Some(1.0)));
     assert_eq!((inside.b.state, inside.b.load), (CapacityState::Below, Some(1.0)));
     assert_eq!(inside.ratio, None);
-    let none = Settings { slo: SloSpec { name: "none".to_owned(), terms: vec![] }, ..settings };
+    let none = Settings { slo: SloSpec::none(), ..settings };
     assert_eq!(two(&a, &b, &none).capacity, None);
 }
 

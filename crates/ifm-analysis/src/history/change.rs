@@ -101,7 +101,14 @@ fn drifted(
         false => (slope * many).exp(),
     };
     let change = slope.map(whole);
-    let of = Contrast { change, p: 0.0, detectable: None, basis: Basis::Runs, shortage: None };
+    let of = Contrast {
+        change,
+        p: 0.0,
+        detectable: None,
+        basis: Basis::Runs,
+        shortage: None,
+        lacking: None,
+    };
     Some((of, (!measure.is_share()).then(|| slope.map(f64::exp_m1))))
 }
 

@@ -190,7 +190,7 @@ impl<'a> Question<'a> {
     pub fn new(survey: &'a Survey) -> Question<'a> {
         Question {
             survey,
-            slo: SloSpec { name: "custom".to_owned(), terms: Vec::new() },
+            slo: SloSpec::none(),
             usd_per_hour: None,
             compare_by: None,
             baseline: None,

@@ -14,7 +14,7 @@ const STEPS_MAX: usize = 100;
 pub struct LevelCumulative {
     /// Index of the level in the spec.
     pub level: u16,
-    /// Time to first token, nanoseconds.
+    /// Time to first token, nanoseconds; in an open loop from the due time, as targets count it.
     pub ttft_ns: Option<Cumulative>,
     /// Time per output token, nanoseconds, estimates among them.
     pub tpot_ns: Option<Cumulative>,
@@ -27,7 +27,7 @@ impl LevelCumulative {
         let (mut ttft, mut tpot) = (Vec::new(), Vec::new());
         for record in judged.iter().filter(|record| record.outcome.is_ok()) {
             let metrics = RequestMetrics::derive(record);
-            ttft.extend(metrics.ttft_ns.map(|ns| ns as f64));
+            ttft.extend(metrics.ttft_ns_from_due.map(|ns| ns as f64));
             tpot.extend(metrics.tpot_ns.or(metrics.tpot_ns_estimated));
         }
         let of = |values| Cumulative::of(values, STEPS_MAX);

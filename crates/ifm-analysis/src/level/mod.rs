@@ -45,7 +45,7 @@ pub struct LevelSummary {
     /// What ended it; absent where it was not stored.
     pub ended_by: Option<LevelEnd>,
     /// Index of the level that was measured in place of this one, because this one was worse than a
-    /// larger load. No answer, curve or comparison is taken from a level that was measured again.
+    /// larger load; see [`LevelSummary::is_result`].
     pub measured_again: Option<u16>,
     /// Requests by how they ended.
     pub counts: Counts,
@@ -107,6 +107,23 @@ impl LevelSummary {
         self.steady.as_ref().or(self.whole.as_ref())
     }
 
+    /// What was counted over a kind of window; absent where the level has no such window.
+    pub fn over(&self, kind: WindowKind) -> Option<&WindowSummary> {
+        match kind {
+            WindowKind::Steady => self.steady.as_ref(),
+            WindowKind::Whole => self.whole.as_ref(),
+        }
+    }
+
+    /// The kind of window over which rates of all these levels can be compared: steady if each has
+    /// one, else whole. Rates over different windows differ by ramp and drain.
+    pub fn common_window<'l>(levels: impl IntoIterator<Item = &'l LevelSummary>) -> WindowKind {
+        match levels.into_iter().all(|level| level.steady.is_some()) {
+            true => WindowKind::Steady,
+            false => WindowKind::Whole,
+        }
+    }
+
     /// Latencies over all complete answers, the first wave among them.
     pub fn latencies_of_all(&self) -> &Latencies {
         self.first_wave.as_ref().map_or(&self.latencies, |wave| &wave.latencies_with)
@@ -115,8 +132,13 @@ impl LevelSummary {
     /// Output tokens per second in [`LevelSummary::window`]; absent where answers are not tokens, and
     /// where none was complete: what failed requests brought before they failed is not output.
     pub fn output_tok_per_s(&self) -> Option<f64> {
+        self.output_over(self.window()?.window.kind)
+    }
+
+    /// The same over a kind of window.
+    pub fn output_over(&self, kind: WindowKind) -> Option<f64> {
         let is_output = self.generates && self.counts.ok > 0;
-        Some(self.window().filter(|_| is_output)?.output_tok_per_s)
+        Some(self.over(kind).filter(|_| is_output)?.output_tok_per_s)
     }
 
     /// Requests in flight that were asked for; absent in an open loop, where the server decides.
@@ -140,10 +162,25 @@ impl LevelSummary {
         Target::of(self.asked.as_ref()) == Target::Changing
     }
 
-    /// The load that the level stands for: that which was asked for, unless the rate changed while it
-    /// ran, or the load was measured again in place of it.
+    /// Whether its numbers are a result: it ran to its end, and its load was not measured again. What
+    /// was cut off lacks its slowest answers and the state that a whole level reaches, so no verdict,
+    /// answer, curve, finding or comparison is taken from it.
+    pub fn is_result(&self) -> bool {
+        self.complete == Some(true) && self.measured_again.is_none()
+    }
+
+    /// The load of which the level is a result: that which was asked for, unless the rate changed
+    /// while it ran.
     pub fn held_load(&self) -> Option<Load> {
-        self.load().filter(|_| !self.is_changing() && self.measured_again.is_none())
+        self.load().filter(|_| !self.is_changing() && self.is_result())
+    }
+
+    /// Takes its verdicts back.
+    pub(crate) fn withhold_verdict(&mut self) {
+        self.verdict.withhold();
+        if let Some(wave) = &mut self.first_wave {
+            wave.verdict_with.withhold();
+        }
     }
 
     /// Median speed that one user sees, tokens per second, and whether it is an estimate because
@@ -253,7 +290,8 @@ pub(crate) fn summarize_measured(
     let latencies = Latencies::of(&judged.requests, &percentiles);
     let sent: Vec<&RequestRecord> =
         measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
-    let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
+    let is_asked = !spec.slo.is_default;
+    let evaluation = is_asked.then(|| crate::goodput::evaluate(&spec.slo, &sent)).flatten();
     let good = evaluation.as_ref().map(|evaluation| evaluation.good.as_slice());
     let target = Target::of(asked.as_ref());
     // A rate that goes up changes the times by itself.

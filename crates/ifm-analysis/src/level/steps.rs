@@ -64,9 +64,8 @@ impl StepSummary {
             span_ns,
             counts: Counts::of(&due),
             req_per_s_served: served as f64 * NS_PER_S / span_ns as f64,
-            // Where every request left when it was due both are the same.
-            ttft_ns: latencies.ttft_ns_from_due.or(latencies.ttft_ns),
-            e2e_ns: latencies.e2e_ns_from_due.or(latencies.e2e_ns),
+            ttft_ns: latencies.ttft().cloned(),
+            e2e_ns: latencies.e2e().cloned(),
         }
     }
 }

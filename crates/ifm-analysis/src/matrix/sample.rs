@@ -1,7 +1,7 @@
 //! What repeats of a number are together, as they were measured and as a document states it.
 
 use super::Cell;
-use crate::stat::welch::{Moments, mean_interval};
+use crate::stat::welch::{Moments, mean_interval_of_amounts};
 use crate::survey::{CONFIDENCE, Point, REPEATS_MIN, Reading};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind};
 
@@ -44,7 +44,8 @@ impl Sample {
     /// The interval of the mean with 95 % confidence (Student); absent with fewer than three
     /// repeats.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let found = mean_interval(&self.values, CONFIDENCE).filter(|_| self.is_testable())?;
+        let found = mean_interval_of_amounts(&self.values, CONFIDENCE, f64::INFINITY)
+            .filter(|_| self.is_testable())?;
         Some((found.low, found.high))
     }
 

@@ -190,6 +190,17 @@ impl Lists {
 }
 
 impl Latencies {
+    /// Time to first token as targets count it: from the due time in an open loop, since that is how
+    /// long a user waits, however long the client held the request back.
+    pub fn ttft(&self) -> Option<&Distribution> {
+        self.ttft_ns_from_due.as_ref().or(self.ttft_ns.as_ref())
+    }
+
+    /// End-to-end time by the same rule.
+    pub fn e2e(&self) -> Option<&Distribution> {
+        self.e2e_ns_from_due.as_ref().or(self.e2e_ns.as_ref())
+    }
+
     /// Time per output token, and whether it is an estimate.
     pub fn tpot(&self) -> Option<(&Distribution, bool)> {
         let estimated = || self.tpot_ns_estimated.as_ref().map(|found| (found, true));

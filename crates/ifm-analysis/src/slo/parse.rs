@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<SloSpec, SloError> {
     if terms.is_empty() {
         return Err(SloError::Empty);
     }
-    Ok(SloSpec { name: "custom".to_owned(), terms })
+    Ok(SloSpec { name: "custom".to_owned(), terms, is_default: false })
 }
 
 /// Reads the words of `vllm bench serve --goodput`: `ttft:500 tpot:50`, milliseconds, each a bound

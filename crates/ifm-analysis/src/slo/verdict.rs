@@ -73,6 +73,15 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Leaves the values and says nothing about the target: a level that was cut off is not judged.
+    pub(crate) fn withhold(&mut self) {
+        (self.state, self.is_sure) = (VerdictState::Unknown, false);
+        self.too_many_errors = false;
+        for term in &mut self.terms {
+            (term.state, term.is_sure) = (VerdictState::Unknown, false);
+        }
+    }
+
     /// The terms that fail.
     pub fn failing(&self) -> impl Iterator<Item = &TermVerdict> {
         self.terms.iter().filter(|term| term.state == VerdictState::Fail)
@@ -100,12 +109,12 @@ impl Evidence<'_> {
     fn population(&self, metric: Metric) -> Option<Cow<'_, Distribution>> {
         let latencies = self.latencies;
         let known = match metric {
-            Metric::Ttft => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
+            Metric::Ttft => latencies.ttft(),
             Metric::TtftAcked => latencies.ttft_ns_from_acked.as_ref(),
             Metric::Ttfat => latencies.ttfat_ns.as_ref(),
             Metric::Itl => latencies.gap_ns.as_ref(),
             Metric::Tpot => latencies.tpot().map(|(tpot, _)| tpot),
-            Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
+            Metric::E2e => latencies.e2e(),
             Metric::Session => self.sessions.and_then(|sessions| sessions.duration_ns.as_ref()),
             Metric::SessionUncached => {
                 let values = self.sessions?.uncached();

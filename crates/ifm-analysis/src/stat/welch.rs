@@ -75,6 +75,14 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate> {
     Some(Estimate { value: mean, low: mean - reach, high: mean + reach })
 }
 
+/// The same of amounts, such as times, rates and shares: where no value is below zero the mean is not
+/// either, and it is not above `most`, which is 1 for a share. Bounds beyond are cut there.
+pub fn mean_interval_of_amounts(values: &[f64], confidence: f64, most: f64) -> Option<Estimate> {
+    let found = mean_interval(values, confidence)?;
+    let least = if values.iter().all(|value| *value >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+    Some(Estimate { low: found.low.max(least), high: found.high.min(most), ..found })
+}
+
 /// The difference of two means, and how surely it is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanDifference {
@@ -165,6 +173,16 @@ mod tests {
         assert_eq!(mean_interval(&[1.0], 0.95), None);
         assert_eq!(mean_interval(&[1.0, f64::NAN], 0.95), None);
         assert_eq!(mean_interval(&[1.0, 2.0], 1.0), None);
+    }
+
+    #[test]
+    fn bounds_of_amounts_stay_in_their_range() {
+        let times = mean_interval_of_amounts(&[1.0, 40.0, 90.0], 0.95, f64::INFINITY);
+        assert!(times.is_some_and(|found| found.low == 0.0 && found.high > 90.0), "{times:?}");
+        let shares = mean_interval_of_amounts(&[0.9, 0.99, 1.0], 0.95, 1.0);
+        assert!(shares.is_some_and(|found| found.high == 1.0 && found.low < 0.9), "{shares:?}");
+        let changes = mean_interval_of_amounts(&[-1.0, 1.0, 3.0], 0.95, f64::INFINITY);
+        assert_eq!(changes, mean_interval(&[-1.0, 1.0, 3.0], 0.95));
     }
 
     // scipy 1.17.1: r = stats.ttest_ind(B, A, equal_var=False); r.statistic, r.df, r.pvalue,

@@ -52,8 +52,10 @@ pub struct Fitting<'a> {
     pub state: UsersState,
     /// The largest load that fits.
     pub fits: Option<Pooled<'a>>,
-    /// The lowest one that does not, and why.
+    /// The lowest one that does not, or that is not known to, and why.
     pub next: Option<(Pooled<'a>, Vec<Miss>)>,
+    /// Whether that one is outside, or nothing decides it; unknown where there is none.
+    pub next_state: VerdictState,
     /// Loads above that one that are inside all the same.
     pub inside_above: Vec<Load>,
     /// Where no load fits because the lowest one does not, which is often a cold start: the
@@ -143,10 +145,8 @@ fn judge(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     match state {
         VerdictState::Pass => (state, true, Vec::new()),
         VerdictState::Fail => (state, true, misses),
-        VerdictState::Unknown => {
-            let misses = slo.terms.iter().map(|term| Miss::Term(term.clone(), None));
-            (state, false, misses.collect())
-        }
+        // It has numbers, and they do not settle it.
+        VerdictState::Unknown => (state, false, Vec::new()),
     }
 }
 
@@ -343,6 +343,7 @@ fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a
             && [fits, worse].into_iter().flatten().all(|((_, is_sure, _), _)| *is_sure),
         fits: fits.map(|(_, cell)| cell.clone()),
         next: worse.map(|((.., misses), cell)| (cell.clone(), misses.clone())),
+        next_state: worse.map_or(VerdictState::Unknown, |((state, ..), _)| *state),
         lowest: judged.first().map(|(_, cell)| cell.clone()),
     }
 }

@@ -4,7 +4,7 @@ use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::capacity::gpus_told;
-use crate::level::{GapLabel, Latencies, LevelSummary, Load, WindowSummary};
+use crate::level::{GapLabel, Latencies, LevelSummary, Load, WindowKind, WindowSummary};
 use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::slo::{self, VerdictState};
 use crate::stat::{Distribution, Interval};
@@ -18,6 +18,8 @@ const NS_PER_MS: f64 = 1e6;
 pub const USER_RATE_ESTIMATED: &str = "estimated tok/s/user";
 /// Time per output token where it is known of a part of the answers alone.
 const TPOT_PARTIAL: &str = "TPOT of some answers";
+/// What a rate over a whole level is.
+const WHOLE_LEVEL: &str = "over the whole level, ramp and drain included";
 /// Above this share of answers without a TPOT, it is one of a part.
 const PARTIAL_SHARE: f64 = 0.01;
 
@@ -31,13 +33,11 @@ impl Survey {
             is_own: true,
         };
         let (setting, gpus) = (setting(manifest), gpus_told(manifest));
-        // A level that was measured again counts by its second time only. Users and rates cannot be
-        // ordered: where both were measured, rates are what is told.
+        // Users and rates cannot be ordered: where both were measured, rates are what is told.
         let is_rate = |level: &LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
-        let has_rates = summary.levels.iter().any(is_rate);
-        let counts = |(_, level): &(usize, &LevelSummary)| {
-            level.measured_again.is_none() && is_rate(level) == has_rates
-        };
+        let has_rates = summary.levels.iter().any(|level| level.is_result() && is_rate(level));
+        let counts =
+            |(_, level): &(usize, &LevelSummary)| level.is_result() && is_rate(level) == has_rates;
         let points = summary.levels.iter().enumerate().filter(counts).map(|(index, level)| {
             let before = summary.levels.get(..index).unwrap_or_default();
             let found = point(level, lengths(&setting, level), before);
@@ -81,8 +81,11 @@ fn lengths(setting: &Factors, level: &LevelSummary) -> Factors {
 }
 
 fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Point {
-    let counts = |other: &&LevelSummary| other.measured_again.is_none();
-    let same = before.iter().filter(counts).filter(|other| other.load() == level.load()).count();
+    let same = before
+        .iter()
+        .filter(|other| other.is_result())
+        .filter(|other| other.load() == level.load())
+        .count();
     Point {
         origin: 0,
         part: 0,
@@ -135,14 +138,23 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
     };
     for (quantity, distribution, scale) in [
-        (Quantity::Ttft, &latencies.ttft_ns, NS_PER_MS),
-        (Quantity::Ttfot, &latencies.ttfat_ns, NS_PER_MS),
-        (gap, &latencies.gap_ns, NS_PER_MS),
-        (tpot(latencies), &latencies.tpot_ns, NS_PER_MS),
-        (Quantity::Other(TPOT_ESTIMATED.to_owned()), &latencies.tpot_ns_estimated, NS_PER_MS),
-        (Quantity::E2e, &latencies.e2e_ns, NS_PER_MS),
-        (Quantity::UserRate, &latencies.user_tok_per_s, 1.0),
-        (Quantity::Other(USER_RATE_ESTIMATED.to_owned()), &latencies.user_tok_per_s_estimated, 1.0),
+        // Waits as targets count them: in an open loop from the due time.
+        (Quantity::Ttft, latencies.ttft(), NS_PER_MS),
+        (Quantity::Ttfot, latencies.ttfat_ns.as_ref(), NS_PER_MS),
+        (gap, latencies.gap_ns.as_ref(), NS_PER_MS),
+        (tpot(latencies), latencies.tpot_ns.as_ref(), NS_PER_MS),
+        (
+            Quantity::Other(TPOT_ESTIMATED.to_owned()),
+            latencies.tpot_ns_estimated.as_ref(),
+            NS_PER_MS,
+        ),
+        (Quantity::E2e, latencies.e2e(), NS_PER_MS),
+        (Quantity::UserRate, latencies.user_tok_per_s.as_ref(), 1.0),
+        (
+            Quantity::Other(USER_RATE_ESTIMATED.to_owned()),
+            latencies.user_tok_per_s_estimated.as_ref(),
+            1.0,
+        ),
     ] {
         if let Some(distribution) = distribution {
             population(&mut readings, &quantity, distribution, scale);
@@ -176,14 +188,14 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     value(Quantity::InputTokens, level.tokens.prompt_total.map(|tokens| tokens as f64));
     value(Quantity::CachedTokens, level.tokens.cached_total.map(|tokens| tokens as f64));
     value(Quantity::OutputTokens, level.tokens.output_total.map(|tokens| tokens as f64));
-    value(Quantity::OutputRate, level.output_tok_per_s());
     let energy = level.energy.as_ref();
     value(Quantity::EnergyPerToken, energy.and_then(|energy| energy.joules_per_output_token));
     value(Quantity::Power, energy.map(|energy| energy.watts_mean));
     let sessions = level.sessions.as_ref().and_then(|sessions| sessions.per_hour);
     value(Quantity::Other(Metric::SessionRate.name().to_owned()), sessions);
     if let Some(window) = level.window() {
-        readings.extend(rates(window));
+        let is_alone = level.concurrency_asked() == Some(1);
+        readings.extend(rates((window, is_alone), level.output_tok_per_s()));
     }
     whole_sessions(&mut readings, level);
     readings
@@ -253,20 +265,30 @@ fn media(readings: &mut Vec<Reading>, level: &LevelSummary) {
     }
 }
 
-fn rates(window: &WindowSummary) -> Vec<Reading> {
+/// Rates over the window of a level. Over a whole one ramp and drain are in them, but for one user, who
+/// has neither.
+fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec<Reading> {
+    let definition = match window.window.kind {
+        WindowKind::Whole if !is_alone => Definition::Different(WHOLE_LEVEL.to_owned()),
+        _ => Definition::Same,
+    };
     let mut rates = vec![
         Reading::new(Quantity::RequestRate, Statistic::Value, window.req_per_s),
         Reading::new(Quantity::InFlight, Statistic::Mean, window.concurrency.mean),
         Reading::new(Quantity::PeakInFlight, Statistic::Value, f64::from(window.concurrency.max)),
     ];
-    let optional =
-        [(Quantity::TotalRate, window.total_tok_per_s), (Quantity::Goodput, window.good_req_per_s)];
+    let optional = [
+        (Quantity::OutputRate, output),
+        (Quantity::TotalRate, window.total_tok_per_s),
+        (Quantity::Goodput, window.good_req_per_s),
+    ];
     rates.extend(
         optional
             .into_iter()
             .filter_map(|(quantity, value)| Some(Reading::new(quantity, Statistic::Value, value?))),
     );
-    rates.into_iter().map(own).collect()
+    let over = |rate| Reading { definition: definition.clone(), ..rate };
+    rates.into_iter().map(over).collect()
 }
 
 fn population(

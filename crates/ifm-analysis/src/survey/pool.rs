@@ -3,7 +3,9 @@
 use super::{Point, Reading, Survey};
 use crate::level::Load;
 use crate::slo::VerdictState;
-use crate::stat::welch::mean_interval;
+use crate::stat::welch::mean_interval_of_amounts;
+use ifm_core::Metric;
+use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, Statistic};
 
 /// Confidence of every interval over repeats.
@@ -108,8 +110,9 @@ impl<'a> Pooled<'a> {
         }
         let values: Vec<f64> = readings.iter().map(|reading| reading.value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let interval =
-            if values.len() >= REPEATS_MIN { mean_interval(&values, CONFIDENCE) } else { None };
+        let interval = (values.len() >= REPEATS_MIN)
+            .then(|| mean_interval_of_amounts(&values, CONFIDENCE, most(quantity)))
+            .flatten();
         Some(Reading {
             value: mean,
             low: interval.map(|interval| interval.low),
@@ -132,6 +135,18 @@ impl<'a> Pooled<'a> {
             .into_iter()
             .find_map(|statistic| self.reading(quantity, statistic))
     }
+}
+
+/// The largest value that a quantity can have.
+fn most(quantity: &Quantity) -> f64 {
+    let is_share = match quantity {
+        Quantity::ErrorRate | Quantity::Attainment | Quantity::Sparsity => true,
+        Quantity::Other(name) => {
+            Metric::all().any(|metric| metric.unit() == MetricUnit::Share && metric.name() == name)
+        }
+        _ => false,
+    };
+    if is_share { 1.0 } else { f64::INFINITY }
 }
 
 #[cfg(test)]
@@ -165,6 +180,10 @@ pub(super) mod tests {
         assert_eq!((one.value, one.n), (12.0, Some(3)));
         // s = 2, t(0.975, 2) = 4.302653: 12 ± 4.302653 · 2 / √3.
         assert!((one.high.expect("three repeats") - 16.968_273).abs() < 1e-5);
+        let far = vec![point(1, 1, 1.0), point(1, 2, 40.0), point(1, 3, 90.0)];
+        let survey = Survey { origins: Vec::new(), points: far };
+        let wide = survey.pool(PartKind::StaticBatch).cells[0].central(&Quantity::OutputRate);
+        assert_eq!(wide.expect("measured").low, Some(0.0), "no rate is below zero");
         let two = pool.cells[1].central(&Quantity::OutputRate).expect("measured");
         assert_eq!((two.value, two.n, two.low), (30.0, None, None));
     }

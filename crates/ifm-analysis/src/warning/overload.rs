@@ -1,8 +1,8 @@
 //! Open loops in which the server fell behind: the longer the level, the longer the queue.
 //!
-//! Told where clearly fewer requests ended than were due, and those in flight grew by more than
-//! chance explains. How few came back alone says little: of 40 random arrivals the last four are
-//! still under way.
+//! It fires where clearly fewer requests ended than were due, and those due and not answered grew by
+//! more than chance explains. How few came back alone says little: of 40 random arrivals the last four
+//! are still under way. Requests that a limit in flight holds back in the client are part of the queue.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::{LevelSummary, Load, Window, WindowKind};
@@ -43,8 +43,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         Severity::Caution,
         format!(
             "{:.2} of {:.2} requests due per second ({} of them; {asked:.2} were asked for) came \
-             back, and those in flight grew from {} to {}: the queue grew, and latencies depend on \
-             how long it ran",
+             back, and those due and not answered grew from {} to {}: the queue grew, and latencies \
+             depend on how long it ran",
             per_s(ended),
             per_s(due),
             percent(share),
@@ -54,19 +54,27 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
-/// The steady window; where there is none, which a growing queue itself may cause, all of the time
-/// in which requests were due but its first third. Absent at a rate that changes.
+/// The time in which requests were due, but for its first part: what comes before the steady window,
+/// or the first third where there is no such window, which a growing queue itself may cause, or where
+/// it begins late. It ends with the last due time: requests that a limit in flight held back end after
+/// it, and would make up for the queue. Absent at a rate that changes.
 fn window(context: &Context, level: &LevelSummary) -> Option<Window> {
     if level.is_changing() {
         return None;
     }
-    if let Some(steady) = &level.steady {
-        return Some(steady.window);
-    }
     let due = context.measured(level).iter().map(|record| record.due_ns);
-    let (first, last) = (due.clone().min()?, due.max()?);
-    let start_ns = first + (last - first) / 3;
+    let (first, last) = (due.clone().min()?, due.clone().max()?);
+    let latest = first + (last - first) / 3;
+    let steady = level.steady.as_ref().map(|steady| steady.window.start_ns);
+    let start_ns = steady.map_or(latest, |start_ns| start_ns.min(latest).max(first));
+    // Both ends at a due time: of bursts as many are in flight at the one as at the other.
+    let start_ns = due.filter(|at| *at <= start_ns).max()?;
     (last > start_ns).then_some(Window { kind: WindowKind::Whole, start_ns, end_ns: last })
+}
+
+/// Whether the server fell behind the rate of a level.
+pub(super) fn falls_behind(context: &Context, level: &LevelSummary) -> bool {
+    matches!(make(context, level), AtLevel::Fires(..))
 }
 
 /// What a queue did within a window.
@@ -179,6 +187,75 @@ mod tests {
         // So far behind that no steady window is left.
         assert_eq!(fired(80.0, 4, 100.0), 100);
         assert_eq!(fired(200.0, 4, 100.0), 100);
+    }
+
+    /// Requests that are due every `gap_ms`; at most `limit` of them are sent at a time, and the server
+    /// answers them one after another, `service_ms` each.
+    fn limited(requests: u32, gap_ms: f64, limit: usize, service_ms: f64) -> RunData {
+        let mut run = open_loop(0.0);
+        let mut ends: Vec<f64> = Vec::new();
+        run.requests = (0..requests)
+            .map(|k| {
+                let due_ms = f64::from(k) * gap_ms;
+                let free_ms = ends.len().checked_sub(limit).map_or(0.0, |place| ends[place]);
+                let start_ms = f64::max(due_ms, free_ms);
+                let begins_ms = f64::max(start_ms, ends.last().copied().unwrap_or(0.0));
+                ends.push(begins_ms + service_ms);
+                let took_ms = begins_ms + service_ms - start_ms;
+                let mut record = request(k, 0, k, start_ms, &[took_ms]);
+                record.due_ns = (due_ms * 1e6) as u64;
+                record
+            })
+            .collect();
+        let load = &mut run.manifest.spec.levels[0];
+        let stretch = &mut load.arrivals.as_mut().expect("open").stretches[0];
+        (stretch.from_req_per_s, stretch.to_req_per_s) = (1e3 / gap_ms, 1e3 / gap_ms);
+        (stretch.seconds, load.requests) = (None, Some(requests));
+        run
+    }
+
+    /// One request at a time, 50 ms each: 20 per second at most, whatever the limit in flight hides.
+    #[test]
+    fn a_limit_in_flight_does_not_hide_a_queue() {
+        for limit in [1, 4, 16, 1_000] {
+            let run = limited(100, 1e3 / 30.0, limit, 50.0);
+            assert_eq!(state(&run, "overload"), CheckState::Caution, "{limit}");
+            assert_ne!(state(&run, "warm_up"), CheckState::Caution, "{limit}");
+            assert_eq!(
+                state(&limited(100, 1e3 / 15.0, limit, 50.0), "overload"),
+                CheckState::Passed
+            );
+        }
+        let text = super::super::testing::text(&limited(100, 1e3 / 30.0, 4, 50.0), "overload");
+        assert!(text.starts_with("20.") && text.contains(" of 30.00 requests due"), "{text}");
+    }
+
+    #[test]
+    fn the_answer_has_the_served_rate_and_the_wait_from_the_due_time() {
+        let summary = crate::summarize(&limited(100, 1e3 / 30.0, 4, 50.0));
+        let at = summary.answers.expect("a level").at;
+        let served = at.req_per_s.expect("answers");
+        assert!((served - 20.0).abs() < 0.7, "{served}");
+        let level = &summary.levels[0];
+        let from_due = level.latencies.ttft_ns_from_due.as_ref().expect("an open loop");
+        assert_eq!(at.ttft_ns_p50, from_due.median());
+        // The 50th waits 50 · (50 - 33.3) ms.
+        assert!((at.ttft_ns_p50.expect("answers") / 1e6 - 867.0).abs() < 30.0, "{at:?}");
+    }
+
+    /// Bursts that are answered before the next one are no queue, however large they are.
+    #[test]
+    fn bursts_are_no_overload() {
+        let mut run = open_loop(0.0);
+        let arrivals = run.manifest.spec.levels[0].arrivals.as_mut().expect("open");
+        arrivals.law = ArrivalLaw::Burst(20);
+        for (k, record) in run.requests.iter_mut().enumerate() {
+            let due_ms = (k / 20) as f64 * 2_000.0;
+            *record = request(k as u32, 0, k as u32, due_ms, &[800.0, 1_600.0]);
+        }
+        assert_eq!(state(&run, "overload"), CheckState::Passed);
+        run.requests.truncate(60);
+        assert_eq!(state(&run, "overload"), CheckState::Passed);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) const CHECK: Check = Check {
 
 fn make(context: &Context) -> Option<Vec<Finding>> {
     let counting: Vec<&LevelSummary> =
-        context.levels.iter().filter(|level| level.measured_again.is_none()).collect();
+        context.levels.iter().filter(|level| level.is_result()).collect();
     let stretches =
         counting.iter().filter_map(|level| Some((level.load()?, thirds(context, level)?)));
     let mut pairs: Vec<(String, [Stretch; 2])> = stretches

@@ -1,7 +1,7 @@
 //! Levels whose first requests were slower than the rest, or faster.
 
-use super::{AtLevel, Check, Context, Made, Severity, ms};
-use crate::level::{LevelSummary, Warming};
+use super::{AtLevel, Check, Context, Made, Severity, ms, overload};
+use crate::level::{LevelSummary, Load, Warming};
 
 /// With a smaller share of the answers, not even P99 rests on them.
 const SHARE_MAX: f64 = 0.01;
@@ -13,14 +13,19 @@ const NS_PER_MS: f64 = 1e6;
 pub(super) const CHECK: Check =
     Check { id: "warm_up", title: "levels began as they went on", run: Made::ByLevel(make) };
 
-fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     if level.counts.ok < ANSWERS_MIN || level.is_changing() {
         return AtLevel::NotApplicable;
     }
     let Some(head) = level.warming else { return AtLevel::Silent };
+    // The first requests meet the shortest queue.
+    if !head.is_cold() && overload::falls_behind(context, level) {
+        return AtLevel::Silent;
+    }
     let share = head.requests as f64 / level.counts.ok.max(1) as f64;
     let severity = if share > SHARE_MAX { Severity::Caution } else { Severity::Note };
-    AtLevel::Fires(severity, words(&head, begins_together(level)))
+    let is_open = matches!(level.load(), Some(Load::ReqPerS(_)));
+    AtLevel::Fires(severity, words(&head, begins_together(level), is_open))
 }
 
 /// Whether several users sent their first requests at once, as those of a closed loop do.
@@ -28,7 +33,7 @@ fn begins_together(level: &LevelSummary) -> bool {
     level.asked.as_ref().is_some_and(|load| load.arrivals.is_none() && load.concurrency > 1)
 }
 
-fn words(head: &Warming, begins_together: bool) -> String {
+fn words(head: &Warming, begins_together: bool, is_open: bool) -> String {
     let numbers = format!(
         "{} (geometric mean) was {} ms, then {} ms ({:.2} times)",
         head.metric,
@@ -41,6 +46,7 @@ fn words(head: &Warming, begins_together: bool) -> String {
         true => ", or users who began together met once more",
         false => "",
     };
+    let idle = if is_open { "they met an idle server, or " } else { "" };
     match head.is_cold() {
         true => format!(
             "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; the server \
@@ -50,7 +56,7 @@ fn words(head: &Warming, begins_together: bool) -> String {
         false => format!(
             "the level changed its course after its first {requests} requests ({seconds:.1} s), \
              which were faster: their {numbers}; the steady window begins behind them, the \
-             latencies hold them; look for a machine that grew hot or busy, or a cache that filled"
+             latencies hold them; {idle}look for a machine that grew hot or busy, or a cache that filled"
         ),
     }
 }
@@ -106,12 +112,12 @@ mod tests {
             ratio,
             rest_ms: 100.0,
         };
-        let (cold, fast) = (words(&with(3.0), true), words(&with(0.87), true));
+        let (cold, fast) = (words(&with(3.0), true, false), words(&with(0.87), true, false));
         assert!(cold.contains("were slower") && cold.contains("was 300.0 ms, then 100.0 ms"));
         assert!(fast.contains("changed its course") && !fast.contains("were slower"), "{fast}");
         assert!(fast.contains("was 87.0 ms, then 100.0 ms (0.87 times)"), "{fast}");
         // Only who began together can meet again.
-        let alone = words(&with(3.0), false);
+        let alone = words(&with(3.0), false, false);
         assert!(cold.contains("began together") && !alone.contains("began together"), "{alone}");
     }
 

@@ -69,7 +69,7 @@ fn cells(row: &Row, is_inter_event: bool) -> [String; 6] {
         side(row.a),
         side(row.b),
         words::row_change(row),
-        format!("{sign}{}", words::verdict(row.verdict)),
+        format!("{sign}{}", words::row_verdict(row)),
     ]
 }
 

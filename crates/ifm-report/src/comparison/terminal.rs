@@ -7,14 +7,12 @@ use crate::TerminalStyle;
 use crate::format::{ABSENT, plain};
 use crate::terminal::{Color, wrap};
 use crate::words::target;
-use ifm_analysis::comparison::{Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
+use ifm_analysis::comparison::{Cell, Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
 
-/// Widths of the columns: measure (at least), each side, change. The verdict takes the rest.
-const MEASURE: usize = 16;
-const SIDE: usize = 18;
-const CHANGE: usize = 27;
-/// What the verdict needs beside the sides; where it has less, they are left out.
-const VERDICT: usize = 16;
+/// The label of a side is cut to so many characters.
+const LABEL_MAX: usize = 16;
+/// Between two columns.
+const GAP: usize = 2;
 
 /// The whole comparison; ends with a line break.
 pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> String {
@@ -70,63 +68,94 @@ pub(crate) fn differences(found: &[Difference], style: &TerminalStyle) -> String
     out
 }
 
+/// A row as it is printed: measure, both sides, change, verdict.
+struct Line<'r> {
+    row: &'r Row,
+    cells: [String; 4],
+    verdict: String,
+}
+
+impl<'r> Line<'r> {
+    fn of(row: &'r Row, is_inter_event: bool, style: &TerminalStyle) -> Line<'r> {
+        let side = |cell: Option<Cell>| {
+            cell.map_or_else(|| ABSENT.to_owned(), |cell| words::cell(row.measure.unit(), &cell))
+        };
+        let name = format!("  {}", words::measure(row.measure, is_inter_event));
+        let cells = [name, side(row.a), side(row.b), words::row_change(row)];
+        Line {
+            row,
+            cells: cells.map(|cell| style.text(&cell)),
+            verdict: style.text(&words::row_verdict(row)),
+        }
+    }
+}
+
 fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String {
     if pair.rows.is_empty() {
         return String::new();
     }
     let is_inter_event = is_inter_event(comparison, pair);
-    let name = |row: &Row| format!("  {}", words::measure(row.measure, is_inter_event));
-    let measure = pair.rows.iter().map(|row| name(row).chars().count() + 1).max();
-    let measure = measure.unwrap_or_default().max(MEASURE);
-    let with_sides = style.width >= measure + 2 * SIDE + CHANGE + VERDICT;
     let cut = |text: &str| -> String {
         let whole = plain(text);
-        match whole.chars().count() > SIDE - 2 {
-            true => style.text(&format!("{}…", whole.chars().take(SIDE - 3).collect::<String>())),
+        match whole.chars().count() > LABEL_MAX {
+            true => {
+                style.text(&format!("{}…", whole.chars().take(LABEL_MAX - 1).collect::<String>()))
+            }
             false => style.text(&whole),
         }
     };
-    let mut head = format!("{:measure$}", "");
-    if with_sides {
-        let (a, b) = (cut(&comparison.baseline.label), cut(&pair.side.label));
-        head.push_str(&format!("{a:<SIDE$}{b:<SIDE$}"));
-    }
-    head.push_str(&format!("{:<CHANGE$}verdict", "change"));
-    let mut out = style.paint(Color::Bold, &head);
+    let head = [String::new(), cut(&comparison.baseline.label), cut(&pair.side.label)];
+    let [name, a, b] = head;
+    let head = [name, a, b, "change".to_owned()];
+    let of = |row| Line::of(row, is_inter_event, style);
+    let all: Vec<Line> = pair.rows.iter().map(of).collect();
+    let length = |text: &String| text.chars().count();
+    let widest = |column: usize| {
+        let cells = all.iter().map(|line| length(&line.cells[column]));
+        cells.chain([length(&head[column])]).max().unwrap_or(0) + GAP
+    };
+    let widths: [usize; 4] = std::array::from_fn(widest);
+    let verdict = all.iter().map(|line| length(&line.verdict)).max().unwrap_or(0);
+    // Where the terminal is too narrow the values of the sides are left out: the change has both.
+    let with_sides = style.width >= widths.iter().sum::<usize>() + verdict;
+    let columns: &[usize] = if with_sides { &[0, 1, 2, 3] } else { &[0, 3] };
+    let pad = |cells: &[String; 4]| -> String {
+        columns.iter().map(|at| format!("{:<width$}", cells[*at], width = widths[*at])).collect()
+    };
+    let mut out = style.paint(Color::Bold, &format!("{}verdict", pad(&head)));
     out.push('\n');
+    let mut lines = all.iter();
     for (load, rows) in words::by_load(pair) {
         let is_read = rows.iter().any(|row| row.is_interpolated());
         let mark = if is_read { "   ≈ read between measured loads" } else { "" };
         let title = format!(" {}{mark}", words::condition(load));
         out.push_str(&style.paint(Color::Dim, &style.text(&title)));
         out.push('\n');
-        for row in rows {
-            let name = format!("{:<measure$}", name(row));
-            out.push_str(&line(row, &name, with_sides, style));
+        for line in lines.by_ref().take(rows.len()) {
+            let (cells, color) = (pad(&line.cells), color(line.row.verdict));
+            let room = style.width.saturating_sub(length(&cells));
+            // A verdict that does not fit goes on with its reason.
+            match line.verdict.split_once(" (") {
+                Some((word, reason)) if length(&line.verdict) > room => {
+                    let reason = format!("{:>width$}({reason}", "", width = widths[0]);
+                    out.push_str(&format!("{cells}{}\n", style.paint(color, word)));
+                    out.push_str(&style.paint(color, &reason));
+                }
+                _ => out.push_str(&format!("{cells}{}", style.paint(color, &line.verdict))),
+            }
             out.push('\n');
         }
     }
     out
 }
 
-fn line(row: &Row, name: &str, with_sides: bool, style: &TerminalStyle) -> String {
-    let unit = row.measure.unit();
-    let mut line = name.to_owned();
-    if with_sides {
-        for cell in [row.a, row.b] {
-            let text = cell.map_or_else(|| ABSENT.to_owned(), |cell| words::cell(unit, &cell));
-            line.push_str(&format!("{:<SIDE$}", style.text(&text)));
-        }
-    }
-    line.push_str(&format!("{:<CHANGE$}", style.text(&words::row_change(row))));
-    let color = match row.verdict {
+fn color(verdict: Verdict) -> Color {
+    match verdict {
         Verdict::Better => Color::Green,
         Verdict::Worse => Color::Red,
         Verdict::Inconclusive => Color::Yellow,
         Verdict::NoRelevantDifference | Verdict::NoDifferenceShown => Color::Dim,
-    };
-    line.push_str(&style.paint(color, words::verdict(row.verdict)));
-    line
+    }
 }
 
 fn capacity(pair: &Pair, style: &TerminalStyle) -> String {

@@ -59,8 +59,8 @@ pub struct CellText {
     pub change: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// The verdict in words.
-    pub words: &'static str,
+    /// The verdict in words, with its reason where the data do not decide.
+    pub words: String,
 }
 
 /// The text of a comparison.
@@ -88,7 +88,7 @@ pub fn comparison_text(comparison: &Comparison) -> ComparisonText {
                 change: words::row_change(&row),
                 value: row.b.map_or_else(|| ABSENT.to_owned(), value),
                 verdict: row.verdict,
-                words: words::verdict(row.verdict),
+                words: words::row_verdict(&row),
             })
         };
         RowText {

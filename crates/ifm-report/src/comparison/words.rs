@@ -7,8 +7,8 @@ use crate::model::load_words;
 use ifm_analysis::comparison::difference::CLIENT_TIMING;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
-    DifferenceKind, Doubt, Measure, Metric, Over, Pair, RepeatedPrompt, Row, SpeedUp, Unit,
-    Verdict,
+    DifferenceKind, Doubt, Measure, Metric, Over, Pair, RepeatedPrompt, Row, Shortage, SpeedUp,
+    Unit, Verdict,
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::stat::Estimate;
@@ -188,6 +188,35 @@ pub(crate) fn verdict(verdict: Verdict) -> &'static str {
         Verdict::NoRelevantDifference => "no relevant difference",
         Verdict::NoDifferenceShown => "no difference shown",
         Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// The verdict of a row in words, with its reason where the data do not decide: an interval that
+/// excludes no difference needs one next to it.
+pub(crate) fn row_verdict(row: &Row) -> String {
+    let word = verdict(row.verdict);
+    row.doubt.as_ref().map_or_else(|| word.to_owned(), |doubt| format!("{word} ({})", brief(doubt)))
+}
+
+/// Why the data do not decide, in a few words.
+fn brief(doubt: &Doubt) -> String {
+    let short = |n: &u64, of: &str, needed: &u64| format!("{n}{of}, {needed} needed");
+    match doubt {
+        Doubt::Short(Shortage::Values { n, needed }) => format!("n={}", short(n, "", needed)),
+        Doubt::Short(Shortage::Dependent { n, needed }) => {
+            format!("n={}", short(n, " in effect", needed))
+        }
+        Doubt::Short(Shortage::Repeats { n, needed }) => short(n, " repeats", needed),
+        Doubt::Short(Shortage::Runs { n, needed }) => short(n, " runs", needed),
+        Doubt::NoValue => "no value".to_owned(),
+        Doubt::OneNumber { .. } => "one number".to_owned(),
+        Doubt::Uncounted => "n unknown".to_owned(),
+        Doubt::Definitions(..) => "other definition".to_owned(),
+        Doubt::NoRatio => "value at zero".to_owned(),
+        Doubt::Between => "between loads".to_owned(),
+        Doubt::Wide => "interval too wide".to_owned(),
+        Doubt::Size => "size not settled".to_owned(),
+        Doubt::Correction => "after correction".to_owned(),
     }
 }
 

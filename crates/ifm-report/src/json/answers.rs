@@ -102,7 +102,9 @@ objects! {
         /// The same where events stand for tokens.
         user_tok_per_s_p50_estimated: Option<f64> =
             at.user_tok_per_s.filter(|_| at.user_speed_is_estimated),
-        /// Median time to first token, seconds.
+        /// Complete answers per second, in the window of the output.
+        req_per_s: Option<f64> = at.req_per_s,
+        /// Median time to first token, seconds; at a rate from the due time, as targets count it.
         ttft_s_p50: Option<f64> = at.ttft_ns_p50.map(|ns| ns / NS_PER_S),
         /// 99th percentile, seconds.
         ttft_s_p99: Option<f64> = at.ttft_ns_p99.map(|(ns, _)| ns / NS_PER_S),

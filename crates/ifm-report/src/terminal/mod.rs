@@ -13,11 +13,13 @@ mod table;
 pub use table::{LevelTable, level_footnote, level_header, level_line};
 
 use crate::ReportModel;
+use crate::format::plain;
+use crate::model::{title_parts, workload_parts};
 pub(crate) use crate::style::{Color, TerminalStyle, wrap};
 use crate::words::{self, Answer};
 use ifm_analysis::{CheckResult, Severity};
-use ifm_core::RunState;
 use ifm_core::order::Order as _;
+use ifm_core::{Manifest, RunState};
 
 /// Lines of one check that are only worth knowing, at most.
 const NOTES_MAX: usize = 3;
@@ -72,38 +74,57 @@ pub fn level_table(model: &ReportModel) -> LevelTable {
     }
 }
 
-fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
+/// What is measured, known before the first request: model, server and address; workload; run. Each
+/// line is ended.
+pub fn opening(manifest: &Manifest, style: &TerminalStyle) -> String {
+    let workload = workload_parts(manifest).join(" · ");
+    paragraph(&title_parts(manifest).join(" · "), Some(Color::Bold), style)
+        + &paragraph(&workload, None, style)
+        + &paragraph(&run_words(manifest), None, style)
+}
+
+/// The run: its id, its name and when it began.
+fn run_words(manifest: &Manifest) -> String {
+    let mut parts = vec![format!("run {}", plain(&manifest.run_id))];
+    parts.extend(manifest.name.as_deref().map(plain));
+    parts.push(plain(&manifest.created_utc));
+    parts.join(" · ")
+}
+
+/// Lines that fit, each ended.
+fn paragraph(text: &str, color: Option<Color>, style: &TerminalStyle) -> String {
     let mut out = String::new();
-    let title = style.text(&model.title().join(" · "));
-    out.push_str(&style.paint(Color::Bold, &title));
-    out.push('\n');
-    out.push_str(&style.text(&model.conditions().join(" · ")));
-    out.push('\n');
-    if let Some(random) = model.random_weights() {
-        out.push_str(&style.text(&random));
+    for line in wrap(&style.text(text), style.width, "  ") {
+        out.push_str(&color.map_or_else(|| line.clone(), |color| style.paint(color, &line)));
         out.push('\n');
     }
+    out
+}
+
+fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
+    let mut out = paragraph(&model.title().join(" · "), Some(Color::Bold), style);
+    out.push_str(&paragraph(&model.conditions().join(" · "), None, style));
+    out.push_str(&paragraph(&run_words(&model.manifest), None, style));
+    if let Some(random) = model.random_weights() {
+        out.push_str(&paragraph(&random, None, style));
+    }
     if let Some(reason) = &model.manifest.stop_reason {
-        let reason = format!("⚠ partial: {}", crate::format::plain(reason));
-        out.push_str(&style.paint(Color::Yellow, &style.text(&reason)));
-        out.push('\n');
+        let reason = format!("⚠ partial: {}", plain(reason));
+        out.push_str(&paragraph(&reason, Some(Color::Yellow), style));
     }
     if model.manifest.state == RunState::Open {
         let text = format!(
             "⚠ not sealed: it is being written, or its process was killed; then: inferometer runs \
              seal {}",
-            crate::format::plain(&model.manifest.run_id)
+            plain(&model.manifest.run_id)
         );
-        for line in wrap(&style.text(&text), style.width, "  ") {
-            out.push_str(&style.paint(Color::Yellow, &line));
-            out.push('\n');
-        }
+        out.push_str(&paragraph(&text, Some(Color::Yellow), style));
     }
     out
 }
 
-/// The four answers, and below them what the checks found. Ends with a line break; empty if
-/// nothing was measured.
+/// The answers, and below them what the checks found. Ends with a line break; empty if nothing was
+/// measured.
 pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
     let Some(answers) = &model.summary.answers else { return String::new() };
     let mut out = String::new();
@@ -111,7 +132,23 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
         out.push_str(&answer_line(&answer, style));
         out.push('\n');
     }
-    for (severity, told) in shortened(&model.summary.checks) {
+    out + &findings(&model.summary.checks, usize::MAX, style)
+}
+
+/// The last of the answers, whether to believe the others, and what the checks found: the first line
+/// of each check, for what holds for one load of a search holds for most. Ends with a line break;
+/// empty if nothing was measured.
+pub fn terminal_trust(model: &ReportModel, style: &TerminalStyle) -> String {
+    let Some(answers) = &model.summary.answers else { return String::new() };
+    let checks = &model.summary.checks;
+    let trust = answer_line(&words::trust(answers, checks), style);
+    format!("{trust}\n{}", findings(checks, 1, style))
+}
+
+/// What the checks found, a line each, of each check at most so many that are more than notes.
+fn findings(checks: &[CheckResult], loud_max: usize, style: &TerminalStyle) -> String {
+    let mut out = String::new();
+    for (severity, told) in shortened(checks, loud_max) {
         let text = format!("     {} {told}", words::sign(severity));
         let color = match severity {
             Severity::Note => Color::Dim,
@@ -128,16 +165,19 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
 
 /// What the checks found, and of what is only worth knowing the first lines of each check: a search
 /// measures many loads, and what holds for one holds for most.
-fn shortened(checks: &[CheckResult]) -> Vec<words::Told> {
-    let of_check = |check: &CheckResult| {
-        let (notes, mut lines): (Vec<_>, Vec<_>) =
-            words::told(&check.warnings).into_iter().partition(|line| line.0 == Severity::Note);
-        let more = notes.len().saturating_sub(NOTES_MAX);
-        lines.extend(notes.into_iter().take(NOTES_MAX));
+fn shortened(checks: &[CheckResult], loud_max: usize) -> Vec<words::Told> {
+    let first = |mut lines: Vec<words::Told>, most: usize| {
+        let more = lines.len().saturating_sub(most);
+        lines.truncate(most);
         if let (1.., Some((_, last))) = (more, lines.last_mut()) {
             last.push_str(&format!(" (and {more} more like it)"));
         }
         lines
+    };
+    let of_check = |check: &CheckResult| {
+        let (notes, loud): (Vec<_>, Vec<_>) =
+            words::told(&check.warnings).into_iter().partition(|line| line.0 == Severity::Note);
+        [first(loud, loud_max), first(notes, NOTES_MAX.min(loud_max))].concat()
     };
     let mut lines: Vec<words::Told> = checks.iter().flat_map(of_check).collect();
     lines.order_by_key(|(severity, _)| std::cmp::Reverse(*severity));

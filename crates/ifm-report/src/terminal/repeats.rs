@@ -45,7 +45,8 @@ pub fn table(model: &ReportModel, style: &TerminalStyle) -> String {
         format!("{line}  {}\n", style.text(end)).replace(" \n", "\n")
     };
     let heads = figures.iter().map(|(head, _)| head.clone()).collect();
-    let head = line(model.load_unit(), "repeats", heads, "inside");
+    let has_target = !model.manifest.spec.slo.is_default;
+    let head = line(model.load_unit(), "repeats", heads, if has_target { "inside" } else { "" });
     let mut out = format!("\n{}\n", style.paint(Color::Bold, head.trim_end()));
     for repeated in repeats {
         let cells = figures
@@ -53,7 +54,8 @@ pub fn table(model: &ReportModel, style: &TerminalStyle) -> String {
             .map(|(_, show)| show(repeated).unwrap_or_else(|| ABSENT.to_owned()))
             .collect();
         let count = repeated.levels.len().to_string();
-        out.push_str(&line(&load(Some(repeated.load)), &count, cells, &inside(repeated)));
+        let inside = if has_target { inside(repeated) } else { String::new() };
+        out.push_str(&line(&load(Some(repeated.load)), &count, cells, &inside));
     }
     for text in wrap(&style.text(&format!("     {REPEATS_CAPTION}")), style.width, "     ") {
         out.push_str(&style.paint(Color::Dim, &text));
@@ -102,7 +104,8 @@ mod tests {
         let model = model(&run(&[2, 2, 2], requests.collect()));
         let summary = &model.summary;
         let found = summary.answers.as_ref().expect("levels");
-        let [users, each, output, _] = crate::words::answers(found, &summary.checks);
+        let all = crate::words::answers(found, &summary.checks);
+        let [users, each, output, _] = all.as_slice() else { panic!("{all:?}") };
         assert!(users.detail.ends_with("; ✗ noise failed at this load"), "{users:?}");
         // 1 / 10 ms and 1 / 20 ms.
         assert_eq!(each.value, "50.0 to 100");
@@ -123,7 +126,7 @@ mod tests {
         }
         let model = model(&run(&[1], requests));
         let found = model.summary.answers.as_ref().expect("a level");
-        let [_, each, ..] = crate::words::answers(found, &model.summary.checks);
+        let each = crate::words::answers(found, &model.summary.checks).remove(1);
         assert_eq!((each.value.as_str(), each.unit), ("not known", ""));
         assert!(each.detail.contains("most tokens shared reads"), "{each:?}");
     }

@@ -157,7 +157,6 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
         "", "mean", "p50", "p90", "p95", "p99", "max", "n"
     );
     let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
-    let waited = latencies.waited_to_be_sent();
     let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
     let (heard, spoken) = (level.heard.as_deref(), level.spoken.as_deref());
     let rows = [
@@ -165,14 +164,14 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
         ("silence", spoken.and_then(|spoken| spoken.silence_ns.as_ref())),
         ("TTFT", latencies.ttft_ns.as_ref()),
         ("last byte", latencies.ttft_ns_from_acked.as_ref()),
-        ("TTFT due", latencies.ttft_ns_from_due.as_ref().filter(|_| waited)),
+        ("TTFT due", latencies.ttft_ns_from_due.as_ref()),
         ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
         (latencies.gap_label.short(), latencies.gap_ns.as_ref()),
         ("per token", latencies.gap_ns_per_token.as_ref()),
         ("TPOT", latencies.tpot_ns.as_ref()),
         ("TPOT ~", latencies.tpot_ns_estimated.as_ref()),
         ("E2E", latencies.e2e_ns.as_ref()),
-        ("E2E due", latencies.e2e_ns_from_due.as_ref().filter(|_| waited)),
+        ("E2E due", latencies.e2e_ns_from_due.as_ref()),
     ];
     for (name, distribution) in rows {
         if let Some(distribution) = distribution {

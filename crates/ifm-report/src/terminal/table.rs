@@ -6,7 +6,7 @@ use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, number, percent};
 use crate::model::load;
 use crate::parts;
-use crate::words::{first_wave, marked_span, note};
+use crate::words::{due, first_wave, marked_span, note};
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::{LevelSummary, slo::VerdictState};
@@ -75,13 +75,13 @@ const COLUMNS: [Column; 9] = [
         head: |_| "TTFT p50".to_owned(),
         width: 10,
         drop_order: 5,
-        cell: |level| percentile(level.latencies.ttft_ns.as_ref(), 50.0),
+        cell: |level| percentile(level.latencies.ttft(), 50.0),
     },
     Column {
         head: |_| "TTFT p99".to_owned(),
         width: 9,
         drop_order: 1,
-        cell: |level| percentile(level.latencies.ttft_ns.as_ref(), 99.0),
+        cell: |level| percentile(level.latencies.ttft(), 99.0),
     },
     Column {
         head: |heads| format!("{} p50", heads.gap.short()),
@@ -215,7 +215,7 @@ pub fn level_footnote(
     let probe = table.has_probe.then(|| {
         "probe: its median TTFT beside the level, in times of that without a load".to_owned()
     });
-    let notes = [rough(levels, table, style), first_wave(levels), probe];
+    let notes = [rough(levels, table, style), first_wave(levels), due(levels), probe];
     let lines: Vec<String> = notes
         .into_iter()
         .flatten()
@@ -236,7 +236,7 @@ fn rough(levels: &[LevelSummary], table: &LevelTable, style: &TerminalStyle) -> 
     let mut parts = Vec::new();
     let smallest = rough
         .iter()
-        .filter_map(|level| level.latencies.ttft_ns.as_ref())
+        .filter_map(|level| level.latencies.ttft())
         .filter(|ttft| ttft.percentile(99.0).is_some_and(|percentile| !percentile.enough))
         .map(|ttft| ttft.n)
         .min();

@@ -105,7 +105,7 @@ fn compared(
             Chosen::Run(entry) => {
                 let mut run = app.store.open(entry)?.data;
                 if sides.is_empty() {
-                    settings.slo = run.manifest.spec.slo.clone();
+                    settings.slo = run.manifest.spec.slo.named();
                 }
                 // Every side is compared with the target of the baseline.
                 run.manifest.spec.slo = settings.slo.clone();

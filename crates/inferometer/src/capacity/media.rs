@@ -3,7 +3,7 @@
 //!
 //! Not here: output tokens (`capacity`), and the probe itself (`beside`).
 
-use super::levels_at;
+use super::{fact, levels_at};
 use crate::course::Judged;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::WindowSummary;
@@ -43,9 +43,9 @@ pub(super) fn lines(inside: Option<&Judged>, model: &ReportModel) -> Vec<String>
     let rates = rates(inside, model);
     let words: Vec<String> =
         rates.into_iter().map(|(metric, value)| media_rate(metric, value)).collect();
-    let media = (!words.is_empty()).then(|| format!(" ● Media         {}", words.join(", ")));
+    let media = (!words.is_empty()).then(|| fact("Media", &words.join(", ")));
     let beside = probed(inside, model).and_then(bystander);
-    media.into_iter().chain(beside.map(|words| format!(" ● Bystander     {words}"))).collect()
+    media.into_iter().chain(beside.map(|words| fact("Bystander", &words))).collect()
 }
 
 /// Media per second for programs, by the words of the metrics; absent without media.

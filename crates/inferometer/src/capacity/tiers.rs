@@ -3,7 +3,7 @@
 //!
 //! Not here: how the loads were found (`course/tiers`).
 
-use super::{carriers, failing, load_value, number};
+use super::{carriers, fact, failing, load_value, number};
 use crate::course::{CapacityCourse, Judged, Tier, TierState};
 use ifm_analysis::capacity::{Carriers, SHARES, Share};
 use ifm_analysis::level::Load;
@@ -137,8 +137,8 @@ fn at_once(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<u32> {
 pub(super) fn sessions_line(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<String> {
     let at_once = at_once(course, answer)?;
     let rate = answer.carriers.sessions_per_hour;
-    let rate = rate.map(|rate| format!(", {rate:.1} complete per hour"));
-    Some(format!(" ● Sessions      {at_once} at a time{}", rate.unwrap_or_default()))
+    let rate = rate.map(|rate| format!(", {} complete per hour", ifm_report::number(rate)));
+    Some(fact("Sessions", &format!("{at_once} at a time{}", rate.unwrap_or_default())))
 }
 
 /// The same for programs.

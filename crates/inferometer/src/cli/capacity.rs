@@ -204,6 +204,8 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         return Err(Failure::usage("a capacity needs a latency target")
             .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\""));
     }
+    // Whoever asks for a capacity asks for the target of the API where no other is named.
+    job.spec.slo.is_default = false;
     args.pacing.set(&mut job.spec);
     let template = job.spec.levels[0].clone();
     let look = Look {

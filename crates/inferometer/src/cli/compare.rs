@@ -61,7 +61,7 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
     let named = name_sides(&store, &args.runs)?;
     let target = match &args.slo {
         Some(text) => slo::parse(text).map_err(|error| Failure::usage(error.to_string()))?,
-        None => named.iter().find_map(|side| side.slo()).cloned().unwrap_or_else(no_target),
+        None => named.iter().find_map(|side| side.slo()).map_or_else(SloSpec::none, SloSpec::named),
     };
     let is_choice = args.metric.is_empty() && has_documents(&named);
     let measures = match (args.metric.is_empty(), is_choice) {
@@ -87,7 +87,7 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
 
 /// A target without a term: no capacity is compared.
 pub(super) fn no_target() -> SloSpec {
-    SloSpec { name: "none".to_owned(), terms: Vec::new() }
+    SloSpec::none()
 }
 
 fn code(comparison: &Comparison, fail_on: Option<FailOn>) -> Code {

@@ -199,7 +199,7 @@ pub struct LoadArgs {
 #[derive(Debug, Clone, Args)]
 pub struct ResultArgs {
     /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or a name such as chat, rag, code,
-    /// agent, mlperf-llama3.1-8b (all: capacity --list); a bare number is in ms [default: chat, or that of the API]
+    /// agent, mlperf-llama3.1-8b (all: capacity --list); a bare number is in ms [default: none; of a search: chat, or that of the API]
     #[arg(help_heading = "Results", long, value_name = "TERMS")]
     pub slo: Option<String>,
 

@@ -368,12 +368,12 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// The target that was named, else that of the first run, else none.
+    /// The target that was named, here or for the first run; else none.
     fn target(&self, subjects: &Subjects) -> Result<SloSpec, Failure> {
         match (&self.slo, subjects.runs.first()) {
             (Some(text), _) => slo::parse(text).map_err(|error| Failure::usage(error.to_string())),
-            (None, Some(run)) => Ok(run.manifest.spec.slo.clone()),
-            (None, None) => Ok(SloSpec { name: "none".to_owned(), terms: Vec::new() }),
+            (None, Some(run)) => Ok(run.manifest.spec.slo.named()),
+            (None, None) => Ok(SloSpec::none()),
         }
     }
 }

@@ -529,11 +529,12 @@ pub fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
 /// A term that is none.
 pub fn slo(results: &ResultArgs, api: Api) -> Result<SloSpec, Failure> {
     let default = ifm_analysis::slo::default_of(api).terms;
+    let is_default = results.slo.is_none() && results.goodput.is_empty();
     let parsed = match results.goodput.is_empty() {
         true => ifm_analysis::slo::parse(results.slo.as_deref().unwrap_or(default)),
         false => ifm_analysis::slo::parse_goodput(&results.goodput),
     };
-    parsed.map_err(|error| {
+    parsed.map(|slo| SloSpec { is_default, ..slo }).map_err(|error| {
         Failure::usage(format!("--slo: {error}"))
             .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\"")
     })

@@ -89,7 +89,11 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
             let style = terminal::style(*no_color, *ascii);
             terminal::print(&match *json || args.json {
                 true => ifm_report::json(&model),
-                false => ifm_report::terminal(&model, &style),
+                false => {
+                    let command = ifm_report::command_line(&model.manifest.command);
+                    let command = style.paragraph(&format!("command  {command}"), "         ");
+                    format!("{}\n{}\n", ifm_report::terminal(&model, &style), command.join("\n"))
+                }
             });
             Ok(Code::Done)
         }

@@ -292,7 +292,7 @@ fn row(summary: &LevelSummary) -> Row {
     Row {
         load,
         output_tok_per_s: summary.output_tok_per_s(),
-        ttft_ns: ends(summary.latencies.ttft_ns.as_ref()),
+        ttft_ns: ends(summary.latencies.ttft()),
         gap_ns: ends(summary.latencies.gap_ns.as_ref()),
         ok_share: summary.counts.ok_share(),
         verdict: summary.verdict.state,

@@ -83,7 +83,7 @@ pub fn of_run(run: &ReportModel) -> Vec<MeasuredRow> {
         return Vec::new();
     }
     let survey = Survey::of_run(&run.manifest, &run.summary);
-    let levels = || run.summary.levels.iter().filter(|level| level.measured_again.is_none());
+    let levels = || run.summary.levels.iter().filter(|level| level.is_result());
     let each = survey.points.iter().filter_map(|point| {
         let number = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<u16>().ok()?;
         let level = levels().find(|level| level.level == number)?;

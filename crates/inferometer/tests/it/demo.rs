@@ -10,7 +10,7 @@ fn the_demo_needs_nothing_and_says_that_its_weights_are_random() {
     let text = stdout(&output);
     let rows = text.lines().filter(|line| line.contains('%') && line.contains(" ms")).count();
     assert!(rows >= 4, "{text}");
-    assert!(text.contains("How many users?"), "{text}");
+    assert!(text.contains("How fast?"), "{text}");
     let page = std::fs::read_to_string(folder.path().join("d.html")).unwrap();
     for said in [stderr(&output), page] {
         assert!(said.contains("random"), "that the weights are random is said everywhere");

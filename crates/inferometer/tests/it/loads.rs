@@ -144,3 +144,37 @@ fn a_capacity_lies_between_a_load_inside_and_one_outside() {
     assert_eq!((none.get("users_inside"), &none["users_outside"]), (None, &1.into()), "{none}");
     assert!(none["limited_by"].as_str().unwrap().starts_with("TTFT p50"), "{none}");
 }
+
+/// Standard output from its first byte on: what is measured, the head of the table, a row for each
+/// load, and the answers, in lines that fit.
+#[test]
+fn a_search_prints_its_heading_and_every_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(5, 1);
+    let url = format!("http://{}", server.address());
+    let by_users: &[&str] = &["--max-users", "2"];
+    let by_rate: &[&str] = &["--by", "rate", "--start", "20", "--max-rate", "40"];
+    for (by, head, expect) in
+        [(by_users, " users", ["1", "2"]), (by_rate, " asked", ["20.0/s", "40.0/s"])]
+    {
+        let words = ["capacity", &url, "-W", "16/2", "--slo", "speed:p50>0.001", "-n", "12"];
+        let output = run(folder.path(), &[&words[..], by].concat());
+        assert_measured(&output);
+        let text = stdout(&output);
+        let mut lines = text.lines();
+        let mut next = || lines.next().unwrap_or_default();
+        let [model, workload, run, empty, table] = std::array::from_fn(|_| next());
+        assert!(model.starts_with("truth-model · ") && model.ends_with(&url), "{text}");
+        assert!(workload.contains("16→2 tokens"), "{text}");
+        assert!(run.starts_with("run 2") && run.contains(" · 2"), "{text}");
+        assert!(empty.is_empty() && table.starts_with(head), "{text}");
+        let rows = lines.by_ref().take_while(|line| !line.is_empty());
+        let mut loads: Vec<&str> = rows.filter_map(|row| row.split_whitespace().next()).collect();
+        // Below the rows is what `~` means.
+        loads.retain(|load| load.starts_with(|first: char| first.is_ascii_digit()));
+        loads.dedup();
+        assert_eq!(loads, expect, "{text}");
+        assert!(text.contains(" ● Capacity           at least ") && text.contains(" ● Trust "));
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}

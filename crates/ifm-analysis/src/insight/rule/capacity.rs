@@ -5,6 +5,7 @@ use crate::answer::UsersState;
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::level::Load;
 use crate::say;
+use crate::slo::VerdictState;
 use crate::survey::{Fitting, Miss, Pooled, name_of};
 use ifm_core::sheet::PartKind;
 use ifm_core::spec::SloTerm;
@@ -46,7 +47,11 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
         sentence = say!("{}; {}"; sentence, fails(cell, misses));
     }
     if let Some((cell, misses)) = &fitting.next {
-        sentence = say!("{}; {}"; sentence, fails(cell, misses));
+        let next = match fitting.next_state {
+            VerdictState::Unknown => undecided(cell, misses),
+            _ => fails(cell, misses),
+        };
+        sentence = say!("{}; {}"; sentence, next);
         if resumed.is_some() {
             sentence = say!("{}, though it is the lowest load: measure it again"; sentence);
         }
@@ -56,6 +61,19 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
     }
     let insight = Insight::new(RULE.id, Topic::Capacity, tone, say!("{}."; sentence));
     Some(insight.weighing(load.unwrap_or(0.0)))
+}
+
+/// `256 is not settled`, `256 cannot be judged: ITL p99 is unknown`.
+fn undecided(cell: &Pooled, misses: &[Miss]) -> Sentence {
+    let at = cell.load().map_or(0.0, Load::value);
+    let name = |miss: &Miss| match miss {
+        Miss::Term(term, _) => format!("{} {}", term.asked().0, term.asked().1),
+        Miss::Errors(_) => "the share of failed requests".to_owned(),
+    };
+    match misses.iter().map(name).collect::<Vec<_>>() {
+        names if names.is_empty() => say!("{} is not settled"; at => Load),
+        names => say!("{} cannot be judged: {} unknown"; at => Load, names.join(", ")),
+    }
 }
 
 /// `256 fails: ITL p99 67.2 ms`.

@@ -47,7 +47,7 @@ use crate::matrix::Matrix;
 use crate::say;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{Definition, PartKind, Quantity, Statistic, key};
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::counted;
 use std::collections::BTreeMap;
@@ -170,10 +170,24 @@ fn curves<'a>(
     statistics: &[Statistic],
 ) -> Vec<Curve<'a>> {
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
-    pool.curves_against(&by, |cell| {
+    let mut curves = pool.curves_against(&by, |cell| {
         let reading = statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic))?;
         Some((cell.load()?.value(), reading))
-    })
+    });
+    curves.iter_mut().for_each(keep_one_definition);
+    curves
+}
+
+/// Leaves the points of the definition that most of a curve have: values of another are not compared
+/// with them, such as rates over whole levels with rates over steady windows.
+fn keep_one_definition(curve: &mut Curve) {
+    let count = |definition: &Definition| {
+        curve.points.iter().filter(|point| point.reading.definition == *definition).count()
+    };
+    let all = curve.points.iter().rev().map(|point| &point.reading.definition);
+    if let Some(most) = all.max_by_key(|definition| count(definition)).cloned() {
+        curve.points.retain(|point| point.reading.definition == most);
+    }
 }
 
 /// Curves of the speed that one user sees: as it was measured, else the inverse of TPOT, else of

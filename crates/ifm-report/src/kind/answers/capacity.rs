@@ -198,7 +198,11 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
 /// What stops the load above.
 fn limited(fitting: &Fitting) -> String {
     let resumed = fitting.resumed.as_ref();
-    match resumed.map_or(fitting.next.as_ref(), |resumed| resumed.next.as_ref()) {
+    match resumed
+        .map_or(fitting.next.as_ref(), |resumed| resumed.next.as_ref())
+        .map(|(cell, misses)| (cell, misses.as_slice()))
+    {
+        Some((_, [])) => "not settled".to_owned(),
         Some((_, misses)) if fitting.state != UsersState::Unknown => limiter(misses),
         Some((cell, misses)) => reasons(cell, misses),
         None => ABSENT.to_owned(),
@@ -238,7 +242,8 @@ fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
             UsersState::Unknown => return None,
             _ => fitting.load().or(resumed(fitting)).map_or(0.0, Load::value),
         };
-        let letter = fitting.next.as_ref().map(|(_, misses)| limiter(misses));
+        let next = fitting.next.as_ref().filter(|(_, misses)| !misses.is_empty());
+        let letter = next.map(|(_, misses)| limiter(misses));
         let text = match letter {
             Some(letter) => format!("{} · {letter}", state(fitting)),
             None => state(fitting),

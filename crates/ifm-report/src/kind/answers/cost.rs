@@ -43,7 +43,7 @@ impl<'q> Answers<'q> {
 
     fn prices(&self) -> Option<Table> {
         let usd = self.question.usd_per_hour;
-        let slo = self.first()?;
+        let slo = self.compared();
         let fittings = self.fittings(slo);
         let rows: Vec<(String, &str, Pooled)> =
             fittings.iter().take(ROWS_MAX).flat_map(|fitting| self.places(fitting)).collect();
@@ -76,7 +76,10 @@ impl<'q> Answers<'q> {
         }
         let energy = |(_, _, of, _): &Row| of.output_tok_per_kwh;
         columns = columns.number("tokens/kWh", energy, number).when(has_energy);
-        let caption = format!("At capacity means inside {}.", words::target(slo));
+        let caption = match slo.terms.is_empty() {
+            true => "Nothing is said of the capacity: no target was named.".to_owned(),
+            false => format!("At capacity means inside {}.", words::target(slo)),
+        };
         Some(columns.table(caption, yields))
     }
 

@@ -14,7 +14,7 @@ use crate::words::value_and_limit;
 use ifm_analysis::answer::UsersState;
 use ifm_analysis::insight::{Question, Tone, Topic};
 use ifm_analysis::level::Load;
-use ifm_analysis::slo::{PRESETS, parse};
+use ifm_analysis::slo::{PRESETS, VerdictState, parse};
 use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
 use ifm_core::order::Order as _;
 use ifm_core::spec::{SloSpec, SloTerm};
@@ -35,11 +35,12 @@ pub(super) struct Answers<'q> {
 impl<'q> Answers<'q> {
     /// About the measurements of `pool`, curves told apart by `by`.
     pub fn new(question: &'q Question<'q>, pool: &'q Pool<'q>, by: &'q [String]) -> Answers<'q> {
-        let general = PRESETS.iter().filter(|preset| preset.is_general);
+        let own = &question.slo;
+        // Targets of others are of interest to who has one.
+        let general = PRESETS.iter().filter(|preset| preset.is_general && !own.terms.is_empty());
         let mut targets: Vec<SloSpec> =
             general.filter_map(|preset| parse(preset.name).ok()).collect();
-        // What the user asks for stands first, by its own name or that of the preset that it is.
-        let own = &question.slo;
+        // What the user asks for comes first, by its own name or that of the preset that it is.
         if !own.terms.is_empty() {
             let is_same = |target: &SloSpec| {
                 target.terms.len() == own.terms.len()
@@ -59,9 +60,14 @@ impl<'q> Answers<'q> {
         Answers { question, pool, names: by.iter().map(String::as_str).collect(), targets }
     }
 
-    /// The target of the tile: the user's, else the first preset.
+    /// The target of the tile: the user's; absent where none was named.
     fn first(&self) -> Option<&SloSpec> {
         self.targets.first()
+    }
+
+    /// The target that curves are compared with, one without terms where none was named.
+    fn compared(&self) -> &SloSpec {
+        self.first().unwrap_or(&self.question.slo)
     }
 
     /// The curves compared with a target, the shortest prompts first.
@@ -150,7 +156,16 @@ fn failing(fitting: &Fitting) -> Option<String> {
     let words = |(cell, misses): &(Pooled, Vec<Miss>)| {
         format!("{} fails: {}", load(cell.load()), reasons(cell, misses))
     };
-    let below = words(fitting.next.as_ref()?);
+    let next = fitting.next.as_ref()?;
+    let below = match (fitting.next_state, next) {
+        (VerdictState::Unknown, (cell, misses)) if misses.is_empty() => {
+            format!("{} is not settled", load(cell.load()))
+        }
+        (VerdictState::Unknown, (cell, misses)) => {
+            format!("{} cannot be judged: {}", load(cell.load()), reasons(cell, misses))
+        }
+        _ => words(next),
+    };
     Some(match &fitting.resumed {
         None => match &fitting.nearest {
             None => below,
@@ -205,7 +220,7 @@ fn reasons(cell: &Pooled, misses: &[Miss]) -> String {
             value_and_limit(term, *ms).0,
             change(term.over_limit(*ms) - 1.0)
         ),
-        Miss::Term(term, None) => format!("{} is not known", metric(term)),
+        Miss::Term(term, None) => format!("{} is unknown", metric(term)),
         Miss::Errors(share) => format!("{} of the requests failed", percent(*share)),
     };
     misses.iter().map(word).collect::<Vec<_>>().join(", ")

@@ -176,7 +176,8 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
         let value = meant(delta.change, Meant::Change);
         tiles.push(tile("Where does it cost most?", value, detail, tone(delta.change)));
     }
-    if !deltas.is_empty() {
+    // Of none there is nothing to say.
+    if grid.ties(MEAN) > 0 {
         let value = format!("{} of {}", grid.ties(MEAN), deltas.len());
         let detail = "pairs of cells, mean end-to-end latency".to_owned();
         tiles.push(tile("Where is no difference shown?", value, detail, None));

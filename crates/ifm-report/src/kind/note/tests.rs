@@ -121,7 +121,10 @@ fn note() -> Survey {
 fn page(survey: &Survey) -> (&'static str, Page) {
     let draw = |kind| {
         let results = Results { points: survey.clone(), kind, ..Results::default() };
-        results.draw(|question| question.usd_per_hour = Some(1.8))
+        results.draw(|question| {
+            question.usd_per_hour = Some(1.8);
+            question.slo = ifm_analysis::slo::parse("chat").expect("a preset");
+        })
     };
     (draw(None).0, draw(Some("note")).1)
 }

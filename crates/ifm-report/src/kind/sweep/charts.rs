@@ -142,7 +142,8 @@ fn latency(
     (metric, question, name): (&str, &str, &str),
     quantity: &Quantity,
 ) -> Option<Chart> {
-    let terms = || model.manifest.spec.slo.terms.iter().filter(|term| term.metric.word() == metric);
+    let slo = model.manifest.spec.slo.named();
+    let terms = || slo.terms.iter().filter(|term| term.metric.word() == metric);
     // A point of a percentile is outside where a term of that one or a higher one fails with it.
     let limit = |p: f64| {
         let limits = terms().filter(|term| term.percentile.is_some_and(|asked| asked >= p));

@@ -1,6 +1,8 @@
 //! One run: its levels one after another.
 
 mod charts;
+#[cfg(test)]
+mod claims_tests;
 mod classes;
 mod details;
 mod drafts;
@@ -23,7 +25,7 @@ use crate::page::{
     Block, Cell, Check, Column, Columns, Figure, Head, Page, Section, Table, Tile, Trust,
 };
 use crate::parts;
-use crate::words::{self, marked_span, note};
+use crate::words::{self, AnswerTopic, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
 use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
@@ -55,7 +57,7 @@ fn page(subject: &Subject) -> Page {
 /// The page of a run, compared with its own target.
 pub(crate) fn run(model: &ReportModel) -> Page {
     let survey = Survey::of_run(&model.manifest, &model.summary);
-    let slo = model.manifest.spec.slo.clone();
+    let slo = model.manifest.spec.slo.named();
     let usd_per_hour = model.manifest.capacity.as_ref().and_then(|found| found.usd_per_hour);
     let mut page = asked(model, &Question { slo, usd_per_hour, ..Question::new(&survey) });
     page.banners.splice(0..0, model.predicted().map(|words| format!("⚠ {words}.")));
@@ -122,7 +124,9 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
 fn tell_first_wave(insights: &mut [Insight], model: &ReportModel, question: &Question) {
     let users = model.summary.answers.as_ref().map(|answers| &answers.users);
     let with = users.and_then(|users| users.with_first_wave.as_ref());
-    let Some(with) = with.filter(|_| question.slo == model.manifest.spec.slo) else { return };
+    let Some(with) = with.filter(|_| question.slo == model.manifest.spec.slo.named()) else {
+        return;
+    };
     for insight in insights.iter_mut().filter(|insight| insight.topic == Topic::Capacity) {
         insight.tone = insight.tone.min(Tone::Warn);
         let end = match with.state {
@@ -167,57 +171,87 @@ fn banners(model: &ReportModel) -> Vec<String> {
 }
 
 /// How the latencies of the requests are distributed, at no more levels than lines can be told
-/// apart, the lowest and the highest among them.
+/// apart, the lowest, the highest, the answer and the next one among them.
 fn shares(model: &ReportModel, question: &Question, pool: &Pool) -> Option<Section> {
     let mut cells: Vec<&Pooled> = pool.cells.iter().filter(|cell| cell.load().is_some()).collect();
     let value = |cell: &Pooled| cell.load().map_or(0.0, |load| load.value());
     cells.order_by(|a, b| value(a).total_cmp(&value(b)));
-    let shown = cells.len().min(LINES_MAX);
-    let of = |index: usize| {
-        let place = index * (cells.len() - 1) / (shown.max(2) - 1);
+    let users = model.summary.answers.as_ref().map(|answers| &answers.users);
+    let answer = users.and_then(|users| users.load);
+    let next = users.and_then(|users| Some(users.next_worse.as_ref()?.load));
+    let asked = [answer, next].into_iter().flatten();
+    let asked = asked.filter_map(|load| cells.iter().position(|cell| cell.load() == Some(load)));
+    let places = spread(cells.len(), LINES_MAX, asked).into_iter().enumerate();
+    let of = |(thing, place): (usize, usize)| {
         let cell = *cells.get(place)?;
-        Some(Of { name: load_words(cell.load()), thing: index, cell })
+        Some(Of { name: load_words(cell.load()), thing, cell })
     };
-    let all: Vec<Of> = (0..shown).filter_map(of).collect();
+    let all: Vec<Of> = places.filter_map(of).collect();
     let figures = figures((std::slice::from_ref(model), &question.slo), &all);
     (!figures.is_empty())
         .then(|| Section::new("Latency of the requests", vec![Block::Figures(figures)]))
 }
 
+/// At most `most` of `count` places, rising: the first, the last, those that are wanted, and then the
+/// middle of the widest gap that is left.
+fn spread(count: usize, most: usize, wanted: impl Iterator<Item = usize>) -> Vec<usize> {
+    let Some(last) = count.checked_sub(1) else { return Vec::new() };
+    let mut places: Vec<usize> = [0, last].into_iter().chain(wanted).collect();
+    places.sort_unstable();
+    places.dedup();
+    while places.len() < most.min(count) {
+        let gaps = places.windows(2).enumerate().map(|(at, pair)| (pair[1] - pair[0], at));
+        let Some((gap, at)) = gaps.max_by_key(|(gap, at)| (*gap, std::cmp::Reverse(*at))) else {
+            break;
+        };
+        places.insert(at + 1, places[at] + gap / 2);
+    }
+    places
+}
+
 /// The answers of the run; about another target than its own, that answer first.
 fn first_tiles(model: &ReportModel, question: &Question, about: &Answers) -> Vec<Tile> {
     let own = model.summary.answers.as_ref().map(|all| tiles(model, all)).unwrap_or_default();
-    if question.slo == model.manifest.spec.slo || own.is_empty() {
+    if question.slo == model.manifest.spec.slo.named() || own.is_empty() {
         return own;
     }
-    about.tile().into_iter().chain(own.into_iter().skip(1)).collect()
+    // The answer about the run's own target is replaced, where it has one.
+    let own = own.into_iter().skip(usize::from(!model.manifest.spec.slo.is_default));
+    about.tile().into_iter().chain(own).collect()
 }
 
 fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
-    let tone = |index: usize| match (index, answers.users.load, answers.users.state) {
-        (0, Some(_), _) if answers.users.is_sure => Some(Tone::Good),
-        (0, Some(_), _) => Some(Tone::Warn),
-        (0, None, UsersState::None) => Some(Tone::Bad),
-        (3, ..) if answers.trust.invalid > 0 => Some(Tone::Bad),
-        (3, ..) if answers.trust.cautions > 0 => Some(Tone::Warn),
-        (3, ..) => Some(Tone::Good),
+    let trust = &answers.trust;
+    let tone = |topic: AnswerTopic| match (topic, answers.users.load, answers.users.state) {
+        (AnswerTopic::Capacity, Some(_), _) if answers.users.is_sure => Some(Tone::Good),
+        (AnswerTopic::Capacity, Some(_), _) => Some(Tone::Warn),
+        (AnswerTopic::Capacity, None, UsersState::None) => Some(Tone::Bad),
+        (AnswerTopic::Trust, ..) if trust.invalid > 0 => Some(Tone::Bad),
+        (AnswerTopic::Trust, ..) if trust.cautions > 0 => Some(Tone::Warn),
+        (AnswerTopic::Trust, ..) => Some(Tone::Good),
         _ => None,
     };
-    let tile = |(index, answer): (usize, words::Answer)| {
-        Tile::new(answer.question, answer.value, answer.unit, answer.detail).toned(tone(index))
-    };
-    let mut tiles: Vec<Tile> =
-        words::answers(answers, &model.summary.checks).into_iter().enumerate().map(tile).collect();
-    let tpot = tpot(model, answers.at.level).zip(tiles.get_mut(1));
-    if let Some((tpot, tile)) = tpot {
-        tile.detail = format!("TPOT {tpot} · {} (all gaps)", tile.detail);
-    }
     // One user's speed and the output are of one level; a capacity has looked at failures itself.
-    let because = invalid_at(model, answers.at.load);
-    for tile in tiles.iter_mut().skip(1).take(2) {
-        *tile = std::mem::take(tile).struck(because.as_deref());
-    }
-    tiles
+    let most = answers.most.as_ref().filter(|_| answers.slo.is_default).unwrap_or(&answers.at);
+    let [here, there] = [&answers.at, most].map(|at| invalid_at(model, at.load));
+    let mut has_speed = false;
+    let tile = |answer: words::Answer| {
+        let tile = Tile::new(answer.question, answer.value, answer.unit, answer.detail)
+            .toned(tone(answer.topic));
+        match answer.topic {
+            AnswerTopic::Capacity | AnswerTopic::Trust => tile,
+            AnswerTopic::Output => tile.struck(there.as_deref()),
+            AnswerTopic::Speed => {
+                let (at, because) = if has_speed { (most, &there) } else { (&answers.at, &here) };
+                has_speed = true;
+                let tpot = tpot(model, at.level);
+                let detail = tpot.map(|tpot| format!("TPOT {tpot} · {} (all gaps)", tile.detail));
+                let detail = detail.unwrap_or_else(|| tile.detail.clone());
+                Tile { detail, ..tile }.struck(because.as_deref())
+            }
+        }
+    };
+    words::answers(answers, &model.summary.checks).into_iter().map(tile).collect()
 }
 
 /// Median TPOT of a level, whose inverse is the speed for one user; marked where the tokens are
@@ -362,7 +396,7 @@ fn trust(model: &ReportModel) -> Trust {
     };
     let answers = model.summary.answers.as_ref();
     let line = answers.map(|answers| {
-        let [.., trust] = words::answers(answers, &model.summary.checks);
+        let trust = words::trust(answers, &model.summary.checks);
         trust.value
     });
     let loud = words::told(&model.summary.warnings);
@@ -397,10 +431,10 @@ fn levels(model: &ReportModel) -> Table {
     };
     let ttft = |p: f64| {
         let head = Head::number(format!("TTFT p{p}"));
-        Column::new(head, move |level: &LevelSummary| time(level.latencies.ttft_ns.as_ref(), p))
+        Column::new(head, move |level: &LevelSummary| time(level.latencies.ttft(), p))
     };
     let has_first_wave = model.summary.levels.iter().any(|level| level.first_wave.is_some());
-    let of_all = |level: &LevelSummary| time(level.latencies_of_all().ttft_ns.as_ref(), 99.0);
+    let of_all = |level: &LevelSummary| time(level.latencies_of_all().ttft(), 99.0);
     let tpot = |level: &LevelSummary| {
         let latencies = &level.latencies;
         let tpot = latencies.tpot();

@@ -37,7 +37,8 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
         .push(time("TTFT p99".to_owned(), |of| &of.ttft_ns_p99))
         .push(time(format!("{gap} p50"), |of| &of.gap_ns_p50))
         .push(time(format!("{gap} p99"), |of| &of.gap_ns_p99))
-        .text("inside the target", words::inside);
+        .text("inside the target", words::inside)
+        .when(!model.manifest.spec.slo.is_default);
     let table = columns.table(words::REPEATS_CAPTION, repeats);
     Some(Section::new("Repeats together", vec![Block::Table(table)]))
 }

@@ -255,7 +255,7 @@ fn init(args: &GateArgs, store: &Store) -> Result<Code, Failure> {
         return Err(Failure::usage("there is no run to begin with"));
     };
     // What fits is judged by the run's own target.
-    let target = first.slo().cloned().unwrap_or_else(no_target);
+    let target = first.slo().map_or_else(no_target, |slo| slo.named());
     let measures = Suggestion::measures();
     let settings = settings(&args.sides, measures, target, Settings::default().threshold);
     let sides = read_sides(store, &named, &settings)?;

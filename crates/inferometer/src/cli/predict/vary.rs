@@ -147,7 +147,10 @@ fn search(
 ) -> Result<Result<Looked, String>, Failure> {
     let with = |deployed: Deployed, level: LevelRequest| {
         let asked = (&args.workload, &args.results);
-        look(resolve_simulated(asked, deployed, &[level], words)?)
+        let mut job = resolve_simulated(asked, deployed, &[level], words)?;
+        // Whoever asks for the best variant asks for the default target where no other is named.
+        job.spec.slo.is_default = false;
+        look(job)
     };
     let other = |constants| {
         let deployment = deployed.deployment.with_constants(constants);

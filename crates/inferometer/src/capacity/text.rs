@@ -1,0 +1,269 @@
+//! The answer of a search as text for a terminal.
+//!
+//! Not here: the same for programs (`capacity`), and the rows of the levels (`ifm-report`).
+
+use super::{
+    Answer, INDENT, Rates, disagreements, fact, failing, finding_word, load_words, looks, media,
+    number, requests, tiers,
+};
+use crate::course::{CapacityCourse, Judged};
+use crate::job::Job;
+use ifm_analysis::capacity::Bracket;
+use ifm_analysis::slo;
+use ifm_analysis::slo::{TermVerdict, VerdictState};
+use ifm_analysis::telemetry::tokens_per_kwh;
+use ifm_report::{ReportModel, TerminalStyle, shares_line, value_and_limit};
+
+/// The whole answer, each line as wide as the terminal at most.
+pub(super) fn text(
+    course: &CapacityCourse,
+    answer: &Answer<'_>,
+    (job, model): (&Job, &ReportModel),
+    style: &TerminalStyle,
+) -> String {
+    let (levels, table) = (&model.summary.levels, ifm_report::level_table(model));
+    let note = ifm_report::level_footnote(levels, &table, style);
+    let mut out = note.map_or_else(String::new, |note| format!("{note}\n"));
+    out.push('\n');
+    for line in loads(course, job).into_iter().chain(facts(course, answer, model)) {
+        for part in style.paragraph(&line, INDENT) {
+            out.push_str(&part);
+            out.push('\n');
+        }
+    }
+    out.push_str(&ifm_report::terminal_trust(model, style));
+    // A table of several targets has its own width.
+    for line in tiers::lines(course, model) {
+        out.push_str(style.text(&line).trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// The target, then what each load showed, and an empty line.
+fn loads(course: &CapacityCourse, job: &Job) -> Vec<String> {
+    let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
+    for judged in course.judged() {
+        lines.push(format!(
+            "  {:>12}  {:<12} {} in {}{}",
+            load_words(judged.load),
+            finding_word(judged.finding),
+            ifm_core::words::counted(requests(judged), "request"),
+            ifm_core::words::counted(looks(judged).into(), "measurement"),
+            failing(judged)
+                .or_else(|| held(judged))
+                .map(|why| format!("  ({why})"))
+                .unwrap_or_default()
+        ));
+    }
+    lines.push(String::new());
+    lines
+}
+
+/// The capacity in words.
+fn capacity(answer: &Answer<'_>) -> String {
+    match (answer.bracket, answer.inside, answer.outside) {
+        (None, inside, outside) => {
+            let load = |judged: &Judged| load_words(judged.load);
+            stopped(inside.map(load), outside.map(load))
+        }
+        (Some(Bracket { unsettled: Some(_), .. }), None, outside) => {
+            let outside =
+                outside.map(|outside| format!(", less than {}", load_words(outside.load)));
+            format!("unknown{}: no load is shown to be inside", outside.unwrap_or_default())
+        }
+        (_, None, Some(outside)) => {
+            format!("none: {} is outside already", load_words(outside.load))
+        }
+        (_, None, None) => "unknown: no load could be settled".to_owned(),
+        (_, Some(inside), None) => {
+            format!("at least {}: no larger load was allowed", load_words(inside.load))
+        }
+        (_, Some(inside), Some(outside)) => format!(
+            "{} ({} outside: {})",
+            load_words(inside.load),
+            number(outside.load),
+            failing(outside).unwrap_or_default()
+        ),
+    }
+}
+
+/// The capacity and what follows from it, a line each.
+fn facts(course: &CapacityCourse, answer: &Answer<'_>, model: &ReportModel) -> Vec<String> {
+    let mut lines = vec![fact("Capacity", &capacity(answer))];
+    if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
+        lines.push(format!("{INDENT}{}", unsettled_words(course, unsettled)));
+    }
+    lines.extend(answer.outside.and_then(still_holding));
+    lines.extend(second_looks(course));
+    if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
+        lines.push(fact("Knee", &format!("{}: most output for its latency", load_words(knee))));
+    }
+    lines.extend(answer.rates.map(|rates| output_line(rates, media::has_tokens(answer.inside))));
+    lines.extend(media::lines(answer.inside, model));
+    lines.extend(tiers::sessions_line(course, answer));
+    // With several targets each has its own in the table.
+    let inside = answer.inside.filter(|_| course.tiers.is_empty());
+    lines.extend(
+        inside
+            .and_then(|judged| shares_line(judged.load.value(), &answer.carriers))
+            .map(|line| fact("Each", &line)),
+    );
+    lines.extend(answer.people.map(|people| {
+        let [busy, cycle] = [people.busy_s, people.busy_s + people.think_s].map(ifm_report::number);
+        let people = ifm_report::count(people.people as u64);
+        fact("People", &format!("{people}: each busy {busy} s of every {cycle} s"))
+    }));
+    lines.extend(answer.servers.zip(course.worth.target_people).map(|(servers, target)| {
+        let free = course.worth.headroom * 100.0;
+        fact("Servers", &format!("{servers} for {target} people, {free:.0} % of each kept free"))
+    }));
+    lines.extend(cost_line(answer));
+    lines.extend(
+        answer.per_hour.map(|per_hour| {
+            format!("{INDENT}{} per hour for all servers", ifm_report::usd(per_hour))
+        }),
+    );
+    lines.extend(answer.joules_per_token.map(|joules| {
+        let per_kwh = ifm_report::number(tokens_per_kwh(joules));
+        let joules = ifm_report::number(joules);
+        fact("Energy", &format!("{joules} J/token, {per_kwh} tokens/kWh"))
+    }));
+    lines
+}
+
+/// What comes out at the load that is inside.
+fn output_line(rates: Rates, has_tokens: bool) -> String {
+    let looks = rates.looks;
+    let of_several =
+        if looks > 1 { format!(" (mean of {looks} measurements)") } else { String::new() };
+    let req_per_s = ifm_report::number(rates.req_per_s);
+    let text = match rates.output_between {
+        _ if !has_tokens => format!("{req_per_s} req/s{of_several}"),
+        Some((least, most)) => {
+            let [least, most] = [least, most].map(ifm_report::number);
+            format!("{least} to {most} tok/s: {looks} measurements that differ too much for a mean")
+        }
+        None => {
+            let rate = rates.output_tok_per_s;
+            let [tok_per_s, per_hour] = [rate, rate * 3600.0].map(ifm_report::number);
+            format!("{tok_per_s} tok/s, {req_per_s} req/s = {per_hour} tokens/hour{of_several}")
+        }
+    };
+    fact("Output", &text)
+}
+
+/// What tokens cost there; absent without a price.
+fn cost_line(answer: &Answer<'_>) -> Option<String> {
+    let price = answer.price?;
+    let cost = |rate: f64| Some(ifm_report::usd(price.of(rate)?.per_million_output));
+    let words = match answer.rates.and_then(|rates| rates.output_between) {
+        Some((least, most)) => format!("{} to {}", cost(most)?, cost(least)?),
+        None => ifm_report::usd(answer.economics?.per_million_output),
+    };
+    Some(fact("Cost", &format!("{words} per million output tokens")))
+}
+
+/// What settles a load, if it is not exactly at the limit.
+const MORE: &str = "--measurements and -n give it more requests";
+
+/// What could not be settled, and how many looks it got.
+fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {
+    let place = |place: u32| number(course.axis.load(place));
+    let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
+    let looks: u32 = at.map(Judged::looks).sum();
+    if lowest == highest {
+        format!(
+            "{} was not settled by {}: {MORE}",
+            place(lowest),
+            ifm_core::words::counted(u64::from(looks), "measurement")
+        )
+    } else {
+        let (lowest, highest) = (place(lowest), place(highest));
+        format!(
+            "{lowest} to {highest} were not settled by {}: {MORE}",
+            ifm_core::words::counted(u64::from(looks), "measurement")
+        )
+    }
+}
+
+/// What the looks after the search say of its answer; nothing where there were none.
+pub(super) fn second_looks(course: &CapacityCourse) -> Vec<String> {
+    let found = disagreements(course);
+    let loads: Vec<String> = course
+        .judged()
+        .filter(|judged| judged.again.is_some())
+        .map(|judged| load_words(judged.load))
+        .collect();
+    if loads.is_empty() {
+        return Vec::new();
+    }
+    if found.is_empty() {
+        return vec![fact("Confirmation", &format!("as before, at {}", loads.join(" and ")))];
+    }
+    let lines = found.iter().enumerate();
+    let line = |(index, text): (usize, &String)| match index {
+        0 => fact("Confirmation", text),
+        _ => format!("{INDENT}{text}"),
+    };
+    lines.map(line).collect()
+}
+
+/// The terms and their values, where all hold: `TTFT p99 212.3 ms of 500 ms`.
+fn held(judged: &Judged) -> Option<String> {
+    let terms: Vec<String> = judged.summary.verdict.terms.iter().filter_map(value).collect();
+    (!terms.is_empty()).then(|| terms.join(", "))
+}
+
+/// A term and its value.
+fn value(term: &TermVerdict) -> Option<String> {
+    let (metric, over) = term.term.asked();
+    let sign = if term.is_sure { "" } else { "~" };
+    let (value, limit) = value_and_limit(&term.term, term.value_ms?);
+    Some(format!("{metric} {over} {sign}{value} of {limit}"))
+}
+
+/// The terms that still hold where another one stops the capacity.
+fn still_holding(outside: &Judged) -> Option<String> {
+    let terms = &outside.summary.verdict.terms;
+    let holding = terms.iter().filter(|term| term.state == VerdictState::Pass);
+    let holding: Vec<String> = holding.filter_map(value).collect();
+    let load = load_words(outside.load);
+    let is_stopped = !holding.is_empty() && holding.len() < terms.len();
+    is_stopped.then(|| format!("{INDENT}still inside at {load}: {}", holding.join(", ")))
+}
+
+/// What a search that was stopped knows of the capacity: both ends, as far as there are any.
+fn stopped(inside: Option<String>, outside: Option<String>) -> String {
+    match (inside, outside) {
+        (Some(inside), Some(outside)) => {
+            format!("at least {inside}, less than {outside}: the search was stopped between them")
+        }
+        (Some(inside), None) => {
+            format!("at least {inside}: the search was stopped before a load was outside")
+        }
+        (None, Some(outside)) => {
+            format!("less than {outside}: the search was stopped before a load was inside")
+        }
+        (None, None) => "unknown: the search was stopped before it knew a load".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_was_stopped_tells_both_ends() {
+        let load = |words: &str| Some(words.to_owned());
+        for (inside, outside, expect) in [
+            (load("8 users"), load("16 users"), "at least 8 users, less than 16 users: "),
+            (load("8 users"), None, "at least 8 users: "),
+            (None, load("1 user"), "less than 1 user: "),
+            (None, None, "unknown: "),
+        ] {
+            let words = stopped(inside, outside);
+            assert!(words.starts_with(expect), "{words}");
+        }
+    }
+}

@@ -53,7 +53,9 @@ pub use stat::Distribution;
 pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
+use ifm_core::spec::{RunSpec, SloSpec};
 use ifm_core::{ClientHealth, EndedSession, Phase, RequestRecord, RunData};
+use std::borrow::Cow;
 
 /// Everything that is computed from a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,15 +74,30 @@ pub struct RunSummary {
     pub health: Option<ClientHealth>,
 }
 
-/// Computes everything from a run.
+/// Computes everything from a run, by its own latency target.
 pub fn summarize(run: &RunData) -> RunSummary {
-    summarize_so_far(run, Seen::of(run).ended)
+    summarize_for(run, &run.manifest.spec.slo)
+}
+
+/// Computes everything from a run, by a latency target that need not be its own.
+pub fn summarize_for(run: &RunData, slo: &SloSpec) -> RunSummary {
+    summarize_by(run, slo, Seen::of(run).ended)
 }
 
 /// The same of a run that goes on, whose manifest does not hold yet what became of its workload:
 /// `ended` are the sessions of which no request shows how they ended.
 pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
-    let spec = &run.manifest.spec;
+    summarize_by(run, &run.manifest.spec.slo, ended)
+}
+
+fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSummary {
+    let own = &run.manifest.spec;
+    let is_own = own.slo.terms == slo.terms;
+    let spec = match is_own {
+        true => Cow::Borrowed(own),
+        false => Cow::Owned(RunSpec { slo: slo.clone(), ..own.clone() }),
+    };
+    let spec = spec.as_ref();
     let measured = level::measured_by_level(&run.requests);
     let mut levels: Vec<LevelSummary> = measured
         .iter()
@@ -108,7 +125,8 @@ pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
     let checks = warning::check(run, &measured, &levels);
     let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
     let repeats = repeats::repeated(&levels);
-    let searched = answer::Searched::of(run);
+    // A search answers for the target that it searched with, and for no other.
+    let searched = answer::Searched::of(run).filter(|_| is_own);
     let answers = answer::answers((&spec.slo, searched.as_ref()), &levels, &repeats, &checks);
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
 }

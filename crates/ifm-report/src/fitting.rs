@@ -262,6 +262,8 @@ fn curve(fitting: &Fitting, worth: &Worth) -> Value {
         .set("is_sure", fitting.is_sure)
         .set_known("inside", fitting.load().map(load))
         .set_known("outside", next_load(fitting).map(load))
+        .set_known("low", fitting.low.map(load))
+        .set_known("high", fitting.high.map(load))
         .set_known("media_per_s", media_object(fitting))
         .set("misses", misses.collect::<Vec<_>>())
         .set("inside_above", fitting.inside_above.iter().map(|at| load(*at)).collect::<Vec<_>>())

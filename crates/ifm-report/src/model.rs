@@ -4,6 +4,7 @@
 //! how a number is written, see `format`.
 
 use crate::format::{count, meant, number, plain, span};
+use ifm_analysis::comparison::{Member, SurveyEvidence};
 use ifm_analysis::definitions::vllm::{self, VllmSummary};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::{GapLabel, LevelCumulative, Load, measured_by_level};
@@ -26,6 +27,8 @@ pub struct ReportModel {
     pub vllm: Vec<VllmSummary>,
     /// How the latencies of each level are distributed, request by request.
     pub cumulative: Vec<LevelCumulative>,
+    /// What differences between its levels, and from those of others, rest on.
+    pub evidence: Member,
     /// What the machine of the server was measured to reach at most, in words, where a store has that.
     pub ceilings: Option<String>,
 }
@@ -33,6 +36,13 @@ pub struct ReportModel {
 impl ReportModel {
     /// From a run and what [`ifm_analysis::summarize`] made of it.
     pub fn new(run: &RunData, summary: RunSummary) -> ReportModel {
+        ReportModel::beside_documents(run, summary, &[])
+    }
+
+    /// The same where documents of these tools are reported too, by whose definitions the run is
+    /// compared with them.
+    pub fn beside_documents(run: &RunData, summary: RunSummary, tools: &[String]) -> ReportModel {
+        let evidence = SurveyEvidence::member(run, &summary, tools);
         let measured = measured_by_level(&run.requests);
         let block =
             |level: &LevelSummary| vllm::summarize(level, measured.get(&level.level)?.as_slice());
@@ -41,7 +51,8 @@ impl ReportModel {
             LevelCumulative::of(&run.manifest.spec, *level, records)
         };
         let cumulative = measured.iter().map(of).collect();
-        ReportModel { manifest: run.manifest.clone(), summary, vllm, cumulative, ceilings: None }
+        let manifest = run.manifest.clone();
+        ReportModel { manifest, summary, vllm, cumulative, evidence, ceilings: None }
     }
 
     /// Model, server and host of the server: what was measured.

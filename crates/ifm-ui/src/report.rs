@@ -1,6 +1,7 @@
 //! The reports of runs and imports, in the one place where this crate asks for them.
 
 use ifm_analysis::audit::{Subject as Audited, audit};
+use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::{RunData, Sheet};
@@ -18,7 +19,8 @@ pub(crate) fn import_page(sheets: &[Sheet]) -> Option<String> {
     let mut survey = Survey::default();
     survey.extend(Survey::of_sheets(sheets));
     let audit = audit(&Audited::new(sheets));
-    let question = Question::new(&survey);
+    let evidence = SurveyEvidence::new([], sheets);
+    let question = Question { evidence: &evidence, ..Question::new(&survey) };
     let insights = insights(&question);
     let subject = Subject {
         runs: &[],

@@ -54,9 +54,8 @@ impl Found {
             Found::Document(sheet) => (Member::of_sheet(sheet, measures, slo), Vec::new()),
             Found::File(run) => (Member::of(run, measures, slo), tags_of(&run.manifest)),
             Found::Run(entry) => {
-                let mut loaded =
+                let loaded =
                     store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
-                loaded.data.manifest.spec.slo = slo.clone();
                 (Member::of(&loaded.data, measures, slo), tags(entry))
             }
         };

@@ -4,6 +4,7 @@
 
 use crate::exit::Failure;
 use crate::terminal;
+use ifm_core::RunData;
 use ifm_report::ReportModel;
 use ifm_store::{FindError, Import, RunEntry, Store};
 
@@ -68,6 +69,28 @@ pub fn find_either(store: &Store, key: &str) -> Result<Meant, Failure> {
 /// # Errors
 /// It cannot be read.
 pub fn load(store: &Store, entry: &RunEntry) -> Result<ReportModel, Failure> {
+    load_beside(store, entry, &[])
+}
+
+/// The same where documents of these tools are reported too.
+///
+/// # Errors
+/// The run cannot be read.
+pub fn load_beside(
+    store: &Store,
+    entry: &RunEntry,
+    tools: &[String],
+) -> Result<ReportModel, Failure> {
+    let run = open(store, entry)?;
+    let summary = ifm_analysis::summarize(&run);
+    Ok(ReportModel::beside_documents(&run, summary, tools))
+}
+
+/// Reads a run, and warns of what its journal lost.
+///
+/// # Errors
+/// The run cannot be read.
+pub fn open(store: &Store, entry: &RunEntry) -> Result<RunData, Failure> {
     let loaded = store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
     if let Some(loss) = &loaded.loss {
         terminal::warn(&format!(
@@ -75,6 +98,5 @@ pub fn load(store: &Store, entry: &RunEntry) -> Result<ReportModel, Failure> {
             entry.id, loss.bytes_dropped
         ));
     }
-    let summary = ifm_analysis::summarize(&loaded.data);
-    Ok(ReportModel::new(&loaded.data, summary))
+    Ok(loaded.data)
 }

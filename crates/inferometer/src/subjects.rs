@@ -5,13 +5,13 @@
 
 use crate::documents;
 use crate::exit::Failure;
-use crate::stored::{Meant, find_either, load};
+use crate::stored::{self, Meant, find_either, load_beside};
 use crate::terminal;
-use ifm_analysis::definitions::Definitions;
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, settle_together};
 use ifm_report::ReportModel;
 use ifm_store::{RunEntry, Store};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Runs and documents, each in the order in which they were named.
@@ -59,20 +59,53 @@ pub fn find(store: &Store, name: &Path) -> Result<Subject, Failure> {
 pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
     let mut subjects = Subjects::default();
     let mut from_files = Vec::new();
+    let mut runs = Vec::new();
     for name in names {
         match find(store, name)? {
-            Subject::Run(entry) => subjects.runs.push(load(store, &entry)?),
-            Subject::RunFile(run) => {
-                subjects.sheets.push(documents::as_sheet(name, &run, Definitions::Ours));
-            }
             Subject::Documents(_, sheets) => subjects.sheets.extend(sheets),
+            run => runs.push(run),
         }
         // Imports were settled when they were kept; those of other days are of other runs.
         from_files.resize(subjects.sheets.len(), is_document(name));
     }
+    // Documents are read first: by their tools' definitions runs are compared with them.
+    let tools = tools_of(&subjects.sheets);
+    for run in runs {
+        subjects.runs.push(match run {
+            Subject::Run(entry) => load_beside(store, &entry, &tools)?,
+            Subject::RunFile(run) => {
+                ReportModel::beside_documents(&run, ifm_analysis::summarize(&run), &tools)
+            }
+            Subject::Documents(..) => continue,
+        });
+    }
     let files = subjects.sheets.iter_mut().zip(from_files);
     settle_together(files.filter_map(|(sheet, is_file)| is_file.then_some(sheet)));
     Ok(subjects)
+}
+
+/// The tools that documents are of, each once.
+pub fn tools_of<'a>(sheets: impl IntoIterator<Item = &'a Sheet>) -> Vec<String> {
+    let tools = sheets.into_iter().flat_map(|sheet| {
+        sheet.parts.iter().filter_map(|part| part.tool.clone()).chain(sheet.source.tool.clone())
+    });
+    tools.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The data of a run, by id, name or path, as a folder or as one file.
+///
+/// # Errors
+/// A name of nothing or of a document, a run that cannot be read.
+pub fn open_run(store: &Store, name: &Path) -> Result<RunData, Failure> {
+    match find(store, name)? {
+        Subject::Run(entry) => stored::open(store, &entry),
+        Subject::RunFile(run) => Ok(*run),
+        Subject::Documents(..) => Err(Failure::usage(format!(
+            "{} is a result of another tool, not a run",
+            name.display()
+        ))
+        .hint("inferometer runs list shows the runs")),
+    }
 }
 
 /// Whether a word names a document rather than a run: the folder of a run is a run.

@@ -1,21 +1,20 @@
 //! The largest load inside a latency target, on both sides: capacity at equal latency.
 //!
-//! Between the last load inside and the first one outside, the crossing is read on a straight line
-//! of logarithms, and marked. What is not here: loads that were never measured on either end.
+//! It is the one of [`Fitting`]: a measured load, found as for a run or a report by itself. Nothing is
+//! interpolated. What is not here: the judging of a load, see `survey/fitting.rs`.
 
-use super::contrast::cell;
 use super::measure::Measure;
-use super::side::{AtLoad, terms};
+use super::side::{AtLoad, Side};
+use crate::answer::UsersState;
 use crate::level::Load;
-use crate::slo::ERROR_RATE_MAX;
-use ifm_core::Metric;
+use crate::survey::{Fitting, Miss, fitting_of_points};
 use ifm_core::spec::SloSpec;
 
 ifm_core::vocabulary! {
     /// What is known of a side's capacity.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum CapacityState {
-        /// It lies between two measured loads.
+        /// A measured load is inside and the next one is not.
         Found = "found",
         /// Every measured load is inside.
         AtLeast = "at_least",
@@ -31,16 +30,16 @@ ifm_core::vocabulary! {
 pub struct Capacity {
     /// What is known.
     pub state: CapacityState,
-    /// The load: read between two measured ones if found, else the measured one that bounds it.
+    /// The largest measured load inside the target while all lower ones are; if the lowest is
+    /// outside, that one.
     pub load: Option<f64>,
-    /// The largest load that is inside even at the upper bounds of the intervals; absent if none
-    /// is.
+    /// The largest load that is surely inside; absent if none is.
     pub low: Option<f64>,
-    /// The largest load that is inside at the lower bounds; absent if all are.
+    /// The largest load below the first that is surely outside; absent if none is.
     pub high: Option<f64>,
     /// The last measured load inside and the first one outside.
     pub between: Option<(f64, f64)>,
-    /// The term that is broken first; absent if too many requests fail.
+    /// The first term that is broken; absent if too many requests fail.
     pub limited_by: Option<Measure>,
 }
 
@@ -57,146 +56,64 @@ pub struct CapacityPair {
     pub b: Capacity,
     /// Second over first, if both were found.
     pub ratio: Option<f64>,
+    /// What the ratio can be between the measured loads: the load inside over that outside, and the
+    /// other way round.
+    pub ratio_between: Option<(f64, f64)>,
+}
+
+impl Side {
+    /// What fits of the side inside a target: levels of one load are repeats, in one run or several.
+    pub(crate) fn capacity(&self, slo: &SloSpec) -> Fitting<'_> {
+        fitting_of_points(self.members.iter().flat_map(|member| &member.points), slo)
+    }
 }
 
 /// Compares capacities; absent without a target, and where the sides' loads are of other kinds.
 pub(crate) fn compare_capacity(
     slo: &SloSpec,
-    a: &[AtLoad],
-    b: &[AtLoad],
-    confidence: f64,
+    (a, of_a): (&Side, &[AtLoad]),
+    (b, of_b): (&Side, &[AtLoad]),
 ) -> Option<CapacityPair> {
-    let (first, second) = (a.first()?, b.first()?);
+    let (first, second) = (of_a.first()?, of_b.first()?);
     let all_alike = |side: &[AtLoad]| side.iter().all(|at| at.at.is_same_kind(&first.at));
-    if slo.terms.is_empty() || !first.at.is_same_kind(&second.at) || !all_alike(a) || !all_alike(b)
-    {
+    let are_alike = all_alike(of_a) && all_alike(of_b);
+    if slo.terms.is_empty() || !first.at.is_same_kind(&second.at) || !are_alike {
         return None;
     }
     let is_rate = matches!(first.at.load, Some(Load::ReqPerS(_)));
-    let (a, b) = (capacity(slo, a, confidence), capacity(slo, b, confidence));
-    let ratio = match (a.state, b.state, a.load, b.load) {
-        (CapacityState::Found, CapacityState::Found, Some(a), Some(b)) => Some(b / a),
-        _ => None,
+    let (a, b) = (capacity(&a.capacity(slo)), capacity(&b.capacity(slo)));
+    let both = a.between.zip(b.between);
+    let ratio = both.map(|((inside_a, _), (inside_b, _))| inside_b / inside_a);
+    let ratio_between = both.map(|((inside_a, outside_a), (inside_b, outside_b))| {
+        (inside_b / outside_a, outside_b / inside_a)
+    });
+    Some(CapacityPair { slo: slo.clone(), is_rate, a, b, ratio, ratio_between })
+}
+
+fn capacity(found: &Fitting) -> Capacity {
+    let state = match found.state {
+        UsersState::Found => CapacityState::Found,
+        UsersState::AtLeast => CapacityState::AtLeast,
+        UsersState::None => CapacityState::Below,
+        UsersState::Unknown => CapacityState::Unknown,
     };
-    Some(CapacityPair { slo: slo.clone(), is_rate, a, b, ratio })
-}
-
-/// Which number of a value is compared with the limit.
-#[derive(Clone, Copy)]
-enum End {
-    Value,
-    Low,
-    High,
-}
-
-/// A crossing of the target.
-struct Crossing {
-    state: CapacityState,
-    load: Option<f64>,
-    between: Option<(f64, f64)>,
-    limited_by: Option<Measure>,
-}
-
-fn capacity(slo: &SloSpec, side: &[AtLoad], confidence: f64) -> Capacity {
-    let at = |end: End| crossing(slo, side, confidence, end);
-    let found = at(End::Value);
-    // The upper bounds of the latencies break the target earlier.
-    let (low, high) = (at(End::High), at(End::Low));
-    let bound = |crossing: &Crossing, state| {
-        crossing.load.filter(|_| crossing.state == state || crossing.state == CapacityState::Found)
-    };
+    let value = |load: Option<Load>| load.map(Load::value);
+    let outside = found.next.as_ref().and_then(|(cell, _)| cell.load());
+    let misses = found.next.iter().flat_map(|(_, misses)| misses);
+    let has_errors = misses.clone().any(|miss| matches!(miss, Miss::Errors(_)));
+    let mut terms = misses.filter_map(|miss| match miss {
+        Miss::Term(term, _) => Some(Measure::of_term(term)),
+        Miss::Errors(_) => None,
+    });
     Capacity {
-        state: found.state,
-        load: found.load,
-        low: bound(&low, CapacityState::AtLeast),
-        high: bound(&high, CapacityState::Below),
-        between: found.between,
-        limited_by: found.limited_by,
-    }
-}
-
-/// One term at one load: its number, or whether it is broken without one.
-fn number(at: &AtLoad, measure: Measure, confidence: f64, end: End) -> Option<f64> {
-    let cell = cell(at.evidence(measure)?, confidence)?;
-    Some(match end {
-        End::Value => cell.value,
-        End::Low => cell.low.unwrap_or(cell.value),
-        End::High => cell.high.unwrap_or(cell.value),
-    })
-}
-
-fn crossing(slo: &SloSpec, side: &[AtLoad], confidence: f64, end: End) -> Crossing {
-    let unknown =
-        || Crossing { state: CapacityState::Unknown, load: None, between: None, limited_by: None };
-    let mut inside: Option<&AtLoad> = None;
-    for at in side {
-        let errors = number(at, Measure::value_of(Metric::ErrorRate), confidence, End::Value);
-        let too_many_errors = errors.is_some_and(|rate| rate > ERROR_RATE_MAX);
-        let mut broken: Option<(Measure, f64)> = None;
-        for (measure, limit) in terms(slo) {
-            let value = number(at, measure, confidence, end);
-            let Some(value) = value else {
-                // Without a complete answer there is no latency, but the errors decide.
-                if too_many_errors {
-                    continue;
-                }
-                return unknown();
-            };
-            if value > limit {
-                let load = crossed(inside, at, measure, (limit, value), (confidence, end));
-                if broken.is_none_or(|(_, known)| load < known) {
-                    broken = Some((measure, load));
-                }
-            }
-        }
-        if broken.is_none() && !too_many_errors {
-            inside = Some(at);
-            continue;
-        }
-        let Some(last) = inside else {
-            return Crossing {
-                state: CapacityState::Below,
-                load: Some(at.load_value()),
-                between: None,
-                limited_by: broken.map(|(measure, _)| measure),
-            };
-        };
-        let between = Some((last.load_value(), at.load_value()));
-        let (limited_by, load) = match broken {
-            Some((measure, load)) if !too_many_errors => (Some(measure), load),
-            // Where errors end it there is nothing to read between: the last load inside stands.
-            _ => (None, last.load_value()),
-        };
-        return Crossing { state: CapacityState::Found, load: Some(load), between, limited_by };
-    }
-    match inside {
-        None => unknown(),
-        Some(last) => Crossing {
-            state: CapacityState::AtLeast,
-            load: Some(last.load_value()),
-            between: None,
-            limited_by: None,
-        },
-    }
-}
-
-/// The load at which a term reaches its limit, between the last load inside and the first outside.
-fn crossed(
-    inside: Option<&AtLoad>,
-    outside: &AtLoad,
-    measure: Measure,
-    (limit, above): (f64, f64),
-    (confidence, end): (f64, End),
-) -> f64 {
-    let to = outside.load_value();
-    let Some(inside) = inside else { return to };
-    let from = inside.load_value();
-    let below = number(inside, measure, confidence, end).filter(|below| *below > 0.0);
-    match below {
-        Some(below) if above > below => {
-            let way = ((limit.ln() - below.ln()) / (above.ln() - below.ln())).clamp(0.0, 1.0);
-            (from.ln() + (to.ln() - from.ln()) * way).exp()
-        }
-        _ => from,
+        state,
+        load: value(match state {
+            CapacityState::Below => found.lowest.as_ref().and_then(|cell| cell.load()),
+            CapacityState::Found | CapacityState::AtLeast | CapacityState::Unknown => found.load(),
+        }),
+        low: value(found.low),
+        high: value(found.high),
+        between: value(found.load()).zip(value(outside)),
+        limited_by: terms.next().filter(|_| state != CapacityState::Unknown && !has_errors),
     }
 }

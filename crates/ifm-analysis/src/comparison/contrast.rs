@@ -7,9 +7,8 @@ use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds};
 use super::measure::Measure;
 use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
-use crate::stat::power::detectable;
+use crate::stat::power::{detectable, detectable_share};
 use crate::stat::proportion::{fisher_exact, share_difference, share_interval};
-use crate::stat::special::normal_upper_quantile;
 use crate::stat::welch::{Moments, from_error, from_errors, mean_interval, tail};
 use ifm_core::metric::Direction;
 use std::fmt;
@@ -260,10 +259,7 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
 fn by_counts(a: (u64, u64), b: (u64, u64), rules: &Rules) -> Result<Contrast, Doubt> {
     let change = share_difference(a, b, rules.confidence).ok_or(Doubt::NoValue)?;
     let p = fisher_exact(a, b).ok_or(Doubt::NoValue)?;
-    let share = (a.0 + b.0) as f64 / (a.1 + b.1) as f64;
-    let error = (share * (1.0 - share) * (1.0 / a.1 as f64 + 1.0 / b.1 as f64)).sqrt();
-    let reach = normal_upper_quantile(rules.alpha() / 2.0) + normal_upper_quantile(1.0 - POWER);
-    let detectable = (error > 0.0).then_some(reach * error);
+    let detectable = detectable_share(a, b.1, rules.alpha(), POWER);
     Ok(Contrast { change, p, detectable, basis: Basis::Counts, shortage: None, lacking: None })
 }
 
@@ -338,10 +334,8 @@ pub(crate) fn judge(
             (if is_better { Verdict::Better } else { Verdict::Worse }, None)
         }
         (true, false, true) => (Verdict::NoRelevantDifference, None),
-        (true, false, false) if is_share => (Verdict::NoRelevantDifference, None),
         (true, false, false) => open(Doubt::Size),
         (false, _, true) => (Verdict::NoDifferenceShown, None),
-        (false, ..) if is_share => (Verdict::NoDifferenceShown, None),
         (false, ..) if excludes => open(Doubt::Correction),
         (false, ..) => open(Doubt::Wide),
     }
@@ -472,18 +466,45 @@ mod tests {
             0.001,
             (Verdict::Worse, None),
         );
+        check(Measure::value_of(Metric::ErrorRate), (-0.03, 0.0, 0.03), 1.0, doubt(Doubt::Wide));
         check(
             Measure::value_of(Metric::ErrorRate),
-            (-0.03, 0.0, 0.03),
+            (-0.002, 0.0, 0.003),
             1.0,
             (Verdict::NoDifferenceShown, None),
         );
+        check(Measure::value_of(Metric::Success), (0.001, 0.004, 0.007), 0.001, doubt(Doubt::Size));
         check(
             Measure::value_of(Metric::Success),
-            (0.001, 0.004, 0.007),
+            (0.001, 0.003, 0.005),
             0.001,
             (Verdict::NoRelevantDifference, None),
         );
+    }
+
+    /// 4 of 40 and 8 of 40, 3 of 300 and 9 of 300, none of 300 twice: none of them rules out a
+    /// difference of half a point.
+    #[test]
+    fn shares_with_a_wide_interval_are_inconclusive_and_say_what_would_show() {
+        let measure = Measure::value_of(Metric::ErrorRate);
+        for (a, b, least) in [
+            ((4, 40), (8, 40), Some(0.2597)),
+            ((3, 300), (9, 300), Some(0.03846)),
+            ((0, 300), (0, 300), Some(0.02573)),
+            ((1, 2), (2, 3), None),
+        ] {
+            let share = |(hits, n)| Evidence::Share { hits, n };
+            let found = contrast(&share(a), &share(b), &RULES).expect("requests");
+            let expect = (Verdict::Inconclusive, Some(Doubt::Wide));
+            assert_eq!(judge(measure, &found, found.p, &RULES), expect, "{a:?} {b:?}");
+            let rounded = found.detectable.map(|found| (found * 1e4).round() / 1e4);
+            let expect = least.map(|least: f64| (least * 1e4).round() / 1e4);
+            assert_eq!(rounded, expect, "{a:?} {b:?}");
+        }
+        let share = |n| Evidence::Share { hits: 0, n };
+        let found = contrast(&share(1_000), &share(1_000), &RULES).expect("requests");
+        let expect = (Verdict::NoDifferenceShown, None);
+        assert_eq!(judge(measure, &found, found.p, &RULES), expect, "0.38 points at most");
     }
 
     #[test]

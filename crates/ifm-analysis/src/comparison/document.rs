@@ -12,12 +12,14 @@ use super::measure::Measure;
 use super::requests::Requests;
 use super::sample::{Column, LevelSample, Stated, Told};
 use super::side::{Lengths, Member, wanted};
+use crate::RunSummary;
 use crate::definitions::{Definitions, sheet};
 use crate::survey::{Point, Reading, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name by which rows are told apart that their settings do not tell apart.
@@ -34,9 +36,22 @@ impl Member {
         slo: &SloSpec,
         tools: &[String],
     ) -> Member {
+        Member::summary_beside_documents(run, &crate::summarize_for(run, slo), measures, slo, tools)
+    }
+
+    /// As [`beside_documents`](Member::beside_documents), from what
+    /// [`summarize_for`](crate::summarize_for) made of the run.
+    pub fn summary_beside_documents(
+        run: &RunData,
+        summary: &RunSummary,
+        measures: &[Measure],
+        slo: &SloSpec,
+        tools: &[String],
+    ) -> Member {
         let wanted = wanted(measures, slo);
-        let mut member =
-            Member::read(run, &wanted, |measure, load| vec![measure.at_load(load), *measure]);
+        let mut member = Member::read((run, summary), &wanted, |measure, load| {
+            vec![measure.at_load(load), *measure]
+        });
         for tool in tools {
             if let Some(by) = Definitions::of_tool(tool) {
                 let mut sheet = sheet(run, by);
@@ -86,7 +101,7 @@ impl Member {
             doubts: [None, None, remarked(sheet)],
             warnings: Vec::new(),
             is_inter_event: false,
-            fitting: None,
+            points: levels.iter().map(|level| level.point.as_ref().clone()).collect(),
             places: Vec::new(),
             varying,
         }
@@ -120,9 +135,16 @@ pub(super) fn again(sheet: &Sheet, tool: &str, wanted: &[Measure]) -> Vec<LevelS
 /// A row that was measured.
 struct Level<'a> {
     at: Condition,
-    point: Point,
-    row: &'a Row,
+    point: Cow<'a, Point>,
+    /// The row itself, with its single requests; absent where only its numbers are known.
+    row: Option<&'a Row>,
     tool: Option<&'a str>,
+}
+
+/// What the numbers of a point say by themselves, without the requests that it was made from.
+pub(super) fn sample_of_point(point: &Point, wanted: &[Measure]) -> LevelSample {
+    let at = Condition { load: point.load, setting: point.setting.clone() };
+    Level { at, point: Cow::Borrowed(point), row: None, tool: None }.sample(wanted)
 }
 
 /// The rows that were measured, each with what tells it apart from the others.
@@ -140,7 +162,7 @@ fn levels(sheet: &Sheet) -> Vec<Level<'_>> {
         .map(|(point, (row, tool))| {
             let mut at = Condition { load: point.load, setting: point.setting.clone() };
             at.setting.set("kind", kind_word(point.kind));
-            Level { at, point, row, tool }
+            Level { at, point: Cow::Owned(point), row: Some(row), tool }
         })
         .collect();
     tell_apart(&mut levels, &sheet.source.name);
@@ -256,6 +278,7 @@ fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
 impl Level<'_> {
     fn sample(&self, wanted: &[Measure]) -> LevelSample {
         let requests = Requests::of(self.row, self.at.load);
+        let place = self.point.place.clone();
         let mut columns: Vec<Told> = Vec::new();
         for measure in wanted {
             if columns.iter().any(|told| told.measure == *measure) {
@@ -264,7 +287,7 @@ impl Level<'_> {
             columns.extend(self.told(*measure, &requests));
         }
         let (n, block) = (requests.count(), requests.block());
-        LevelSample { at: self.at.clone(), requests: n, block, columns, sessions: None }
+        LevelSample { at: self.at.clone(), place, requests: n, block, columns, sessions: None }
     }
 
     /// What is known of a measure.
@@ -311,7 +334,7 @@ impl Level<'_> {
             return (None, reading.n);
         }
         let quantity = &reading.quantity;
-        let requests = self.row.value(&Quantity::RequestsOk, Statistic::Value);
+        let requests = self.point.value(&Quantity::RequestsOk, Statistic::Value);
         let requests = requests.filter(|ok| *ok >= 1.0).map(|ok| ok as u64);
         let is_single = matches!(quantity, Quantity::Ttft | Quantity::Ttfot | Quantity::E2e);
         let n = match (requests, reading.n) {
@@ -335,24 +358,22 @@ impl Level<'_> {
         kinds.into_iter().find_map(of)
     }
 
-    /// Failed requests, where they were counted.
+    /// Failed requests over those that were sent, where they were counted; complete answers over
+    /// those that ended.
     fn share(&self, measure: Measure) -> Option<Column> {
-        let value = |quantity| {
-            let value = self.row.value(&quantity, Statistic::Value)?;
-            (value >= 0.0).then_some(value as u64)
-        };
-        let ok = value(Quantity::RequestsOk);
-        let failed =
-            value(Quantity::RequestsFailed).or_else(|| value(Quantity::Requests)?.checked_sub(ok?));
-        let (ok, failed) = (ok?, failed?);
-        let hits = if measure.metric == Metric::Success { ok } else { failed };
-        (ok + failed > 0).then_some(Column::Share { hits, n: ok + failed })
+        let (failed, sent) = self.point.failed_of_sent()?;
+        if measure.metric != Metric::Success {
+            return Some(Column::Share { hits: failed, n: sent });
+        }
+        let ok = self.point.value(&Quantity::RequestsOk, Statistic::Value)?;
+        let hits = (ok >= 0.0).then_some(ok as u64)?;
+        (hits + failed > 0).then_some(Column::Share { hits, n: hits + failed })
     }
 
     /// Tokens for each request, as they were counted.
     fn lengths(&self) -> Lengths {
         let ok = || {
-            let ok = self.row.value(&Quantity::RequestsOk, Statistic::Value);
+            let ok = self.point.value(&Quantity::RequestsOk, Statistic::Value);
             ok.filter(|ok| *ok > 0.0)
         };
         let mean = |quantity: Quantity| {

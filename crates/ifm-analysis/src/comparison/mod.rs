@@ -23,6 +23,7 @@ mod requests;
 pub(crate) mod sample;
 pub mod side;
 pub mod speed_up;
+pub mod survey_pairs;
 
 pub use capacity::{Capacity, CapacityPair, CapacityState};
 pub use condition::Condition;
@@ -36,6 +37,7 @@ pub use rank::{Ranked, Ranking, rank};
 pub use repeated_prompt::RepeatedPrompt;
 pub use side::{Member, Side};
 pub use speed_up::SpeedUp;
+pub use survey_pairs::SurveyEvidence;
 
 use crate::stat::multiple::holm;
 use crate::stat::outlier::grubbs;
@@ -71,6 +73,8 @@ pub struct Settings {
     pub is_choice: bool,
     /// Whether values of other definitions are compared all the same.
     pub even_so: bool,
+    /// Whether a load that only one side has is read between two measured loads of the other.
+    pub interpolates: bool,
 }
 
 impl Default for Settings {
@@ -84,14 +88,16 @@ impl Default for Settings {
             slo: SloSpec::none(),
             is_choice: false,
             even_so: false,
+            interpolates: false,
         }
     }
 }
 
 impl Settings {
     pub(crate) fn asked(&self) -> Asked<'_> {
-        let Settings { measures, is_choice, even_so, .. } = self;
-        Asked { measures, is_choice: *is_choice, even_so: *even_so }
+        let Settings { measures, is_choice, even_so, interpolates, .. } = self;
+        let (is_choice, even_so, interpolates) = (*is_choice, *even_so, *interpolates);
+        Asked { measures, is_choice, even_so, interpolates }
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -212,10 +218,11 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
         .map(|((side, at), drafts)| {
             let mut differences = differences(baseline, side, &keys);
             differences.extend(of_definitions(&drafts));
-            match conditions(&base, at).is_empty() {
+            let interpolates = settings.interpolates;
+            match conditions(&base, at, interpolates).is_empty() {
                 true => differences.push(no_common_condition(&base, at)),
                 false if drafts.is_empty() => differences.push(no_common_measure(&base, at)),
-                false => differences.extend(unmatched(&base, at)),
+                false => differences.extend(unmatched(&base, at, interpolates)),
             }
             differences.order_by_key(|difference| std::cmp::Reverse(difference.kind));
             let rows = drafts.into_iter().map(|draft| {
@@ -235,7 +242,7 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
                 ),
                 differences,
                 rows,
-                capacity: compare_capacity(&settings.slo, &base, at, settings.confidence),
+                capacity: compare_capacity(&settings.slo, (baseline, &base), (side, at)),
                 apart,
             }
         })
@@ -269,7 +276,7 @@ pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
     }
 }
 
-/// That no level of one side is, or lies between, levels of the other.
+/// That no level of one side is one of the other, or lies between such where that is asked for.
 fn no_common_condition(a: &[AtLoad], b: &[AtLoad]) -> Difference {
     let words = |side: &[AtLoad]| Some(list_words(side.iter().map(|at| &at.at)));
     let what = "loads, of which none is common";
@@ -289,8 +296,8 @@ fn no_common_measure(a: &[AtLoad], b: &[AtLoad]) -> Difference {
 }
 
 /// The levels that only one side has.
-fn unmatched(a: &[AtLoad], b: &[AtLoad]) -> Option<Difference> {
-    let (of_a, of_b) = (without_match(a, b), without_match(b, a));
+fn unmatched(a: &[AtLoad], b: &[AtLoad], interpolates: bool) -> Option<Difference> {
+    let (of_a, of_b) = (without_match(a, b, interpolates), without_match(b, a, interpolates));
     let words = |side: &[&Condition]| Some(list_words(side.iter().copied()));
     (!of_a.is_empty() || !of_b.is_empty()).then(|| {
         let what = "levels that only one side has, left out";

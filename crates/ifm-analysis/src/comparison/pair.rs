@@ -1,7 +1,8 @@
 //! Two sides compared row by row: a measure at what was asked for, by one definition on both sides.
 //!
-//! Where only one side was measured at a load, the other is read between its two neighbours, if it
-//! was measured below and above. Nothing is read beyond what was measured. What is not here: the
+//! Sides are matched by what was requested. Where only one side was measured at a load, the other can
+//! be read between its two neighbors, if that is asked for and it was measured below and above. Nothing
+//! is read beyond what was measured. What is not here: the
 //! correction for many rows, which [`compare`](super::compare) makes over all pairs.
 
 use super::condition::Condition;
@@ -71,6 +72,8 @@ pub(crate) struct Asked<'a> {
     pub is_choice: bool,
     /// Whether other definitions are compared all the same.
     pub even_so: bool,
+    /// Whether a load that only one side has is read between two measured loads of the other.
+    pub interpolates: bool,
 }
 
 impl Draft {
@@ -137,37 +140,57 @@ enum Place<'a> {
     Between { low: &'a AtLoad, high: &'a AtLoad, way: f64 },
 }
 
-/// The conditions at which two sides can be compared, in order: those that both have, and those
-/// that one has and that lie between two loads of the other.
-pub(crate) fn conditions(a: &[AtLoad], b: &[AtLoad]) -> Vec<Condition> {
+/// The conditions at which two sides can be compared, in order: those that both have, and with
+/// `interpolates` those that one has and that lie between two loads of the other.
+pub(crate) fn conditions(a: &[AtLoad], b: &[AtLoad], interpolates: bool) -> Vec<Condition> {
     let mut all: Vec<Condition> = a.iter().chain(b).map(|at| at.at.clone()).collect();
     all.order_by(Condition::order);
     all.dedup_by(|a, b| a.is_same(b));
-    all.retain(|at| place(a, at).is_some() && place(b, at).is_some());
+    all.retain(|at| place(a, at, interpolates).is_some() && place(b, at, interpolates).is_some());
     all
 }
 
 /// The conditions of a side that the other has nothing for.
-pub(crate) fn without_match<'a>(side: &'a [AtLoad], other: &[AtLoad]) -> Vec<&'a Condition> {
-    side.iter().map(|at| &at.at).filter(|at| place(other, at).is_none()).collect()
+pub(crate) fn without_match<'a>(
+    side: &'a [AtLoad],
+    other: &[AtLoad],
+    interpolates: bool,
+) -> Vec<&'a Condition> {
+    side.iter().map(|at| &at.at).filter(|at| place(other, at, interpolates).is_none()).collect()
 }
 
 /// The rows of two sides at their conditions.
 pub(crate) fn drafts(a: &[AtLoad], b: &[AtLoad], asked: &Asked, rules: &Rules) -> Vec<Draft> {
+    let interpolates = asked.interpolates;
     let mut drafts = Vec::new();
-    for at in conditions(a, b) {
-        let (Some(of_a), Some(of_b)) = (place(a, &at), place(b, &at)) else { continue };
-        let all = asked.measures.iter();
-        let mut here: Vec<Draft> =
-            all.filter_map(|measure| draft(&at, *measure, &of_a, &of_b, (asked, rules))).collect();
-        // Where one side does not draft there is nothing to compare.
-        here.retain(|draft| !draft.measure.metric.is_of_drafts() || draft.has_both());
-        if asked.is_choice {
-            choose(&mut here);
-        }
-        drafts.append(&mut here);
+    for at in conditions(a, b, interpolates) {
+        let places = (place(a, &at, interpolates), place(b, &at, interpolates));
+        let (Some(of_a), Some(of_b)) = places else { continue };
+        drafts.append(&mut drafts_at_place(&at, &of_a, &of_b, (asked, rules)));
     }
     drafts
+}
+
+/// The rows of two levels that were measured at the same.
+pub(crate) fn drafts_at(a: &AtLoad, b: &AtLoad, how: (&Asked, &Rules)) -> Vec<Draft> {
+    drafts_at_place(&a.at, &Place::Measured(a), &Place::Measured(b), how)
+}
+
+fn drafts_at_place(
+    at: &Condition,
+    a: &Place,
+    b: &Place,
+    (asked, rules): (&Asked, &Rules),
+) -> Vec<Draft> {
+    let all = asked.measures.iter();
+    let mut here: Vec<Draft> =
+        all.filter_map(|measure| draft(at, *measure, a, b, (asked, rules))).collect();
+    // Where one side does not draft there is nothing to compare.
+    here.retain(|draft| !draft.measure.metric.is_of_drafts() || draft.has_both());
+    if asked.is_choice {
+        choose(&mut here);
+    }
+    here
 }
 
 /// Leaves out what only one side has a value for, and of each latency means and other percentiles
@@ -197,9 +220,12 @@ fn choose(drafts: &mut Vec<Draft>) {
     });
 }
 
-fn place<'a>(side: &'a [AtLoad], at: &Condition) -> Option<Place<'a>> {
+fn place<'a>(side: &'a [AtLoad], at: &Condition, interpolates: bool) -> Option<Place<'a>> {
     if let Some(found) = side.iter().find(|known| known.at.is_same(at)) {
         return Some(Place::Measured(found));
+    }
+    if !interpolates {
+        return None;
     }
     let value = |at: &Condition| at.load.map(crate::level::Load::value);
     let wanted = value(at)?;

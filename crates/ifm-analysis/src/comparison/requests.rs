@@ -58,9 +58,9 @@ fn whole_by_tokens(request: &SheetRequest) -> Option<f64> {
 }
 
 impl<'a> Requests<'a> {
-    pub fn of(row: &'a Row, load: Option<Load>) -> Requests<'a> {
-        let mut good: Vec<&SheetRequest> =
-            row.requests.iter().filter(|request| request.error.is_none()).collect();
+    pub fn of(row: Option<&'a Row>, load: Option<Load>) -> Requests<'a> {
+        let all = row.into_iter().flat_map(|row| &row.requests);
+        let mut good: Vec<&SheetRequest> = all.filter(|request| request.error.is_none()).collect();
         if good.iter().all(|request| request.start_s.is_some()) {
             let start = |request: &SheetRequest| request.start_s.unwrap_or_default();
             good.order_by(|a, b| start(a).total_cmp(&start(b)));

@@ -16,7 +16,7 @@ use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
 use crate::stat::{Distribution, Population};
 use crate::tpot::are_estimates;
-use ifm_core::sheet::key;
+use ifm_core::sheet::{Place, key};
 use ifm_core::{Outcome, RequestRecord};
 
 /// Places on each side of a pooled percentile at which the values are kept.
@@ -115,6 +115,8 @@ pub(crate) struct Told {
 pub struct LevelSample {
     /// What was asked for.
     pub at: Condition,
+    /// Where the level is in its run or document.
+    pub place: Place,
     /// Requests that were sent, without the first wave; 0 where single ones are not known.
     pub requests: usize,
     /// Mean length of the blocks in which requests depend on each other.
@@ -207,7 +209,15 @@ impl LevelSample {
                 at.setting.set(name, mean);
             }
         }
-        Some(LevelSample { at, requests: sent.len(), block: block(&sent), columns, sessions })
+        let place = Place::pointer(format!("/levels/{}", level.level));
+        Some(LevelSample {
+            at,
+            place,
+            requests: sent.len(),
+            block: block(&sent),
+            columns,
+            sessions,
+        })
     }
 
     /// Each measure that the level has a value for, of requests and of sessions.

@@ -9,8 +9,9 @@ use super::evidence::{Drawing, Evidence, Known, evidence};
 use super::fact::{Fact, asked_of, drafts, facts_of};
 use super::measure::Measure;
 use super::sample::LevelSample;
+use crate::RunSummary;
 use crate::level::{LevelSummary, Load, measured_by_level};
-use crate::slo::VerdictState;
+use crate::survey::{Point, Survey};
 use crate::warning::{Severity, Warning};
 use ifm_core::manifest::Manifest;
 use ifm_core::order::Order as _;
@@ -58,8 +59,8 @@ pub struct Member {
     pub(crate) warnings: Vec<Warning>,
     /// Whether gaps of any level are between events rather than tokens.
     pub(crate) is_inter_event: bool,
-    /// The largest load inside the run's own latency target while all lower ones are.
-    pub(crate) fitting: Option<Load>,
+    /// The numbers of its levels, by which a capacity is found.
+    pub(crate) points: Vec<Point>,
     /// Places of the levels that count.
     pub(crate) places: Vec<String>,
     /// Settings by which levels of a document are told apart.
@@ -83,18 +84,29 @@ pub(crate) fn wanted(measures: &[Measure], slo: &SloSpec) -> Vec<Measure> {
 }
 
 impl Member {
-    /// Takes what is kept of a run. `slo` is the latency target whose terms are to be compared.
+    /// Takes what is kept of a run. `slo` is the latency target that it is compared by, which need
+    /// not be the one that it was measured with.
     pub fn of(run: &RunData, measures: &[Measure], slo: &SloSpec) -> Member {
-        Member::read(run, &wanted(measures, slo), |measure, load| vec![measure.at_load(load)])
+        Member::of_summary(run, &crate::summarize_for(run, slo), measures, slo)
     }
 
-    /// As [`of`](Member::of), each measure as what `at_load` makes of it at a load.
-    pub(super) fn read(
+    /// As [`of`](Member::of), from what [`summarize_for`](crate::summarize_for) made of the run.
+    pub fn of_summary(
         run: &RunData,
+        summary: &RunSummary,
+        measures: &[Measure],
+        slo: &SloSpec,
+    ) -> Member {
+        let at_load = |measure: &Measure, load| vec![measure.at_load(load)];
+        Member::read((run, summary), &wanted(measures, slo), at_load)
+    }
+
+    /// As [`of_summary`](Member::of_summary), each measure as what `at_load` makes of it at a load.
+    pub(super) fn read(
+        (run, summary): (&RunData, &RunSummary),
         wanted: &[Measure],
         at_load: impl Fn(&Measure, Load) -> Vec<Measure>,
     ) -> Member {
-        let summary = crate::summarize(run);
         let manifest = &run.manifest;
         let by_level = measured_by_level(&run.requests);
         let sample = |level: &LevelSummary| {
@@ -158,7 +170,7 @@ impl Member {
             doubts: [suspect.map(|health| health.reasons.join("; ")), partial, None],
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
             is_inter_event,
-            fitting: fitting(&summary.levels),
+            points: Survey::of_run(manifest, summary).points,
             places: counting().map(|level| format!("/levels/{}", level.level)).collect(),
             varying: BTreeSet::new(),
         }
@@ -185,7 +197,7 @@ impl Member {
             doubts: self.doubts.clone(),
             warnings: self.warnings.clone(),
             is_inter_event: self.is_inter_event,
-            fitting: self.fitting,
+            points: self.points.clone(),
             places: Vec::new(),
             varying: self.varying.clone(),
         }
@@ -200,27 +212,10 @@ impl Member {
     pub fn has_levels(&self) -> bool {
         !self.samples.is_empty()
     }
-
-    /// The largest load inside the run's own latency target while all lower ones are inside too.
-    pub fn fitting_load(&self) -> Option<Load> {
-        self.fitting
-    }
 }
 
 fn has_estimates(level: &LevelSummary) -> bool {
     level.latencies.tpot_ns_estimated.is_some()
-}
-
-fn fitting(levels: &[LevelSummary]) -> Option<Load> {
-    let mut by_load: Vec<(Load, bool)> = levels
-        .iter()
-        .filter(|level| level.is_result())
-        .filter_map(|level| Some((level.load()?, level.verdict.state == VerdictState::Pass)))
-        .collect();
-    // Of repeats that fail comes first: a load is inside only if each of its repeats is.
-    by_load.order_by(|a, b| super::condition::order(a.0, b.0).then(a.1.cmp(&b.1)));
-    let inside = by_load.iter().take_while(|(_, passes)| *passes);
-    inside.last().map(|(load, _)| *load)
 }
 
 /// The terms of a latency target as measures, with their limits in the unit of their values.
@@ -246,11 +241,6 @@ pub(crate) struct AtLoad {
 }
 
 impl AtLoad {
-    /// The load as a number, 0 without one.
-    pub fn load_value(&self) -> f64 {
-        self.at.load.map_or(0.0, Load::value)
-    }
-
     /// What is known of a measure by each definition, times from due before times from the sending.
     pub fn known(&self, measure: Measure) -> Vec<&Known> {
         let of = |measure| self.known.iter().filter(move |known| known.measure == measure);
@@ -335,7 +325,7 @@ impl Side {
 }
 
 impl AtLoad {
-    fn add(&mut self, known: Vec<Known>) {
+    pub(super) fn add(&mut self, known: Vec<Known>) {
         for more in known {
             let is_same = |known: &&mut Known| known.measure == more.measure && known.by == more.by;
             match self.known.iter_mut().find(is_same).map(|known| &mut known.evidence) {

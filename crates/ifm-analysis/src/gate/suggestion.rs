@@ -63,7 +63,7 @@ impl Suggestion {
 /// Thresholds for a run; absent for a run without a level.
 pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
     let found = run.evidence(settings.drawing(), 0, &keys(std::iter::once(run)));
-    let fitting = run.members.iter().filter_map(|member| member.fitting_load()).next();
+    let fitting = run.capacity(&settings.slo).load();
     let steady = fitting.and_then(|fitting| {
         let below = |load: Load| {
             is_same_kind(load, fitting) && load.value() <= STEADY_SHARE * fitting.value()

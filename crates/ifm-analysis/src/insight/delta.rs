@@ -1,143 +1,200 @@
-//! One measurement compared with the same one of the baseline: the change, and whether it is shown.
+//! A difference between two measurements, in the units of a report.
 //!
-//! Not here: whole runs with their requests, which `comparison` holds against each other.
+//! It is a row of a comparison: its verdict is what `compare` says. Not here: how a difference is
+//! tested (`comparison`), and which measurements are compared (`versus`, `grid`).
 
-use super::Bands;
-use crate::stat::welch::welch;
-use crate::survey::{Pooled, Reading};
+use super::{Question, Sentence};
+use crate::comparison::{Doubt, Measure, Metric, Over, Row, Unit, Verdict};
+use crate::say;
+use crate::survey::Pooled;
+use ifm_core::metric::Direction;
 use ifm_core::sheet::{Quantity, Statistic};
 
-/// Confidence of the intervals.
-const CONFIDENCE: f64 = 0.95;
-/// Standard errors from the middle of a 95 % interval to its end.
-const REACH: f64 = 1.959_963_985;
-/// From so many repeats on both sides the interval rests on how they differ.
-const REPEATS_MIN: usize = 3;
-
-/// Whether a difference is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    /// The interval of the change leaves out zero.
-    Yes,
-    /// It does not, or the change is below what counts as one.
-    No,
-    /// There is no interval, and the change is not small.
-    Unknown,
-}
+const NS_PER_MS: f64 = 1e6;
 
 /// A change against the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
-    /// The baseline's number.
-    pub base: Reading,
+    /// What was compared.
+    pub measure: Measure,
+    /// The baseline's number: of a time milliseconds.
+    pub base: f64,
     /// The other's number.
-    pub other: Reading,
+    pub other: f64,
     /// Other over baseline, less 1.
     pub change: f64,
-    /// Lower bound of the change with 95 % confidence; absent where nobody can give one.
+    /// Lower bound of the change with 95 % confidence; absent where the data give none.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Whether it is shown.
-    pub shown: Shown,
+    /// What may be said of it.
+    pub verdict: Verdict,
+    /// Why the data do not decide.
+    pub doubt: Option<Doubt>,
+    /// The smallest change that would have been found with a chance of 80 %, as a share of the
+    /// baseline's number.
+    pub detectable: Option<f64>,
 }
 
 impl Delta {
-    /// Holds a number against the baseline's. From three repeats on both sides the interval is
-    /// Welch's, of the logarithms of the repeats; else it is put together from the two intervals of
-    /// the numbers, as errors of logarithms that do not depend on each other. `None` where a side
-    /// has no positive number.
-    pub fn of(
-        base: &Pooled,
-        other: &Pooled,
-        quantity: &Quantity,
-        statistic: Statistic,
-    ) -> Option<Delta> {
-        let before = base.reading(quantity, statistic)?;
-        let after = other.reading(quantity, statistic)?;
-        let repeats = (base.values(quantity, statistic), other.values(quantity, statistic));
-        let mut delta = Delta::between(before, after)?;
-        if repeats.0.len() >= REPEATS_MIN && repeats.1.len() >= REPEATS_MIN {
-            let bounds = by_repeats(&repeats.0, &repeats.1);
-            (delta.low, delta.high) = (bounds.map(|b| b.0), bounds.map(|b| b.1));
-            delta.shown = shown(delta.change, bounds);
-        }
-        Some(delta)
-    }
-
-    /// Holds two numbers against each other by their own intervals.
-    pub fn between(base: Reading, other: Reading) -> Option<Delta> {
+    /// Of a row of two numbers above zero; a share of requests has no ratio.
+    pub fn of(row: &Row) -> Option<Delta> {
+        let (base, other) = (row.a?.value, row.b?.value);
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
-        if !is_positive(base.value) || !is_positive(other.value) {
+        if row.measure.is_share() || !is_positive(base) || !is_positive(other) {
             return None;
         }
-        let change = other.value / base.value - 1.0;
-        let bounds = by_intervals(&base, &other);
-        let (low, high) = (bounds.map(|b| b.0), bounds.map(|b| b.1));
-        Some(Delta { base, other, change, low, high, shown: shown(change, bounds) })
-    }
-}
-
-fn by_repeats(base: &[f64], other: &[f64]) -> Option<(f64, f64)> {
-    let logs = |values: &[f64]| -> Option<Vec<f64>> {
-        values.iter().map(|value| (*value > 0.0).then(|| value.ln())).collect()
-    };
-    let test = welch(&logs(base)?, &logs(other)?, CONFIDENCE)?;
-    Some((test.difference.low.exp_m1(), test.difference.high.exp_m1()))
-}
-
-fn by_intervals(base: &Reading, other: &Reading) -> Option<(f64, f64)> {
-    let error = |reading: &Reading| {
-        let (low, high) = (reading.low?, reading.high?);
-        (low > 0.0 && high >= low).then(|| (high.ln() - low.ln()) / (2.0 * REACH))
-    };
-    let error = error(base)?.hypot(error(other)?);
-    let middle = (other.value / base.value).ln();
-    Some(((middle - REACH * error).exp_m1(), (middle + REACH * error).exp_m1()))
-}
-
-/// A change that is smaller than the smallest that counts is none, whatever its interval.
-fn shown(change: f64, bounds: Option<(f64, f64)>) -> Shown {
-    let is_small = Bands::get().overhead.is_good(change.abs());
-    match bounds {
-        _ if is_small => Shown::No,
-        Some((low, high)) if low <= 0.0 && high >= 0.0 => Shown::No,
-        Some(_) => Shown::Yes,
-        None => Shown::Unknown,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reading(value: f64, reach: Option<f64>) -> Reading {
-        let low = reach.map(|reach| value - reach);
-        let high = reach.map(|reach| value + reach);
-        Reading { low, high, ..Reading::new(Quantity::E2e, Statistic::Mean, value) }
+        let per = if row.measure.unit() == Unit::Ns { NS_PER_MS } else { 1.0 };
+        let less = |ratio: f64| ratio - 1.0;
+        Some(Delta {
+            measure: row.measure,
+            base: base / per,
+            other: other / per,
+            change: row.difference.map_or(other / base, |ratio| ratio) - 1.0,
+            low: row.change.map(|change| less(change.low)),
+            high: row.change.map(|change| less(change.high)),
+            verdict: row.verdict,
+            doubt: row.doubt.clone(),
+            detectable: row.detectable,
+        })
     }
 
-    #[test]
-    fn a_change_is_shown_where_its_interval_leaves_out_zero() {
-        for (base, other, reach, expect) in [
-            (100.0, 110.0, Some(1.0), Shown::Yes),
-            (100.0, 110.0, Some(10.0), Shown::No),
-            (100.0, 110.0, None, Shown::Unknown),
-            (100.0, 101.0, Some(0.1), Shown::No),
-        ] {
-            let delta =
-                Delta::between(reading(base, reach), reading(other, reach)).expect("numbers");
-            assert_eq!(delta.shown, expect, "{base} {other} {reach:?}");
+    /// Whether a relevant difference is shown.
+    pub fn is_shown(&self) -> bool {
+        matches!(self.verdict, Verdict::Better | Verdict::Worse)
+    }
+
+    /// Whether a relevant difference is ruled out.
+    pub fn is_tie(&self) -> bool {
+        matches!(self.verdict, Verdict::NoDifferenceShown | Verdict::NoRelevantDifference)
+    }
+
+    /// How many times better the other is, with the ends of the interval: above 1 it is better.
+    pub fn advantage(&self) -> (f64, Option<(f64, f64)>) {
+        let ratio = 1.0 + self.change;
+        let bounds = self.low.zip(self.high).map(|(low, high)| (1.0 + low, 1.0 + high));
+        match self.measure.direction() {
+            Direction::Higher => (ratio, bounds),
+            Direction::Lower => (1.0 / ratio, bounds.map(|(low, high)| (1.0 / high, 1.0 / low))),
         }
-        assert_eq!(Delta::between(reading(0.0, None), reading(1.0, None)), None);
     }
 
-    /// Logarithms of 90, 100, 110 and twice as much: the spread is 0.1004, t(0.975, 4) = 2.776445,
-    /// so the upper bound is 2 · exp(2.776445 · √(2 · 0.1004² / 3)) − 1.
-    #[test]
-    fn repeats_decide_by_welchs_test() {
-        let bounds = by_repeats(&[90.0, 100.0, 110.0], &[180.0, 200.0, 220.0]).expect("three");
-        assert!((bounds.1 - 1.5114).abs() < 2e-3, "{bounds:?}");
-        assert_eq!(by_repeats(&[0.0, 1.0], &[1.0, 1.0]), None);
+    /// What is compared, in words: `median ITL`, `p99 TTFT`, `output tok/s`.
+    pub fn name(&self) -> String {
+        let metric = self.measure.metric;
+        let metric =
+            metric.quantity().map_or_else(|| metric.name().to_owned(), Quantity::to_string);
+        match self.measure.over {
+            Over::Percentile(50.0) => format!("median {metric}"),
+            Over::Percentile(p) => format!("p{p} {metric}"),
+            Over::Mean => format!("mean {metric}"),
+            Over::Value => metric,
+        }
     }
+
+    /// The change with its interval: `+3.5% (-1.2% to +8.4%)`.
+    pub fn with_interval(&self) -> Sentence {
+        match self.low.zip(self.high) {
+            None => say!("{}"; self.change => Change),
+            Some((low, high)) => say!(
+                "{} (95% CI {} to {})"; self.change => Change, low => Change, high => Change
+            ),
+        }
+    }
+
+    /// What follows a ratio that was measured: its interval where the difference is shown, a doubt
+    /// where the data have no interval. Absent where an interval does not show it.
+    pub(super) fn as_measured(&self) -> Option<Sentence> {
+        match (self.is_shown(), &self.doubt) {
+            (true, _) => {
+                let (_, bounds) = self.advantage();
+                let bounds = bounds.map(|(low, high)| {
+                    let [low, high] = if low < 1.0 { [1.0 / high, 1.0 / low] } else { [low, high] };
+                    say!(" (95% CI {} to {})"; low => Times, high => Times)
+                });
+                Some(bounds.unwrap_or_default())
+            }
+            (false, Some(Doubt::OneNumber { .. } | Doubt::Uncounted | Doubt::Definitions(..))) => {
+                Some(say!(" (single numbers, which cannot show a difference)"))
+            }
+            (false, _) => None,
+        }
+    }
+
+    /// What was measured and why it decides nothing: `measured +3.5% (95% CI -1.2% to +8.4%); a
+    /// change of 9.0% or more would probably show`.
+    pub fn undecided(&self) -> Sentence {
+        let measured = say!("measured {}"; self.with_interval());
+        match (&self.doubt, self.detectable) {
+            (Some(Doubt::Wide), Some(least)) => {
+                say!("{}; a change of {} or more would probably show"; measured, least => Share)
+            }
+            (Some(Doubt::OneNumber { .. }), _) => {
+                say!("{}; one number on a side cannot show a difference"; measured)
+            }
+            (Some(doubt), _) => say!("{}; {}"; measured, doubt),
+            (None, _) => measured,
+        }
+    }
+}
+
+impl Question<'_> {
+    /// The difference of a quantity between each pair of measurements, the first the baseline, by one
+    /// of these statistics; all pairs are tested together.
+    pub(super) fn deltas<'p>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'p Pooled<'p>, &'p Pooled<'p>)>,
+        quantity: &Quantity,
+        statistics: &[Statistic],
+    ) -> Vec<Option<Delta>> {
+        let metric = Metric::all().find(|metric| metric.quantity() == Some(quantity));
+        let measure = |statistic: &Statistic| {
+            let metric = metric?;
+            let over = if metric.has_many_values() { over(*statistic) } else { Over::Value };
+            Some(Measure { metric, over })
+        };
+        let mut measures: Vec<Measure> = statistics.iter().filter_map(measure).collect();
+        measures.dedup();
+        let rows = self.evidence.rows(pairs, (&measures, false));
+        rows.iter().map(|rows| Delta::of(row_of(rows, quantity, statistics)?)).collect()
+    }
+}
+
+/// The difference of the speed for one user between two measurements, by the first of the figures
+/// that say it.
+pub(super) fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> Option<Delta> {
+    let all = [Statistic::Median, Statistic::Mean, Statistic::Value];
+    let of = |quantity: &Quantity| {
+        question.deltas([(base, other)], quantity, &all).into_iter().next().flatten()
+    };
+    [Quantity::UserRate, Quantity::Tpot, Quantity::Itl].iter().find_map(of)
+}
+
+/// A statistic of a report as that of a measure.
+fn over(statistic: Statistic) -> Over {
+    match statistic {
+        Statistic::Median => Over::Percentile(50.0),
+        Statistic::Percentile(p) => Over::Percentile(p),
+        Statistic::Mean => Over::Mean,
+        _ => Over::Value,
+    }
+}
+
+/// The row of a quantity by one of these statistics: the first for which the data give an interval,
+/// else the first with a number on both sides.
+pub(super) fn row_of<'r>(
+    rows: &'r [Row],
+    quantity: &Quantity,
+    statistics: &[Statistic],
+) -> Option<&'r Row> {
+    let is_of = |row: &&Row, statistic: &Statistic| {
+        let metric = row.measure.metric;
+        let mut all = Metric::all().filter(|known| known.quantity() == Some(quantity));
+        let is_metric = all.any(|known| [known, known.from_due()].contains(&metric));
+        let is_over = row.measure.over == over(*statistic) || !metric.has_many_values();
+        is_metric && is_over && row.difference.is_some()
+    };
+    let found = |statistic| rows.iter().find(|row| is_of(row, statistic));
+    let all = || statistics.iter().filter_map(found);
+    all().find(|row| row.change.is_some()).or_else(|| all().next())
 }

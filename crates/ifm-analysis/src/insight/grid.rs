@@ -4,8 +4,8 @@
 //! with the condition. Cells that are announced or that the grid implies, and that nobody filled,
 //! are missing, never zero. Not here: what the changes mean (`rule`), titles and images.
 
-use super::versus::{baseline, is_off, names};
-use super::{Delta, Question, Shown};
+use super::versus::{BY_RUN, baseline, is_off, names};
+use super::{Delta, Question};
 use crate::level::Load;
 use crate::stat::interval::percentile_interval;
 use crate::stat::percentile_of_sorted;
@@ -16,7 +16,8 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 /// Confidence of the interval of a median over cells.
 const CONFIDENCE: f64 = 0.95;
 /// Factors that are not conditions.
-const NO_CONDITION: [&str; 8] = [
+const NO_CONDITION: [&str; 9] = [
+    BY_RUN,
     key::MODEL,
     key::QUANTIZATION,
     key::WORKLOAD,
@@ -61,6 +62,9 @@ pub struct GridCell<'a> {
     pub base: Option<Pooled<'a>>,
     /// With the condition.
     pub other: Option<Pooled<'a>>,
+    /// The change of the end-to-end latency for each of [`GRID_STATISTICS`]; absent where a side has
+    /// no number.
+    pub deltas: [Option<Delta>; 2],
 }
 
 /// A condition over a grid.
@@ -84,13 +88,18 @@ pub struct Grid<'a> {
 
 impl GridCell<'_> {
     /// The change of the end-to-end latency.
-    pub fn delta(&self, statistic: Statistic) -> Option<Delta> {
-        self.change(&Quantity::E2e, statistic)
+    pub fn delta(&self, statistic: Statistic) -> Option<&Delta> {
+        let index = GRID_STATISTICS.iter().position(|known| *known == statistic)?;
+        self.deltas.get(index)?.as_ref()
     }
 
-    /// The change of any quantity.
-    pub fn change(&self, quantity: &Quantity, statistic: Statistic) -> Option<Delta> {
-        Delta::of(self.base.as_ref()?, self.other.as_ref()?, quantity, statistic)
+    /// The change of any quantity as it was measured, other over baseline, less 1.
+    pub fn change(&self, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+        let value = |side: &Option<Pooled>| {
+            let value = side.as_ref()?.reading(quantity, statistic)?.value;
+            (value > 0.0 && value.is_finite()).then_some(value)
+        };
+        Some(value(&self.other)? / value(&self.base)? - 1.0)
     }
 
     /// The end-to-end latency of a side, ms.
@@ -124,7 +133,8 @@ impl<'a> Grid<'a> {
         let rows = by_workload(rows);
         let columns = models.len();
         let row_of = |row| (0..columns).map(move |model| (row, model));
-        let empty = |(row, model)| GridCell { row, model, base: None, other: None };
+        let empty =
+            |(row, model)| GridCell { row, model, base: None, other: None, deltas: [None, None] };
         let mut cells: Vec<GridCell> = (0..rows.len()).flat_map(row_of).map(empty).collect();
         for point in points(survey).filter(|point| point.role == RowRole::Measured) {
             let place = row(point);
@@ -140,6 +150,7 @@ impl<'a> Grid<'a> {
             };
             side.get_or_insert_with(|| Pooled { points: Vec::new() }).points.push(point);
         }
+        compare(&mut cells, question);
         (!cells.is_empty()).then_some(Grid {
             base: factor_words(&by, &base),
             other: factor_words(&by, &other),
@@ -166,14 +177,32 @@ impl<'a> Grid<'a> {
     }
 
     /// The changes of a statistic, each with its cell.
-    pub fn deltas(&self, statistic: Statistic) -> Vec<(&GridCell<'a>, Delta)> {
+    pub fn deltas(&self, statistic: Statistic) -> Vec<(&GridCell<'a>, &Delta)> {
         self.cells.iter().filter_map(|cell| Some((cell, cell.delta(statistic)?))).collect()
     }
 
-    /// Cells in which no difference is shown.
+    /// Cells in which a difference is shown.
+    pub fn shown(&self, statistic: Statistic) -> usize {
+        self.deltas(statistic).iter().filter(|(_, delta)| delta.is_shown()).count()
+    }
+
+    /// Cells in which a relevant difference is ruled out.
     pub fn ties(&self, statistic: Statistic) -> usize {
-        let deltas = self.deltas(statistic);
-        deltas.iter().filter(|(_, delta)| delta.shown == Shown::No).count()
+        self.deltas(statistic).iter().filter(|(_, delta)| delta.is_tie()).count()
+    }
+}
+
+/// Compares the two sides of every cell; all cells are tested together, for each statistic by itself.
+fn compare(cells: &mut [GridCell], question: &Question) {
+    for (index, statistic) in GRID_STATISTICS.iter().enumerate() {
+        let sides = |cell: &GridCell| cell.base.is_some() && cell.other.is_some();
+        let pairs = cells.iter().filter_map(|cell| cell.base.as_ref().zip(cell.other.as_ref()));
+        let found = question.deltas(pairs, &Quantity::E2e, &[*statistic]);
+        for (cell, delta) in cells.iter_mut().filter(|cell| sides(cell)).zip(found) {
+            if let Some(place) = cell.deltas.get_mut(index) {
+                *place = delta;
+            }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ mod versus;
 
 pub use bands::{Band, Bands, Stretch};
 pub use cross_check::output_off;
-pub use delta::{Delta, Shown};
+pub use delta::Delta;
 pub use grid::{GRID_STATISTICS, Grid, GridCell, GridRow, GridWorkload, median_change};
 pub use rule::{
     Configuration, DecodeLimit, EngineLimit, Growth, Place, configurations, decode_limit,
@@ -26,9 +26,11 @@ pub use rule::{
 };
 pub use scheme::{Scheme, Stage};
 pub use sentence::{Meant, Piece, Sentence, holes};
-pub use versus::{CENTER, LoadAxis, OUTPUT, Party, Versus, is_burst};
+pub use versus::{CENTER, LoadAxis, Matched, OUTPUT, Party, Versus, is_burst};
 
 use crate::audit::Spot;
+use crate::comparison::SurveyEvidence;
+use crate::comparison::survey_pairs::NO_EVIDENCE;
 use crate::matrix::RankBy;
 use crate::say;
 use crate::survey::Survey;
@@ -149,6 +151,8 @@ impl Insight {
 pub struct Question<'a> {
     /// The measurements.
     pub survey: &'a Survey,
+    /// What differences between them rest on.
+    pub evidence: &'a SurveyEvidence,
     /// The latency target; without terms there is none.
     pub slo: SloSpec,
     /// Price of the whole server, US dollars per hour.
@@ -190,6 +194,7 @@ impl<'a> Question<'a> {
     pub fn new(survey: &'a Survey) -> Question<'a> {
         Question {
             survey,
+            evidence: &NO_EVIDENCE,
             slo: SloSpec::none(),
             usd_per_hour: None,
             compare_by: None,

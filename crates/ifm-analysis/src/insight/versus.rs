@@ -1,25 +1,28 @@
-//! Things compared with a baseline: what tells them apart, and where their curves meet.
+//! Things compared with a baseline: what tells them apart, and where both were measured.
 //!
 //! The factor is named by the user or found: the model, the precision, the condition, else the
-//! run. Curves of all parties stand on one axis. Not here: what the differences mean (`rule`).
+//! run. Measurements are matched by the load that was requested; users and rates are two comparisons.
+//! Curves of all parties have one axis. Not here: what the differences mean (`rule`).
 
-use super::Question;
+use super::delta::row_of;
+use super::{Delta, Question};
+use crate::comparison::Row;
 use crate::level::Load;
-use crate::survey::{Curve, CurvePoint, Point, Pool, Pooled, Survey};
+use crate::survey::{Curve, CurvePoint, Point, Pool, Pooled, Survey, loop_words};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use std::collections::BTreeSet;
 
 /// The word by which runs and documents themselves are compared.
-const BY_RUN: &str = "run";
+pub(super) const BY_RUN: &str = "run";
 /// Factors that things are compared by where the user names none, the most telling first.
 const TELLING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::CONDITION, key::ENGINE];
 /// Factors of a single point rather than of what is compared.
 const OF_POINT: [&str; 2] = [key::STRATEGY, key::REQUESTS];
 /// Strategy of a row in which every request is sent at once: no load is held.
 const BURST: &str = "throughput";
-/// Two places on an axis of measured loads that differ by less are one.
-const SAME_PLACE: f64 = 1e-9;
-
+/// Strategy of a row in which one request is sent after the other.
+const ALONE: &str = "synchronous";
 /// The statistics of a latency's middle, the best first.
 pub const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
 /// The statistics of a rate over a whole level, the best first.
@@ -80,6 +83,22 @@ impl Party<'_> {
     }
 }
 
+/// A load that was requested of the baseline and of another, with what a comparison says there.
+#[derive(Debug, Clone)]
+pub struct Matched {
+    /// The load, as it is placed on the axis.
+    pub at: f64,
+    rows: Vec<Row>,
+}
+
+impl Matched {
+    /// The difference of a quantity by one of these statistics: the first for which the data give
+    /// an interval, else the first with a number on both sides.
+    pub fn delta(&self, quantity: &Quantity, statistics: &[Statistic]) -> Option<Delta> {
+        Delta::of(row_of(&self.rows, quantity, statistics)?)
+    }
+}
+
 /// Things compared with a baseline under the same conditions.
 #[derive(Debug, Clone)]
 pub struct Versus<'a> {
@@ -91,6 +110,8 @@ pub struct Versus<'a> {
     pub base: Party<'a>,
     /// The others, in the order of their appearance; never empty.
     pub others: Vec<Party<'a>>,
+    /// For each of the others the loads that were requested of it and of the baseline, rising.
+    pub matched: Vec<Vec<Matched>>,
     /// What they stand against.
     pub axis: LoadAxis,
 }
@@ -132,9 +153,16 @@ impl<'a> Versus<'a> {
             let axis = axis(std::iter::once(&base).chain(&others))?;
             let words = scene.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
             let scene = (!is_only).then_some(words);
-            Some(Versus { by: by.clone(), scene, base, others, axis })
+            Some(Versus { by: by.clone(), scene, base, others, matched: Vec::new(), axis })
         };
-        scenes.iter().filter_map(versus).collect()
+        let mut all: Vec<Versus> = scenes.iter().filter_map(versus).collect();
+        fill(&mut all, question);
+        all
+    }
+
+    /// The others, each with the loads at which it is compared.
+    pub fn compared(&self) -> impl Iterator<Item = (&Party<'a>, &[Matched])> {
+        self.others.iter().zip(self.matched.iter().map(Vec::as_slice))
     }
 
     /// The baseline, then the others.
@@ -161,19 +189,6 @@ impl<'a> Versus<'a> {
         Curve { of: Factors::default().with(&self.by, &party.name), points }
     }
 
-    /// Places at which both curves have a value, measured or between two measured ones, and at
-    /// least one was measured; rising.
-    pub fn common(a: &Curve, b: &Curve) -> Vec<f64> {
-        let mut places: Vec<f64> = [a, b]
-            .iter()
-            .flat_map(|curve| curve.points.iter().map(|point| point.at))
-            .filter(|at| a.between(*at).is_some() && b.between(*at).is_some())
-            .collect();
-        places.sort_unstable_by(f64::total_cmp);
-        places.dedup_by(|a, b| (*a - *b).abs() <= SAME_PLACE * b.abs().max(1.0));
-        places
-    }
-
     /// A place on the axis in words: `28.5 requests in flight on average`, `1 user`.
     pub fn counted(&self, at: f64) -> &'static str {
         match (self.axis, at == 1.0) {
@@ -188,6 +203,70 @@ impl<'a> Versus<'a> {
             (LoadAxis::Rate, _) => " req/s",
         }
     }
+}
+
+/// What was requested of a row: a load, or one request after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Requested {
+    Load(Load),
+    Alone,
+}
+
+impl Requested {
+    /// Of a row that held what was asked; absent where nothing says what was.
+    fn of(cell: &Pooled) -> Option<Requested> {
+        let is_alone = || {
+            let strategy = cell.factor(key::STRATEGY);
+            strategy.is_some_and(|strategy| strategy.eq_ignore_ascii_case(ALONE))
+        };
+        match cell.load() {
+            _ if is_burst(cell) => None,
+            Some(load) => Some(Requested::Load(load)),
+            None => is_alone().then_some(Requested::Alone),
+        }
+    }
+}
+
+/// Compares each measurement with that of the baseline of which the same was requested; all that a
+/// question compares is tested together.
+fn fill(all: &mut [Versus], question: &Question) {
+    let (measures, is_choice) = question.evidence.usual();
+    let mut pairs: Vec<(&Pooled, &Pooled)> = Vec::new();
+    let mut places: Vec<Vec<Vec<f64>>> = Vec::new();
+    for versus in all.iter() {
+        let of_party = |party| {
+            let mut found = matched_cells(versus, party);
+            found.order_by(|a, b| a.0.total_cmp(&b.0));
+            pairs.extend(found.iter().map(|(_, base, other)| (*base, *other)));
+            found.iter().map(|(at, ..)| *at).collect()
+        };
+        places.push(versus.others.iter().map(of_party).collect());
+    }
+    let mut rows = question.evidence.rows(pairs, (&measures, is_choice)).into_iter();
+    for (versus, places) in all.iter_mut().zip(places) {
+        let of_party = |places: Vec<f64>| -> Vec<Matched> {
+            places.into_iter().zip(rows.by_ref()).map(|(at, rows)| Matched { at, rows }).collect()
+        };
+        versus.matched = places.into_iter().map(of_party).collect();
+    }
+}
+
+/// Rows of the baseline and of a party of which the same was requested, with their place on the axis.
+/// What was requested of several rows that differ otherwise is left out.
+fn matched_cells<'v, 'a>(
+    versus: &'v Versus<'a>,
+    party: &'v Party<'a>,
+) -> Vec<(f64, &'v Pooled<'a>, &'v Pooled<'a>)> {
+    let only = |party: &'v Party<'a>, asked: Requested| {
+        let mut found = party.cells.iter().filter(|cell| Requested::of(cell) == Some(asked));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let pair = |cell: &'v Pooled<'a>| {
+        let asked = Requested::of(cell)?;
+        let (base, other) = (only(&versus.base, asked)?, only(party, asked)?);
+        Some((versus.axis.place(base)?, base, other))
+    };
+    versus.base.cells.iter().filter_map(pair).collect()
 }
 
 /// The factor by which things are compared, and its values.
@@ -267,8 +346,15 @@ fn short(name: &str, base: &str) -> String {
 
 type Scene = Vec<Option<String>>;
 
+/// The name of the scene factor that tells closed from open loops, where both were measured.
+const LOOP: &str = "loop";
+
 fn scene_of(point: &Point, factors: &[String]) -> Scene {
-    factors.iter().map(|name| point.setting.get(name).map(str::to_owned)).collect()
+    let value = |name: &String| match name.as_str() {
+        LOOP => point.load.map(|load| loop_words(load).to_owned()),
+        name => point.setting.get(name).map(str::to_owned),
+    };
+    factors.iter().map(value).collect()
 }
 
 /// Factors that differ between the measurements of one and the same thing.
@@ -284,12 +370,15 @@ fn scene_factors(survey: &Survey, by: &str) -> Vec<String> {
         })
     };
     let is_length = |name: &str| [key::INPUT_TOKENS, key::OUTPUT_TOKENS].contains(&name);
+    let loops: BTreeSet<&str> =
+        measured().filter_map(|point| Some(loop_words(point.load?))).collect();
     survey
         .varying(PartKind::Serving)
         .into_iter()
         .filter(|factor| factor != by && !OF_POINT.contains(&factor.as_str()))
         .filter(|factor| !is_length(factor) || is_everywhere(factor))
         .filter(|factor| differs_within(factor))
+        .chain((loops.len() > 1).then(|| LOOP.to_owned()))
         .collect()
 }
 

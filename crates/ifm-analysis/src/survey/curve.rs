@@ -1,8 +1,10 @@
 //! A quantity against the load, one curve for each thing compared.
 
 use super::{Pool, Pooled, Reading};
+use crate::level::Load;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Quantity, Statistic, key};
+use std::collections::BTreeSet;
 
 /// One measured point of a curve.
 #[derive(Debug, Clone)]
@@ -22,6 +24,17 @@ pub struct Curve<'a> {
     pub of: Factors,
     /// The points.
     pub points: Vec<CurvePoint<'a>>,
+}
+
+/// The name of the factor that tells curves of closed and of open loops apart.
+const LOOP: &str = "loop";
+
+/// What a load is of.
+pub fn loop_words(load: Load) -> &'static str {
+    match load {
+        Load::Users(_) => "closed loop",
+        Load::ReqPerS(_) => "open loop",
+    }
 }
 
 /// The values of the factors that tell curves apart, joined.
@@ -60,36 +73,12 @@ impl Curve<'_> {
         self.points.iter().find(|point| point.at == at)
     }
 
-    /// Whether a measured point has exactly this value.
-    pub fn has_value(&self, value: f64) -> bool {
-        self.points.iter().any(|point| point.reading.value == value)
-    }
-
-    /// The value between two measured points, on the straight line between them; absent outside
-    /// them. Only for comparing two curves at equal load: nothing of it is drawn.
-    pub fn between(&self, at: f64) -> Option<f64> {
-        let above = self.points.iter().position(|point| point.at >= at)?;
-        let high = self.points.get(above)?;
-        if high.at == at {
-            return Some(high.reading.value);
-        }
-        let low = self.points.get(above.checked_sub(1)?)?;
-        let share = (at - low.at) / (high.at - low.at);
-        Some(low.reading.value + (high.reading.value - low.reading.value) * share)
-    }
-
-    /// Where the value reaches `limit` for the first time, on the straight line between two
-    /// measured points; absent where it never does, or does at the first point already.
-    pub fn reaches(&self, limit: f64) -> Option<f64> {
-        let pair = self.points.windows(2).find_map(|pair| match pair {
-            [low, high] if low.reading.value < limit && high.reading.value >= limit => {
-                Some((low, high))
-            }
-            _ => None,
-        })?;
-        let (low, high) = pair;
-        let share = (limit - low.reading.value) / (high.reading.value - low.reading.value);
-        Some(low.at + (high.at - low.at) * share)
+    /// The last measured point up to which no value is above `limit`, and the first one that is;
+    /// absent where the first point is above, and where none is.
+    pub fn crossing(&self, limit: f64) -> Option<[&CurvePoint<'_>; 2]> {
+        let above = self.points.iter().position(|point| point.reading.value > limit)?;
+        let inside = self.points.get(above.checked_sub(1)?)?;
+        Some([inside, self.points.get(above)?])
     }
 }
 
@@ -102,12 +91,15 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// Curves of anything against anything: `place` gives where a cell stands, and its number.
+    /// Curves of anything against anything: `place` gives where a cell is, and its number. Closed
+    /// and open loops are never one curve: where both were measured, each says which it is.
     pub fn curves_against(
         &self,
         by: &[&str],
         place: impl Fn(&Pooled<'a>) -> Option<(f64, Reading)>,
     ) -> Vec<Curve<'a>> {
+        let loops: BTreeSet<&str> =
+            self.cells.iter().filter_map(|cell| Some(loop_words(cell.load()?))).collect();
         let mut curves: Vec<Curve> = Vec::new();
         for cell in &self.cells {
             let Some((at, reading)) = place(cell) else { continue };
@@ -116,6 +108,9 @@ impl<'a> Pool<'a> {
                 if let Some(value) = cell.factor(name) {
                     of.set(*name, value);
                 }
+            }
+            if let Some(load) = cell.load().filter(|_| loops.len() > 1) {
+                of.set(LOOP, loop_words(load));
             }
             let point = CurvePoint { at, reading, cell: cell.clone() };
             match curves.iter_mut().find(|curve| curve.of == of) {
@@ -132,13 +127,13 @@ impl<'a> Pool<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Survey;
     use super::super::pool::tests::point;
+    use super::super::{Point, Survey};
     use super::*;
     use ifm_core::sheet::{PartKind, key};
 
     #[test]
-    fn a_curve_rises_in_the_load_and_is_read_between_its_points() {
+    fn a_curve_rises_in_the_load_and_has_a_crossing_between_measured_points() {
         let points = vec![point(4, 1, 40.0), point(1, 1, 10.0), point(2, 1, 30.0)];
         let survey = Survey { origins: Vec::new(), points };
         let pool = survey.pool(PartKind::StaticBatch);
@@ -147,12 +142,21 @@ mod tests {
         assert_eq!(curve.name(), "m");
         let at: Vec<f64> = curve.points.iter().map(|point| point.at).collect();
         assert_eq!(at, [1.0, 2.0, 4.0]);
-        assert_eq!((curve.between(3.0), curve.between(1.0)), (Some(35.0), Some(10.0)));
-        assert_eq!((curve.between(0.5), curve.between(8.0)), (None, None));
-        assert_eq!((curve.has_value(30.0), curve.has_value(35.0)), (true, false));
-        assert_eq!(
-            (curve.reaches(35.0), curve.reaches(41.0), curve.reaches(5.0)),
-            (Some(3.0), None, None)
-        );
+        let crossing = |limit| curve.crossing(limit).map(|points| points.map(|point| point.at));
+        assert_eq!(crossing(35.0), Some([2.0, 4.0]));
+        assert_eq!((crossing(40.0), crossing(5.0)), (None, None));
+    }
+
+    #[test]
+    fn closed_and_open_loops_are_two_curves() {
+        let rate = |rate: f64| Point { load: Some(Load::ReqPerS(rate)), ..point(1, 1, 20.0) };
+        let points = vec![point(1, 1, 10.0), rate(8.0), rate(40.0)];
+        let survey = Survey { origins: Vec::new(), points };
+        let pool = survey.pool(PartKind::StaticBatch);
+        let curves = pool.curves(&[key::MODEL], &Quantity::OutputRate, Statistic::Value);
+        let found: Vec<(String, usize)> =
+            curves.iter().map(|curve| (curve.name(), curve.points.len())).collect();
+        let expect = [("closed loop · m".to_owned(), 1), ("open loop · m".to_owned(), 2)];
+        assert_eq!(found, expect);
     }
 }

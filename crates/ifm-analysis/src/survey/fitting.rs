@@ -4,13 +4,14 @@
 //! is interpolated. A run of ours and a document of another tool are judged by the same rule. Not
 //! here: which target is asked about, and how the answer is written.
 
-use super::{Pool, Pooled, Reading};
+use super::{Point, Pool, Pooled, Reading};
 use crate::answer::UsersState;
 use crate::capacity::{Carriers, People, Worth, busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{ERROR_RATE_MAX, VerdictState};
 use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::Metric;
+use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Quantity, Statistic};
 use ifm_core::spec::{SloSpec, SloTerm};
 
@@ -52,6 +53,12 @@ pub struct Fitting<'a> {
     pub state: UsersState,
     /// The largest load that fits.
     pub fits: Option<Pooled<'a>>,
+    /// The largest load that surely fits while all lower ones do: the lower end of the interval.
+    /// Absent where none does.
+    pub low: Option<Load>,
+    /// The largest load below the lowest one that surely does not fit: the upper end. Absent where
+    /// no load surely fails, and where the lowest does.
+    pub high: Option<Load>,
     /// The lowest one that does not, or that is not known to, and why.
     pub next: Option<(Pooled<'a>, Vec<Miss>)>,
     /// Whether that one is outside, or nothing decides it; unknown where there is none.
@@ -208,12 +215,16 @@ fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     }
 }
 
+/// Failed requests over those that were sent, counted over all repeats; else the share that is stated.
 fn error_share(cell: &Pooled) -> Option<f64> {
-    let value = |quantity| Some(cell.reading(&quantity, Statistic::Value)?.value);
-    value(Quantity::ErrorRate).or_else(|| {
-        let (ok, failed) = (value(Quantity::RequestsOk)?, value(Quantity::RequestsFailed)?);
-        (ok + failed > 0.0).then(|| failed / (ok + failed))
-    })
+    let counts: Option<Vec<(u64, u64)>> =
+        cell.points.iter().map(|point| point.failed_of_sent()).collect();
+    let counted = counts.filter(|counts| !counts.is_empty()).map(|counts| {
+        let (failed, sent) =
+            counts.iter().fold((0, 0), |(failed, sent), of| (failed + of.0, sent + of.1));
+        failed as f64 / sent as f64
+    });
+    counted.or_else(|| Some(cell.reading(&Quantity::ErrorRate, Statistic::Value)?.value))
 }
 
 /// Where the percentile itself is not told a lower one beyond the limit, or a higher one within,
@@ -291,19 +302,54 @@ impl<'a> Pool<'a> {
     /// What fits of each curve, told apart by these factors. Users and rates cannot be ordered:
     /// where both were measured, rates are the answer.
     pub fn fittings(&self, by: &[&str], slo: &SloSpec) -> Vec<Fitting<'a>> {
-        let curves = self.curves_against(by, |cell| {
-            let at = cell.load()?.value();
-            Some((at, Reading::new(Quantity::Other("load".to_owned()), Statistic::Value, at)))
-        });
-        let fitting = |curve: super::Curve<'a>| {
-            let mut cells: Vec<Pooled> = curve.points.into_iter().map(|at| at.cell).collect();
-            let is_rate = |cell: &Pooled| matches!(cell.load(), Some(Load::ReqPerS(_)));
-            if cells.iter().any(is_rate) {
-                cells.retain(is_rate);
+        let mut rows: Vec<(Factors, Vec<Pooled>)> = Vec::new();
+        for cell in self.cells.iter().filter(|cell| cell.load().is_some()) {
+            let mut of = Factors::default();
+            for name in by {
+                if let Some(value) = cell.factor(name) {
+                    of.set(*name, value);
+                }
             }
-            fitting(curve.of, cells, slo)
+            match rows.iter_mut().find(|(known, _)| *known == of) {
+                Some((_, cells)) => cells.push(cell.clone()),
+                None => rows.push((of, vec![cell.clone()])),
+            }
+        }
+        let value = |cell: &Pooled| cell.load().map_or(0.0, Load::value);
+        let fitting = |(of, mut cells): (Factors, Vec<Pooled<'a>>)| {
+            retain_rates(&mut cells);
+            cells.order_by(|a, b| value(a).total_cmp(&value(b)));
+            fitting(of, cells, slo)
         };
-        curves.into_iter().map(fitting).collect()
+        rows.into_iter().map(fitting).collect()
+    }
+}
+
+/// What fits of these points, which are levels of one thing whatever else was set: those at one
+/// load are repeats. Users and rates cannot be ordered: where both were measured, rates are the
+/// answer.
+pub(crate) fn fitting_of_points<'a>(
+    points: impl Iterator<Item = &'a Point>,
+    slo: &SloSpec,
+) -> Fitting<'a> {
+    let mut cells: Vec<Pooled> = Vec::new();
+    for point in points.filter(|point| point.load.is_some()) {
+        match cells.iter_mut().find(|cell| cell.load() == point.load) {
+            Some(cell) => cell.points.push(point),
+            None => cells.push(Pooled { points: vec![point] }),
+        }
+    }
+    retain_rates(&mut cells);
+    let value = |cell: &Pooled| cell.load().map_or(0.0, Load::value);
+    cells.order_by(|a, b| value(a).total_cmp(&value(b)));
+    fitting(Factors::default(), cells, slo)
+}
+
+/// Leaves out users where rates were measured too.
+fn retain_rates(cells: &mut Vec<Pooled>) {
+    let is_rate = |cell: &Pooled| matches!(cell.load(), Some(Load::ReqPerS(_)));
+    if cells.iter().any(is_rate) {
+        cells.retain(is_rate);
     }
 }
 
@@ -330,6 +376,8 @@ fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a
         };
         judged.iter().filter(is_above).filter_map(|(_, cell)| cell.load()).collect()
     });
+    let is_surely = |((known, is_sure, _), _): &Judged, state| *known == state && *is_sure;
+    let at = |(_, cell): &Judged| cell.load();
     let resumed = (state == UsersState::None).then(|| resumed(&judged)).flatten();
     let nearest = (state == UsersState::None).then(|| nearest(&judged)).flatten();
     Fitting {
@@ -342,6 +390,12 @@ fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a
         is_sure: state != UsersState::Unknown
             && [fits, worse].into_iter().flatten().all(|((_, is_sure, _), _)| *is_sure),
         fits: fits.map(|(_, cell)| cell.clone()),
+        low: judged.iter().take_while(|one| is_surely(one, VerdictState::Pass)).last().and_then(at),
+        high: judged
+            .iter()
+            .position(|one| is_surely(one, VerdictState::Fail))
+            .and_then(|first| judged.get(first.checked_sub(1)?))
+            .and_then(at),
         next: worse.map(|((.., misses), cell)| (cell.clone(), misses.clone())),
         next_state: worse.map_or(VerdictState::Unknown, |((state, ..), _)| *state),
         lowest: judged.first().map(|(_, cell)| cell.clone()),
@@ -385,8 +439,8 @@ fn nearest<'a>(judged: &[Judged<'a>]) -> Option<(Pooled<'a>, Vec<Miss>)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Survey;
     use super::super::pool::tests::point;
-    use super::super::{Point, Survey};
     use super::*;
     use crate::slo;
     use crate::testing::{closed_loop, run};

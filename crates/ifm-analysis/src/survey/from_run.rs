@@ -184,7 +184,7 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     value(Quantity::Requests, Some(counts.sent as f64));
     value(Quantity::RequestsOk, Some(counts.ok as f64));
     value(Quantity::RequestsFailed, Some(counts.failed as f64));
-    value(Quantity::ErrorRate, counts.ok_share().map(|share| 1.0 - share));
+    value(Quantity::ErrorRate, counts.error_rate());
     value(Quantity::InputTokens, level.tokens.prompt_total.map(|tokens| tokens as f64));
     value(Quantity::CachedTokens, level.tokens.cached_total.map(|tokens| tokens as f64));
     value(Quantity::OutputTokens, level.tokens.output_total.map(|tokens| tokens as f64));
@@ -325,7 +325,29 @@ fn own(reading: Reading) -> Reading {
 mod tests {
     use super::*;
     use crate::level::Load;
-    use crate::testing::{closed_loop, run};
+    use crate::testing::{closed_loop, failed, run};
+    use ifm_core::Outcome;
+
+    /// 200 complete answers, 3 failures, 97 that the client cut off: 1.0 % of what was sent failed.
+    #[test]
+    fn error_rate_is_failed_over_sent_in_every_place() {
+        let mut requests = closed_loop((0, 0), (2, 148), 0.0, (100.0, 10.0, 4));
+        let cut = requests.len() - 97..requests.len();
+        requests[cut].iter_mut().for_each(|request| request.outcome = Outcome::Cancelled);
+        requests.truncate(297);
+        let ok = requests.iter().filter(|request| request.outcome == Outcome::Ok).count();
+        requests.extend((0..3).map(|n| failed(297 + n, 0, n % 2, 5_000.0, 100.0)));
+        let run = run(&[2], requests);
+        let summary = crate::summarize(&run);
+        let counts = &summary.levels[0].counts;
+        let expect = counts.failed as f64 / counts.sent as f64;
+        assert!(counts.cancelled > 0 && ok as u64 == counts.ok);
+        let survey = Survey::of_run(&run.manifest, &summary);
+        let point = &survey.points[0];
+        assert_eq!(point.value(&Quantity::ErrorRate, Statistic::Value), Some(expect));
+        assert_eq!(point.failed_of_sent(), Some((counts.failed, counts.sent)));
+        assert_eq!(summary.levels[0].counts.error_rate(), Some(expect));
+    }
 
     #[test]
     fn the_numbers_of_a_run_are_those_of_its_summary() {

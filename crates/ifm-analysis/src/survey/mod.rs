@@ -21,7 +21,8 @@ mod reading;
 mod stated;
 
 pub use cold::Cold;
-pub use curve::{Curve, CurvePoint, factor_words, name_of};
+pub use curve::{Curve, CurvePoint, factor_words, loop_words, name_of};
+pub(crate) use fitting::fitting_of_points;
 pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
 pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
@@ -124,6 +125,20 @@ impl Point {
             (key::NUMBERS, _) => Some(self.setting.get(name).unwrap_or(key::MEASURED).to_owned()),
             _ => self.setting.get(name).map(str::to_owned),
         }
+    }
+
+    /// Failed requests and all requests that were sent, as they were counted. A document that does
+    /// not count what was sent sent what succeeded or failed.
+    pub fn failed_of_sent(&self) -> Option<(u64, u64)> {
+        let count = |quantity: Quantity| {
+            let value = self.value(&quantity, Statistic::Value)?;
+            (value >= 0.0).then_some(value as u64)
+        };
+        let (ok, sent) = (count(Quantity::RequestsOk), count(Quantity::Requests));
+        let failed = count(Quantity::RequestsFailed).or_else(|| sent?.checked_sub(ok?))?;
+        let ended = ok.map_or(failed, |ok| ok + failed);
+        let sent = sent.filter(|sent| *sent >= ended).or(ok.map(|_| ended))?;
+        (sent > 0).then_some((failed, sent))
     }
 
     /// Prompt and output tokens that were asked for.

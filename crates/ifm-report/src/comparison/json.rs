@@ -185,6 +185,7 @@ fn capacity_pair(pair: &CapacityPair) -> Value {
         .set("a", capacity(&pair.a))
         .set("b", capacity(&pair.b))
         .set_known("ratio", pair.ratio)
+        .set_known("ratio_between", pair.ratio_between.map(|(low, high)| json!([low, high])))
         .take()
 }
 

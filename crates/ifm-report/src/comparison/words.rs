@@ -230,8 +230,8 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
     for row in &pair.rows {
         let Some(doubt) = &row.doubt else { continue };
         let reason = match (doubt, row.detectable) {
-            (Doubt::Wide, Some(least)) if !row.measure.is_share() => {
-                format!("{doubt}: only {} or more would probably show", percent(rounded(least)))
+            (Doubt::Wide, Some(least)) => {
+                format!("{doubt}: only {} or more would probably show", least_shown(row, least))
             }
             _ => doubt.to_string(),
         };
@@ -288,6 +288,14 @@ fn loads(all: &[&Condition]) -> String {
     match before.as_slice() {
         [] => condition(last),
         before => format!("{}{separator}{}", before.join(separator), condition(last)),
+    }
+}
+
+/// The smallest change that would probably show, as the change of the row is written.
+pub(crate) fn least_shown(row: &Row, least: f64) -> String {
+    match row.measure.is_share() {
+        true => format!("{} points", number(rounded(least) * 100.0)),
+        false => percent(rounded(least)),
     }
 }
 
@@ -378,7 +386,10 @@ pub(crate) fn kind(kind: DifferenceKind) -> &'static str {
 
 /// The capacities of a pair, first side, second side, and the ratio.
 pub(crate) fn capacity(pair: &CapacityPair) -> (String, String, String) {
-    let ratio = pair.ratio.map(|ratio| format!("{} ×", number(ratio)));
+    let ratio = pair.ratio.map(|ratio| match pair.ratio_between {
+        Some((low, high)) => format!("{} × [{}, {}]", number(ratio), number(low), number(high)),
+        None => format!("{} ×", number(ratio)),
+    });
     (side_capacity(&pair.a), side_capacity(&pair.b), ratio.unwrap_or_default())
 }
 
@@ -391,10 +402,8 @@ fn side_capacity(capacity: &Capacity) -> String {
         CapacityState::Below => format!("below {load}"),
         CapacityState::AtLeast => format!("at least {load}"),
         CapacityState::Found => {
-            let is_read = capacity.limited_by.is_some();
-            let low = capacity.low.map_or_else(|| "–".to_owned(), number);
-            let high = capacity.high.map_or_else(|| "–".to_owned(), number);
-            format!("{}{load} [{low}, {high}]", if is_read { "≈" } else { "" })
+            let end = |load: Option<f64>| load.map_or_else(|| "–".to_owned(), measured);
+            format!("{load} [{}, {}]", end(capacity.low), end(capacity.high))
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Kind, Subject};
 use crate::ReportModel;
 use crate::page::Page;
+use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::{Origin, Point, Survey};
 use ifm_core::Sheet;
@@ -28,7 +29,8 @@ impl Results<'_> {
             survey.extend(Survey::of_run(&run.manifest, &run.summary));
         }
         survey.extend(Survey::of_sheets(sheets));
-        let mut question = Question::new(&survey);
+        let evidence = SurveyEvidence::new(runs.iter().map(|run| run.evidence.clone()), sheets);
+        let mut question = Question { evidence: &evidence, ..Question::new(&survey) };
         ask(&mut question);
         let insights = insights(&question);
         let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));

@@ -103,12 +103,10 @@ fn compared(
                 (import.name.clone(), import.sheets.iter().map(read).collect())
             }
             Chosen::Run(entry) => {
-                let mut run = app.store.open(entry)?.data;
+                let run = app.store.open(entry)?.data;
                 if sides.is_empty() {
                     settings.slo = run.manifest.spec.slo.named();
                 }
-                // Every side is compared with the target of the baseline.
-                run.manifest.spec.slo = settings.slo.clone();
                 let (measures, slo) = (&settings.measures, &settings.slo);
                 let member = match is_choice {
                     true => Member::beside_documents(&run, measures, slo, &tools),

@@ -83,8 +83,7 @@ pub(crate) async fn report(
         let all = runs(app)?;
         let comparison = Settings { resamples: RESAMPLES, ..Settings::default() };
         let read = |item: &&Item| -> Result<Dated, Failure> {
-            let mut run = app.store.open(&app.run(&item.id)?)?.data;
-            run.manifest.spec.slo = comparison.slo.clone();
+            let run = app.store.open(&app.run(&item.id)?)?.data;
             Ok(Dated {
                 at_utc: Some(run.manifest.created_utc.clone()),
                 member: Member::of(&run, &comparison.measures, &comparison.slo),

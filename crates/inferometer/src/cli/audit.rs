@@ -1,13 +1,13 @@
 //! `inferometer audit FILE|RUN…`: what in results cannot be right, is noise, or does not follow.
 
 use super::list::{Entry, List};
-use super::runs::{Meant, find_either, load};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
-use crate::subjects::{is_document, or_no_file, read};
+use crate::stored::open;
+use crate::subjects::{Subject, find, is_document};
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject, audit, of_run, rules};
+use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject as Audited, audit, of_run, rules};
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_core::Sheet;
 use ifm_store::Store;
@@ -91,26 +91,27 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
     let mut own = Vec::new();
     let mut own_sheets = Vec::new();
     for subject in &args.subjects {
-        if is_document(subject) {
-            sheets.extend(read(subject)?);
-            continue;
-        }
-        let key = subject.to_string_lossy();
-        match find_either(&store, &key).map_err(|error| or_no_file(subject, error))? {
-            Meant::Import(import) => imported.extend(import.sheets),
-            Meant::Run(entry) => {
-                own.extend(of_run(&entry.id, &load(&store, &entry)?.summary));
-                let loaded = store.open(&entry).map_err(|e| Failure::files(e.to_string()))?;
-                own_sheets.push(definitions::sheet(&loaded.data, Definitions::Ours));
+        let run = match find(&store, subject)? {
+            Subject::Documents(_, found) if is_document(subject) => {
+                sheets.extend(found);
+                continue;
             }
-        }
+            Subject::Documents(_, found) => {
+                imported.extend(found);
+                continue;
+            }
+            Subject::Run(entry) => open(&store, &entry)?,
+            Subject::RunFile(run) => *run,
+        };
+        own.extend(of_run(&run.manifest.run_id, &ifm_analysis::summarize(&run)));
+        own_sheets.push(definitions::sheet(&run, Definitions::Ours));
     }
     // Imports were settled when they were kept; those of other days are of other runs.
     ifm_interop::settle_together(&mut sheets);
     sheets.extend(imported);
     let mut found = Audit { rules: own };
     let told =
-        |sheets| audit(&Subject::new(sheets).measured_with(args.gpu.clone(), args.model.clone()));
+        |sheets| audit(&Audited::new(sheets).measured_with(args.gpu.clone(), args.model.clone()));
     if !sheets.is_empty() {
         found.rules.extend(told(&sheets).rules);
     }

@@ -38,6 +38,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "TERMS")]
     slo: Option<String>,
 
+    /// Read a load that only one side has between two measured loads of the other
+    #[arg(long)]
+    interpolate: bool,
+
     /// Exit code 1 if a row is worse
     #[arg(long, value_enum, value_name = "WHAT")]
     fail_on: Option<FailOn>,
@@ -70,7 +74,7 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
         (false, _) => args.metric.clone(),
     };
     let settings = settings(&args.sides, measures, target, args.threshold);
-    let settings = Settings { is_choice, ..settings };
+    let settings = Settings { is_choice, interpolates: args.interpolate, ..settings };
     let mut sides = read_sides(&store, &named, &settings)?;
     let baseline = sides.remove(0);
     let comparison = compare(&baseline, &sides, &settings);

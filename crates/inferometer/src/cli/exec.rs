@@ -10,6 +10,7 @@ use crate::secrets::Secrets;
 use crate::session::store_root;
 use crate::{output, terminal};
 use clap::Args;
+use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::Sheet;
@@ -258,7 +259,8 @@ impl ExecArgs {
 /// The report of what was measured.
 fn shown(sheets: &[Sheet]) -> Option<Page> {
     let survey = Survey::of_sheets(sheets);
-    let question = Question::new(&survey);
+    let evidence = SurveyEvidence::new([], sheets);
+    let question = Question { evidence: &evidence, ..Question::new(&survey) };
     let insights = insights(&question);
     let subject =
         Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };

@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::session::store_root;
 use crate::{output, terminal};
 use clap::Args;
+use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
@@ -156,7 +157,8 @@ impl<'a> Kept<'a> {
 /// The report of documents that were just made.
 pub fn shown(sheets: &[Sheet]) -> Option<Page> {
     let survey = Survey::of_sheets(sheets);
-    let question = Question::new(&survey);
+    let evidence = SurveyEvidence::new([], sheets);
+    let question = Question { evidence: &evidence, ..Question::new(&survey) };
     let insights = insights(&question);
     let subject =
         Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };

@@ -3,7 +3,6 @@
 use super::history;
 use super::load_args::JsonKind;
 use super::price;
-use super::runs::find;
 use crate::exit::{Code, Failure};
 use crate::measured_machine::beside;
 use crate::output::Format;
@@ -13,6 +12,7 @@ use crate::{notes, output, terminal};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser as _};
 use ifm_analysis::audit::{Audit, Subject as Audited, audit};
+use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::insight::{Question, Ranks, insights};
 use ifm_analysis::matrix::RankBy;
@@ -198,10 +198,9 @@ fn say(written: &[PathBuf]) {
 /// Every request of every run as a line of JSON.
 fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
-        let entry = find(store, &name.to_string_lossy())?;
-        let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
-        for record in &loaded.data.requests {
-            let id = loaded.data.manifest.request_id(record.seq);
+        let run = subjects::open_run(store, name)?;
+        for record in &run.requests {
+            let id = run.manifest.request_id(record.seq);
             terminal::print(&format!("{}\n", ifm_report::request_line(record, id.as_deref())));
         }
     }
@@ -211,10 +210,9 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 /// SGLang's block of every level of every run.
 fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
-        let entry = find(store, &name.to_string_lossy())?;
-        let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
-        let model = ReportModel::new(&loaded.data, ifm_analysis::summarize(&loaded.data));
-        let sheet = definitions::sheet(&loaded.data, Definitions::Sglang);
+        let run = subjects::open_run(store, name)?;
+        let model = ReportModel::new(&run, ifm_analysis::summarize(&run));
+        let sheet = definitions::sheet(&run, Definitions::Sglang);
         terminal::print(&ifm_report::sglang(&model, &sheet));
     }
     Ok(Code::Done)
@@ -311,8 +309,11 @@ impl ReportArgs {
         survey.extend(Survey::of_sheets(&subjects.sheets));
         let audit: Option<Audit> =
             (!subjects.sheets.is_empty()).then(|| audit(&self.audited(subjects)));
+        let members = subjects.runs.iter().map(|run| run.evidence.clone());
+        let evidence = SurveyEvidence::new(members, &subjects.sheets);
         let question = Question {
             survey: &survey,
+            evidence: &evidence,
             slo: self.target(subjects)?,
             usd_per_hour: self.price.or_else(|| price::stored(subjects)),
             compare_by: self.compare.clone(),

@@ -327,14 +327,8 @@ pub fn read_sides(
     named: &[Named],
     settings: &Settings,
 ) -> Result<Vec<Side>, Failure> {
-    let tools: BTreeSet<String> = named
-        .iter()
-        .flat_map(Named::sheets)
-        .flat_map(|sheet| {
-            sheet.parts.iter().filter_map(|p| p.tool.clone()).chain(sheet.source.tool.clone())
-        })
-        .collect();
-    let tools = has_documents(named).then(|| tools.into_iter().collect::<Vec<_>>());
+    let tools =
+        has_documents(named).then(|| subjects::tools_of(named.iter().flat_map(Named::sheets)));
     named.iter().map(|side| read_side(store, side, settings, tools.as_deref())).collect()
 }
 
@@ -355,16 +349,7 @@ fn read_side(
             Part::RunFile(_, run) => return Ok(of_run(run)),
             Part::Run(entry) => entry,
         };
-        let mut loaded = store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
-        if let Some(loss) = &loaded.loss {
-            terminal::warn(&format!(
-                "the journal of {} ends in {} bytes that hold no whole request",
-                entry.id, loss.bytes_dropped
-            ));
-        }
-        // Every side is compared with the same target.
-        loaded.data.manifest.spec.slo = slo.clone();
-        Ok(of_run(&loaded.data))
+        Ok(of_run(&crate::stored::open(store, entry)?))
     };
     let members: Vec<Member> = named.parts.iter().map(member).collect::<Result<_, _>>()?;
     if named.sheets().next().is_some() && !members.iter().any(Member::has_levels) {

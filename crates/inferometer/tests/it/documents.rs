@@ -417,3 +417,62 @@ fn our_own_documents_are_results() {
     let refused = run(folder.path(), &["compare", "page.json", "engine.json"]);
     assert!(stderr(&refused).contains("a report by inferometer, not results"));
 }
+
+/// A run as a folder of the store and as one file: every command says the same of both.
+#[test]
+fn a_run_as_one_file_is_the_same_run_in_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), "base", &[1, 3], (5.0, 2.0));
+    store(folder.path(), "new", &[1, 3], (5.0, 2.1));
+    let words = ["export", "base", "--as", "parquet", "-o", "base.parquet"];
+    let written = run(folder.path(), &words);
+    assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
+    for words in [
+        "report RUN --json",
+        "report RUN --kind sweep --json",
+        "report RUN new --kind sweep --json",
+        "report RUN --json=requests",
+        "audit RUN --json",
+        "compare RUN new --json",
+        "compare RUN new --slo itl:p97<2.05ms --json",
+        "rank RUN new --json",
+        "capacity RUN --slo itl:p50<2.05ms --json",
+        "gate RUN --max itl.p50=10ms --json",
+        "gate RUN --baseline new --max itl.p50=+5% --json",
+        "history RUN --json",
+    ] {
+        let said = |name: &str| {
+            let all: Vec<&str> = words.split(' ').collect();
+            let all: Vec<&str> =
+                all.into_iter().map(|word| if word == "RUN" { name } else { word }).collect();
+            let output = run(folder.path(), &all);
+            (output.status.code(), stdout(&output), stderr(&output))
+        };
+        let (of_store, of_file) = (said("base"), said("base.parquet"));
+        assert!(of_store.1.len() > 50, "{words}: {of_store:?}");
+        assert_eq!(of_store, of_file, "{words}");
+    }
+}
+
+/// `compare` and `capacity RESULT` find one capacity, by any target.
+#[test]
+fn a_run_has_one_capacity() {
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), "base", &[1, 3, 8], (5.0, 2.0));
+    store(folder.path(), "new", &[1, 3, 8], (6.0, 2.0));
+    let json = |words: &[&str]| -> serde_json::Value {
+        let output = run(folder.path(), words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    for slo in ["ttft:p50<5ms", "ttft:p50<5.5ms", "ttft:p97<9s", "ttft:p90<5.8ms"] {
+        let alone = json(&["capacity", "base", "--slo", slo, "--json"]);
+        let pair = json(&["compare", "base", "new", "--slo", slo, "--json"]);
+        let (alone, pair) = (&alone["curves"][0], &pair["pairs"][0]["capacity"]["a"]);
+        assert_eq!(alone["state"], pair["state"], "{slo}: {alone} {pair}");
+        if alone["state"] != "below" {
+            assert_eq!(alone["inside"]["users"].as_f64(), pair["load"].as_f64(), "{slo}");
+        }
+        assert_eq!(alone["low"]["users"].as_f64(), pair["low"].as_f64(), "{slo}");
+    }
+}

@@ -1,17 +1,21 @@
 //! What a condition costs: by model, by load, by length, in the tail, and where nobody knows.
 
+use crate::comparison::Verdict;
 use crate::insight::grid::{Grid, median_change};
-use crate::insight::{Bands, Insight, InsightRule, Question, Sentence, Shown, Tone, Topic};
+use crate::insight::{Bands, Delta, Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::level::Load;
 use crate::say;
 use crate::stat::rank_correlation::spearman;
+use crate::stat::special::student_two_sided;
 use ifm_core::sheet::Statistic;
 use ifm_core::words::plural;
 
 /// From this rank correlation on there is a trend.
 const TREND_MIN: f64 = 0.7;
-/// A trend needs so many cells.
-const CELLS_MIN: usize = 4;
+/// A trend needs so many cells: the ranks of fewer agree too often by chance.
+const CELLS_MIN: usize = 5;
+/// A trend that ranks in no order have more often than this is none.
+const CHANCE_MAX: f64 = 0.05;
 /// The tail is told apart from the mean where it is hit so many times as hard, or as little.
 const TAIL_RATIO: f64 = 1.5;
 const MEAN: Statistic = Statistic::Mean;
@@ -50,32 +54,58 @@ pub(super) const MISSING: InsightRule = InsightRule {
 fn by_model(question: &Question) -> Vec<Insight> {
     let Some(grid) = Grid::of(question) else { return Vec::new() };
     let deltas = grid.deltas(MEAN);
-    let band = &Bands::get().overhead;
-    let mut found = Vec::new();
-    for (index, model) in grid.models.iter().enumerate() {
-        let of_model = || deltas.iter().filter(|(cell, _)| cell.model == index);
-        let own: Vec<f64> = of_model().map(|(_, delta)| delta.change).collect();
-        let Some((median, _)) = median_change(&own) else { continue };
-        let pairs = plural(own.len() as u64, "pair");
-        if of_model().all(|(_, delta)| delta.shown == Shown::No) {
-            let sentence = say!(
-                "{}: no cost of {} is shown in end-to-end latency (means of {} {} of cells).";
-                model, grid.other, own.len() as f64 => Count, pairs
-            );
-            let insight = Insight::new(MODEL.id, Topic::Condition, Tone::Note, sentence);
-            found.push(insight.of(model));
-            continue;
-        }
-        let tone = if band.is_poor(median) { Tone::Warn } else { Tone::Note };
-        let sentence = say!(
-            "{}: {} costs {} of end-to-end latency ({}; median of {} {} of cells, means).";
-            model, grid.other, median => Change, word(median), own.len() as f64 => Count,
-            pairs
-        );
-        let insight = Insight::new(MODEL.id, Topic::Condition, tone, sentence).of(model);
-        found.push(insight.weighing(median));
+    let of_model = |index: usize| -> Vec<&Delta> {
+        let own = deltas.iter().filter(move |(cell, _)| cell.model == index);
+        own.map(|(_, delta)| *delta).collect()
+    };
+    let models = grid.models.iter().enumerate();
+    models.filter_map(|(index, model)| cost(&grid, model, &of_model(index))).collect()
+}
+
+/// What the condition costs a model, where that is shown; else that it is not, with what was
+/// measured.
+fn cost(grid: &Grid, model: &str, own: &[&Delta]) -> Option<Insight> {
+    let changes: Vec<f64> = own.iter().map(|delta| delta.change).collect();
+    let (median, _) = median_change(&changes)?;
+    let (all, pairs) = (own.len() as f64, plural(own.len() as u64, "pair"));
+    let of = |verdict: Verdict| own.iter().filter(|delta| delta.verdict == verdict).count();
+    let (slower, faster) = (of(Verdict::Worse), of(Verdict::Better));
+    let note = |sentence| Insight::new(MODEL.id, Topic::Condition, Tone::Note, sentence).of(model);
+    if slower + faster == 0 {
+        let is_excluded = own.iter().all(|delta| delta.is_tie());
+        let open = own.iter().rev().find(|delta| !delta.is_tie());
+        let sentence = match (is_excluded, open) {
+            (true, _) | (_, None) => say!(
+                "{}: no cost of {} in end-to-end latency (means of {} {} of cells, a relevant \
+                 difference is ruled out).";
+                model, grid.other, all => Count, pairs
+            ),
+            (_, Some(delta)) => say!(
+                "{}: no cost of {} in end-to-end latency is shown (means of {} {} of cells): {}.";
+                model, grid.other, all => Count, pairs, delta.undecided()
+            ),
+        };
+        return Some(note(sentence));
     }
-    found
+    if slower > 0 && faster > 0 {
+        return Some(note(say!(
+            "{}: {} is shown to cost end-to-end latency in {} of {} {} of cells and to save some in \
+             {} (means).";
+            model, grid.other, slower as f64 => Count, all => Count, pairs, faster as f64 => Count
+        )));
+    }
+    let band = &Bands::get().overhead;
+    let of_all = match own {
+        [only] => say!("{} of end-to-end latency ({}, mean)"; only.with_interval(), word(median)),
+        _ => say!(
+            "{} of end-to-end latency ({}; median of {} {} of cells, means; shown in {})";
+            median => Change, word(median), all => Count, pairs, (slower + faster) as f64 => Count
+        ),
+    };
+    let tone = if faster == 0 && band.is_poor(median) { Tone::Warn } else { Tone::Note };
+    let sentence = say!("{}: {} costs {}."; model, grid.other, of_all);
+    let insight = Insight::new(MODEL.id, Topic::Condition, tone, sentence).of(model);
+    Some(insight.weighing(median))
 }
 
 /// The word for a change: faster is not small.
@@ -87,9 +117,12 @@ fn word(change: f64) -> &'static str {
 fn trends(question: &Question) -> Vec<Insight> {
     let Some(grid) = Grid::of(question) else { return Vec::new() };
     let deltas = grid.deltas(MEAN);
+    if grid.shown(MEAN) == 0 {
+        return Vec::new();
+    }
     let row = |index: usize| grid.rows.get(index);
     let along = |place: &dyn Fn(usize) -> Option<f64>| -> Vec<(f64, f64)> {
-        let pair = |(cell, delta): &(&crate::insight::GridCell, crate::insight::Delta)| {
+        let pair = |(cell, delta): &(&crate::insight::GridCell, &Delta)| {
             Some((place(cell.row)?, delta.change))
         };
         deltas.iter().filter_map(pair).collect()
@@ -100,7 +133,9 @@ fn trends(question: &Question) -> Vec<Insight> {
     for (what, pairs) in [("the load", along(&load)), ("the length of the answers", along(&output))]
     {
         let rho = spearman(&pairs).filter(|_| pairs.len() >= CELLS_MIN);
-        let Some(rho) = rho.filter(|rho| rho.abs() > TREND_MIN) else { continue };
+        let is_trend =
+            |rho: &f64| rho.abs() > TREND_MIN && chance(*rho, pairs.len() as f64) < CHANCE_MAX;
+        let Some(rho) = rho.filter(is_trend) else { continue };
         let way = if rho > 0.0 { "rises" } else { "falls" };
         let sentence = say!(
             "The cost of {} {} with {} (Spearman ρ {}, {} pairs of cells).";
@@ -111,8 +146,21 @@ fn trends(question: &Question) -> Vec<Insight> {
     found
 }
 
+/// The chance of so strong a rank correlation of `n` pairs in no order, by Student's t with n - 2
+/// degrees of freedom. Source: Kendall and Stuart, "The Advanced Theory of Statistics" (1973).
+fn chance(rho: f64, n: f64) -> f64 {
+    let left = 1.0 - rho * rho;
+    match left > 0.0 {
+        true => student_two_sided(rho * ((n - 2.0) / left).sqrt(), n - 2.0),
+        false => 0.0,
+    }
+}
+
 fn tail(question: &Question) -> Vec<Insight> {
     let Some(grid) = Grid::of(question) else { return Vec::new() };
+    if grid.shown(P99) == 0 {
+        return Vec::new();
+    }
     let both: Vec<(f64, f64)> = grid
         .cells
         .iter()
@@ -150,9 +198,16 @@ fn ties(question: &Question) -> Vec<Insight> {
     if all == 0 {
         return Vec::new();
     }
+    let open = all - ties - grid.shown(MEAN);
+    let tied = (ties > 0).then(|| say!("no difference shown in {}"; ties as f64 => Count));
+    let open = (open > 0).then(|| say!("inconclusive in {}"; open as f64 => Count));
+    let parts: Vec<Sentence> = tied.into_iter().chain(open).collect();
+    if parts.is_empty() {
+        return Vec::new();
+    }
     let sentence = say!(
-        "{}: no difference shown in {} of {} measured pairs of cells (mean end-to-end latency).";
-        grid.other, ties as f64 => Count, all as f64 => Count
+        "{}: {} of {} measured pairs of cells (mean end-to-end latency)."; grid.other,
+        Sentence::list(parts, " and ", " and "), all as f64 => Count
     );
     vec![Insight::new(TIE.id, Topic::Condition, Tone::Note, sentence)]
 }

@@ -2,6 +2,7 @@
 
 use super::speed_spread::shared_load;
 use super::{told_by, user_speed_curves};
+use crate::insight::delta::user_speed;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
@@ -44,9 +45,12 @@ fn look(question: &Question) -> Vec<Insight> {
     if loss < RATIO_MIN {
         return Vec::new();
     }
+    let cells = long.at(high).zip(short.at(high));
+    let delta = cells.and_then(|(long, short)| user_speed(question, &long.cell, &short.cell));
+    let Some(sure) = delta.and_then(|delta| delta.as_measured()) else { return Vec::new() };
     let mut sentence = say!(
-        "{} tokens of context cost {} speed against {} at {}";
-        long_tokens => Count, loss => Times, short_tokens => Count, high => Load
+        "{} tokens of context cost {} speed against {} at {}{}";
+        long_tokens => Count, loss => Times, short_tokens => Count, high => Load, sure
     );
     let low = shared_load(&pair, |a, b| a < b).filter(|low| *low < high);
     if let Some((low, alone)) = low.and_then(|at| Some((at, ratio(at)?))) {

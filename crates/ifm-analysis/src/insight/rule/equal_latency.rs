@@ -1,7 +1,7 @@
-//! How many requests in flight both stand at the same ITL.
+//! Between which measured loads each reaches the same ITL.
 
 use crate::insight::versus::{CENTER, OUTPUT, Versus};
-use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
 use ifm_core::Metric;
@@ -14,14 +14,14 @@ const LIMITS_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "equal_latency",
-    title: "what the baseline and the other carry at the same median ITL",
+    title: "the largest measured load of the baseline and of the other below the same median ITL",
     look,
 };
 
 /// Limits of ITL, ms, that all of these curves cross: those that were asked for, else round ones.
 /// Rising.
 pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
-    let crossed = |limit: &f64| curves.iter().all(|curve| curve.reaches(*limit).is_some());
+    let crossed = |limit: &f64| curves.iter().all(|curve| curve.crossing(*limit).is_some());
     let asked = question.slo.terms.iter().filter(|term| term.metric == Metric::Itl);
     let mut limits: Vec<f64> = asked.map(|term| term.limit_ms).filter(crossed).collect();
     if limits.is_empty() {
@@ -48,6 +48,12 @@ pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
     limits
 }
 
+/// `base 11.5 (above it from 15.5)`
+fn carried(name: &str, curve: &Curve, limit: f64) -> Option<Sentence> {
+    let [inside, above] = curve.crossing(limit)?;
+    Some(say!("{} {} (above it from {})"; name, inside.at => Load, above.at => Load))
+}
+
 fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for versus in &Versus::all(question) {
@@ -55,45 +61,34 @@ fn look(question: &Question) -> Vec<Insight> {
         for party in &versus.others {
             let other = versus.curve(party, &Quantity::Itl, CENTER);
             let limits = itl_limits(question, &[&base, &other]);
-            let carried =
-                |limit: &f64| Some((*limit, base.reaches(*limit)?, other.reaches(*limit)?));
-            // Where a curve reaches a limit is read, unless a measured point stands there.
-            let exact = |limit: f64| (base.has_value(limit), other.has_value(limit));
-            let all: Vec<(f64, f64, f64)> = limits.iter().rev().filter_map(carried).collect();
-            let Some((limit, before, after)) = all.first().copied() else { continue };
+            let names = [versus.base.short_as_base(), &party.short];
+            let at_limit = |limit: f64| {
+                let each = names.iter().zip([&base, &other]);
+                let each: Option<Vec<Sentence>> =
+                    each.map(|(name, curve)| carried(name, curve, limit)).collect();
+                Some(say!("≤ {}: {}"; limit => LimitMs, Sentence::list(each?, ", ", ", ")))
+            };
+            let mut ends = vec![limits.last().copied(), limits.first().copied()];
+            ends.dedup();
+            let ends: Vec<Sentence> = ends.into_iter().flatten().filter_map(at_limit).collect();
+            let Some(limit) = limits.last().copied() else { continue };
             let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
             let mut sentence = say!(
-                "{}At median ITL ≤ {}: {} {}, {} {}{} ({})";
-                scene, limit => LimitMs, versus.base.short_as_base(),
-                before => Load if exact(limit).0, party.short, after => Load if exact(limit).1,
-                versus.counted(after), after / before => Times if exact(limit) == (true, true)
+                "{}Largest measured load ({}) with a median ITL {}";
+                scene, versus.axis.words(), Sentence::list(ends, "; ", "; ")
             );
-            if let Some((limit, before, after)) = all.last().copied().filter(|_| all.len() > 1) {
+            let output = |party, curve: &Curve| {
+                let at = curve.crossing(limit)?[0].at;
+                let output = versus.curve(party, &Quantity::OutputRate, OUTPUT);
+                Some(output.at(at)?.reading.value)
+            };
+            if let Some((from, to)) = output(&versus.base, &base).zip(output(party, &other)) {
                 sentence = say!(
-                    "{}; at ≤ {} {} against {} ({})";
-                    sentence, limit => LimitMs, before => Load if exact(limit).0,
-                    after => Load if exact(limit).1,
-                    after / before => Times if exact(limit) == (true, true)
+                    "{}; output there at ≤ {}: {} and {}";
+                    sentence, limit => LimitMs, from => TokPerS, to => TokPerS
                 );
             }
-            let [of_base, of_other] =
-                [&versus.base, party].map(|side| versus.curve(side, &Quantity::OutputRate, OUTPUT));
-            if let (Some(from), Some(to)) = (of_base.between(before), of_other.between(after)) {
-                // The loads are read, so what comes out there is read too, unless both stand on
-                // measured points.
-                let is_exact = [
-                    exact(limit).0 && of_base.at(before).is_some(),
-                    exact(limit).1 && of_other.at(after).is_some(),
-                ];
-                sentence = say!(
-                    "{}; output at ≤ {} {} against {} ({})";
-                    sentence, limit => LimitMs, from => TokPerS if is_exact[0],
-                    to => TokPerS if is_exact[1], to / from => Times if is_exact == [true, true]
-                );
-            }
-            let tone = if after >= before { Tone::Good } else { Tone::Warn };
-            let insight = Insight::new(RULE.id, Topic::Capacity, tone, say!("{}."; sentence));
-            found.push(insight.weighing((after / before).ln()));
+            found.push(Insight::new(RULE.id, Topic::Capacity, Tone::Note, say!("{}."; sentence)));
         }
     }
     found

@@ -1,4 +1,4 @@
-//! How much the ITL grows with the load, for each of the things compared, with both loads.
+//! The ITL at the lowest and at the highest load of each of the things compared, with both loads.
 
 use crate::insight::versus::{CENTER, Versus};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
@@ -8,11 +8,11 @@ use ifm_core::sheet::Quantity;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "itl_growth",
-    title: "how many times the ITL grows from the lowest to the highest load, and up to an equal load",
+    title: "the ITL at the lowest and at the highest load of each, and at the highest load that both were asked for",
     look,
 };
 
-/// How a curve grows.
+/// How a curve begins and ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
     /// Where it begins and its value there.
@@ -28,23 +28,23 @@ impl Growth {
     }
 }
 
-/// The growth of a curve from its first point up to `end`, or to its last point. `None` with one
-/// point, or where the curve does not reach `end`.
+/// The growth of a curve from its first point up to the one at `end`, or to its last point. `None`
+/// with one point, or where the curve was not measured at `end`.
 pub fn growth(curve: &Curve, end: Option<f64>) -> Option<Growth> {
     let first = curve.points.first()?;
-    let to = match end {
-        Some(end) => (end, curve.between(end)?),
-        None => curve.points.last().map(|last| (last.at, last.reading.value))?,
+    let last = match end {
+        Some(end) => curve.at(end)?,
+        None => curve.points.last()?,
     };
-    let from = (first.at, first.reading.value);
+    let (from, to) = ((first.at, first.reading.value), (last.at, last.reading.value));
     (to.0 > from.0 && from.1 > 0.0).then_some(Growth { from, to })
 }
 
 fn words(name: &str, growth: &Growth) -> Sentence {
     say!(
-        "{} for {} ({} → {}, load {} → {})";
-        growth.ratio() => Times, name, growth.from.1 => Ms, growth.to.1 => Ms,
-        growth.from.0 => Load, growth.to.0 => Load
+        "{} {} at {} and {} at {} ({})";
+        name, growth.from.1 => Ms, growth.from.0 => Load, growth.to.1 => Ms, growth.to.0 => Load,
+        growth.ratio() => Times
     )
 }
 
@@ -53,26 +53,23 @@ fn look(question: &Question) -> Vec<Insight> {
     for versus in &Versus::all(question) {
         let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
         let Some(own) = growth(&base, None) else { continue };
-        for party in &versus.others {
+        for (party, matched) in versus.compared() {
             let other = versus.curve(party, &Quantity::Itl, CENTER);
             let Some(its) = growth(&other, None) else { continue };
             let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
             let mut sentence = say!(
-                "{}ITL grows {} and {}";
-                scene, words(&party.short, &its), words(versus.base.short_as_base(), &own)
+                "{}ITL from the lowest to the highest load ({}): {}; {}";
+                scene, versus.axis.words(), words(&party.short, &its),
+                words(versus.base.short_as_base(), &own)
             );
-            let end = own.to.0.min(its.to.0);
-            let equal = growth(&base, Some(end)).zip(growth(&other, Some(end)));
+            let end = matched.last().map(|matched| matched.at);
+            let equal = end.and_then(|end| growth(&base, Some(end)).zip(growth(&other, Some(end))));
             if let Some((before, after)) = equal.filter(|_| own.to.0 != its.to.0) {
                 sentence = say!(
-                    "{}; up to {}{} for both {} and {}";
-                    sentence, end => Load, versus.counted(end),
-                    after.ratio() => Times if other.at(end).is_some(),
-                    before.ratio() => Times if base.at(end).is_some()
+                    "{}; up to {}{}, {} and {}";
+                    sentence, after.to.0 => Load, versus.counted(after.to.0),
+                    after.ratio() => Times, before.ratio() => Times
                 );
-            }
-            if its.to.1 < own.to.1 && its.to.0 >= own.to.0 {
-                sentence = say!("{}; {} is still lower at its highest load"; sentence, party.short);
             }
             let insight = Insight::new(RULE.id, Topic::Variant, Tone::Note, say!("{}."; sentence));
             found.push(insight.weighing((its.ratio() / own.ratio()).ln()));

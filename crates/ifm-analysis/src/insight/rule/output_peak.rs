@@ -1,17 +1,15 @@
 //! Output that is highest at a load in the middle and falls behind it.
 
 use super::{curves, told_by};
-use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::comparison::{Doubt, Settings, Verdict};
+use crate::insight::{Delta, Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
-use crate::survey::Curve;
+use crate::survey::{Curve, CurvePoint};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
-
-/// A smaller fall is none: windows and requests differ by as much.
-const FALL_MIN: f64 = 0.03;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "output_peak",
-    title: "the load with the most output, where more load brings less",
+    title: "the load with the most output, where more load is shown to bring less",
     look,
 };
 
@@ -19,25 +17,39 @@ fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
     let output = curves(&pool, &told_by(question), &Quantity::OutputRate, &value);
-    output.iter().filter_map(told).collect()
+    let ends: Vec<(&Curve, &CurvePoint, &CurvePoint)> = output.iter().filter_map(ends).collect();
+    let pairs = ends.iter().map(|(_, peak, last)| (&peak.cell, &last.cell));
+    let deltas = question.deltas(pairs, &Quantity::OutputRate, &value);
+    ends.iter().zip(deltas).filter_map(|(ends, delta)| told(ends, &delta?)).collect()
 }
 
-fn told(curve: &Curve) -> Option<Insight> {
+/// The point with the most output, and the last one where that is another.
+fn ends<'c, 'a>(
+    curve: &'c Curve<'a>,
+) -> Option<(&'c Curve<'a>, &'c CurvePoint<'a>, &'c CurvePoint<'a>)> {
     let last = curve.points.last()?;
     let peak = curve.points.iter().max_by(|a, b| a.reading.value.total_cmp(&b.reading.value))?;
-    let fall = 1.0 - last.reading.value / peak.reading.value;
-    if fall < FALL_MIN {
-        return None;
-    }
+    (last.reading.value < peak.reading.value).then_some((curve, peak, last))
+}
+
+/// The fall, where it is shown; of single numbers what was measured.
+fn told((curve, peak, last): &(&Curve, &CurvePoint, &CurvePoint), fall: &Delta) -> Option<Insight> {
+    let is_alone = matches!(fall.doubt, Some(Doubt::OneNumber { .. }));
+    let is_large = fall.change <= -Settings::default().threshold;
+    let (tone, words) = match fall.verdict {
+        Verdict::Worse => (Tone::Warn, fall.with_interval()),
+        _ if is_alone && is_large => (Tone::Note, fall.undecided()),
+        _ => return None,
+    };
     let name = curve.name();
     let head = if name.is_empty() { "Output".to_owned() } else { format!("{name}: output") };
     let sentence = say!(
-        "{} is highest at {} ({}); at the highest load, {}, it is {} from there ({}).";
-        head, peak.at => Load, peak.reading.value => TokPerS, last.at => Load, -fall => Change,
-        last.reading.value => TokPerS
+        "{} is highest at {} ({}); at the highest load, {}, it is {}: {}.";
+        head, peak.at => Load, peak.reading.value => TokPerS, last.at => Load,
+        last.reading.value => TokPerS, words
     );
-    let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Warn, sentence);
-    Some(insight.weighing(1.0 + fall))
+    let insight = Insight::new(RULE.id, Topic::Throughput, tone, sentence);
+    Some(insight.weighing(1.0 - fall.change))
 }
 
 #[cfg(test)]
@@ -63,8 +75,8 @@ mod tests {
     #[test]
     fn a_peak_in_the_middle_is_told_and_a_flat_end_is_not() {
         let found = numbers([1855.0, 1771.0, 1745.0]).expect("it falls");
-        assert_eq!((found[0], found[1], found[2], found[4]), (4.0, 1855.0, 32.0, 1745.0));
-        assert!((found[3] + 0.0593).abs() < 1e-3, "{found:?}");
+        assert_eq!((found[0], found[1], found[2], found[3]), (4.0, 1855.0, 32.0, 1745.0));
+        assert!((found[4] + 0.0593).abs() < 1e-3, "{found:?}");
         assert_eq!(numbers([1700.0, 1855.0, 1830.0]), None);
         assert_eq!(numbers([1000.0, 1500.0, 1855.0]), None);
     }

@@ -1,6 +1,9 @@
 //! Which configurations give the most output for each speed.
 
 use super::{told_by, user_speed_curves};
+use crate::comparison::Verdict;
+use crate::insight::delta::user_speed;
+use crate::insight::versus::OUTPUT;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, Pool, Pooled};
@@ -11,7 +14,7 @@ const NAMED_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "pareto",
-    title: "configurations of the same workload that no other beats in both speed and output, and those that another beats everywhere",
+    title: "configurations of the same workload that no other beats in both speed and output, and those that another is shown to beat everywhere",
     look,
 };
 
@@ -92,26 +95,44 @@ fn look(question: &Question) -> Vec<Insight> {
             workloads.push(&configuration.workload);
         }
     }
-    workloads.into_iter().filter_map(|workload| sentence(&all, workload)).collect()
+    workloads.into_iter().filter_map(|workload| sentence(question, &all, workload)).collect()
 }
 
-fn sentence(all: &[Configuration], workload: &[Option<String>]) -> Option<Insight> {
+/// Whether every load of one is shown to be beaten by a load of the other: better in speed or output,
+/// and worse in neither.
+fn is_dominated(question: &Question, one: &Configuration, other: &Configuration) -> bool {
+    let is_beaten = |place: &Place| {
+        let better = other.places.iter().filter(|it| it.beats(place));
+        better.map(|it| &it.cell).any(|cell| {
+            let output = question.deltas([(&place.cell, cell)], &Quantity::OutputRate, OUTPUT);
+            let speed = user_speed(question, &place.cell, cell);
+            let verdicts: Vec<Verdict> =
+                output.into_iter().flatten().chain(speed).map(|delta| delta.verdict).collect();
+            verdicts.contains(&Verdict::Better) && !verdicts.contains(&Verdict::Worse)
+        })
+    };
+    one.places.iter().all(is_beaten)
+}
+
+fn sentence(
+    question: &Question,
+    all: &[Configuration],
+    workload: &[Option<String>],
+) -> Option<Insight> {
     let same: Vec<&Configuration> = all.iter().filter(|one| one.workload == workload).collect();
     if same.len() < 2 {
         return None;
     }
     let kept = same.iter().filter(|one| one.frontier(all).contains(&true)).count();
     let mut sentence = say!(
-        "{} of {} configurations are on the frontier of output against speed";
+        "{} of {} configurations are on the measured frontier of output against speed";
         kept as f64 => Count, same.len() as f64 => Count
     );
     let dominated: Vec<String> = same
         .iter()
         .filter_map(|one| {
-            let by = same.iter().find(|other| {
-                one.places.iter().all(|place| other.places.iter().any(|it| it.beats(place)))
-            })?;
-            Some(format!("{} is dominated by {} everywhere", one.name, by.name))
+            let by = same.iter().find(|other| is_dominated(question, one, other))?;
+            Some(format!("{} is shown to be dominated by {} everywhere", one.name, by.name))
         })
         .collect();
     let named = dominated.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");

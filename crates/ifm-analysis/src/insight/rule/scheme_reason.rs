@@ -1,6 +1,7 @@
 //! Possible reasons that follow from how a model is quantized, chosen by what was measured.
 
 use super::growth::growth;
+use crate::comparison::Verdict;
 use crate::insight::scheme::Scheme;
 use crate::insight::versus::{CENTER, Versus};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
@@ -17,15 +18,20 @@ fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for versus in &Versus::all(question) {
         let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
-        for party in &versus.others {
+        for (party, matched) in versus.compared() {
             let quantization = party.cells.first().and_then(|cell| cell.factor(key::QUANTIZATION));
             let Some(scheme) = Scheme::of(&party.name, quantization.as_deref()) else { continue };
             let other = versus.curve(party, &Quantity::Itl, CENTER);
-            let Some(end) = Versus::common(&base, &other).last().copied() else { continue };
-            let both = growth(&base, Some(end)).zip(growth(&other, Some(end)));
-            let is_steeper = both.is_some_and(|(own, its)| its.ratio() > own.ratio());
-            let values = base.between(end).zip(other.between(end));
-            let is_faster = values.is_some_and(|(own, its)| its < own);
+            let Some(end) = matched.last() else { continue };
+            let both = growth(&base, Some(end.at)).zip(growth(&other, Some(end.at)));
+            // Only what is shown asks for a reason.
+            let verdicts: Vec<Verdict> = matched
+                .iter()
+                .filter_map(|at| Some(at.delta(&Quantity::Itl, CENTER)?.verdict))
+                .collect();
+            let is_shown = verdicts.iter().any(|v| [Verdict::Better, Verdict::Worse].contains(v));
+            let is_steeper = is_shown && both.is_some_and(|(own, its)| its.ratio() > own.ratio());
+            let is_faster = verdicts.last() == Some(&Verdict::Better);
             let reasons = [
                 scheme.if_steeper.as_ref().filter(|_| is_steeper),
                 scheme.if_faster.as_ref().filter(|_| is_faster),

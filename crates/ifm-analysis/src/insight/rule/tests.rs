@@ -100,8 +100,10 @@ fn a_long_context_costs_by_sharing() {
     assert_eq!(super::told_by(&question), [key::WORKLOAD]);
     assert_eq!(
         texts(&question, "context_penalty"),
-        ["32768.00 tokens of context cost 5.35 speed against 1024.00 at 32.00; at 1.00 it is \
-          1.05: the loss comes from sharing, not from length alone."]
+        [
+            "32768.00 tokens of context cost 5.35 speed against 1024.00 at 32.00 (single numbers, which \
+          cannot show a difference); at 1.00 it is 1.05: the loss comes from sharing, not from length alone."
+        ]
     );
     let [guess] = texts(&question, "bottleneck").try_into().expect("one");
     assert!(guess.contains("efficiency is 0.08 with 32768.00 tokens and 0.41 with"), "{guess}");
@@ -132,17 +134,26 @@ fn prompts_are_guessed_where_only_the_first_token_waits() {
 }
 
 #[test]
-fn a_configuration_that_another_beats_everywhere_is_named() {
-    let of = |model: &str, of: &[(u32, f64, f64)]| with(levels("w", of), &[(key::MODEL, model)]);
-    let mut points = of("fast", &[(1, 5.0, 200.0), (8, 10.0, 800.0)]);
-    points.extend(of("slow", &[(1, 6.0, 160.0), (8, 12.0, 600.0)]));
-    points.extend(of("wide", &[(1, 8.0, 120.0), (8, 11.0, 900.0)]));
-    let survey = Survey { origins: Vec::new(), points };
-    assert_eq!(
-        texts(&Question::new(&survey), "pareto"),
-        ["2.00 of 3.00 configurations are on the frontier of output against speed; slow is \
-          dominated by fast everywhere."]
-    );
+fn a_configuration_that_another_is_shown_to_beat_everywhere_is_named() {
+    let pareto = |repeats: &[f64]| {
+        let of = |model: &str, of: &[(u32, f64, f64)]| -> Vec<Point> {
+            let times = |by: &f64| {
+                let of: Vec<_> = of.iter().map(|(n, itl, out)| (*n, itl * by, out * by)).collect();
+                with(levels("w", &of), &[(key::MODEL, model)])
+            };
+            repeats.iter().flat_map(times).collect()
+        };
+        let mut points = of("fast", &[(1, 5.0, 200.0), (8, 10.0, 800.0)]);
+        points.extend(of("slow", &[(1, 6.0, 160.0), (8, 12.0, 600.0)]));
+        points.extend(of("wide", &[(1, 8.0, 120.0), (8, 11.0, 900.0)]));
+        let survey = Survey { origins: Vec::new(), points };
+        texts(&Question::new(&survey), "pareto")
+    };
+    let frontier =
+        "2.00 of 3.00 configurations are on the measured frontier of output against speed";
+    let shown = format!("{frontier}; slow is shown to be dominated by fast everywhere.");
+    assert_eq!(pareto(&[0.999, 1.0, 1.001]), [shown]);
+    assert_eq!(pareto(&[1.0]), [format!("{frontier}.")], "single numbers show nothing");
     // Different workloads do not compete.
     let mut points = levels("short", &[(1, 5.0, 200.0)]);
     points.extend(levels("long", &[(1, 6.0, 100.0)]));

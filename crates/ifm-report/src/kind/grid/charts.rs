@@ -2,7 +2,7 @@
 
 use super::{MEAN, MS_PER_S, P99, load_title, row_title, workload_title};
 use crate::format::{meant, plain};
-use ifm_analysis::insight::{Delta, Grid, GridCell, Meant, Shown};
+use ifm_analysis::insight::{Delta, Grid, GridCell, Meant};
 use ifm_analysis::survey::Reading;
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Dash, Form, Heading, HeatScale, Heatmap, Mark, Note,
@@ -30,8 +30,8 @@ pub(super) fn overview(grid: &Grid) -> Chart {
             let delta = cell.delta(statistic);
             let state = match &delta {
                 None => CellState::Missing,
-                Some(Delta { shown: Shown::No, .. }) => CellState::Tie,
-                Some(_) => CellState::Shown,
+                Some(delta) if delta.is_shown() => CellState::Shown,
+                Some(_) => CellState::Tie,
             };
             cells.push(Cell {
                 row: cell.row,
@@ -44,15 +44,15 @@ pub(super) fn overview(grid: &Grid) -> Chart {
     }
     let deltas = grid.deltas(MEAN);
     let change = |delta: &Delta| meant(delta.change, Meant::Change);
-    let by = |a: &&(&GridCell, Delta), b: &&(&GridCell, Delta)| a.1.change.total_cmp(&b.1.change);
+    let by = |a: &&(&GridCell, &Delta), b: &&(&GridCell, &Delta)| a.1.change.total_cmp(&b.1.change);
     let ends = deltas.iter().min_by(by).zip(deltas.iter().max_by(by));
     let ends = ends.map_or_else(
         || "Nothing was measured.".to_owned(),
-        |(low, high)| {
-            format!("Mean latency changes from {} to {}.", change(&low.1), change(&high.1))
-        },
+        |(low, high)| format!("Mean latency changes by {} to {}.", change(low.1), change(high.1)),
     );
-    let has_ties = [MEAN, P99].into_iter().any(|statistic| grid.ties(statistic) > 0);
+    let has_ties = [MEAN, P99]
+        .into_iter()
+        .any(|statistic| grid.shown(statistic) < grid.deltas(statistic).len());
     let rows = grid.rows.iter();
     let columns = grid.models.iter().flat_map(|model| {
         ["mean", "P99"].map(|name| Heading {
@@ -68,7 +68,7 @@ pub(super) fn overview(grid: &Grid) -> Chart {
             "{ends} {} of {} figures are missing{}.",
             grid.missing(),
             grid.wanted(),
-            if has_ties { "; grey cells show no difference" } else { "" }
+            if has_ties { "; in gray cells no difference is shown" } else { "" }
         ),
         plot: Plot::Heatmap(Heatmap {
             name: format!("end-to-end latency, {} over {}", plain(&grid.other), plain(&grid.base)),
@@ -138,11 +138,8 @@ pub(super) fn bars(grid: &Grid, row: usize) -> Vec<Chart> {
 /// The change over a pair of bars.
 fn note(cell: &GridCell, statistic: Statistic) -> Option<Note> {
     let delta = cell.delta(statistic)?;
-    let tone = match delta.shown {
-        Shown::No => Tone::Neutral,
-        _ if delta.change > BAD_CHANGE => Tone::Bad,
-        _ => Tone::Neutral,
-    };
+    let is_bad = delta.is_shown() && delta.change > BAD_CHANGE;
+    let tone = if is_bad { Tone::Bad } else { Tone::Neutral };
     let text = meant(delta.change, Meant::Change);
     Some(Note { x: cell.model as f64, y: None, text, tone })
 }
@@ -178,8 +175,8 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
     };
     let series = |of_base: bool, words: &str, mark: Mark, dash: Dash| {
         let points = deltas.iter().enumerate().map(|(index, (_, delta))| {
-            let reading = if of_base { &delta.base } else { &delta.other };
-            seconds(index as f64, reading).between(None, None)
+            let ms = if of_base { delta.base } else { delta.other };
+            Point::at(index as f64, ms / MS_PER_S).told(meant(ms, Meant::Ms))
         });
         Series { mark, dash, ..Series::new(plain(words), points).form(Form::Dots) }
     };
@@ -204,7 +201,7 @@ pub(super) fn split(grid: &Grid) -> Option<Chart> {
             ifm_analysis::insight::CENTER
                 .iter()
                 .find_map(|statistic| cell.change(quantity, *statistic))
-                .map(|delta| delta.change * 100.0)
+                .map(|change| change * 100.0)
         };
         let (x, y) = (change(&Quantity::Ttft)?, change(&Quantity::Itl)?);
         let load = grid.rows.get(cell.row).map(|row| crate::model::load(row.load));

@@ -9,10 +9,11 @@ mod missing;
 
 use super::common::{bounds, nothing, page as frame};
 use super::{Kind, Subject};
-use crate::format::{ABSENT, meant, number, plain};
+use crate::format::{ABSENT, meant, number, plain, sentence};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Remark, Section, Table, Tile};
+use ifm_analysis::comparison::Verdict;
 use ifm_analysis::insight::{
-    Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Shown, Tone, Topic,
+    Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Tone, Topic,
     median_change,
 };
 use ifm_analysis::level::Load;
@@ -149,37 +150,58 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
     };
     let other = plain(&grid.other);
     let changes: Vec<f64> = deltas.iter().map(|(_, delta)| delta.change).collect();
-    let is_shown = grid.ties(MEAN) < deltas.len();
+    let is_shown = grid.shown(MEAN) > 0;
     let mut tiles = Vec::new();
     if let Some((median, bounds)) = median_change(&changes) {
+        let question = format!("What does {other} cost?");
         let interval = bounds.map_or_else(String::new, |(low, high)| {
             format!("95 %: {} to {}; ", meant(low, Meant::Change), meant(high, Meant::Change))
         });
-        let detail = format!(
-            "{}, {interval}median of {} pairs of cells, mean end-to-end latency",
-            band.word(median.abs()),
-            changes.len()
-        );
         let value = meant(median, Meant::Change);
-        let question = format!("What does {other} cost?");
-        // A number in the first tile is read as one, whatever stands in the third.
-        tiles.push(if is_shown {
-            tile(&question, value, detail, tone(median))
-        } else {
-            let detail = format!("in any pair of cells; {value}: {detail}");
-            tile(&question, "no difference shown".to_owned(), detail, None)
+        // A number in the first tile is read as one, whatever the third says.
+        tiles.push(match deltas.as_slice() {
+            [(_, only)] if only.is_shown() => {
+                let word = band.word(median.abs());
+                let detail =
+                    format!("{word}, {}, mean end-to-end latency", sentence(&only.with_interval()));
+                tile(&question, value, detail, tone(median))
+            }
+            [(_, only)] => {
+                let detail = format!("{}; mean end-to-end latency", sentence(&only.undecided()));
+                tile(&question, "not shown".to_owned(), detail, None)
+            }
+            _ if is_shown => {
+                let detail = format!(
+                    "{}, {interval}median of {} pairs of cells, shown in {}, mean end-to-end latency",
+                    band.word(median.abs()),
+                    changes.len(),
+                    grid.shown(MEAN)
+                );
+                tile(&question, value, detail, tone(median))
+            }
+            _ => {
+                let detail = format!(
+                    "in any of {} pairs of cells; measured {value}, {interval}mean end-to-end latency",
+                    changes.len()
+                );
+                let is_excluded = grid.ties(MEAN) == deltas.len();
+                let value = if is_excluded { "no difference shown" } else { "not shown" };
+                tile(&question, value.to_owned(), detail, None)
+            }
         });
     }
-    let most = deltas.iter().max_by(|a, b| a.1.change.total_cmp(&b.1.change));
-    if let Some((cell, delta)) = most.filter(|_| is_shown) {
-        let detail = cell_words(grid, cell);
+    let shown = deltas.iter().filter(|(_, delta)| delta.is_shown());
+    let most = shown.max_by(|a, b| a.1.change.total_cmp(&b.1.change));
+    if let Some((cell, delta)) = most {
+        let detail = format!("{}; {}", cell_words(grid, cell), sentence(&delta.with_interval()));
         let value = meant(delta.change, Meant::Change);
         tiles.push(tile("Where does it cost most?", value, detail, tone(delta.change)));
     }
     // Of none there is nothing to say.
     if grid.ties(MEAN) > 0 {
         let value = format!("{} of {}", grid.ties(MEAN), deltas.len());
-        let detail = "pairs of cells, mean end-to-end latency".to_owned();
+        let open = deltas.len() - grid.ties(MEAN) - grid.shown(MEAN);
+        let detail = format!("pairs of cells, mean end-to-end latency; inconclusive in {open}");
         tiles.push(tile("Where is no difference shown?", value, detail, None));
     }
     let (missing, wanted) = (grid.missing(), grid.wanted());
@@ -305,17 +327,18 @@ fn time(cell: &GridCell, of_base: bool, statistic: Statistic) -> Cell {
     }
 }
 
-fn verdict(delta: Option<Delta>) -> Cell {
+fn verdict(delta: Option<&Delta>) -> Cell {
     let Some(delta) = delta else { return Cell::text("missing") };
-    let interval = delta.low.zip(delta.high).map_or_else(String::new, |(low, high)| {
-        format!(" ({} … {})", meant(low, Meant::Change), meant(high, Meant::Change))
-    });
-    let is_worse = delta.change > 0.0;
-    match delta.shown {
-        Shown::Yes if is_worse => Cell::text(format!("✗ slower{interval}")).toned(Tone::Warn),
-        Shown::Yes => Cell::text(format!("✓ faster{interval}")).toned(Tone::Good),
-        Shown::No => Cell::text(format!("no difference shown{interval}")),
-        Shown::Unknown => Cell::text("no interval: repeat the runs"),
+    let change = sentence(&delta.with_interval());
+    match delta.verdict {
+        Verdict::Worse => Cell::text(format!("✗ slower: {change}")).toned(Tone::Warn),
+        Verdict::Better => Cell::text(format!("✓ faster: {change}")).toned(Tone::Good),
+        Verdict::NoDifferenceShown | Verdict::NoRelevantDifference => {
+            Cell::text(format!("no difference shown: {change}"))
+        }
+        Verdict::Inconclusive => {
+            Cell::text(format!("inconclusive: {}", sentence(&delta.undecided())))
+        }
     }
 }
 

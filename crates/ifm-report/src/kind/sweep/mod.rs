@@ -29,6 +29,7 @@ use crate::words::{self, AnswerTopic, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
 use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
+use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
 use ifm_analysis::level::Load;
 use ifm_analysis::say;
@@ -59,7 +60,10 @@ pub(crate) fn run(model: &ReportModel) -> Page {
     let survey = Survey::of_run(&model.manifest, &model.summary);
     let slo = model.manifest.spec.slo.named();
     let usd_per_hour = model.manifest.capacity.as_ref().and_then(|found| found.usd_per_hour);
-    let mut page = asked(model, &Question { slo, usd_per_hour, ..Question::new(&survey) });
+    let evidence = SurveyEvidence::new([model.evidence.clone()], &[]);
+    let evidence = &evidence;
+    let question = Question { slo, usd_per_hour, evidence, ..Question::new(&survey) };
+    let mut page = asked(model, &question);
     page.banners.splice(0..0, model.predicted().map(|words| format!("⚠ {words}.")));
     page
 }

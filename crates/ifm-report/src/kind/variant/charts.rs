@@ -3,10 +3,9 @@
 use super::super::common::{ends, largest, point, value_axis};
 use super::drawing::{chart, lines};
 use super::offered;
-use super::tables::mark;
 use crate::format::{meant, number, plain};
 use ifm_analysis::insight::{
-    Bands, CENTER, Growth, LoadAxis, Meant, OUTPUT, Topic, Versus, growth,
+    Bands, CENTER, Growth, LoadAxis, Matched, Meant, OUTPUT, Topic, Versus, growth,
 };
 use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
@@ -140,26 +139,26 @@ fn pareto(versus: &Versus) -> Option<Chart> {
     chart("pareto", "What does speed for one cost in output?", description, plot)
 }
 
-/// How many times shorter the ITL of each other is than the baseline's, against the load.
+/// How many times shorter the ITL of each other is than the baseline's, at each load that was
+/// requested of both.
 pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
-    let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
     let series = lines(versus, |party| {
-        if std::ptr::eq(party, &versus.base) {
-            return None;
-        }
-        let other = versus.curve(party, &Quantity::Itl, CENTER);
-        let at = |at: &f64| {
-            let ratio = base.between(*at)? / other.between(*at)?;
-            let is_measured = base.at(*at).is_some() && other.at(*at).is_some();
-            let text = format!("{}{}", mark(is_measured), meant(ratio, Meant::Times));
-            Some(Point::at(*at, ratio).trusted(is_measured).told(text))
+        let (_, matched) = versus.compared().find(|(other, _)| std::ptr::eq(*other, party))?;
+        let at = |matched: &Matched| {
+            let delta = matched.delta(&Quantity::Itl, CENTER)?;
+            let (ratio, bounds) = delta.advantage();
+            let (low, high) = bounds.unzip();
+            let text = meant(ratio, Meant::Times);
+            let is_decided = delta.is_shown() || delta.is_tie();
+            let point = Point::at(matched.at, ratio).between(low, high);
+            Some(point.trusted(is_decided).told(text))
         };
-        Some(Versus::common(&base, &other).iter().filter_map(at).collect())
+        Some(matched.iter().filter_map(at).collect())
     });
     let series = shortened(versus, series);
     let description = format!(
-        "ITL of {} over that of each other at the same load. {} Hollow: one of the two was read \
-         between two measured loads.",
+        "ITL of {} over that of each other at the load that was requested of both. {} Bands are 95 % \
+         intervals. Hollow: the data do not decide.",
         plain(&versus.base.name),
         ends(&series, versus.axis.words())
     );

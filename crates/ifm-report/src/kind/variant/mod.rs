@@ -233,7 +233,7 @@ fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Secti
     };
     section(
         "TTFT and ITL Comparison",
-        "There is no load that both were measured at or around.",
+        "No load was requested of both, so they are not compared at equal load.",
         vec![
             remarks(&["versus_speed", "versus_crossover", "versus_tie"]),
             figure(charts::advantage(versus)),
@@ -301,8 +301,7 @@ fn conclusion(compared: &Compared) -> Section {
     measured.order_by_key(place);
     let blocks = match measured.is_empty() {
         true => vec![Block::Prose(
-            "Nothing can be concluded: the two were not measured at loads that can be compared."
-                .to_owned(),
+            "Nothing can be concluded: no load was requested of both.".to_owned(),
         )],
         false => vec![Block::Remarks(measured.into_iter().map(Remark::of).collect())],
     };

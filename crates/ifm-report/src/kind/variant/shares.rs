@@ -18,7 +18,7 @@ pub(super) fn section(
     let heading = format!("Latency of the requests{scene}");
     let missing = |why: &str| Section::new(heading.clone(), vec![Block::Prose(why.to_owned())]);
     let Some((at, why)) = place(question, versus) else {
-        return missing("Not drawn: there is no load that both were measured at or around.");
+        return missing("Not drawn: no load was requested of both.");
     };
     let of = |(index, party): (usize, _)| {
         let (cell, load) = nearest(versus, party, at)?;
@@ -39,20 +39,20 @@ pub(super) fn section(
     Section::new(heading.clone(), vec![Block::Prose(intro), Block::Figures(figures)])
 }
 
-/// The load at which the distributions are looked at, and why this one: where the baseline reaches
-/// the limit of ITL, else the highest one that both have.
+/// The load at which the distributions are looked at, and why this one: the last one of the baseline
+/// below the limit of ITL, else the highest one that was requested of both.
 fn place(question: &Question, versus: &Versus) -> Option<(f64, String)> {
     let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
     let other = versus.curve(versus.others.first()?, &Quantity::Itl, CENTER);
     let limit = itl_limits(question, &[&base, &other]).last().copied();
-    match limit.and_then(|limit| Some((limit, base.reaches(limit)?))) {
-        Some((limit, at)) => {
+    match limit.and_then(|limit| Some((limit, base.crossing(limit)?))) {
+        Some((limit, [inside, _])) => {
             let limit = meant(limit, Meant::LimitMs);
-            Some((at, format!("Near where the baseline reaches a median ITL of {limit}")))
+            Some((inside.at, format!("Where the baseline is last below a median ITL of {limit}")))
         }
         None => {
-            let at = Versus::common(&base, &other).last().copied()?;
-            Some((at, "At the highest load that both were measured at or around".to_owned()))
+            let at = versus.matched.first()?.last()?.at;
+            Some((at, "At the highest load that was requested of both".to_owned()))
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The tables of a comparison of variants: at equal load, at equal latency, growth, in flight.
 
-use crate::format::{meant, number, plain};
+use crate::comparison::words::verdict as verdict_words;
+use crate::format::{meant, plain, sentence};
 use crate::page::{Cell, Column, Columns, Head, Table};
+use ifm_analysis::comparison::Verdict;
 use ifm_analysis::insight::{
-    CENTER, Delta, Growth, LoadAxis, Meant, Party, Question, Shown, Versus, growth, is_burst,
-    itl_limits,
+    CENTER, Delta, Growth, LoadAxis, Meant, Party, Question, Versus, growth, is_burst, itl_limits,
 };
 use ifm_analysis::survey::{Curve, Pooled};
 use ifm_core::sheet::{Quantity, Statistic};
@@ -12,91 +13,60 @@ use ifm_core::sheet::{Quantity, Statistic};
 /// Rows of a table at most: there may be as many loads as a document has lines.
 const ROWS_MAX: usize = 200;
 
-/// Latencies of both at every load that one was measured at, and what may be said.
+/// Latencies of both at every load that was requested of both, and what may be said.
 pub(super) fn equal_load(versus: &Versus) -> Table {
-    let mut rows: Vec<(Quantity, f64)> = Vec::new();
-    let quantities = [Quantity::Itl, Quantity::Ttft];
-    // The curves of all parties, the baseline first.
-    let curves = quantities.map(|quantity| {
-        let of: Vec<Curve> =
-            versus.parties().map(|party| versus.curve(party, &quantity, CENTER)).collect();
-        let others = of.iter().skip(1);
-        let mut places: Vec<f64> = others.flat_map(|other| Versus::common(&of[0], other)).collect();
-        places.sort_unstable_by(f64::total_cmp);
-        places.dedup();
-        rows.extend(places.into_iter().map(|at| (quantity.clone(), at)));
-        of
-    });
-    rows.truncate(ROWS_MAX);
-    let of = |quantity: &Quantity, party: usize| {
-        &curves[usize::from(*quantity == Quantity::Ttft)][party]
+    let mut loads: Vec<f64> = versus.matched.iter().flatten().map(|matched| matched.at).collect();
+    loads.sort_unstable_by(f64::total_cmp);
+    loads.dedup();
+    let rows = [Quantity::Itl, Quantity::Ttft]
+        .into_iter()
+        .flat_map(|quantity| loads.iter().map(move |at| (quantity.clone(), *at)));
+    let delta = |index: usize, quantity: &Quantity, at: f64| {
+        let of_party = versus.matched.get(index)?;
+        of_party.iter().find(|matched| matched.at == at)?.delta(quantity, CENTER)
     };
+    let is_known = |(quantity, at): &(Quantity, f64)| {
+        (0..versus.others.len()).any(|index| delta(index, quantity, *at).is_some())
+    };
+    let mut rows: Vec<(Quantity, f64)> = rows.filter(is_known).collect();
+    rows.truncate(ROWS_MAX);
     let mut columns = Columns::<(Quantity, f64)>::default()
         .cell(Head::number(versus.axis.words()), |(_, at)| Cell {
             value: Some(*at),
             ..Cell::head(meant(*at, Meant::Load))
         })
-        .text("metric", |(quantity, _)| quantity.to_string());
-    for (index, party) in versus.parties().enumerate() {
+        .text("metric", |(quantity, at)| {
+            let mut all = (0..versus.others.len()).filter_map(|of| delta(of, quantity, *at));
+            all.next().map_or_else(|| quantity.to_string(), |delta| delta.name())
+        });
+    let ms = |ms: f64| meant(ms, Meant::Ms);
+    let base = Head::number(plain(&versus.base.name));
+    columns = columns.cell(base, |(quantity, at)| {
+        let mut all = (0..versus.others.len()).filter_map(|of| delta(of, quantity, *at));
+        Cell::number(all.next().map(|delta| delta.base), ms)
+    });
+    for (index, party) in versus.others.iter().enumerate() {
         let head = Head::number(plain(&party.name));
-        columns = columns.cell(head, move |(quantity, at)| value(of(quantity, index), *at));
-        if index == 0 {
-            continue;
-        }
-        let pair = move |quantity: &Quantity| (of(quantity, 0), of(quantity, index));
-        columns = columns.cell(Head::number("× shorter"), move |(quantity, at)| {
-            let (base, other) = pair(quantity);
-            let ratio = base.between(*at).zip(other.between(*at));
-            let mark = mark(base.at(*at).is_some() && other.at(*at).is_some());
-            times(ratio.map(|(before, after)| before / after), mark)
-        });
-        columns = columns.text("difference", move |(quantity, at)| {
-            let (base, other) = pair(quantity);
-            verdict(base, other, *at, quantity)
-        });
+        columns = columns
+            .cell(head, move |(quantity, at)| {
+                Cell::number(delta(index, quantity, *at).map(|delta| delta.other), ms)
+            })
+            .text("difference", move |(quantity, at)| {
+                delta(index, quantity, *at).map_or_else(|| "–".to_owned(), |delta| verdict(&delta))
+            });
     }
-    let caption = "At the same load. ~ was read on the straight line between two measured loads.";
-    columns.table(caption, rows)
+    columns.table("At the load that was requested of both.", rows)
 }
 
-/// A ratio with its mark.
-fn times(ratio: Option<f64>, mark: &str) -> Cell {
-    Cell::number(ratio, |ratio| format!("{mark}{}", meant(ratio, Meant::Times)))
-}
-
-/// The sign of what was read between two measured points.
-pub(super) fn mark(is_measured: bool) -> &'static str {
-    if is_measured { "" } else { "~" }
-}
-
-/// Where a curve reaches a limit.
-fn reached(curve: &Curve, limit: f64) -> Cell {
-    let mark = mark(curve.has_value(limit));
-    Cell::number(curve.reaches(limit), |at| format!("{mark}{}", number(at)))
-}
-
-/// The value at a place: measured, or between two measured ones.
-fn value(curve: &Curve, at: f64) -> Cell {
-    let mark = mark(curve.at(at).is_some());
-    Cell::number(curve.between(at), |ms| format!("{mark}{}", meant(ms, Meant::Ms)))
-}
-
-/// The change with its interval and whether it is shown, where both were measured there.
-fn verdict(base: &Curve, other: &Curve, at: f64, quantity: &Quantity) -> String {
-    let delta = base.at(at).zip(other.at(at)).and_then(|(before, after)| {
-        Delta::of(&before.cell, &after.cell, quantity, before.reading.statistic)
-    });
-    let Some(delta) = delta else { return "–".to_owned() };
-    let change = meant(delta.change, Meant::Change);
-    let interval = delta.low.zip(delta.high).map(|(low, high)| {
-        format!(" ({} … {})", meant(low, Meant::Change), meant(high, Meant::Change))
-    });
-    let word = match delta.shown {
-        Shown::Yes => "shown",
-        Shown::No => "no difference shown",
-        Shown::Unknown => "no interval",
-    };
-    format!("{change}{}, {word}", interval.unwrap_or_default())
+/// The change with its interval, and what may be said of it.
+fn verdict(delta: &Delta) -> String {
+    match delta.verdict {
+        Verdict::Inconclusive => format!("inconclusive: {}", sentence(&delta.undecided())),
+        known => {
+            let word = verdict_words(known);
+            format!("{}, {word}", sentence(&delta.with_interval()))
+        }
+    }
 }
 
 /// What both carry at equal ITL.
@@ -107,16 +77,15 @@ pub(super) fn equal_latency(question: &Question, versus: &Versus) -> Table {
         value: Some(*limit),
         ..Cell::head(format!("≤ {}", meant(*limit, Meant::LimitMs)))
     });
-    let base = curves.first();
-    for (index, (party, curve)) in versus.parties().zip(&curves).enumerate() {
-        let head = Head::number(plain(&party.name));
-        columns = columns.cell(head, |limit| reached(curve, *limit));
-        let Some(base) = base.filter(|_| index > 0) else { continue };
-        columns = columns.cell(Head::number("× as many"), |limit| {
-            let ratio = base.reaches(*limit).zip(curve.reaches(*limit));
-            let mark = mark(base.has_value(*limit) && curve.has_value(*limit));
-            times(ratio.map(|(before, after)| after / before), mark)
-        });
+    let load = |at: f64| meant(at, Meant::Load);
+    for (party, curve) in versus.parties().zip(&curves) {
+        columns = columns
+            .cell(Head::number(plain(&party.name)), move |limit| {
+                Cell::number(curve.crossing(*limit).map(|[inside, _]| inside.at), load)
+            })
+            .cell(Head::number("above it from"), move |limit| {
+                Cell::number(curve.crossing(*limit).map(|[_, above]| above.at), load)
+            });
     }
     let what = match versus.axis {
         LoadAxis::Users => "Users",
@@ -125,8 +94,8 @@ pub(super) fn equal_latency(question: &Question, versus: &Versus) -> Table {
         LoadAxis::Rate => "Requests per second",
     };
     let caption = format!(
-        "{what} at which the median ITL reaches the limit, on the straight line between the two \
-         measured loads around it."
+        "{what}: the largest measured load up to which no median ITL is above the limit, and the next \
+         one."
     );
     columns.table(caption, itl_limits(question, &curves.iter().collect::<Vec<_>>()))
 }

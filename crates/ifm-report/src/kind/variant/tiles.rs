@@ -3,15 +3,14 @@
 
 use super::super::common::TOKEN_SUM;
 use super::Compared;
-use super::tables::mark;
-use crate::format::{meant, number, percent};
+use crate::format::{meant, number, percent, sentence};
 use crate::page::Tile;
 use ifm_analysis::audit::Audit;
 use ifm_analysis::capacity::Price;
+use ifm_analysis::comparison::Verdict;
 use ifm_analysis::insight::{
-    CENTER, Meant, OUTPUT, Party, Tone, Topic, Versus, itl_limits, output_off,
+    CENTER, Delta, Matched, Meant, OUTPUT, Party, Tone, Topic, Versus, itl_limits, output_off,
 };
-use ifm_analysis::survey::Curve;
 use ifm_core::sheet::Quantity;
 
 /// Share by which an output rate may be off what other figures make of it and still be confirmed.
@@ -20,59 +19,67 @@ const OUTPUT_OFF_MAX: f64 = 0.1;
 /// The tiles about the first of the others.
 pub(super) fn tiles(compared: &Compared, versus: &Versus, audit: Option<&Audit>) -> Vec<Tile> {
     let Some(party) = versus.others.first() else { return Vec::new() };
-    let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
-    let other = versus.curve(party, &Quantity::Itl, CENTER);
-    let places = Versus::common(&base, &other);
-    let ends =
-        [("alone", places.first()), ("under load", places.last().filter(|_| places.len() > 1))];
-    let shorter =
-        ends.into_iter().filter_map(|(what, at)| shorter(versus, (&base, &other), what, *at?));
-    carried(compared, versus, (&base, &other))
+    let matched = versus.matched.first().map(Vec::as_slice).unwrap_or_default();
+    let ends = [matched.first(), matched.last().filter(|_| matched.len() > 1)];
+    let shorter = ends.into_iter().flatten().filter_map(|matched| shorter(versus, matched));
+    carried(compared, versus, party)
         .into_iter()
         .chain(shorter)
-        .chain(cost(compared, versus, party).map(|tile| counted(tile, versus, audit)))
+        .chain(cost(compared, versus).map(|tile| counted(tile, versus, audit)))
         .collect()
 }
 
-fn toned(is_better: bool) -> Option<Tone> {
-    Some(if is_better { Tone::Good } else { Tone::Warn })
+/// The answer that a difference gives: the ratio with its interval where it is shown.
+fn judged(question: String, delta: &Delta, detail: String) -> Tile {
+    let (ratio, bounds) = delta.advantage();
+    let tile = |value: String, detail| Tile::new(question.clone(), value, "", detail);
+    match delta.verdict {
+        Verdict::Better | Verdict::Worse => {
+            let interval = bounds.map(|(low, high)| {
+                let [low, high] = [low, high].map(|end| meant(end, Meant::Times));
+                format!("95% CI {low} to {high}; ")
+            });
+            let detail = format!("{}{detail}", interval.unwrap_or_default());
+            let is_better = delta.verdict == Verdict::Better;
+            let tone = if is_better { Tone::Good } else { Tone::Warn };
+            tile(meant(ratio, Meant::Times), detail).toned(Some(tone))
+        }
+        Verdict::NoDifferenceShown | Verdict::NoRelevantDifference => {
+            tile("no difference shown".to_owned(), detail)
+        }
+        Verdict::Inconclusive => {
+            let why = sentence(&delta.undecided());
+            tile("not shown".to_owned(), format!("{why}; {detail}"))
+        }
+    }
 }
 
-fn tile(question: impl Into<String>, value: String, detail: String, is_better: bool) -> Tile {
-    Tile::new(question, value, "", detail).toned(toned(is_better))
-}
-
-/// What both carry at the same ITL.
-fn carried(compared: &Compared, versus: &Versus, (base, other): (&Curve, &Curve)) -> Option<Tile> {
-    let limit = itl_limits(&compared.question, &[base, other]).last().copied()?;
-    let (before, after) = (base.reaches(limit)?, other.reaches(limit)?);
-    let [of_base, of_other] = [base, other].map(|curve| mark(curve.has_value(limit)));
-    let both = mark(base.has_value(limit) && other.has_value(limit));
+/// What both carry at the same ITL: measured loads.
+fn carried(compared: &Compared, versus: &Versus, party: &Party) -> Option<Tile> {
+    let [base, other] =
+        [&versus.base, party].map(|party| versus.curve(party, &Quantity::Itl, CENTER));
+    let limit = itl_limits(&compared.question, &[&base, &other]).last().copied()?;
+    let ([before, above_before], [after, above_after]) =
+        (base.crossing(limit)?, other.crossing(limit)?);
+    let load = |at: f64| meant(at, Meant::Load);
     let detail = format!(
-        "{of_base}{} → {of_other}{} {} at median ITL ≤ {}",
-        number(before),
-        number(after),
+        "largest measured load, {}, with a median ITL ≤ {}; above it from {} and {}",
         versus.axis.words(),
-        meant(limit, Meant::LimitMs)
+        meant(limit, Meant::LimitMs),
+        load(above_before.at),
+        load(above_after.at)
     );
-    let value = format!("{both}{}", meant(after / before, Meant::Times));
-    Some(tile("How much more load at the same ITL?", value, detail, after >= before))
+    let value = format!("{} → {}", load(before.at), load(after.at));
+    Some(Tile::new("How much load at the same ITL?", value, "", detail))
 }
 
-/// How much shorter the ITL is at a place.
-fn shorter(versus: &Versus, (base, other): (&Curve, &Curve), what: &str, at: f64) -> Option<Tile> {
-    let (before, after) = (base.between(at)?, other.between(at)?);
-    let [of_base, of_other] = [base, other].map(|curve| mark(curve.at(at).is_some()));
-    let both = mark(base.at(at).is_some() && other.at(at).is_some());
-    let detail = format!(
-        "median: {of_base}{} → {of_other}{} at {}{}",
-        meant(before, Meant::Ms),
-        meant(after, Meant::Ms),
-        meant(at, Meant::Load),
-        versus.counted(at)
-    );
-    let value = format!("{both}{}", meant(before / after, Meant::Times));
-    Some(tile(format!("How much shorter is the ITL {what}?"), value, detail, after <= before))
+/// How much shorter the ITL is at a load.
+fn shorter(versus: &Versus, matched: &Matched) -> Option<Tile> {
+    let delta = matched.delta(&Quantity::Itl, CENTER)?;
+    let at = format!("{}{}", meant(matched.at, Meant::Load), versus.counted(matched.at));
+    let [before, after] = [delta.base, delta.other].map(|ms| meant(ms, Meant::Ms));
+    let detail = format!("{}: {before} → {after}", delta.name());
+    Some(judged(format!("How much shorter is the ITL at {at}?"), &delta, detail))
 }
 
 /// What rests on the output rate: where its tokens do not add up it stands only if other figures
@@ -95,27 +102,19 @@ fn counted(mut tile: Tile, versus: &Versus, audit: Option<&Audit>) -> Tile {
 
 /// The price of a million output tokens of both at the highest equal load; without a price the
 /// output.
-fn cost(compared: &Compared, versus: &Versus, party: &Party) -> Option<Tile> {
-    let base = versus.curve(&versus.base, &Quantity::OutputRate, OUTPUT);
-    let other = versus.curve(party, &Quantity::OutputRate, OUTPUT);
-    let at = *Versus::common(&base, &other).last()?;
-    let (before, after) = (base.between(at)?, other.between(at)?);
-    let [of_base, of_other] = [&base, &other].map(|curve| mark(curve.at(at).is_some()));
-    let both = mark(base.at(at).is_some() && other.at(at).is_some());
-    let place = format!("at {}{}", meant(at, Meant::Load), versus.counted(at));
+fn cost(compared: &Compared, versus: &Versus) -> Option<Tile> {
+    let matched = versus.matched.first()?.last()?;
+    let delta = matched.delta(&Quantity::OutputRate, OUTPUT)?;
+    let place = format!("at {}{}", meant(matched.at, Meant::Load), versus.counted(matched.at));
     let price = compared.question.usd_per_hour;
     let cost = |rate: f64| Some(Price { per_hour: price? }.of(rate)?.per_million_output);
-    let (question, value, before, after) = match (cost(before), cost(after)) {
+    let (question, before, after) = match (cost(delta.base), cost(delta.other)) {
         (Some(before), Some(after)) => (
             "How much cheaper is a million tokens?",
-            before / after,
             meant(before, Meant::Usd),
             meant(after, Meant::Usd),
         ),
-        _ => {
-            ("How much more output?", after / before, number(before), meant(after, Meant::TokPerS))
-        }
+        _ => ("How much more output?", number(delta.base), meant(delta.other, Meant::TokPerS)),
     };
-    let detail = format!("{of_base}{before} → {of_other}{after} {place}");
-    Some(tile(question, format!("{both}{}", meant(value, Meant::Times)), detail, value >= 1.0))
+    Some(judged(question.to_owned(), &delta, format!("{before} → {after} {place}")))
 }

@@ -4,7 +4,7 @@
 //! tested (`comparison`), and which measurements are compared (`versus`, `grid`).
 
 use super::{Question, Sentence};
-use crate::comparison::{Doubt, Measure, Metric, Over, Row, Unit, Verdict};
+use crate::comparison::{Basis, Doubt, Measure, Metric, Over, Row, Unit, Verdict};
 use crate::say;
 use crate::survey::Pooled;
 use ifm_core::metric::Direction;
@@ -27,6 +27,8 @@ pub struct Delta {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
+    /// Whether the interval is of one run on each side, and how much runs differ is not in it.
+    pub is_of_single_runs: bool,
     /// What may be said of it.
     pub verdict: Verdict,
     /// Why the data do not decide.
@@ -53,6 +55,7 @@ impl Delta {
             change: row.difference.map_or(other / base, |ratio| ratio) - 1.0,
             low: row.change.map(|change| less(change.low)),
             high: row.change.map(|change| less(change.high)),
+            is_of_single_runs: matches!(row.basis, Some(Basis::Requests | Basis::Stated)),
             verdict: row.verdict,
             doubt: row.doubt.clone(),
             detectable: row.detectable,
@@ -97,9 +100,15 @@ impl Delta {
         match self.low.zip(self.high) {
             None => say!("{}"; self.change => Change),
             Some((low, high)) => say!(
-                "{} (95% CI {} to {})"; self.change => Change, low => Change, high => Change
+                "{} (95% CI {} to {}{})"; self.change => Change, low => Change, high => Change,
+                self.runs_note()
             ),
         }
+    }
+
+    /// What follows an interval that does not cover how much runs differ.
+    pub fn runs_note(&self) -> &'static str {
+        if self.is_of_single_runs { ", one run each" } else { "" }
     }
 
     /// What follows a ratio that was measured: its interval where the difference is shown, a doubt
@@ -110,7 +119,8 @@ impl Delta {
                 let (_, bounds) = self.advantage();
                 let bounds = bounds.map(|(low, high)| {
                     let [low, high] = if low < 1.0 { [1.0 / high, 1.0 / low] } else { [low, high] };
-                    say!(" (95% CI {} to {})"; low => Times, high => Times)
+                    let note = self.runs_note();
+                    say!(" (95% CI {} to {}{})"; low => Times, high => Times, note)
                 });
                 Some(bounds.unwrap_or_default())
             }
@@ -139,6 +149,17 @@ impl Delta {
 }
 
 impl Question<'_> {
+    /// The same of one pair.
+    pub(super) fn delta(
+        &self,
+        base: &Pooled,
+        other: &Pooled,
+        quantity: &Quantity,
+        statistics: &[Statistic],
+    ) -> Option<Delta> {
+        self.deltas([(base, other)], quantity, statistics).into_iter().next().flatten()
+    }
+
     /// The difference of a quantity between each pair of measurements, the first the baseline, by one
     /// of these statistics; all pairs are tested together.
     pub(super) fn deltas<'p>(
@@ -160,13 +181,17 @@ impl Question<'_> {
     }
 }
 
+/// Whether the data have an interval for a difference and do not show it: the ends of a range are not
+/// shown to differ then.
+pub(super) fn is_open(delta: Option<Delta>) -> bool {
+    delta.is_some_and(|delta| delta.as_measured().is_none())
+}
+
 /// The difference of the speed for one user between two measurements, by the first of the figures
 /// that say it.
 pub(super) fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> Option<Delta> {
     let all = [Statistic::Median, Statistic::Mean, Statistic::Value];
-    let of = |quantity: &Quantity| {
-        question.deltas([(base, other)], quantity, &all).into_iter().next().flatten()
-    };
+    let of = |quantity: &Quantity| question.delta(base, other, quantity, &all);
     [Quantity::UserRate, Quantity::Tpot, Quantity::Itl].iter().find_map(of)
 }
 

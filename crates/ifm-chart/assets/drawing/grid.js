@@ -160,7 +160,7 @@ function drawHeatLegend(canvas, d, at, top, width) {
   });
   canvas.text(x + 6, y, d.highEnd, { size: SIZE.small, fill: theme.muted });
   x += widthOf(d.highEnd, SIZE.small) + 22;
-  const words = [['Tie', 'no difference shown'], ['Missing', 'not measured']];
+  const words = [['Tie', 'difference not shown'], ['Missing', 'not measured']];
   for (const [state, name] of words) {
     if (!d.cells.some((cell) => cell.state === state)) continue;
     if (x + 24 + widthOf(name, SIZE.small) > width - at.pad) break;

@@ -53,7 +53,7 @@ fn draw_cell(plot: &Heatmap, cell: &Cell) -> Value {
     let state = if step.is_none() { CellState::Missing } else { cell.state };
     let told = match state {
         CellState::Shown => format!("{} {}", plot.name, cell.text),
-        CellState::Tie => format!("{} {}: no difference shown", plot.name, cell.text),
+        CellState::Tie => format!("{} {}: difference not shown", plot.name, cell.text),
         CellState::Missing => "not measured".to_owned(),
     };
     json!({

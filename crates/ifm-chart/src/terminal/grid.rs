@@ -44,7 +44,7 @@ pub(super) fn heatmap(page: &mut Page, plot: &Heatmap) {
     let (better, worse) = verdicts(page);
     let missing = page.symbol("·", ".");
     let legend =
-        format!("{better} better  {worse} worse  = no difference shown  {missing} not measured");
+        format!("{better} better  {worse} worse  = difference not shown  {missing} not measured");
     page.put(0, &legend, Style::new().fg(Color::DarkGray));
     page.line += 1;
 }

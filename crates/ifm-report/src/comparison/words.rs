@@ -4,6 +4,7 @@
 
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
+use ifm_analysis::comparison::contrast::SHARE_POINTS_MIN;
 use ifm_analysis::comparison::difference::CLIENT_TIMING;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
@@ -537,7 +538,14 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
         0 => String::new(),
         tested => format!("; corrected for {}", counted(tested as u64, "comparison")),
     };
-    let rest = format!("changes of {} or more are relevant{tested}", percent(comparison.threshold));
+    let of_shares = match has(Basis::Counts) {
+        true => format!(", of shares {} points", number(SHARE_POINTS_MIN * 100.0)),
+        false => String::new(),
+    };
+    let rest = format!(
+        "changes of {} or more are relevant{of_shares}{tested}",
+        percent(comparison.threshold)
+    );
     match from.is_empty() {
         true if has(Basis::Counts) => {
             format!("shares are of counted requests; nothing else has an interval; {rest}")

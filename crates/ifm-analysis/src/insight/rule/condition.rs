@@ -103,7 +103,10 @@ fn cost(grid: &Grid, model: &str, own: &[&Delta]) -> Option<Insight> {
         ),
     };
     let tone = if faster == 0 && band.is_poor(median) { Tone::Warn } else { Tone::Note };
-    let sentence = say!("{}: {} costs {}."; model, grid.other, of_all);
+    let sentence = match faster {
+        0 => say!("{}: {} costs {}."; model, grid.other, of_all),
+        _ => say!("{}: {} changes the latency by {}."; model, grid.other, of_all),
+    };
     let insight = Insight::new(MODEL.id, Topic::Condition, tone, sentence).of(model);
     Some(insight.weighing(median))
 }

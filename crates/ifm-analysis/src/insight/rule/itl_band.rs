@@ -1,6 +1,7 @@
 //! Which words of quality the gaps between tokens deserve.
 
 use super::{CENTER, curves, measured_at, told_by};
+use crate::insight::delta::is_open;
 use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, CurvePoint};
@@ -30,6 +31,13 @@ fn look(question: &Question) -> Vec<Insight> {
         return Vec::new();
     }
     let tone = if band.is_poor(value(&worst)) { Tone::Warn } else { Tone::Note };
+    if is_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Itl, CENTER)) {
+        let sentence = say!(
+            "ITL from {} to {} ({}), not shown to differ."; value(&best) => Ms,
+            value(&worst) => Ms, band.word(value(&worst))
+        );
+        return vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)];
+    }
     let mean = mean_beside(worst.1).map(|mean| say!("; mean {}"; mean => Ms)).unwrap_or_default();
     let sentence = say!(
         "Best ITL {} ({}) is {}; worst {} ({}{}) is {}.";

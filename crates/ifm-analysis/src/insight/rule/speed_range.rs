@@ -1,6 +1,7 @@
 //! How fast one user is served, best and worst.
 
 use super::{place_words, told_by, user_speed_curves};
+use crate::insight::delta::{is_open, user_speed};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use ifm_core::sheet::PartKind;
@@ -22,6 +23,13 @@ fn look(question: &Question) -> Vec<Insight> {
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
     if best.1.reading.value <= worst.1.reading.value {
         return Vec::new();
+    }
+    if is_open(user_speed(question, &worst.1.cell, &best.1.cell)) {
+        let sentence = say!(
+            "Decode speed for one user from {} to {}, not shown to differ.";
+            worst.1.reading.value => TokPerS, best.1.reading.value => TokPerS
+        );
+        return vec![Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence)];
     }
     let sentence = say!(
         "Decode speed for one user runs from {} ({}) down to {} ({}).";

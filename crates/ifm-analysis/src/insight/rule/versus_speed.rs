@@ -153,7 +153,10 @@ fn times(delta: &Delta, turned: bool) -> Sentence {
         None => say!("{}"; size(ratio) => Times),
         Some((low, high)) => {
             let (low, high) = if turned { (high, low) } else { (low, high) };
-            say!("{} (95% CI {} to {})"; size(ratio) => Times, size(low) => Times, size(high) => Times)
+            say!(
+                "{} (95% CI {} to {}{})"; size(ratio) => Times, size(low) => Times,
+                size(high) => Times, delta.runs_note()
+            )
         }
     }
 }

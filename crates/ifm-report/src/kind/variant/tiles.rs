@@ -37,7 +37,7 @@ fn judged(question: String, delta: &Delta, detail: String) -> Tile {
         Verdict::Better | Verdict::Worse => {
             let interval = bounds.map(|(low, high)| {
                 let [low, high] = [low, high].map(|end| meant(end, Meant::Times));
-                format!("95% CI {low} to {high}; ")
+                format!("95% CI {low} to {high}{}; ", delta.runs_note())
             });
             let detail = format!("{}{detail}", interval.unwrap_or_default());
             let is_better = delta.verdict == Verdict::Better;

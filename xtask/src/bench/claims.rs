@@ -18,6 +18,8 @@ use std::path::Path;
 const TRIALS_PER_REPEAT: u32 = 20;
 /// Folders of levels, and searches.
 const CAPACITIES: u32 = 20;
+/// Requests of each level of a folder.
+const LEVEL: usize = 1_000;
 /// True differences that are to be found.
 const FACTORS: [f64; 3] = [1.05, 1.10, 1.15];
 /// Requests and results of each side of the pairs.
@@ -26,8 +28,11 @@ const SINGLE: (usize, u32) = (300, 1);
 const REPEATED: (usize, u32) = (300, 5);
 /// The difference on which reports are made.
 const REPORTED: f64 = 1.10;
-/// Requests of the results whose intervals are counted.
-const COVERED: [usize; 4] = [100, 300, 400, 1_000];
+/// Requests of the results whose intervals are counted: of the first law, and of the others.
+const COVERED: [&[usize]; 2] = [&[100, 300, 400, 1_000], &[300, 1_000]];
+/// Requests and results of each gate on a P99: of the first law, and of the others.
+const GATED: [&[(usize, u32)]; 2] =
+    [&[(400, 1), (1_000, 1), (30, 5), (400, 5)], &[(400, 1), (400, 5)]];
 
 const NOTE_PAIRS: &str = "Two results of another tool's format, 8 users, percent of the pairs. False: compare \
     calls any row better or worse, report claims any difference, and the servers are the same. Found: \
@@ -58,9 +63,9 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
         trials: TRIALS_PER_REPEAT * u32::try_from(lab.repeats).unwrap_or(1),
     };
     Ok(vec![
-        bench.pairs(say)?,
-        bench.intervals(say)?,
         bench.gates(say)?,
+        bench.intervals(say)?,
+        bench.pairs(say)?,
         bench.histories(say)?,
         bench.capacities(lab, say)?,
     ])
@@ -128,7 +133,7 @@ impl Bench<'_> {
             ["law", "requests", "median", "P99", "median ratio", "P99 ratio", "throughput ratio"];
         let mut table = Table::new("Intervals: compare", NOTE_INTERVALS, &columns);
         for law in Law::ALL.into_iter().filter(|law| *law != Law::Drifting) {
-            for requests in COVERED {
+            for &requests in COVERED[usize::from(law != Law::Lognormal)] {
                 let sides = Sides { law, requests, runs: 1, factor: 1.1 };
                 let found = pairs(self.program, self.folder, sides, (self.trials, false))?;
                 let mut row = vec![law.name().to_owned(), requests.to_string()];
@@ -171,7 +176,7 @@ impl Bench<'_> {
         let mut table = Table::new("Gates", NOTE_GATES, &columns);
         let mut all: Vec<Limits> = Vec::new();
         for law in Law::ALL {
-            for (requests, runs) in [(400, 1), (1_000, 1), (30, 5), (400, 5)] {
+            for &(requests, runs) in GATED[usize::from(law != Law::Lognormal)] {
                 all.push(Limits { law, requests, runs, limited: Limited::P99 });
             }
             all.push(Limits { law, requests: 400, runs: 1, limited: Limited::Median });
@@ -229,15 +234,11 @@ impl Bench<'_> {
         let columns = ["what", "requests", "right", "wrong", "of"];
         let mut table = Table::new("Capacity", NOTE_CAPACITY, &columns);
         for law in [Law::Lognormal, Law::Exponential, Law::Bimodal, Law::HeavyTail] {
-            for requests in [400, 1_000] {
-                let found = capacities(self.program, self.folder, (law, requests), CAPACITIES)?;
-                let mut row = vec![format!("levels, {}", law.name()), requests.to_string()];
-                row.extend(
-                    [found.right.hits, found.wrong.hits, found.right.of].map(|n| n.to_string()),
-                );
-                say(&row.join(" | "));
-                table.push(row);
-            }
+            let found = capacities(self.program, self.folder, (law, LEVEL), CAPACITIES)?;
+            let mut row = vec![format!("levels, {}", law.name()), LEVEL.to_string()];
+            row.extend([found.right.hits, found.wrong.hits, found.right.of].map(|n| n.to_string()));
+            say(&row.join(" | "));
+            table.push(row);
         }
         let found = searches(lab, say)?;
         let mut row = vec!["searches, queue with stations".to_owned(), LOOK.to_string()];

@@ -118,11 +118,16 @@ fn capacity(slo: &SloSpec, side: &[AtLoad], confidence: f64) -> Capacity {
 /// One term at one load: its number, or whether it is broken without one.
 fn number(at: &AtLoad, measure: Measure, confidence: f64, end: End) -> Option<f64> {
     let cell = cell(at.evidence(measure)?, confidence)?;
-    Some(match end {
-        End::Value => cell.value,
-        End::Low => cell.low.unwrap_or(cell.value),
-        End::High => cell.high.unwrap_or(cell.value),
-    })
+    // With one bound alone the other end is not known, and is not the value.
+    let end_of = |own: Option<f64>, other: Option<f64>| match (own, other) {
+        (None, Some(_)) => None,
+        (own, _) => Some(own.unwrap_or(cell.value)),
+    };
+    match end {
+        End::Value => Some(cell.value),
+        End::Low => end_of(cell.low, cell.high),
+        End::High => end_of(cell.high, cell.low),
+    }
 }
 
 fn crossing(slo: &SloSpec, side: &[AtLoad], confidence: f64, end: End) -> Crossing {

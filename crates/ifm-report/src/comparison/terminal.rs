@@ -25,6 +25,9 @@ pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> St
         out.push_str(&style.paint(Color::Bold, &style.text(&title)));
         out.push('\n');
         out.push_str(&differences(&pair.differences, style));
+        if let Some(line) = words::single_runs(pair) {
+            push(&mut out, &format!("⚠        {line}"), "         ", Some(Color::Yellow), style);
+        }
         out.push('\n');
         out.push_str(&table(comparison, pair, style));
         out.push_str(&capacity(pair, style));

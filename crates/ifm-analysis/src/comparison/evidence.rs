@@ -495,7 +495,7 @@ impl Values {
     fn in_order(&self) -> Vec<f64> {
         let mut pairs: Vec<(u32, f64)> =
             self.owner.iter().copied().zip(self.sorted.iter().copied()).collect();
-        pairs.sort_by_key(|(owner, _)| *owner);
+        pairs.sort_unstable_by_key(|(owner, _)| *owner);
         pairs.into_iter().map(|(_, value)| value).collect()
     }
 

@@ -160,6 +160,13 @@ mod tests {
     }
 
     #[test]
+    fn what_single_runs_leave_out_comes_before_the_verdicts() {
+        let text = comparison_terminal(&compared(), &PLAIN);
+        let place = |words: &str| text.find(words).expect(words);
+        assert!(place("one run on each side") < place("verdict"), "{text}");
+    }
+
+    #[test]
     fn every_width_is_kept_and_ascii_is_ascii() {
         let comparison = compared();
         for width in [70, 80, 100, 140] {

@@ -377,6 +377,13 @@ mod tests {
     }
 
     #[test]
+    fn what_a_single_run_leaves_out_comes_before_the_verdicts() {
+        let text = gate_terminal(&gated(), Undecided::Report, &PLAIN);
+        let place = |words: &str| text.find(words).expect(words);
+        assert!(place("one run: ") < place("verdict"), "{text}");
+    }
+
+    #[test]
     fn a_gate_as_markdown() {
         insta::assert_snapshot!(gate_markdown(&gated(), Undecided::Report));
     }

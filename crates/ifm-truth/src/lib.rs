@@ -7,12 +7,14 @@
 //! kernel takes them, for benchmarks. Both servers log the kernel's stamp of each request's
 //! arrival and their own stamp of each write, so that what a client says can be compared with what
 //! happened. [`drain`] holds the simplest possible clients: the limit that no client can beat.
+//! [`claims`] writes results of a server whose law is known, and counts what the program says of them.
 //!
 //! Nothing here measures a client or judges one; that is for whoever runs the client.
 #![forbid(unsafe_code)]
 
 pub mod case;
 pub mod cases;
+pub mod claims;
 pub mod command;
 pub mod drain;
 pub mod listen;

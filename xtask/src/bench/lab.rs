@@ -114,8 +114,10 @@ impl Lab {
         let own = std::env::current_exe().context("this program cannot find itself")?;
         let release = own.parent().and_then(Path::parent).map(|folder| folder.join("release"));
         let release = release.context("this program does not lie in a build folder")?;
-        let client = binary.unwrap_or_else(|| release.join("inferometer"));
         let tools = release.join("xtask");
+        // With a binary of their own, people may have no release build: this program serves then.
+        let tools = if binary.is_some() && !tools.is_file() { own } else { tools };
+        let client = binary.unwrap_or_else(|| release.join("inferometer"));
         for file in [&client, &tools] {
             ensure!(
                 file.is_file(),

@@ -13,6 +13,7 @@
 mod capacity;
 mod ceiling;
 mod child;
+mod claims;
 mod error;
 mod lab;
 mod long_prompts;
@@ -85,6 +86,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "capacity",
         what: "the search for the capacity against queues whose capacity is known",
         run: capacity::run,
+    },
+    Benchmark {
+        name: "claims",
+        what: "false and missed statements of each command on results whose truth is known",
+        run: claims::run,
     },
     Benchmark {
         name: "runs-last",

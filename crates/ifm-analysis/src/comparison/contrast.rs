@@ -3,12 +3,14 @@
 //! What is not here: which loads and measures are compared with each other, see
 //! [`pair`](super::pair).
 
-use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds};
+use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds, disturbed, unbounded};
 use super::measure::Measure;
+use super::percentile::{PercentileBounds, pooled_bounds};
 use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
 use crate::stat::power::{detectable, detectable_share};
 use crate::stat::proportion::{fisher_exact, share_difference, share_interval};
+use crate::stat::special::{normal_below, normal_upper_quantile};
 use crate::stat::welch::{Moments, from_error, from_errors, mean_interval, tail};
 use ifm_core::metric::Direction;
 use std::fmt;
@@ -49,6 +51,13 @@ pub struct Cell {
     pub runs: usize,
     /// Whether it stands between two measured loads and was measured at neither.
     pub is_interpolated: bool,
+}
+
+impl Cell {
+    /// The same as it was counted in this run, which says nothing of other runs.
+    pub(crate) fn counted(self) -> Cell {
+        Cell { low: None, high: None, ..self }
+    }
 }
 
 ifm_core::vocabulary! {
@@ -100,6 +109,8 @@ impl Doubt {
     /// The stored word.
     pub fn word(&self) -> &'static str {
         match self {
+            Doubt::Short(Shortage::Disturbed { .. }) => "disturbed",
+            Doubt::Short(Shortage::Tail { .. }) => "heavy_tail",
             Doubt::Short(_) => "too_few",
             Doubt::NoValue => "no_value",
             Doubt::OneNumber { .. } => "one_number",
@@ -194,7 +205,11 @@ fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contra
     if !(a.spread.is_known() && b.spread.is_known()) {
         return Err(Doubt::Uncounted);
     }
-    let shortage = a.shortage.or(b.shortage);
+    let disturbed = disturbed(std::slice::from_ref(a)).or(disturbed(std::slice::from_ref(b)));
+    let shortage = disturbed.or(a.shortage).or(b.shortage);
+    if let (Some(first), Some(second)) = (a.ranks(), b.ranks()) {
+        return by_ranks((a, first), (b, second), shortage, rules);
+    }
     let (Some((log_a, variance_a, freedom_a)), Some((log_b, variance_b, freedom_b))) =
         (a.logarithm(), b.logarithm())
     else {
@@ -219,6 +234,46 @@ fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contra
     let error = (variance_a + variance_b).sqrt();
     let detectable = detectable(error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
     Ok(Contrast { change, p: test.p, detectable, basis, shortage, lacking: None })
+}
+
+/// A percentile of one run on each side: the interval of the difference of the logarithms from those
+/// of both, `d - sqrt((b - b_low)^2 + (a_high - a)^2)` and the same upward. Source: Zou and Donner (2008),
+/// as Newcombe (1998) makes it of shares. The chance is that of a normal value with the reach of the
+/// interval toward none. Without both bounds of both sides there is no interval.
+fn by_ranks(
+    (a, ranks_a): (&RunEvidence, &PercentileBounds),
+    (b, ranks_b): (&RunEvidence, &PercentileBounds),
+    shortage: Option<Shortage>,
+    rules: &Rules,
+) -> Result<Contrast, Doubt> {
+    let logs = |run: &RunEvidence| -> Option<Estimate> {
+        let (low, high) = run.bounds(rules.confidence);
+        let found = Estimate { value: run.value, low: low?, high: high? };
+        (found.low > 0.0).then(|| found.map(f64::ln))
+    };
+    let short = || shortage.or_else(|| unbounded(ranks_a)).or_else(|| unbounded(ranks_b));
+    let (Some(a), Some(b)) = (logs(a), logs(b)) else {
+        return Err(short().map_or(Doubt::NoRatio, Doubt::Short));
+    };
+    let value = b.value - a.value;
+    let (below, above) =
+        ((b.value - b.low).hypot(a.high - a.value), (b.high - b.value).hypot(a.value - a.low));
+    let z = normal_upper_quantile(tail(rules.confidence).ok_or(Doubt::NoValue)?);
+    let reach = if value > 0.0 { below } else { above };
+    let p = match () {
+        () if value == 0.0 => 1.0,
+        () => 2.0 * normal_below(-value.abs() / (reach / z)),
+    };
+    let error = f64::midpoint(below, above) / z;
+    let needed = normal_upper_quantile(rules.alpha() / 2.0) + normal_upper_quantile(1.0 - POWER);
+    Ok(Contrast {
+        change: Estimate { value, low: value - below, high: value + above }.map(f64::exp),
+        p,
+        detectable: Some((needed * error).exp_m1()),
+        basis: Basis::Requests,
+        shortage,
+        lacking: None,
+    })
 }
 
 /// Several runs on at least one side: Welch's test of the logarithms of the runs' values. Where a
@@ -252,7 +307,9 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
     let n = first.n.max(second.n) as u64;
     let lacking = (first.n == 2 || second.n == 2)
         .then_some(Shortage::Repeats { n: n.min(2), needed: u64::from(REPEATS_MIN) });
-    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage: None, lacking })
+    let few = || a.iter().chain(b).filter_map(RunEvidence::ranks).find_map(unbounded);
+    let shortage = disturbed(a).or(disturbed(b)).or_else(few);
+    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage, lacking })
 }
 
 /// Shares: Newcombe's interval of the difference, and Fisher's exact test.
@@ -280,31 +337,39 @@ pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
         Evidence::Runs(runs) => runs,
     };
     let n = runs.iter().map(|run| run.n).sum::<Option<u64>>();
-    let estimate = match runs.as_slice() {
+    let (value, (low, high)) = match runs.as_slice() {
         [] => return None,
-        [run] => run.interval(confidence).ok_or(run.value),
-        runs => {
-            let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
-            if values.iter().all(|value| *value > 0.0) {
-                let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-                let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-                let found = mean_interval(&logs, confidence);
-                found.map(|found| found.map(f64::exp)).ok_or(mean.exp())
-            } else {
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                mean_interval(&values, confidence).ok_or(mean)
-            }
-        }
+        [run] => (run.value, run.bounds(confidence)),
+        runs => between_runs(runs, confidence),
     };
-    let (value, low, high) = match estimate {
-        // What is measured is never below zero.
-        Ok(found) if found.value >= 0.0 => {
-            (found.value, Some(found.low.max(0.0)), Some(found.high))
-        }
-        Ok(found) => (found.value, Some(found.low), Some(found.high)),
-        Err(value) => (value, None, None),
-    };
+    // What is measured is never below zero.
+    let low = low.map(|low: f64| if value >= 0.0 { low.max(0.0) } else { low });
     Some(Cell { value, low, high, n, runs: runs.len(), is_interpolated: false })
+}
+
+/// The mean of runs, of logarithms where all are above 0, with Student's interval. A percentile of few
+/// requests is too near the middle in every run alike, which their spread does not show: its interval
+/// also holds that of all requests together, and it has none where a run alone has none.
+fn between_runs(runs: &[RunEvidence], confidence: f64) -> (f64, (Option<f64>, Option<f64>)) {
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    let is_log = values.iter().all(|value| *value > 0.0);
+    let scale = |value: f64| if is_log { value.ln() } else { value };
+    let back = |value: f64| if is_log { value.exp() } else { value };
+    let scaled: Vec<f64> = values.into_iter().map(scale).collect();
+    let mean = back(scaled.iter().sum::<f64>() / scaled.len() as f64);
+    let between = mean_interval(&scaled, confidence).map(|found| found.map(back));
+    let (mut low, mut high) =
+        (between.map(|between| between.low), between.map(|between| between.high));
+    let ranks: Option<Vec<&PercentileBounds>> = runs.iter().map(RunEvidence::ranks).collect();
+    if let Some((ranks, tail)) = ranks.zip(tail(confidence)) {
+        let (of_all_low, of_all_high) = pooled_bounds(&ranks, tail);
+        let has = |side: fn((Option<f64>, Option<f64>)) -> Option<f64>| {
+            ranks.iter().all(|of| side(of.bounds(tail)).is_some())
+        };
+        low = low.zip(of_all_low).map(|(a, b)| a.min(b)).filter(|_| has(|bounds| bounds.0));
+        high = high.zip(of_all_high).map(|(a, b)| a.max(b)).filter(|_| has(|bounds| bounds.1));
+    }
+    (mean, (low, high))
 }
 
 /// What may be said, once p is corrected for all comparisons that are made together.
@@ -356,6 +421,7 @@ mod tests {
             spread: Spread::Draws(vec![*value; 2], 100.0),
             n: Some(1_000),
             shortage: None,
+            disturbed: None,
         };
         Evidence::Runs(values.iter().map(run).collect())
     }
@@ -419,6 +485,7 @@ mod tests {
             spread: Spread::Stated { error: std / (n as f64).sqrt(), freedom: n as f64 - 1.0 },
             n: Some(n),
             shortage: None,
+            disturbed: None,
         };
         let (a, b) = (stated(100.0, 20.0, 400), stated(105.0, 15.0, 100));
         let found = contrast(&Evidence::Runs(vec![a.clone()]), &Evidence::Runs(vec![b]), &RULES);

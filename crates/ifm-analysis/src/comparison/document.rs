@@ -14,11 +14,13 @@ use super::sample::{Column, LevelSample, Stated, Told};
 use super::side::{Lengths, Member, wanted};
 use crate::RunSummary;
 use crate::definitions::{Definitions, sheet};
+use crate::disturbance::Disturbance;
 use crate::survey::{Point, Reading, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,6 +118,18 @@ fn remarked(sheet: &Sheet) -> Option<String> {
         0 => first.text.clone(),
         more => format!("{}; {more} more", first.text),
     })
+}
+
+/// Repeats of a row that other work disturbed, of those that count: as `engine` and `kernel` keep them
+/// for each repeat. Absent where nothing was watched.
+fn disturbed(row: &Row) -> Option<(u64, u64)> {
+    let kept = row.unknown.get(Disturbance::FIELD)?;
+    let all: Vec<Disturbance> = match kept.is_array() {
+        true => Deserialize::deserialize(kept).ok()?,
+        false => vec![Deserialize::deserialize(kept).ok()?],
+    };
+    let many = all.iter().filter(|one| one.is_too_much()).count() as u64;
+    Some((many, all.len() as u64))
 }
 
 /// The levels of a run of ours, computed again by the definitions of a tool.
@@ -286,8 +300,15 @@ impl Level<'_> {
             }
             columns.extend(self.told(*measure, &requests));
         }
-        let (n, block) = (requests.count(), requests.block());
-        LevelSample { at: self.at.clone(), place, requests: n, block, columns, sessions: None }
+        LevelSample {
+            at: self.at.clone(),
+            place,
+            requests: requests.count(),
+            inflation: requests.inflation(),
+            disturbed: self.row.and_then(disturbed),
+            columns,
+            sessions: None,
+        }
     }
 
     /// What is known of a measure.

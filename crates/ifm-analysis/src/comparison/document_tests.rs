@@ -338,3 +338,116 @@ fn what_was_remarked_while_measuring_calls_for_caution() {
     assert_eq!(told(RemarkKind::Missing), Some(expected));
     assert_eq!(told(RemarkKind::Assumed), None);
 }
+
+/// Three repeats of an engine's row, as `engine` keeps them: the second field of each is what a thread
+/// waited, of 100 ms.
+fn repeats(name: &str, repeats: [(f64, u64); 3]) -> Sheet {
+    let rows = repeats.iter().enumerate().map(|(place, (rate, waited_ms))| {
+        let mut row = row(&[(Quantity::DecodeRate, VALUE, *rate)]);
+        row.factors = Factors::default().with(key::TEST, "tg16").with(key::REPEAT, place);
+        let disturbance = crate::disturbance::Disturbance {
+            cpu_ns: 90_000_000,
+            waited_ns: waited_ms * 1_000_000,
+            switches: 0,
+            stolen: None,
+            wall_ns: 100_000_000,
+        };
+        let kept = serde_json::to_value(disturbance).expect("JSON");
+        row.unknown.insert(crate::disturbance::Disturbance::FIELD.to_owned(), kept);
+        row
+    });
+    sheet(name, "a tool", PartKind::Engine, rows.collect())
+}
+
+#[test]
+fn disturbed_repeats_carry_no_verdict() {
+    let measures = vec![Measure::parse("decode_tok_s").expect("a measure")];
+    let settings = Settings { measures, ..settings() };
+    let quiet = repeats("a", [(100.0, 1), (101.0, 1), (102.0, 1)]);
+    let verdict = |b: &Sheet| {
+        let pair = pair(std::slice::from_ref(&quiet), std::slice::from_ref(b), &settings);
+        let row = &pair.rows[0];
+        (row.verdict, row.doubt.clone())
+    };
+    let slow = repeats("b", [(50.0, 1), (51.0, 1), (52.0, 1)]);
+    assert_eq!(verdict(&slow), (Verdict::Worse, None));
+    let disturbed = repeats("b", [(50.0, 45), (51.0, 1), (52.0, 60)]);
+    let doubt = Doubt::Short(Shortage::Disturbed { n: 2, of: 3 });
+    assert_eq!(doubt.to_string(), "other work disturbed 2 of 3 repeats");
+    assert_eq!(doubt.word(), "disturbed");
+    assert_eq!(verdict(&disturbed), (Verdict::Inconclusive, Some(doubt)));
+}
+
+/// A closed loop of 8 users whose waits are Pareto's with an infinite variance, as a tool writes it.
+fn heavy_tailed(name: &str, seed: u64) -> Sheet {
+    const N: usize = 300;
+    let mut stream = RandomStream::named(seed, "heavy tail");
+    let mut free = [0.0f64; 8];
+    let mut requests = Vec::new();
+    for _ in 0..N {
+        let ttft = 20.0 * (stream.exponential() / 1.8).exp();
+        let gaps = 70.0 * (0.15 * stream.normal()).exp();
+        let user = free.iter_mut().min_by(|a, b| a.total_cmp(b)).expect("users");
+        requests.push(SheetRequest {
+            start_s: Some(*user / 1e3),
+            ttft_ms: Some(ttft),
+            e2e_ms: Some(ttft + gaps),
+            input_tokens: Some(16),
+            output_tokens: Some(8),
+            ..SheetRequest::default()
+        });
+        *user += ttft + gaps;
+    }
+    let seconds = free.iter().copied().fold(0.0, f64::max) / 1e3;
+    let rate = 8.0 * N as f64 / seconds;
+    let mut row = row(&[(Quantity::OutputRate, VALUE, rate)]);
+    row.factors = Factors::default().with(key::CONCURRENCY, 8);
+    row.requests = requests;
+    serving(name, vec![row])
+}
+
+#[test]
+fn throughputs_of_files_with_long_tails_are_rarely_called_different() {
+    let measures = vec![Measure::value_of(Metric::OutputRate)];
+    let settings = Settings { measures, threshold: 0.0, ..settings() };
+    let (mut differ, mut open) = (0, 0);
+    for seed in 0..100 {
+        let [a, b] = [2 * seed, 2 * seed + 1].map(|seed| [heavy_tailed("file", seed)]);
+        let pair = pair(&a, &b, &settings);
+        let row = found(&pair, "out_tok_s");
+        differ += u32::from(matches!(row.verdict, Verdict::Better | Verdict::Worse));
+        open += u32::from(matches!(row.doubt, Some(Doubt::Short(Shortage::Tail { .. }))));
+    }
+    assert!(differ <= 8, "{differ} of 100 pairs of one server differ");
+    assert!((20..95).contains(&open), "{open} of 100 are known to rest on few requests");
+}
+
+#[test]
+fn requests_that_depend_on_each_other_are_few() {
+    let measures = vec![Measure::parse("ttft.p50").expect("a measure")];
+    let settings = Settings { threshold: 0.0, measures, ..settings() };
+    let side = |seed| {
+        let shape = NoisyLoop {
+            users: 4,
+            rounds: 75,
+            ttft_ms: 100.0,
+            itl_ms: 1.0,
+            tokens: 2,
+            spread: 0.4,
+            memory: 0.95,
+            seed,
+        };
+        let run = noisy_run(&[shape]);
+        Side {
+            label: "run".to_owned(),
+            members: vec![Member::of(&run, &settings.measures, &settings.slo)],
+        }
+    };
+    let (mut differ, mut open) = (0, 0);
+    for seed in 0..60 {
+        let row = &compare(&side(2 * seed), &[side(2 * seed + 1)], &settings).pairs[0].rows[0];
+        differ += u32::from(matches!(row.verdict, Verdict::Better | Verdict::Worse));
+        open += u32::from(matches!(row.doubt, Some(Doubt::Short(Shortage::Dependent { .. }))));
+    }
+    assert!(differ <= 6 && open >= 20, "{differ} of 60 differ, {open} are known to be few");
+}

@@ -17,6 +17,7 @@ pub(crate) mod fact;
 pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;
+pub(crate) mod percentile;
 pub mod rank;
 pub mod repeated_prompt;
 mod requests;

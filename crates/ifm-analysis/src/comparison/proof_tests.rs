@@ -172,9 +172,11 @@ impl Pairs {
             let mut any = false;
             for (row, count) in rows.iter().zip(&mut figures.rows) {
                 // The rules of a table that holds this row alone.
-                let change = row.change.expect("values");
+                // A percentile that is not bounded has no interval, and is never called different.
+                let excludes =
+                    row.change.is_some_and(|change| change.low > 1.0 || change.high < 1.0);
                 let is_sure = row.p_corrected.is_some() && row.p.is_some_and(|p| p < 0.05);
-                count.alone += u64::from(is_sure && (change.low > 1.0 || change.high < 1.0));
+                count.alone += u64::from(is_sure && excludes);
                 count.better += u64::from(row.verdict == Verdict::Better);
                 count.worse += u64::from(row.verdict == Verdict::Worse);
                 any |= matches!(row.verdict, Verdict::Better | Verdict::Worse);
@@ -193,15 +195,17 @@ fn assert_few_alarms(name: &'static str, noise: Noise, runs: u64) {
     let found = pairs.compare(1_000);
     let alone = found.rows.map(|row| found.share(row.alone));
     let is_tail = |place: &usize| ROWS.get(*place).is_some_and(|word| *word == "itl.p99");
-    // 50 of 1,000 are expected, with a standard deviation of 7. A single run's draws of medians
-    // spread a little too far, and those of a P99 more: safe, and told on the page.
+    // 50 of 1,000 are expected, with a standard deviation of 7. Single runs raise fewer: the largest of
+    // several estimates of the dependence counts, and percentiles reach to whole ranks. That a difference
+    // is still found is a test of its own. Repeats of few requests bound no P99 at all.
     for (place, share) in alone.iter().enumerate() {
-        let least = if is_tail(&place) { 0.005 } else { 0.02 };
+        let least = if is_tail(&place) || runs == 1 { 0.0 } else { 0.02 };
         assert!((least..=0.07).contains(share), "{name} {}: {share}", ROWS[place]);
     }
     let others = (0..ROWS.len()).filter(|place| !is_tail(place)).map(|place| alone[place]);
     let mean = others.sum::<f64>() / (ROWS.len() - 1) as f64;
-    assert!((0.03..=0.07).contains(&mean), "{name}: {mean}");
+    let least = if runs == 1 { 0.0 } else { 0.03 };
+    assert!((least..=0.07).contains(&mean), "{name}: {mean}");
     // The correction keeps the whole table where one row would be.
     assert!(found.share(found.any) <= 0.05, "{name}: {found:?}");
 }

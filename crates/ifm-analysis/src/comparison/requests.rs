@@ -9,8 +9,9 @@ use super::Metric;
 use super::measure::{Measure, Over};
 use super::sample::{Column, Rate, Values};
 use crate::level::Load;
-use crate::stat::blocks::block_length;
+use crate::stat::blocks::variance_inflation;
 use crate::stat::quantile::percentile_of_sorted;
+use crate::stat::welch::Moments;
 use crate::survey::{Point, Reading};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, Row, SheetRequest, Statistic};
@@ -73,14 +74,14 @@ impl<'a> Requests<'a> {
         self.good.len()
     }
 
-    /// The longest of the block lengths that their times ask for.
-    pub fn block(&self) -> f64 {
-        let length = |of: Of| {
+    /// The largest inflation of the variance of a mean that their times show.
+    pub fn inflation(&self) -> f64 {
+        let of = |of: Of| {
             let values: Vec<f64> = self.good.iter().filter_map(|request| of(request)).collect();
-            block_length(&values).unwrap_or(1.0)
+            variance_inflation(&values).unwrap_or(1.0)
         };
         let times: [Of; 3] = [|request| request.ttft_ms, |request| request.e2e_ms, end_by_tokens];
-        times.into_iter().map(length).fold(1.0, f64::max)
+        times.into_iter().map(of).fold(1.0, f64::max)
     }
 
     /// The column of a measure, with the figure whose definition it has; absent where the requests
@@ -181,7 +182,8 @@ impl<'a> Requests<'a> {
             Load::ReqPerS(_) => Some(Column::Arrivals { value, amount }),
             Load::Users(users) if per_time > 0.0 => {
                 // As where ends of a window cut through requests: see `sample`.
-                let edge = (f64::from(users) / 6.0).sqrt() / amount.len() as f64;
+                let cut = (f64::from(users) / 6.0).sqrt() / amount.len() as f64;
+                let edge = cut.max(self.drain(users as usize, &time));
                 Some(Column::Rate(Rate { value, amount, time, per_time, edge }))
             }
             Load::Users(_) => None,
@@ -189,10 +191,54 @@ impl<'a> Requests<'a> {
     }
 }
 
+/// Starts at which the end of a run is played at most.
+const ENDS_MAX: usize = 4_000;
+
+impl Requests<'_> {
+    /// The standard error of a rate, as a share of it, that comes from the end of the run: users that
+    /// have no further request wait for the last answer, and how long is up to a few requests. It is the
+    /// deviation of that wait had the run ended at the start of any other request. `time` is how long
+    /// each request took, nanoseconds.
+    fn drain(&self, users: usize, time: &[f64]) -> f64 {
+        let starts = self.starts(users, time);
+        let stride = time.len().div_ceil(ENDS_MAX).max(1);
+        let mut running: Vec<f64> = Vec::new();
+        let mut waits = Vec::new();
+        for (index, (start, time)) in starts.iter().zip(time).enumerate() {
+            running.push(start + time);
+            if index < users || index % stride != 0 {
+                continue;
+            }
+            running.retain(|end| end > start);
+            let last = running.iter().copied().fold(*start, f64::max);
+            waits.push(running.iter().map(|end| last - end).sum::<f64>());
+        }
+        let all = time.iter().sum::<f64>();
+        let std = Moments::of(&waits).and_then(|waits| waits.std());
+        std.map_or(0.0, |std| std / all)
+    }
+
+    /// When each request began, nanoseconds: as the document says, else as soon as a user was free.
+    fn starts(&self, users: usize, time: &[f64]) -> Vec<f64> {
+        let told: Option<Vec<f64>> =
+            self.good.iter().map(|request| Some(request.start_s? * 1e9)).collect();
+        told.unwrap_or_else(|| {
+            let mut free = vec![0.0f64; users.max(1)];
+            let next = |time: &f64| {
+                let user = free.iter_mut().min_by(|a, b| a.total_cmp(b))?;
+                let start = *user;
+                *user += time;
+                Some(start)
+            };
+            time.iter().filter_map(next).collect()
+        })
+    }
+}
+
 fn column(values: Vec<(f64, u32)>, measure: Measure) -> Column {
     let scaled = values.into_iter().map(|(value, owner)| (value * measure.scale(), owner));
-    let (sorted, owner) = scaled.unzip();
-    Column::Values(Values { sorted, owner, over: measure.over })
+    let (sorted, owner): (Vec<f64>, Vec<u32>) = scaled.unzip();
+    Column::Values(Values { sorted: sorted.into(), owner, over: measure.over })
 }
 
 /// Whether a mean or median that is stated is that of these values, rising.

@@ -11,13 +11,14 @@ use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary, WindowS
 use crate::measured::media::amount;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::speculation::{DraftsCountedBy, Speculation, told};
-use crate::stat::blocks::block_length;
+use crate::stat::blocks::variance_inflation;
 use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
 use crate::stat::{Distribution, Population};
 use crate::tpot::are_estimates;
 use ifm_core::sheet::{Place, key};
 use ifm_core::{Outcome, RequestRecord};
+use std::sync::Arc;
 
 /// Places on each side of a pooled percentile at which the values are kept.
 const GRID_HALF: u64 = 40;
@@ -28,7 +29,7 @@ const GRID_REACH: f64 = 6.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
     /// Rising.
-    pub sorted: Vec<f64>,
+    pub sorted: Arc<[f64]>,
     /// Place of the request in the order of starts.
     pub owner: Vec<u32>,
     /// How they become one.
@@ -49,7 +50,7 @@ pub(crate) struct PooledPercentile {
     /// Share of values that are not above it: larger than `share` where many are the same.
     pub share_below: f64,
     /// Values around the percentile: share, value; rising in both.
-    pub grid: Vec<(f64, f64)>,
+    pub grid: Arc<[(f64, f64)]>,
 }
 
 /// A rate in a closed loop.
@@ -119,8 +120,10 @@ pub struct LevelSample {
     pub place: Place,
     /// Requests that were sent, without the first wave; 0 where single ones are not known.
     pub requests: usize,
-    /// Mean length of the blocks in which requests depend on each other.
-    pub block: f64,
+    /// How many times as large the variance of a mean of the requests is as that of independent ones.
+    pub inflation: f64,
+    /// Repeats that other work disturbed, of those behind the level; absent where nothing tells.
+    pub disturbed: Option<(u64, u64)>,
     /// Each measure of requests that the level has a value for.
     pub(crate) columns: Vec<Told>,
     /// The same of sessions, which are drawn again by themselves; absent where requests stand alone.
@@ -132,8 +135,8 @@ pub struct LevelSample {
 pub(crate) struct SessionSample {
     /// Sessions that were begun.
     pub sessions: usize,
-    /// Mean length of the blocks in which sessions depend on each other.
-    pub block: f64,
+    /// How many times as large the variance of a mean of them is as that of independent ones.
+    pub inflation: f64,
     /// Each measure of sessions that the level has a value for.
     pub columns: Vec<Told>,
 }
@@ -195,7 +198,7 @@ impl LevelSample {
             };
             SessionSample {
                 sessions: sessions.each.len(),
-                block: session_block(&sessions.each),
+                inflation: session_inflation(&sessions.each),
                 columns: of_sessions(true).filter_map(told).collect(),
             }
         });
@@ -210,14 +213,8 @@ impl LevelSample {
             }
         }
         let place = Place::pointer(format!("/levels/{}", level.level));
-        Some(LevelSample {
-            at,
-            place,
-            requests: sent.len(),
-            block: block(&sent),
-            columns,
-            sessions,
-        })
+        let (requests, inflation) = (sent.len(), inflation(&sent));
+        Some(LevelSample { at, place, requests, inflation, disturbed: None, columns, sessions })
     }
 
     /// Each measure that the level has a value for, of requests and of sessions.
@@ -226,10 +223,10 @@ impl LevelSample {
     }
 }
 
-/// The block length that the durations of complete sessions ask for, in the order of starts.
-fn session_block(sessions: &[Session]) -> f64 {
+/// What the durations of complete sessions, in the order of starts, make of the variance of a mean.
+fn session_inflation(sessions: &[Session]) -> f64 {
     let durations = sessions.iter().filter_map(Session::complete_ns).map(|ns| ns as f64);
-    block_length(&durations.collect::<Vec<f64>>()).unwrap_or(1.0)
+    variance_inflation(&durations.collect::<Vec<f64>>()).unwrap_or(1.0)
 }
 
 /// Sessions as a column. In a closed loop, where each user holds one session at a time, the rate is
@@ -250,7 +247,7 @@ fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<
             pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let (sorted, owner): (Vec<f64>, Vec<u32>) = pairs.into_iter().unzip();
             (!sorted.is_empty()).then_some(Column::Values(Values {
-                sorted,
+                sorted: sorted.into(),
                 owner,
                 over: measure.over,
             }))
@@ -280,17 +277,17 @@ fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<
     }
 }
 
-/// The longest of the block lengths that TTFT, E2E and the mean gap ask for, in the order of
-/// starts.
-fn block(sent: &[&RequestRecord]) -> f64 {
-    let length = |value: &dyn Fn(&RequestRecord) -> Option<f64>| {
+/// The largest inflation that TTFT, E2E and the mean gap show, in the order of starts: a sum of a time
+/// that depends on those before and of one that does not hides how long the dependence lasts.
+fn inflation(sent: &[&RequestRecord]) -> f64 {
+    let of = |value: &dyn Fn(&RequestRecord) -> Option<f64>| {
         let values: Vec<f64> = sent.iter().filter_map(|record| value(record)).collect();
-        block_length(&values).unwrap_or(1.0)
+        variance_inflation(&values).unwrap_or(1.0)
     };
     let metrics = |record: &RequestRecord| RequestMetrics::derive(record);
-    let ttft = length(&|record| metrics(record).ttft_ns.map(|ns| ns as f64));
-    let e2e = length(&|record| metrics(record).e2e_ns.map(|ns| ns as f64));
-    let gap = length(&|record| metrics(record).tpot_ns.or(metrics(record).tpot_ns_estimated));
+    let ttft = of(&|record| metrics(record).ttft_ns.map(|ns| ns as f64));
+    let e2e = of(&|record| metrics(record).e2e_ns.map(|ns| ns as f64));
+    let gap = of(&|record| metrics(record).tpot_ns.or(metrics(record).tpot_ns_estimated));
     ttft.max(e2e).max(gap)
 }
 
@@ -376,8 +373,8 @@ fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column>
         return None;
     }
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (sorted, owner) = pairs.into_iter().unzip();
-    Some(Column::Values(Values { sorted, owner, over }))
+    let (sorted, owner): (Vec<f64>, Vec<u32>) = pairs.into_iter().unzip();
+    Some(Column::Values(Values { sorted: sorted.into(), owner, over }))
 }
 
 /// What answers told has a spread, what counters told has none.
@@ -442,13 +439,14 @@ fn pooled_percentile(sent: &[&RequestRecord], p: f64) -> Option<Column> {
     let share = p / 100.0;
     let sum = |list: &[u32]| list.iter().map(|value| f64::from(*value)).sum::<f64>();
     let share_below = sum(&below) / sum(&count);
-    let mut pooled = PooledPercentile { value, below, count, share, share_below, grid: Vec::new() };
+    let mut pooled =
+        PooledPercentile { value, below, count, share, share_below, grid: Arc::new([]) };
     pooled.grid = grid(&gaps, share, pooled.share_variance().sqrt())?;
     Some(Column::PooledPercentile(pooled))
 }
 
 /// The values around a share.
-fn grid(gaps: &Gaps, share: f64, error: f64) -> Option<Vec<(f64, f64)>> {
+fn grid(gaps: &Gaps, share: f64, error: f64) -> Option<Arc<[(f64, f64)]>> {
     let moments = moments(gaps)?;
     let last = (moments.n - 1) as f64;
     // At least ten values to each side, and room for requests that go together in blocks.
@@ -510,26 +508,11 @@ impl PooledPercentile {
         }
         squares / (all * all)
     }
-
-    /// The value at a share, by linear interpolation within the grid.
-    pub(crate) fn at(&self, share: f64) -> f64 {
-        let above = self.grid.partition_point(|(known, _)| *known < share);
-        let (Some(low), Some(high)) = (
-            self.grid.get(above.saturating_sub(1)),
-            self.grid.get(above.min(self.grid.len().saturating_sub(1))),
-        ) else {
-            return self.value;
-        };
-        if high.0 <= low.0 {
-            return high.1;
-        }
-        let way = ((share - low.0) / (high.0 - low.0)).clamp(0.0, 1.0);
-        low.1 + (high.1 - low.1) * way
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::percentile::value_at;
     use super::*;
     use crate::testing::{MS, closed_loop, failed, run};
 
@@ -556,7 +539,8 @@ mod tests {
         assert_eq!((ttft.sorted.len(), ttft.sorted[0]), (58, 100.0 * MS as f64));
         let Column::PooledPercentile(itl) = column("itl.p50") else { panic!("pooled") };
         assert_eq!((itl.value, itl.count[0], itl.count[58]), (10.0 * MS as f64, 10, 0));
-        assert_eq!((itl.at(0.1), itl.at(0.9)), (10.0 * MS as f64, 10.0 * MS as f64));
+        let at = |share| value_at(&itl.grid, share);
+        assert_eq!((at(0.1), at(0.9)), (10.0 * MS as f64, 10.0 * MS as f64));
         let Column::PooledMean { sum, count } = column("itl.mean") else { panic!("pooled") };
         assert_eq!((sum[0], count[0]), (100.0 * MS as f64, 10));
         let Column::Rate(Rate { amount, time, .. }) = column("out_tok_s") else { panic!("a rate") };
@@ -611,7 +595,7 @@ mod tests {
         };
         let whole = Distribution::from_population(&Gaps(&refs), 1.0, &[89.0, 90.0, 91.0, 100.0]);
         for percentile in whole.expect("gaps").percentiles {
-            let got = found.at(percentile.p / 100.0);
+            let got = value_at(&found.grid, percentile.p / 100.0);
             assert!((got - percentile.value).abs() < 0.6 * MS as f64, "{percentile:?}: {got}");
         }
     }

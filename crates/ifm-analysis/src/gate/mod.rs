@@ -14,7 +14,7 @@ use crate::Warning;
 use crate::comparison::condition::{is_same, list_words};
 use crate::comparison::contrast::{Contrast, SHARE_POINTS_MIN, cell, contrast};
 use crate::comparison::difference::differences;
-use crate::comparison::evidence::{Evidence, Spread};
+use crate::comparison::evidence::{Evidence, RunEvidence, Spread, disturbed, unbounded};
 use crate::comparison::pair::{Asked, draft_at};
 use crate::comparison::side::{AtLoad, keys};
 use crate::comparison::{
@@ -23,10 +23,11 @@ use crate::comparison::{
 };
 use crate::history::{BAND_CONFIDENCE, is_told, newest};
 use crate::level::Load;
+use crate::repeats::CONFIDENCE;
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::Estimate;
-use crate::stat::interval::{self, TAIL};
 use crate::stat::multiple::holm;
+use crate::stat::proportion::trials_to_bound;
 use ifm_core::Metric;
 use ifm_core::metric::Direction;
 use ifm_core::order::Order as _;
@@ -410,7 +411,7 @@ fn row(
         measure: if has_due { due } else { threshold.measure },
         at,
         is_implied,
-        value: of(&of_run),
+        value: of(&of_run).map(|cell| if is_implied { cell.counted() } else { cell }),
         baseline: of(&of_base),
         change: None,
         difference: None,
@@ -421,6 +422,10 @@ fn row(
     let (mut definitions, mut p) = (Vec::new(), None);
     match (&of_run, threshold.limit) {
         (None, _) => {}
+        (Some(_), Limit::Value(limit)) if is_implied => {
+            let value = row.value.map_or(f64::NAN, |cell| cell.value);
+            (row.state, row.reason) = by_interval(threshold.bound, limit, value, value);
+        }
         (Some(of_run), Limit::Value(limit)) => {
             (row.state, row.reason) = judge_value(of_run, row.value, &threshold, limit);
         }
@@ -542,7 +547,8 @@ fn judge_bands(rows: &mut [GateRow], chances: &[Option<f64>], settings: &Setting
     }
 }
 
-/// A value against a limit in its own unit.
+/// A value against a limit in its own unit. A bound that is not known decides nothing: a percentile of
+/// few requests may have a lower bound alone, which is enough to fail.
 fn judge_value(
     run: &Evidence,
     cell: Option<Cell>,
@@ -550,49 +556,53 @@ fn judge_value(
     limit: f64,
 ) -> (GateState, Option<GateReason>) {
     let Some(cell) = cell else { return (GateState::Fail, Some(GateReason::NoValue)) };
-    let (Some(low), Some(high)) = (cell.low, cell.high) else {
-        let doubt = match run {
-            Evidence::Runs(runs) => match runs.as_slice() {
-                [run] if matches!(run.spread, Spread::Unknown) => {
-                    return (GateState::Inconclusive, Some(GateReason::OneNumber));
-                }
-                [run] if matches!(run.spread, Spread::Uncounted) => Doubt::Uncounted,
-                _ => Doubt::NoValue,
-            },
-            Evidence::Share { .. } => Doubt::NoValue,
-        };
-        return (GateState::Inconclusive, Some(GateReason::Doubt(doubt)));
-    };
-    // Few failures among few requests leave a wide interval: what was counted decides there, else
-    // a hundred requests without a failure could not pass.
-    if let Evidence::Share { .. } = run {
-        return by_interval(threshold.bound, limit, cell.value, cell.value);
+    if cell.low.is_none() && cell.high.is_none() {
+        return (GateState::Inconclusive, Some(without_bounds(run)));
     }
-    let (state, reason) = by_interval(threshold.bound, limit, low, high);
-    match shortage(run, threshold.measure) {
-        Some(shortage) if state == GateState::Pass => {
-            (GateState::Inconclusive, Some(GateReason::Doubt(Doubt::Short(shortage))))
-        }
-        _ => (state, reason),
+    let low = cell.low.unwrap_or(f64::NEG_INFINITY);
+    let high = cell.high.unwrap_or(f64::INFINITY);
+    let doubt =
+        |shortage| (GateState::Inconclusive, Some(GateReason::Doubt(Doubt::Short(shortage))));
+    match (by_interval(threshold.bound, limit, low, high), shortage(run, limit)) {
+        ((GateState::Fail, reason), _) => (GateState::Fail, reason),
+        (_, Some(shortage)) => doubt(shortage),
+        (found, None) => found,
     }
 }
 
-/// What keeps a value from passing: too few values for a bound of the percentile, or requests that
-/// depend on each other.
-fn shortage(run: &Evidence, measure: Measure) -> Option<Shortage> {
-    let Evidence::Runs(runs) = run else { return None };
-    // Several runs have their spread for themselves.
-    let [run] = runs.as_slice() else { return None };
-    let shortage = run.shortage?;
-    let is_bounded = measure.percentile().is_some_and(|p| {
-        let Some(n) = run.n else { return false };
-        let (low, high) = interval::ranks(n, p, TAIL);
-        low.is_some() && high.is_some()
-    });
-    match shortage {
-        Shortage::Values { n, .. } if is_bounded && Some(n) == run.n => None,
-        shortage => Some(shortage),
+/// Why a value has no bound at all.
+fn without_bounds(run: &Evidence) -> GateReason {
+    let Evidence::Runs(runs) = run else { return GateReason::Doubt(Doubt::NoValue) };
+    match runs.as_slice() {
+        [run] if matches!(run.spread, Spread::Unknown) => GateReason::OneNumber,
+        [run] if matches!(run.spread, Spread::Uncounted) => GateReason::Doubt(Doubt::Uncounted),
+        runs => {
+            let shortage = runs.iter().filter_map(RunEvidence::ranks).find_map(unbounded);
+            GateReason::Doubt(shortage.map_or(Doubt::NoValue, Doubt::Short))
+        }
     }
+}
+
+/// What keeps a value from passing: too few values for a bound of the percentile, requests that depend
+/// on each other, repeats that other work disturbed; of a share, too few requests to pass even if all
+/// of them were good.
+fn shortage(run: &Evidence, limit: f64) -> Option<Shortage> {
+    let runs = match run {
+        Evidence::Runs(runs) => runs,
+        Evidence::Share { hits, n } => {
+            let is_whole = *hits == 0 || hits == n;
+            let needed = trials_to_bound(limit.min(1.0 - limit), CONFIDENCE)?;
+            return (is_whole && *n < needed).then_some(Shortage::Values { n: *n, needed });
+        }
+    };
+    let disturbed = disturbed(runs);
+    let ranks = || runs.iter().filter_map(RunEvidence::ranks).find_map(unbounded);
+    // How runs differ is in the interval of several.
+    let of_one = || match runs.as_slice() {
+        [run] if run.ranks().is_none() => run.shortage,
+        _ => None,
+    };
+    disturbed.or_else(ranks).or_else(of_one)
 }
 
 fn by_interval(bound: Bound, limit: f64, low: f64, high: f64) -> (GateState, Option<GateReason>) {

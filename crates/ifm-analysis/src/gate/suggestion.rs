@@ -77,13 +77,21 @@ pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
         let measure = if has_due { due } else { *measure };
         let evidence = at.evidence(measure)?;
         let cell = cell(evidence, settings.confidence)?;
-        // Stricter than the gate itself: a thin percentile would be open in every other job.
-        let shortage = match evidence {
-            Evidence::Runs(runs) if runs.len() == 1 => runs.first().and_then(|run| run.shortage),
-            _ => None,
-        };
         let (bound, limit) = limit(measure, &cell);
         let threshold = Threshold { measure, load: at.at.load, bound, limit };
+        // Stricter than the gate itself: a thin percentile would be open in every other job.
+        let shortage = match (evidence, limit) {
+            (Evidence::Runs(runs), _) if runs.len() == 1 => {
+                runs.first().and_then(|run| run.shortage)
+            }
+            (evidence, Limit::Value(limit)) => super::shortage(evidence, limit),
+            _ => None,
+        };
+        // A share whose interval crosses the limit would be open even in the run it is from.
+        let crosses = |high: f64| matches!(limit, Limit::Value(limit) if high > limit);
+        if shortage.is_none() && measure.is_share() && cell.high.is_some_and(crosses) {
+            return None;
+        }
         Some(Suggestion { threshold, cell, shortage })
     });
     let list = list.collect();

@@ -49,7 +49,7 @@ pub(super) fn as_run(evidence: &Evidence, run: usize) -> Option<RunEvidence> {
     let Evidence::Runs(runs) = evidence else { return None };
     let value = scaled(evidence)?.value.exp();
     let n = runs.iter().map(|run| run.n).sum::<Option<u64>>();
-    Some(RunEvidence { run, value, spread: Spread::Unknown, n, shortage: None })
+    Some(RunEvidence { run, value, spread: Spread::Unknown, n, shortage: None, disturbed: None })
 }
 
 /// Why a value does not count in a series: too few requests, or too few for the percentile.

@@ -2,9 +2,9 @@
 //!
 //! All take requests in the order of their starts. Requests in flight together share a queue and a
 //! batch, so the variance of a mean is inflated by what the autocovariances say
-//! ([`variance_inflation`]). What is not here: which values are looked at, and when.
+//! ([`plain_inflation`]). What is not here: which values are looked at, and when.
 
-use crate::stat::blocks::variance_inflation;
+use crate::stat::blocks::plain_inflation;
 use crate::stat::percentile_of_sorted;
 use crate::stat::proportion::wilson;
 use crate::stat::special::student_upper_quantile;
@@ -37,7 +37,7 @@ fn error_of_mean(values: &[f64]) -> Option<Error> {
         .chunks_exact(together)
         .map(|group| group.iter().sum::<f64>() / together as f64)
         .collect();
-    let inflation = variance_inflation(&groups)?;
+    let inflation = plain_inflation(&groups)?;
     let n = groups.len() as f64;
     let mean = groups.iter().sum::<f64>() / n;
     let variance = groups.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);

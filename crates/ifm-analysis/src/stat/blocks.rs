@@ -2,17 +2,18 @@
 //!
 //! Requests that are in flight together wait in the same queue and share the same steps of the
 //! server: their latencies rise and fall together. Taken as independent, they would make every
-//! interval too narrow and every difference look sure. So whole blocks of neighbours are drawn
-//! instead of single values, as long as the dependence asks for; without dependence a block is
-//! about one value. What is not here: what is computed from a draw.
-
-use super::random::RandomStream;
+//! interval too narrow and every difference look sure. What is not here: what an interval makes of
+//! the dependence, see [`effective`](super::effective).
 
 /// Fewest values whose dependence can be judged.
 const VALUES_MIN: usize = 8;
+/// Largest share that a value is taken to inherit from the one before: near 1 the variance of a mean
+/// has no estimate.
+const MEMORY_MAX: f64 = 0.99;
 
-/// The mean length of blocks for the stationary bootstrap of a mean: 1 for independent values, more
-/// the longer values depend on those before.
+/// The mean length of blocks of neighbors that are nearly independent of each other: 1 for independent
+/// values, more the longer values depend on those before. It is that of the stationary bootstrap of a
+/// mean.
 ///
 /// `b = (2 G^2 / D)^(1/3) · n^(1/3)` with `D = 2 (sum lambda(k/M) R(k))^2` and
 /// `G = sum lambda(k/M) |k| R(k)` over the autocovariances R up to lag M, twice the first lag from
@@ -38,10 +39,36 @@ pub fn block_length(values: &[f64]) -> Option<f64> {
 /// How many times as large the variance of the mean is as it would be for independent values: at
 /// least 1, and 1 for values that are all the same.
 ///
-/// `(R(0) + 2 sum lambda(k/M) R(k)) / R(0)` over the autocovariances R up to the lag M of
-/// [`block_length`], with its weights. Source: Politis and Romano (1995). Below 1, where values
-/// make up for those before, 1 is taken. None as for [`block_length`].
+/// The values are first freed of what each inherits from the one before, `e = x - r x before`, and
+/// what is left is [`plain_inflation`]'s sum, over `(1 - r)^2`. Source: prewhitening of Andrews and
+/// Monahan (1992), with r corrected for its bias by Kendall (1954) and at most [`MEMORY_MAX`]. Without
+/// it a strong dependence is taken for half of what it is. None as for [`block_length`].
 pub fn variance_inflation(values: &[f64]) -> Option<f64> {
+    let plain = plain_inflation(values)?;
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let covariance = autocovariances(values, 1);
+    let (Some(variance), Some(next)) = (covariance.first(), covariance.get(1)) else {
+        return Some(plain);
+    };
+    let found = next / variance;
+    let memory = (found + (1.0 + 3.0 * found) / n).min(MEMORY_MAX);
+    // Not a number for values that are all the same.
+    if found.is_nan() || found <= 0.0 {
+        return Some(plain);
+    }
+    let centered: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let left: Vec<f64> =
+        centered.iter().zip(centered.iter().skip(1)).map(|(a, b)| b - memory * a).collect();
+    let long_run = Dependence::of(&left)?.long_run.max(0.0) / (1.0 - memory).powi(2);
+    Some((long_run / variance).max(1.0))
+}
+
+/// The same for counts, such as whether each value is below a limit, and for means of groups, whose
+/// neighbors do not inherit a share of each other: `(R(0) + 2 sum lambda(k/M) R(k)) / R(0)` over the autocovariances R up to the
+/// lag M of [`block_length`], with its weights. Source: Politis and Romano (1995). Below 1, where values
+/// make up for those before, 1 is taken. None as for [`block_length`].
+pub fn plain_inflation(values: &[f64]) -> Option<f64> {
     let dependence = Dependence::of(values)?;
     let is_flat = dependence.variance <= 0.0;
     Some(if is_flat { 1.0 } else { (dependence.long_run / dependence.variance).max(1.0) })
@@ -101,50 +128,10 @@ fn autocovariances(values: &[f64], lags: usize) -> Vec<f64> {
     (0..=lags).map(at).collect()
 }
 
-/// Draws with replacement of values that stand in the order of time: blocks of random length that
-/// begin anywhere and go round at the end.
-///
-/// Source: the stationary bootstrap of Politis and Romano (1994). With blocks of one value it is
-/// the ordinary bootstrap.
-#[derive(Debug, Clone)]
-pub struct BlockDraws {
-    n: usize,
-    /// Chance, of 2^32, that the next value begins a new block.
-    begin: u64,
-    stream: RandomStream,
-}
-
-impl BlockDraws {
-    /// Draws of `n` values in blocks of the mean length `block` (at least 1).
-    pub fn new(n: usize, block: f64, stream: RandomStream) -> BlockDraws {
-        let begin = ((1u64 << 32) as f64 / block.max(1.0)).round() as u64;
-        BlockDraws { n, begin, stream }
-    }
-
-    /// One draw: how often each value was taken, which adds up to n. `counts` is cleared first and
-    /// then has n entries.
-    pub fn draw(&mut self, counts: &mut Vec<u32>) {
-        counts.clear();
-        counts.resize(self.n, 0);
-        // Past the end, so that the first value always begins a block.
-        let mut place = self.n;
-        for index in 0..self.n {
-            let begins =
-                index == 0 || self.begin >> 32 == 1 || (self.stream.bits() >> 32) < self.begin;
-            place = if begins { self.stream.below(self.n) } else { place + 1 };
-            if place >= self.n {
-                place = 0;
-            }
-            if let Some(count) = counts.get_mut(place) {
-                *count += 1;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stat::random::RandomStream;
 
     /// Values that follow `x = memory · x before + noise`.
     fn series(n: usize, memory: f64, seed: u64) -> Vec<f64> {
@@ -203,35 +190,5 @@ mod tests {
         }
         assert_eq!(variance_inflation(&[3.0; 9]), Some(1.0));
         assert_eq!(variance_inflation(&[1.0, f64::NAN, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), None);
-    }
-
-    #[test]
-    fn the_spread_of_a_mean_is_that_of_the_series() {
-        // For memory 0.8 the mean of n values has the standard deviation 5 / sqrt(n), 5 times that
-        // of independent noise.
-        let values = series(4_000, 0.8, 5);
-        let block = block_length(&values).expect("values");
-        let spread = |block: f64| {
-            let mut draws = BlockDraws::new(values.len(), block, RandomStream::new(1));
-            let mut counts = Vec::new();
-            let means: Vec<f64> = (0..400)
-                .map(|_| {
-                    draws.draw(&mut counts);
-                    assert_eq!(counts.iter().sum::<u32>() as usize, values.len());
-                    let sum: f64 = counts
-                        .iter()
-                        .zip(&values)
-                        .map(|(count, value)| f64::from(*count) * value)
-                        .sum();
-                    sum / values.len() as f64
-                })
-                .collect();
-            let mean = means.iter().sum::<f64>() / 400.0;
-            (means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 399.0).sqrt()
-        };
-        let expect = 5.0 / (values.len() as f64).sqrt();
-        let (blocks, single) = (spread(block), spread(1.0));
-        assert!((blocks / expect - 1.0).abs() < 0.25, "{blocks} and {expect}");
-        assert!(single < 0.5 * expect, "{single} and {expect}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: David and Nagaraja, "Order Statistics" (2003), section 7.1: the number of values below
 //! the true quantile is binomial, whatever the distribution of the values. The values must be
-//! independent, which requests of one level are to a good degree and pooled gaps are not.
+//! independent; of values that depend on each other it must be known how many they are in effect.
 
 use super::special::normal_upper_quantile;
 use super::welch::tail;
@@ -11,6 +11,8 @@ use super::welch::tail;
 pub(crate) const TAIL: f64 = 0.025;
 /// Above this number of values, the binomial is taken as normal: its error is below one rank.
 const EXACT_N_MAX: u64 = 2_000;
+/// Numbers of values that are tried for two bounds, from the one that bounds a side.
+const NEAR: u64 = 8;
 
 /// Bounds of a percentile with 95 % confidence. A bound that so few values cannot give is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +42,38 @@ pub(crate) fn ranks(n: u64, p: f64, tail: f64) -> (Option<u64>, Option<u64>) {
     let (low, high) =
         if n <= EXACT_N_MAX { exact_ranks(n, q, tail) } else { normal_ranks(n as f64, q, tail) };
     (low.checked_sub(1), (high <= n).then(|| high - 1))
+}
+
+/// The same of `n` values that are as good as `in_effect` independent ones: what the binomial of these
+/// says of the share of values below the percentile holds for the `n`. Rounded outward.
+pub(crate) fn ranks_in_effect(
+    n: u64,
+    p: f64,
+    in_effect: f64,
+    tail: f64,
+) -> (Option<u64>, Option<u64>) {
+    let few = in_effect.max(0.0) as u64;
+    if few >= n {
+        return ranks(n, p, tail);
+    }
+    let (low, high) = ranks(few, p, tail);
+    let times = n as f64 / few.max(1) as f64;
+    let low = low.map(|rank| (rank as f64 * times).floor() as u64);
+    let high = high.map(|rank| ((rank + 1) as f64 * times).ceil() as u64 - 1);
+    (low, high.filter(|rank| *rank < n))
+}
+
+/// The fewest independent values that bound percentile `p` (0 to 100) on both sides, each left out by
+/// chance at most `tail`: 368 for P99 and a tail of 2.5 %.
+pub(crate) fn needed_to_bound(p: f64, tail: f64) -> u64 {
+    let beyond = p.min(100.0 - p) / 100.0;
+    if beyond <= 0.0 {
+        return u64::MAX;
+    }
+    let needed = (tail.ln() / (1.0 - beyond).ln()).ceil().max(1.0) as u64;
+    // Both sides count near the median.
+    let is_bounded = |n: &u64| matches!(ranks(*n, p, tail), (Some(_), Some(_)));
+    (needed..needed.saturating_add(NEAR)).find(is_bounded).unwrap_or(needed)
 }
 
 /// One-based ranks by the binomial distribution: the largest lower rank and the smallest upper one
@@ -107,6 +141,23 @@ mod tests {
         let surer = percentile_interval(&values, 50.0, 0.999).expect("a confidence");
         assert!(surer.low < found.low && surer.high > found.high);
         assert_eq!(percentile_interval(&values, 50.0, 0.0), None);
+    }
+
+    #[test]
+    fn dependent_values_have_the_bounds_of_fewer() {
+        assert_eq!(ranks_in_effect(400, 99.0, 400.0, TAIL), ranks(400, 99.0, TAIL));
+        assert_eq!(ranks_in_effect(400, 99.0, 367.0, TAIL).1, None);
+        // Ten in effect: of 10 values 2 and 9, so the tenth of a hundred and the ninetieth.
+        assert_eq!(ranks_in_effect(100, 50.0, 10.0, TAIL), (Some(10), Some(89)));
+        assert_eq!(ranks_in_effect(100, 50.0, 0.0, TAIL), (None, None));
+    }
+
+    #[test]
+    fn so_many_values_bound_a_percentile() {
+        for (p, needed) in [(99.0, 368), (95.0, 72), (90.0, 36), (50.0, 6), (1.0, 368)] {
+            assert_eq!(needed_to_bound(p, TAIL), needed, "p{p}");
+            assert!(matches!(ranks(needed - 1, p, TAIL), (None, _) | (_, None)), "p{p}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod course;
 pub mod cumulative;
 pub mod distribution;
 pub mod early_stopping;
+pub mod effective;
 pub mod interval;
 pub mod multiple;
 pub mod outlier;

@@ -18,7 +18,15 @@ pub fn share_interval(hits: u64, n: u64, confidence: f64) -> Option<Estimate> {
     Some(wilson(hits as f64 / n as f64, n as f64, z))
 }
 
-/// The same for a share of `size` trials, which need not be a whole number, at `z` standard errors.
+/// The fewest trials without a hit whose [`share_interval`] ends below `limit`: `z^2 / n` over
+/// `1 + z^2 / n` is its upper bound. None for a limit or a confidence that is not between 0 and 1.
+pub fn trials_to_bound(limit: f64, confidence: f64) -> Option<u64> {
+    let z = normal_upper_quantile(tail(confidence)?);
+    let is_share = limit > 0.0 && limit < 1.0;
+    is_share.then(|| (z * z * (1.0 - limit) / limit).ceil() as u64)
+}
+
+/// The interval of a share of `size` trials, which need not be a whole number, at `z` standard errors.
 pub(crate) fn wilson(share: f64, size: f64, z: f64) -> Estimate {
     let middle = (share + z * z / (2.0 * size)) / (1.0 + z * z / size);
     let reach = z / (1.0 + z * z / size)
@@ -96,6 +104,10 @@ mod tests {
         near(none.high, 3.841_458_820_694_124 / 103.841_458_820_694_12);
         assert_eq!(share_interval(7, 7, 0.95).expect("trials").high, 1.0);
         assert_eq!(share_interval(0, 0, 0.95), None);
+        let needed = trials_to_bound(0.01, 0.95).expect("a limit");
+        let high = |n| share_interval(0, n, 0.95).expect("trials").high;
+        assert!(needed == 381 && high(needed) <= 0.01 && high(needed - 1) > 0.01);
+        assert_eq!(trials_to_bound(0.0, 0.95), None);
         assert_eq!(share_interval(2, 1, 0.95), None);
         assert_eq!(fisher_exact((0, 0), (1, 2)), None);
     }

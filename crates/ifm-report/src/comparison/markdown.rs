@@ -15,6 +15,9 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         let base = words::side(&comparison.baseline.label, &comparison.baseline.runs);
         let other = words::side(&pair.side.label, &pair.side.runs);
         out.push_str(&format!("## {} against {}\n\n", escape(&other), escape(&base)));
+        if let Some(line) = words::single_runs(pair) {
+            out.push_str(&format!("⚠ {}\n\n", escape(&line)));
+        }
         for line in words::summary(comparison, pair) {
             out.push_str(&format!("- {}\n", escape(&line)));
         }

@@ -23,6 +23,9 @@ pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> St
         out.push_str(&style.paint(Color::Bold, &style.text(&title)));
         out.push('\n');
         out.push_str(&differences(&pair.differences, style));
+        if let Some(line) = words::single_runs(pair) {
+            push(&mut out, &format!("⚠        {line}"), "         ", Some(Color::Yellow), style);
+        }
         out.push('\n');
         out.push_str(&table(comparison, pair, style));
         out.push_str(&capacity(pair, style));
@@ -183,6 +186,13 @@ mod tests {
     #[test]
     fn two_sweeps() {
         insta::assert_snapshot!(comparison_terminal(&compared(), &PLAIN));
+    }
+
+    #[test]
+    fn what_single_runs_leave_out_comes_before_the_verdicts() {
+        let text = comparison_terminal(&compared(), &PLAIN);
+        let place = |words: &str| text.find(words).expect(words);
+        assert!(place("one run on each side") < place("verdict"), "{text}");
     }
 
     #[test]

@@ -110,11 +110,12 @@ fn half_of(value: &str, half: f64) -> String {
 /// A value with the bounds of its interval, `31.0 ms [30.1, 32.2]`.
 pub(crate) fn bounds(unit: Unit, cell: &Cell) -> String {
     let text = value(unit, cell.value);
+    let side = |end: Option<f64>| {
+        end.map_or_else(|| ABSENT.to_owned(), |end| bound(unit, end, cell.value))
+    };
     match (cell.low, cell.high) {
-        (Some(low), Some(high)) => {
-            format!("{text} [{}, {}]", bound(unit, low, cell.value), bound(unit, high, cell.value))
-        }
-        _ => text,
+        (None, None) => text,
+        (low, high) => format!("{text} [{}, {}]", side(low), side(high)),
     }
 }
 
@@ -518,6 +519,20 @@ fn stands_apart(apart: &Apart) -> String {
     )
 }
 
+/// That the intervals of single runs do not contain how runs differ, which comes before any verdict;
+/// absent where repeats show it.
+pub(crate) fn single_runs(pair: &Pair) -> Option<String> {
+    let has = |wanted: &[Basis]| {
+        pair.rows.iter().any(|row| row.basis.is_some_and(|basis| wanted.contains(&basis)))
+    };
+    let are_single = has(&[Basis::Requests, Basis::Stated]) && !has(&[Basis::Runs]);
+    are_single.then(|| SINGLE_RUNS.to_owned())
+}
+
+/// What the intervals of one run on each side leave out, and what to do about it.
+const SINGLE_RUNS: &str = "one run on each side: the intervals do not contain how much runs differ; \
+    measure each side three times and compare a1,a2,a3 with b1,b2,b3";
+
 /// What the intervals rest on.
 fn basis(comparison: &Comparison, pair: &Pair) -> String {
     let has = |basis: Basis| pair.rows.iter().any(|row: &Row| row.basis == Some(basis));
@@ -528,7 +543,7 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
     if has(Basis::Requests) {
         from.push(match has(Basis::Runs) {
             true => "the requests of one run where there are no repeats",
-            false => "the requests of one run on each side: how much runs differ is not covered",
+            false => "the requests of one run on each side",
         });
     }
     if has(Basis::Stated) {

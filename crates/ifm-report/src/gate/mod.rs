@@ -127,6 +127,27 @@ fn repeat(result: &GateResult) -> Option<String> {
     is_wanted.then(|| command_line(&result.run.command))
 }
 
+/// That the intervals of one run do not contain how runs differ, which comes before any verdict; absent
+/// where repeats or a history show it.
+fn single_run(result: &GateResult) -> Option<String> {
+    let is_single = |row: &GateRow| match (row.threshold.limit, row.value) {
+        (Limit::Value(_), Some(cell)) => {
+            cell.runs == 1 && (cell.low.is_some() || cell.high.is_some())
+        }
+        (Limit::Change(_), Some(cell)) => {
+            let is_one = row.baseline.is_some_and(|base| base.runs == 1) && cell.runs == 1;
+            is_one && row.change.is_some()
+        }
+        _ => false,
+    };
+    let is_time = |row: &&GateRow| !row.threshold.measure.is_share();
+    result.rows.iter().filter(is_time).any(is_single).then(|| SINGLE_RUN.to_owned())
+}
+
+/// What the intervals of one run leave out, and what to do about it.
+const SINGLE_RUN: &str = "one run: the intervals do not contain how much runs differ; measure three \
+    times and check a1,a2,a3";
+
 /// The gate for people at a terminal; ends with a line break.
 pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &TerminalStyle) -> String {
     let is_inter_event = result.run.is_inter_event;
@@ -150,7 +171,14 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
         }
         line
     };
-    let mut out = style.paint(Color::Bold, &format!("{}verdict", padded(&heads)));
+    let mut out = String::new();
+    if let Some(line) = single_run(result) {
+        for line in wrap(&style.text(&format!(" ⚠ {line}")), style.width, "   ") {
+            out.push_str(&style.paint(Color::Yellow, &line));
+            out.push('\n');
+        }
+    }
+    out.push_str(&style.paint(Color::Bold, &format!("{}verdict", padded(&heads))));
     out.push('\n');
     for (cells, row) in &rows {
         let color = match row.state {
@@ -201,6 +229,9 @@ pub fn gate_markdown(result: &GateResult, undecided: Undecided) -> String {
     let mut out = format!("## {} {}", state(result.state), escape(&title));
     if let Some(against) = against {
         out.push_str(&format!(" against {}", escape(&against)));
+    }
+    if let Some(line) = single_run(result) {
+        out.push_str(&format!("\n\n⚠ {}", escape(&line)));
     }
     let confidence = percent(result.confidence);
     out.push_str(&format!(
@@ -343,6 +374,13 @@ mod tests {
     #[test]
     fn a_gate_with_all_three_states() {
         insta::assert_snapshot!(gate_terminal(&gated(), Undecided::Report, &PLAIN));
+    }
+
+    #[test]
+    fn what_a_single_run_leaves_out_comes_before_the_verdicts() {
+        let text = gate_terminal(&gated(), Undecided::Report, &PLAIN);
+        let place = |words: &str| text.find(words).expect(words);
+        assert!(place("one run: ") < place("verdict"), "{text}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ const HEAD: &str = "\
 #
 # A limit is a value (50ms, 0.5s, 1200, 1%), or with a sign a change against the baseline (+5%, -3%).
 # A threshold passes if its whole 95 % interval is inside, fails if all of it is outside, and is
-# inconclusive otherwise. Shares of requests (success, error_rate) are judged by what was counted.
+# inconclusive otherwise. Without a limit on failures, 1 % of the requests may fail, as counted.
 #
 # Choose a load of 50 to 70 % of the capacity, below the knee. Prefer throughput and P50 with tight
 # limits, and P99 with loose ones. Measure three times and more. On a shared machine, compare with a

@@ -8,6 +8,7 @@ mod audit;
 mod bad_input;
 mod beside;
 mod ci;
+mod claims;
 mod client;
 mod comparison;
 mod completions;

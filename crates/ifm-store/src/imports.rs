@@ -7,6 +7,7 @@ use crate::disk::{RealFiles, replace_file};
 use crate::error::{FindError, StoreError};
 use crate::run_id::{check_run_id, matches_run_id};
 use crate::store::{Store, is_import};
+use crate::tags::later_values;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::SHEET_VERSION;
 use ifm_core::{PlanCell, Sheet};
@@ -45,6 +46,29 @@ pub(crate) fn write_import(folder: &Path, import: &Import) -> Result<(), StoreEr
     let content = serde_json::to_vec(import)
         .map_err(|error| StoreError::damaged(&path, error.to_string()))?;
     replace_file(&mut RealFiles, &path, &content, "the files that were read are untouched")
+}
+
+/// The import in a folder, as it was written.
+pub(crate) fn read_import(folder: &Path) -> Result<Import, StoreError> {
+    let path = folder.join(IMPORT_FILE);
+    let file = File::open(&path).map_err(|source| StoreError::io("open", &path, source))?;
+    let mut content = Vec::new();
+    file.take(IMPORT_BYTES_MAX + 1)
+        .read_to_end(&mut content)
+        .map_err(|source| StoreError::io("read", &path, source))?;
+    if content.len() as u64 > IMPORT_BYTES_MAX {
+        return Err(StoreError::damaged(&path, "larger than 1 GiB"));
+    }
+    let import: Import = serde_json::from_slice(&content)
+        .map_err(|error| StoreError::damaged(&path, format!("not an import: {error}")))?;
+    if import.sheet_version != SHEET_VERSION {
+        return Err(StoreError::Version {
+            path,
+            found: import.sheet_version.to_string(),
+            supported: SHEET_VERSION.to_string(),
+        });
+    }
+    Ok(import)
 }
 
 impl Store {
@@ -92,28 +116,15 @@ impl Store {
         Ok(ids)
     }
 
-    /// Reads an import by its id.
+    /// Reads an import by its id, with the tags that were put on it later.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Version`], or the disk's.
     pub fn import(&self, id: &str) -> Result<Import, StoreError> {
-        let path = self.root().join(id).join(IMPORT_FILE);
-        let file = File::open(&path).map_err(|source| StoreError::io("open", &path, source))?;
-        let mut content = Vec::new();
-        file.take(IMPORT_BYTES_MAX + 1)
-            .read_to_end(&mut content)
-            .map_err(|source| StoreError::io("read", &path, source))?;
-        if content.len() as u64 > IMPORT_BYTES_MAX {
-            return Err(StoreError::damaged(&path, "larger than 1 GiB"));
-        }
-        let import: Import = serde_json::from_slice(&content)
-            .map_err(|error| StoreError::damaged(&path, format!("not an import: {error}")))?;
-        if import.sheet_version != SHEET_VERSION {
-            return Err(StoreError::Version {
-                path,
-                found: import.sheet_version.to_string(),
-                supported: SHEET_VERSION.to_string(),
-            });
+        let folder = self.root().join(id);
+        let mut import = read_import(&folder)?;
+        for (name, value) in later_values(&folder) {
+            import.sheets.iter_mut().for_each(|sheet| sheet.set_factor(&name, &value));
         }
         Ok(import)
     }

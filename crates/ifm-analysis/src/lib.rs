@@ -11,6 +11,7 @@ pub mod audit;
 pub mod capacity;
 pub mod comparison;
 pub mod definitions;
+mod fact;
 pub mod failure;
 pub mod forecast;
 pub mod gate;

@@ -6,13 +6,13 @@
 //! here: reading files (`ifm-interop`).
 
 use super::condition::Condition;
-use super::fact::{DifferenceKind, Fact, NUMBERS};
 use super::meaning::By;
 use super::measure::Measure;
 use super::requests::Requests;
 use super::sample::{Column, LevelSample, Stated, Told};
 use super::side::{Lengths, Member, wanted};
 use crate::definitions::{Definitions, sheet};
+use crate::fact::{DifferenceKind, Fact, NUMBERS};
 use crate::survey::{Point, Reading, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
@@ -71,6 +71,7 @@ impl Member {
         Member {
             id: sheet.source.name.clone(),
             name: None,
+            content: sheet.content_id(),
             command: Vec::new(),
             models: all(key::MODEL),
             tool: sheet.source.tool.clone(),
@@ -272,10 +273,12 @@ impl Level<'_> {
         if measure.metric.is_of_commands() && self.point.kind != PartKind::Training {
             return None;
         }
-        if measure.figure().is_none() {
+        if let Metric::ErrorRate | Metric::Success = measure.metric {
             let column = self.share(measure)?;
             return Some(Told { measure, by: By::Ours, column });
         }
+        // Metrics without a quantity, such as the time in a queue, are in no document.
+        measure.figure()?;
         let reading = self.reading(measure);
         let by = |reading: &Reading| By::of(&reading.definition, self.tool);
         if let Some((column, reading)) = requests.column(measure, &self.point, reading) {
@@ -335,7 +338,7 @@ impl Level<'_> {
         kinds.into_iter().find_map(of)
     }
 
-    /// Failed requests, where they were counted.
+    /// Failed requests, or those that succeeded, where both were counted.
     fn share(&self, measure: Measure) -> Option<Column> {
         let value = |quantity| {
             let value = self.row.value(&quantity, Statistic::Value)?;

@@ -45,7 +45,5 @@ impl Results<'_> {
 
 /// Points of one document.
 pub(crate) fn survey(name: &str, points: Vec<Point>) -> Survey {
-    let name = name.to_owned();
-    let origin = Origin { name, tool: None, tool_version: None, is_own: false };
-    Survey { origins: vec![origin], points }
+    Survey { origins: vec![Origin::of_document(name)], points }
 }

@@ -35,6 +35,7 @@ mod proofs;
 mod real_files;
 mod says;
 mod schemas;
+mod sides;
 mod simulated;
 mod store;
 mod strict_server;

@@ -62,14 +62,20 @@ impl RunIdentity {
         RunIdentity { name: manifest.name.clone(), setup: setup_of(manifest), plan }
     }
 
-    /// Whether two runs are repeats: cells of a plan that differ in the number of the repeat, or runs
-    /// of one name and one setup.
+    /// Whether two runs belong together: cells of one plan, whose tags tell servers and conditions
+    /// apart, or runs of one name and one setup. A repeat that was measured again after its plan was
+    /// changed does not belong to the others.
     fn is_repeat(&self, other: &RunIdentity) -> bool {
         let is_planned = self.plan.as_ref().zip(other.plan.as_ref()).is_some_and(|(a, b)| {
-            let is_same = (&a.plan, &a.label) == (&b.plan, &b.label);
-            is_same && (a.repeat != b.repeat || a.cell == b.cell)
+            let is_changed = (&a.label, a.repeat) == (&b.label, b.repeat) && a.cell != b.cell;
+            a.plan == b.plan && !is_changed
         });
         is_planned || self.name == other.name && self.setup == other.setup
+    }
+
+    /// The name of its side: that of the plan, or of the run.
+    fn side_name(&self) -> Option<String> {
+        self.plan.as_ref().map(|place| place.plan.clone()).or_else(|| self.name.clone())
     }
 }
 
@@ -136,10 +142,14 @@ impl Survey {
 
     /// The side of each origin: the place of its first origin.
     fn sides(&self, given: &[Given]) -> Vec<usize> {
+        let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut sides: Vec<usize> = Vec::with_capacity(self.origins.len());
         for at in 0..self.origins.len() {
-            let first = (0..at).find(|before| self.are_repeats(*before, at, given));
-            sides.push(first.and_then(|first| sides.get(first).copied()).unwrap_or(at));
+            let belongs =
+                |all: &Vec<usize>| all.iter().all(|other| self.are_repeats(*other, at, given));
+            let side = members.iter().find(|(_, all)| belongs(all)).map_or(at, |(side, _)| *side);
+            members.entry(side).or_default().push(at);
+            sides.push(side);
         }
         sides
     }
@@ -214,7 +224,7 @@ impl Survey {
         let own = |at: usize| -> Option<String> {
             let (origin, given) = (self.origins.get(at)?, given.get(at)?);
             given.name.clone().or_else(|| match &origin.identity {
-                Some(identity) => identity.name.clone(),
+                Some(identity) => identity.side_name(),
                 None => files.get(at).cloned(),
             })
         };
@@ -224,15 +234,15 @@ impl Survey {
             let name = own(*head);
             let alike: Vec<usize> =
                 heads.iter().copied().filter(|other| own(*other) == name).collect();
-            let told = || match alike.len() {
+            let distinct = || match alike.len() {
                 1 => None,
-                _ => self.told_apart(*head, &alike),
+                _ => self.distinct_words(*head, &alike),
             };
             let id = self.origins.get(*head).map(|origin| origin.name.clone()).unwrap_or_default();
             let name = match (name, alike.len()) {
                 (Some(name), 1) => name,
-                (Some(name), _) => format!("{name} ({})", told().unwrap_or(id)),
-                (None, _) => told().unwrap_or(id),
+                (Some(name), _) => format!("{name} ({})", distinct().unwrap_or(id)),
+                (None, _) => distinct().unwrap_or(id),
             };
             names.insert(*head, name);
         }
@@ -241,7 +251,7 @@ impl Survey {
 
     /// What only this one of several runs has: its address, else what its server says of itself, else
     /// what was asked of it.
-    fn told_apart(&self, run: usize, alike: &[usize]) -> Option<String> {
+    fn distinct_words(&self, run: usize, alike: &[usize]) -> Option<String> {
         let setup = |at: usize| Some(self.origins.get(at)?.identity.as_ref()?.setup.clone());
         let all: Vec<Vec<NamedFact>> = alike.iter().map(|at| setup(*at)).collect::<Option<_>>()?;
         let own = alike.iter().position(|at| *at == run)?;
@@ -439,6 +449,7 @@ mod tests {
         let planned = |port: u16, label: &'static str, (cell, repeat): (&'static str, u32)| {
             run_of(cell, Some(&format!("p: {label}, repeat {repeat}")), move |head| {
                 at_port(port)(head);
+                head.tags.insert("server".to_owned(), label.to_owned());
                 let (plan, cell) = ("p".to_owned(), cell.to_owned());
                 head.plan = Some(PlanCell { plan, cell, repeat, attempt: 1 });
             })
@@ -449,9 +460,19 @@ mod tests {
             planned(3, "base", ("k3", 2)),
             planned(4, "fp8", ("k4", 2)),
         ];
-        let repeats: Vec<usize> =
-            cells(&survey_of(&runs, &[])).into_iter().map(|(_, repeats)| repeats).collect();
-        assert_eq!(repeats, [2, 2]);
+        let survey = survey_of(&runs, &[]);
+        let found = cells(&survey);
+        assert_eq!(found, [(None, 2), (None, 2)]);
+        assert_eq!(survey.side_values(key::RUN), ["p"]);
+        // The plan was changed, and the repeat measured again.
+        let runs = [
+            planned(1, "base", ("k1", 1)),
+            planned(3, "base", ("k3", 2)),
+            planned(5, "base", ("k5", 1)),
+        ];
+        let found = cells(&survey_of(&runs, &[]));
+        let repeats: Vec<usize> = found.iter().map(|(_, repeats)| *repeats).collect();
+        assert_eq!(repeats, [2, 1], "{found:?}");
     }
 
     /// A document with a level for each number of users.

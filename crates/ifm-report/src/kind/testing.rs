@@ -28,6 +28,7 @@ impl Results<'_> {
             survey.extend(Survey::of_run(&run.manifest, &run.summary));
         }
         survey.extend(Survey::of_sheets(sheets));
+        let survey = survey.with_sides(&[]);
         let mut question = Question::new(&survey);
         ask(&mut question);
         let insights = insights(&question);

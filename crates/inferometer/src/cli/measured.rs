@@ -60,7 +60,7 @@ fn is_result(store: &Store, word: &str) -> bool {
         || path.exists()
         || has_ending
         || is_folder
-        || (!is_host && subjects::find(store, path).is_ok())
+        || (!is_host && subjects::find_argument(store, path).is_ok())
 }
 
 /// Runs the command.

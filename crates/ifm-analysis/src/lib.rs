@@ -12,6 +12,7 @@ pub mod capacity;
 pub mod comparison;
 pub mod definitions;
 pub mod disturbance;
+mod fact;
 pub mod failure;
 pub mod forecast;
 pub mod gate;

@@ -31,6 +31,7 @@ pub mod sheet;
 pub mod slo;
 pub mod spec;
 pub mod start_up;
+pub mod tag;
 mod vocabulary;
 pub mod words;
 
@@ -52,3 +53,4 @@ pub use session::{EndedSession, SessionEnd};
 pub use setting::{SetBy, Setting};
 pub use sheet::Sheet;
 pub use start_up::StartUp;
+pub use tag::parse_tag;

@@ -87,7 +87,9 @@ pub(crate) fn compared() -> Comparison {
 pub(crate) fn ranked() -> Ranking {
     let runs = [("slow", 1, 20.0), ("fast", 2, 10.0), ("fast too", 3, 10.0)];
     let sides = runs.map(|(label, seed, itl_ms)| {
-        side(label, &noisy(seed, &[(4, itl_ms)]), &[Measure::value_of(Metric::OutputRate)])
+        let mut run = noisy(seed, &[(4, itl_ms)]);
+        run.manifest.run_id = format!("made-up-{seed}");
+        side(label, &run, &[Measure::value_of(Metric::OutputRate)])
     });
     rank(&sides, Measure::value_of(Metric::OutputRate), &Load::Users(4).into(), &settings())
 }
@@ -113,7 +115,9 @@ pub(crate) fn gated() -> GateResult {
         seed: 7,
     };
     let run = side("new", &noisy_run(&[few]), &measures);
-    let base = side("main", &noisy(1, &[(4, 10.0)]), &measures);
+    let mut base = noisy(1, &[(4, 10.0)]);
+    base.manifest.run_id = "made-up-1".to_owned();
+    let base = side("main", &base, &measures);
     judge(&run, Against::Side(&base), &thresholds, &settings()).expect("a gate")
 }
 

@@ -7,6 +7,7 @@ use crate::disk::{RealFiles, read_file, replace_file};
 use crate::error::{FindError, StoreError};
 use crate::run_id::{check_run_id, matches_run_id};
 use crate::store::{Store, is_import};
+use crate::tags::later_values;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::SHEET_VERSION;
 use ifm_core::{PlanCell, Sheet};
@@ -49,6 +50,22 @@ pub(crate) fn write_import(folder: &Path, import: &Import) -> Result<(), StoreEr
         &content,
         "the files that were read are untouched",
     )
+}
+
+/// The import in a folder, as it was written.
+pub(crate) fn read_import(folder: &Path) -> Result<Import, StoreError> {
+    let path = folder.join(IMPORT_FILE);
+    let content = read_file(&path, IMPORT_BYTES_MAX)?;
+    let import: Import = serde_json::from_slice(&content)
+        .map_err(|error| StoreError::damaged(&path, format!("not an import: {error}")))?;
+    if import.sheet_version != SHEET_VERSION {
+        return Err(StoreError::Version {
+            path,
+            found: import.sheet_version.to_string(),
+            supported: SHEET_VERSION.to_string(),
+        });
+    }
+    Ok(import)
 }
 
 impl Store {
@@ -96,21 +113,15 @@ impl Store {
         Ok(ids)
     }
 
-    /// Reads an import by its id.
+    /// Reads an import by its id, with the tags that were put on it later.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Version`], or the disk's.
     pub fn import(&self, id: &str) -> Result<Import, StoreError> {
-        let path = self.root().join(id).join(IMPORT_FILE);
-        let content = read_file(&path, IMPORT_BYTES_MAX)?;
-        let import: Import = serde_json::from_slice(&content)
-            .map_err(|error| StoreError::damaged(&path, format!("not an import: {error}")))?;
-        if import.sheet_version != SHEET_VERSION {
-            return Err(StoreError::Version {
-                path,
-                found: import.sheet_version.to_string(),
-                supported: SHEET_VERSION.to_string(),
-            });
+        let folder = self.root().join(id);
+        let mut import = read_import(&folder)?;
+        for (name, value) in later_values(&folder) {
+            import.sheets.iter_mut().for_each(|sheet| sheet.set_factor(&name, &value));
         }
         Ok(import)
     }

@@ -1,44 +1,25 @@
 //! What people put on runs and imports: names and tags, and where removed ones wait.
 //!
-//! A name stands in the document itself, so that there is one truth. Tags stand beside it in
-//! `tags.json`, replaced as a whole: they can be put on a run that is still written. What is
-//! removed for now lies in a hidden folder of the store and can be brought back.
+//! A name is part of the document itself, so that there is one truth. What is removed for now lies in a
+//! hidden folder of the store and can be brought back.
 //!
-//! Not here: what a tag means.
+//! Not here: the file of tags (`tags`).
 
-use crate::disk::{RealFiles, read_file, replace_file, sync_parent};
+use crate::disk::sync_parent;
 use crate::error::StoreError;
-use crate::imports::write_import;
+use crate::imports::{read_import, write_import};
 use crate::run_entry::RunEntry;
 use crate::store::{Store, is_import};
+use crate::tags::{read_tags, write_tags};
 use ifm_core::order::Order as _;
-use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-/// Name of the file with the tags of a run or import.
-pub const TAGS_FILE: &str = "tags.json";
 /// Longest name, characters.
 pub const NAME_LENGTH_MAX: usize = 120;
-/// Longest tag, characters.
-pub const TAG_LENGTH_MAX: usize = 40;
-/// Tags of one run.
-pub const TAGS_MAX: usize = 20;
 
 /// Folder of the store where removed runs and imports wait.
 const REMOVED_FOLDER: &str = ".removed";
-/// Largest file of tags that is read, bytes.
-const TAGS_BYTES_MAX: u64 = 64 << 10;
-/// Version of that file.
-const TAGS_VERSION: u32 = 1;
-
-/// The file of tags.
-#[derive(Debug, Serialize, Deserialize)]
-struct Tags {
-    version: u32,
-    tags: Vec<String>,
-}
 
 impl RunEntry {
     /// The tags, in the order in which they were put on; none where there never was one.
@@ -83,7 +64,7 @@ impl Store {
     pub fn rename_import(&self, id: &str, name: Option<&str>) -> Result<(), StoreError> {
         let name = name.map(checked_name).transpose()?;
         let folder = self.import_folder(id)?;
-        let mut import = self.import(id)?;
+        let mut import = read_import(&folder)?;
         import.name = name;
         write_import(&folder, &import)
     }
@@ -214,64 +195,4 @@ fn checked_name(name: &str) -> Result<String, StoreError> {
         }
         () => Ok(name.to_owned()),
     }
-}
-
-/// Tags as they would be stored: trimmed, each once.
-///
-/// # Errors
-/// [`StoreError::BadTag`] for what cannot be a tag, and for too many.
-pub fn check_tags(tags: &[String]) -> Result<Vec<String>, StoreError> {
-    let mut checked: Vec<String> = Vec::new();
-    for tag in tags.iter().map(|tag| tag.trim()) {
-        let length = tag.chars().count();
-        let shown = || tag.chars().filter(|c| !c.is_control()).take(TAG_LENGTH_MAX).collect();
-        let bad = |detail: String| Err(StoreError::BadTag { tag: shown(), detail });
-        if tag.is_empty() {
-            return bad("it is empty".to_owned());
-        }
-        if length > TAG_LENGTH_MAX {
-            return bad(format!("it has {length} characters, {TAG_LENGTH_MAX} are allowed"));
-        }
-        if tag.contains(|c: char| c.is_control() || c == ',') {
-            return bad("a comma or a control character cannot be part of it".to_owned());
-        }
-        if !checked.iter().any(|known| known == tag) {
-            checked.push(tag.to_owned());
-        }
-        if checked.len() > TAGS_MAX {
-            return bad(format!("there would be more than {TAGS_MAX} tags"));
-        }
-    }
-    Ok(checked)
-}
-
-fn write_tags(folder: &Path, tags: &[String]) -> Result<Vec<String>, StoreError> {
-    let tags = Tags { version: TAGS_VERSION, tags: check_tags(tags)? };
-    let path = folder.join(TAGS_FILE);
-    let content =
-        serde_json::to_vec(&tags).map_err(|error| StoreError::damaged(&path, error.to_string()))?;
-    replace_file(
-        &mut RealFiles::default(),
-        &path,
-        &content,
-        "the former tags are kept: free space and retry",
-    )?;
-    Ok(tags.tags)
-}
-
-fn read_tags(folder: &Path) -> Result<Vec<String>, StoreError> {
-    let path = folder.join(TAGS_FILE);
-    let content = match read_file(&path, TAGS_BYTES_MAX) {
-        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            return Ok(Vec::new());
-        }
-        content => content?,
-    };
-    let found: Tags = serde_json::from_slice(&content)
-        .map_err(|error| StoreError::damaged(&path, format!("not a list of tags: {error}")))?;
-    if found.version != TAGS_VERSION {
-        let (found, supported) = (found.version.to_string(), TAGS_VERSION.to_string());
-        return Err(StoreError::Version { path, found, supported });
-    }
-    Ok(found.tags)
 }

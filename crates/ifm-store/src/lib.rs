@@ -32,11 +32,12 @@ mod sheet_file;
 mod single_file;
 mod store;
 mod table;
+mod tags;
 
 pub use error::{FindError, StoreError};
 pub use imports::Import;
 pub use journal::{JournalLoss, RunFollower};
-pub use labels::{NAME_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_FILE, TAGS_MAX, check_tags};
+pub use labels::NAME_LENGTH_MAX;
 pub use load::{LoadedRun, RequestBatches};
 pub use plan_folder::{PlanFolder, PlanJournal};
 pub use run_entry::RunEntry;
@@ -49,6 +50,7 @@ pub use sheet_file::{
 pub use single_file::{is_parquet, read_single_file, write_single_file};
 pub use store::Store;
 pub use table::column_names;
+pub use tags::{TAG_LENGTH_MAX, TAGS_FILE, TAGS_MAX, check_tags};
 
 /// Name of the head of a run within its folder.
 pub const MANIFEST_FILE: &str = "manifest.json";

@@ -6,8 +6,9 @@
 use crate::disk::{SummedWriter, open_file};
 use crate::error::StoreError;
 use crate::journal::{JournalLoss, JournalReader};
-use crate::manifest_file::{is_sealed, read_manifest, told_sum};
+use crate::manifest_file::{is_sealed, told_sum};
 use crate::table::{GROUP_EVENTS, GROUP_REQUESTS, RequestTable, read_series};
+use crate::tags::read_tagged_manifest;
 use crate::{JOURNAL_FILE, REQUESTS_FILE, SERIES_FILE};
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData, Series};
@@ -103,7 +104,7 @@ impl Iterator for RequestBatches {
 /// The manifest of a run and its requests. The manifest is read anew, since the run may have been
 /// sealed since it was listed.
 pub(crate) fn open_batches(folder: &Path) -> Result<(Manifest, RequestBatches), StoreError> {
-    let mut manifest = read_manifest(folder)?;
+    let mut manifest = read_tagged_manifest(folder)?;
     if !is_sealed(&manifest) {
         let path = folder.join(JOURNAL_FILE);
         match JournalReader::open(&path) {
@@ -113,7 +114,7 @@ pub(crate) fn open_batches(folder: &Path) -> Result<(Manifest, RequestBatches), 
             }
             Err(error) => {
                 // Sealed between the two reads: the journal is gone, and the manifest is another.
-                manifest = read_manifest(folder)?;
+                manifest = read_tagged_manifest(folder)?;
                 if !is_missing(&error) || !is_sealed(&manifest) {
                     return Err(error);
                 }

@@ -5,7 +5,8 @@
 use crate::JOURNAL_FILE;
 use crate::disk::{LockOutcome, lock_shared, open_file};
 use crate::error::StoreError;
-use crate::manifest_file::{is_sealed, read_manifest};
+use crate::manifest_file::is_sealed;
+use crate::tags::read_tagged_manifest;
 use ifm_core::Manifest;
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ pub struct RunEntry {
     pub id: String,
     /// The folder.
     pub path: PathBuf,
-    /// The manifest, or why it cannot be read.
+    /// The manifest with the tags that were put on later, or why it cannot be read.
     pub manifest: Result<Manifest, StoreError>,
     /// Whether the rows are in their final files. False also where the manifest cannot be read.
     pub sealed: bool,
@@ -27,7 +28,7 @@ impl RunEntry {
     /// Reads the head of the run in a folder, one of [`Store::run_folders`](crate::Store::run_folders).
     pub fn at(path: PathBuf) -> RunEntry {
         let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let manifest = read_manifest(&path);
+        let manifest = read_tagged_manifest(&path);
         let sealed = manifest.as_ref().is_ok_and(is_sealed);
         RunEntry { id, path, manifest, sealed }
     }

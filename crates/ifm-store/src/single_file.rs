@@ -9,9 +9,10 @@ use crate::REQUESTS_FILE;
 use crate::disk::{SummedWriter, discard, open_file};
 use crate::error::StoreError;
 use crate::load::open_checked;
-use crate::manifest_file::{parse_manifest, read_manifest};
+use crate::manifest_file::parse_manifest;
 use crate::run_entry::RunEntry;
 use crate::table::{RequestTable, TableError, guarded};
+use crate::tags::read_tagged_manifest;
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData};
 use parquet::errors::ParquetError;
@@ -41,7 +42,7 @@ pub fn is_parquet(head: &[u8]) -> bool {
 /// # Errors
 /// The run is not sealed or damaged, or the disk's; nothing is left at `out` then.
 pub fn write_single_file(run: &RunEntry, out: &Path) -> Result<(), StoreError> {
-    let manifest = read_manifest(&run.path)?;
+    let manifest = read_tagged_manifest(&run.path)?;
     let stored = run.path.join(REQUESTS_FILE);
     let source = open_checked(&stored, &manifest, REQUESTS_FILE)?;
     let kept = || "the run is kept as it is: free space and retry".to_string();

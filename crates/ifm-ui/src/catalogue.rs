@@ -244,6 +244,8 @@ pub(crate) fn run_item(entry: RunEntry) -> Item {
         let host = host.trim_end_matches('/').trim_end_matches("/v1");
         plain(kind.map(|kind| format!("{} · {host}", kind.trim())).as_deref().unwrap_or(host))
     };
+    // Tags that cannot be read are reported on the run's own page.
+    let tags = entry.tags().unwrap_or_default();
     Item {
         name: head.and_then(|head| head.name.as_deref()).map(plain),
         state: state(&entry),
@@ -252,17 +254,18 @@ pub(crate) fn run_item(entry: RunEntry) -> Item {
         when: head.map_or_else(|| time::minute(&entry.id), |head| time::minute(&head.created_utc)),
         loads: head.map(|head| loads(&head.spec.levels)).unwrap_or_default(),
         beside_text: head.map(ifm_report::workload_words).unwrap_or_default(),
-        // Tags that cannot be read are told on the run's own page.
-        tags: entry.tags().unwrap_or_default(),
-        factors: head.map(factors).unwrap_or_default(),
+        factors: head.map(|head| factors(head, &tags)).unwrap_or_default(),
+        tags,
         bytes: entry.bytes(),
         id: entry.id,
     }
 }
 
-/// What the user said was set, as it was typed.
-fn factors(head: &Manifest) -> Vec<String> {
-    head.tags.iter().map(|(name, value)| plain(&format!("{name}={value}"))).collect()
+/// What the user said was set when the run was measured, as it was typed. What was added later is
+/// among `tags`.
+fn factors(head: &Manifest, tags: &[String]) -> Vec<String> {
+    let typed = head.tags.iter().map(|(name, value)| format!("{name}={value}"));
+    typed.filter(|tag| !tags.contains(tag)).map(|tag| plain(&tag)).collect()
 }
 
 /// The row of an import.

@@ -16,8 +16,7 @@ pub(crate) fn report_page(run: &RunData) -> String {
 /// The report of documents of other tools as a page of its own; absent where they hold nothing that
 /// a report can show.
 pub(crate) fn import_page(sheets: &[Sheet]) -> Option<String> {
-    let mut survey = Survey::default();
-    survey.extend(Survey::of_sheets(sheets));
+    let survey = Survey::of_sheets(sheets).with_sides(&[]);
     let audit = audit(&Audited::new(sheets));
     let evidence = SurveyEvidence::new([], sheets);
     let question = Question { evidence: &evidence, ..Question::new(&survey) };

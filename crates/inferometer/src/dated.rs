@@ -9,7 +9,7 @@ use crate::terminal;
 use ifm_analysis::comparison::{Member, Settings, Side};
 use ifm_analysis::history::{Dated, comparable};
 use ifm_core::order::Order as _;
-use ifm_core::{Manifest, RunData, RunState, Sheet};
+use ifm_core::{Manifest, RunData, RunState, Sheet, parse_tag};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,6 +30,18 @@ impl Found {
             Found::Run(entry) => &entry.id,
             Found::File(run) => &run.manifest.run_id,
             Found::Document(sheet) => &sheet.source.name,
+        }
+    }
+
+    /// Identity of what it holds.
+    fn content(&self) -> String {
+        match self {
+            Found::Run(entry) => match &entry.manifest {
+                Ok(manifest) => manifest.run_id.clone(),
+                Err(_) => entry.id.clone(),
+            },
+            Found::File(run) => run.manifest.run_id.clone(),
+            Found::Document(sheet) => sheet.content_id(),
         }
     }
 
@@ -63,13 +75,12 @@ impl Found {
     }
 }
 
-/// The tags of a stored run: those that it was measured with, `name=value`, and those put on later.
+/// The tags of a stored run: `name=value`, whether it was measured with it or got it later, and those
+/// without a value.
 fn tags(entry: &RunEntry) -> Vec<String> {
-    let measured = entry.manifest.iter().flat_map(tags_of);
-    let mut tags: Vec<String> = measured.chain(entry.tags().unwrap_or_default()).collect();
-    let mut seen = BTreeSet::new();
-    tags.retain(|tag| seen.insert(tag.clone()));
-    tags
+    let values = entry.manifest.iter().flat_map(tags_of);
+    let later = entry.tags().unwrap_or_default().into_iter();
+    values.chain(later.filter(|tag| parse_tag(tag).is_err())).collect()
 }
 
 fn tags_of(manifest: &Manifest) -> Vec<String> {
@@ -131,8 +142,9 @@ pub fn read(
             }
         }
     }
+    // A measurement is one value of its series, whatever it is called.
     let mut seen = BTreeSet::new();
-    found.retain(|one| seen.insert(one.id().to_owned()));
+    found.retain(|one| seen.insert(one.content()));
     if found.iter().all(|one| one.began().is_some()) {
         found.order_by(|a, b| a.place().cmp(&b.place()));
     }

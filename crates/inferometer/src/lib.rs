@@ -14,6 +14,7 @@ mod child;
 mod cli;
 mod client;
 mod conformance;
+mod copies;
 mod course;
 mod dated;
 mod doctor;

@@ -14,6 +14,9 @@ use ifm_store::{FindError, Import, RunEntry, Store};
 /// None or several are meant.
 pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
     store.find(key).map_err(|error| {
+        if let Some(failure) = shared_name(&error) {
+            return failure;
+        }
         let is_empty = store.list().is_ok_and(|runs| runs.is_empty());
         match key == "last" && is_empty {
             true => Failure::usage(format!("there is no run in {} yet", store.root().display()))
@@ -37,6 +40,21 @@ pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
             }
         }
     })
+}
+
+/// That several runs have one name; absent for any other error.
+fn shared_name(error: &FindError) -> Option<Failure> {
+    let FindError::Ambiguous { key, candidates } = error else { return None };
+    let [newest, .., oldest] = candidates.as_slice() else { return None };
+    if candidates.iter().any(|id| id.contains(key.as_str())) {
+        return None;
+    }
+    let sentence =
+        format!("{} runs are named \"{key}\": {}", candidates.len(), candidates.join(", "));
+    Some(Failure::usage(sentence).hint(format!(
+        "name one by its id, join repeats with commas ({oldest},{newest}), or rename one: \
+         inferometer runs rename {newest} NAME"
+    )))
 }
 
 /// What a word of the user means.

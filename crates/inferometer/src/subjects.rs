@@ -3,10 +3,12 @@
 //! One way from a word of the user to what it names, for reports, audits, comparisons, gates and
 //! exports alike. Not here: what is done with them.
 
+use crate::copies::{Copied, Originals, keep};
 use crate::documents;
 use crate::exit::Failure;
 use crate::stored::{self, Meant, find_either, load_beside};
 use crate::terminal;
+use ifm_analysis::survey::{Given, Survey};
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, settle_together};
 use ifm_report::ReportModel;
@@ -21,6 +23,67 @@ pub struct Subjects {
     pub runs: Vec<ReportModel>,
     /// Documents of other tools.
     pub sheets: Vec<Sheet>,
+    /// How the user named the runs, then the documents, by their places.
+    pub given: [Vec<Given>; 2],
+    /// What was named and left out, since it is a copy of something else that was named.
+    pub copies: Vec<Copied>,
+}
+
+impl Subjects {
+    /// All points, the sides told apart.
+    pub fn survey(&self) -> Survey {
+        let mut survey = Survey::default();
+        for run in &self.runs {
+            survey.extend(Survey::of_run(&run.manifest, &run.summary));
+        }
+        survey.extend(Survey::of_sheets(&self.sheets));
+        survey.with_sides(&self.given.concat())
+    }
+
+    /// Leaves copies out, says so, and keeps what was left out. A stored run, which has all of its
+    /// requests, comes before a document. `from_files` has an entry for each document.
+    fn leave_out_copies(&mut self, from_files: &mut Vec<bool>) {
+        let mut originals = Originals::default();
+        let mut copies = Vec::new();
+        let mut is_first = |content: String, name: &str| {
+            let copied = originals.add(content, name);
+            copies.extend(copied.clone());
+            copied.is_none()
+        };
+        // Nothing needs to be computed of one result alone.
+        if self.runs.len() + self.sheets.len() < 2 {
+            return;
+        }
+        let of_run = |run: &ReportModel| {
+            let head = &run.manifest;
+            (head.run_id.clone(), head.name.clone().unwrap_or_else(|| head.run_id.clone()))
+        };
+        let runs: Vec<(String, String)> = self.runs.iter().map(of_run).collect();
+        let runs: Vec<bool> = runs.into_iter().map(|(id, name)| is_first(id, &name)).collect();
+        let each = self.sheets.iter();
+        let sheets: Vec<bool> =
+            each.map(|sheet| is_first(sheet.content_id(), &sheet.source.name)).collect();
+        let [of_runs, of_sheets] = &mut self.given;
+        keep(&mut self.runs, &runs);
+        keep(of_runs, &runs);
+        keep(&mut self.sheets, &sheets);
+        keep(of_sheets, &sheets);
+        keep(from_files, &sheets);
+        copies.iter().for_each(|copied| terminal::warn(&copied.to_string()));
+        self.copies = copies;
+    }
+
+    fn push_run(&mut self, run: ReportModel, given: Given) {
+        let [of_runs, _] = &mut self.given;
+        of_runs.push(given);
+        self.runs.push(run);
+    }
+
+    fn push_sheet(&mut self, sheet: Sheet, given: Given) {
+        let [_, of_sheets] = &mut self.given;
+        of_sheets.push(given);
+        self.sheets.push(sheet);
+    }
 }
 
 /// What a word names.
@@ -52,33 +115,76 @@ pub fn find(store: &Store, name: &Path) -> Result<Subject, Failure> {
     })
 }
 
-/// Opens everything that is named.
+/// What an argument names: one result, or a list with commas, whose results are repeats of one thing.
+#[derive(Debug)]
+pub struct Argument {
+    /// The results, each with its own word.
+    pub results: Vec<(PathBuf, Subject)>,
+    /// Whether it is a list.
+    pub is_list: bool,
+}
+
+/// Finds what an argument names.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_argument(store: &Store, word: &Path) -> Result<Argument, Failure> {
+    let text = word.to_string_lossy();
+    match find(store, word) {
+        Ok(found) => Ok(Argument { results: vec![(word.to_owned(), found)], is_list: false }),
+        // A name may hold a comma; only what is nothing by itself is a list.
+        Err(failure) if !text.contains(',') || word.exists() => Err(failure),
+        Err(_) => {
+            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+            let each = words.map(|word| Ok((PathBuf::from(word), find(store, Path::new(word))?)));
+            Ok(Argument { results: each.collect::<Result<_, Failure>>()?, is_list: true })
+        }
+    }
+}
+
+/// Opens everything that is named. What is a copy of something else is left out.
 ///
 /// # Errors
 /// A name of nothing, a run that cannot be read, a named file that no importer knows.
 pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
     let mut subjects = Subjects::default();
     let mut from_files = Vec::new();
-    let mut runs = Vec::new();
-    for name in names {
-        match find(store, name)? {
-            Subject::Documents(_, sheets) => subjects.sheets.extend(sheets),
-            run => runs.push(run),
+    let mut runs: Vec<(Subject, Given)> = Vec::new();
+    for (number, word) in names.iter().enumerate() {
+        let Argument { results, is_list } = find_argument(store, word)?;
+        let list = is_list.then(|| list_name(&results));
+        for (name, found) in results {
+            let given = |name: Option<String>| Given {
+                name: list.clone().or(name),
+                argument: number,
+                is_list,
+            };
+            match found {
+                Subject::Documents(import, sheets) => {
+                    let is_alone = sheets.len() == 1;
+                    for sheet in sheets {
+                        subjects.push_sheet(sheet, given(import.clone().filter(|_| is_alone)));
+                    }
+                }
+                run => runs.push((run, given(None))),
+            }
+            // Imports were settled when they were kept; those of other days are of other runs.
+            from_files.resize(subjects.sheets.len(), is_document(&name));
         }
-        // Imports were settled when they were kept; those of other days are of other runs.
-        from_files.resize(subjects.sheets.len(), is_document(name));
     }
     // Documents are read first: by their tools' definitions runs are compared with them.
     let tools = tools_of(&subjects.sheets);
-    for run in runs {
-        subjects.runs.push(match run {
+    for (run, given) in runs {
+        let model = match run {
             Subject::Run(entry) => load_beside(store, &entry, &tools)?,
             Subject::RunFile(run) => {
                 ReportModel::beside_documents(&run, ifm_analysis::summarize(&run), &tools)
             }
             Subject::Documents(..) => continue,
-        });
+        };
+        subjects.push_run(model, given);
     }
+    subjects.leave_out_copies(&mut from_files);
     let files = subjects.sheets.iter_mut().zip(from_files);
     settle_together(files.filter_map(|(sheet, is_file)| is_file.then_some(sheet)));
     Ok(subjects)
@@ -106,6 +212,20 @@ pub fn open_run(store: &Store, name: &Path) -> Result<RunData, Failure> {
         ))
         .hint("inferometer runs list shows the runs")),
     }
+}
+
+/// The name of a list: the names of its results, of files without their folders.
+fn list_name(results: &[(PathBuf, Subject)]) -> String {
+    let name = |(word, found): &(PathBuf, Subject)| match found {
+        Subject::Run(entry) => {
+            let name = entry.manifest.as_ref().ok().and_then(|manifest| manifest.name.clone());
+            name.unwrap_or_else(|| word.display().to_string())
+        }
+        _ => word.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+    };
+    let mut names: Vec<String> = results.iter().map(name).collect();
+    names.dedup();
+    names.join(",")
 }
 
 /// Whether a word names a document rather than a run: the folder of a run is a run.
@@ -149,5 +269,43 @@ pub fn read(subject: &Path) -> Result<Vec<Sheet>, Failure> {
     match sheets.is_empty() {
         true => Err(Failure::usage(format!("{}: no known results below it", subject.display()))),
         false => Ok(sheets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::sheet::{Part, PartKind, Place, Row, RowRole, Source};
+
+    fn sheet(name: &str, line: u32) -> Sheet {
+        let rows = vec![Row::new(RowRole::Measured, Place::line(line))];
+        let part = Part { rows, ..Part::new(PartKind::Serving, Place::default()) };
+        let source = Source { name: name.to_owned(), ..Source::default() };
+        Sheet { source, parts: vec![part], remarks: Vec::new() }
+    }
+
+    #[test]
+    fn copies_of_a_document_count_once() {
+        let mut exported = sheet("b.parquet", 3);
+        exported.source.run_id = Some("20261127-100000-1f2a".to_owned());
+        let other_form = Sheet { source: exported.source.clone(), ..sheet("", 4) };
+        let mut subjects = Subjects {
+            sheets: vec![sheet("a", 1), sheet("b", 2), sheet("c", 1), exported, other_form],
+            given: [Vec::new(), vec![Default::default(); 5]],
+            ..Subjects::default()
+        };
+        let mut from_files = vec![true; 5];
+        subjects.leave_out_copies(&mut from_files);
+        let names: Vec<&str> = subjects.sheets.iter().map(|it| it.source.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "b.parquet"]);
+        assert_eq!((subjects.given[1].len(), from_files.len()), (3, 3));
+        let told: Vec<String> = subjects.copies.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "c holds the same measurement as a: it counts once",
+                "b.parquet is named more than once and counts once"
+            ]
+        );
     }
 }

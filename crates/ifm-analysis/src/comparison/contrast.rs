@@ -95,6 +95,8 @@ pub enum Doubt {
     Definitions(String, String),
     /// A value is zero or can be, so there is no ratio.
     NoRatio,
+    /// The repeats of the sides do not vary at all, as copies and rounded numbers do.
+    NoSpread,
     /// A side lies between two measured loads, and against them the verdicts differ.
     Between,
     /// The interval reaches from no difference to a relevant one.
@@ -117,6 +119,7 @@ impl Doubt {
             Doubt::Uncounted => "uncounted",
             Doubt::Definitions(..) => "definitions",
             Doubt::NoRatio => "no_ratio",
+            Doubt::NoSpread => "no_spread",
             Doubt::Between => "between_loads",
             Doubt::Wide => "wide",
             Doubt::Size => "size",
@@ -139,6 +142,7 @@ impl fmt::Display for Doubt {
                 return write!(formatter, "defined differently: {a}; and {b}");
             }
             Doubt::NoRatio => "no ratio of values at zero",
+            Doubt::NoSpread => "the repeats are identical: nothing shows how much they vary",
             Doubt::Between => "between two measured loads that do not agree",
             Doubt::Wide => "the interval is too wide",
             Doubt::Size => "they differ; by how much is not settled",
@@ -286,10 +290,15 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
     let (Some(first), Some(second)) = (Moments::of(&logs_a), Moments::of(&logs_b)) else {
         return Err(Doubt::NoValue);
     };
-    let (n_a, n_b) = (first.n as f64, second.n as f64);
-    // What differs by less than the last digits of a number does not vary.
-    let sound = |variance: f64| if variance < 1e-24 { 0.0 } else { variance };
-    let test = match (first.variance.map(sound), second.variance.map(sound)) {
+    // Repeats that differ by less than the last digits of a number say as much as one.
+    let varies = |moments: &Moments| moments.variance.filter(|variance| *variance >= 1e-24);
+    let (of_a, of_b) = (varies(&first), varies(&second));
+    let count = |moments: &Moments, variance: Option<f64>| match variance {
+        Some(_) => moments.n as f64,
+        None => 1.0,
+    };
+    let (n_a, n_b) = (count(&first, of_a), count(&second, of_b));
+    let test = match (of_a, of_b) {
         (Some(v_a), Some(v_b)) => {
             let side = |variance: f64, n: f64| (variance / n, n - 1.0);
             from_errors(first.mean, side(v_a, n_a), second.mean, side(v_b, n_b), rules.confidence)
@@ -299,7 +308,7 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
             let freedom = n_a.max(n_b) - 1.0;
             from_error(second.mean - first.mean, error, freedom, rules.confidence)
         }
-        (None, None) => None,
+        (None, None) => return Err(Doubt::NoSpread),
     }
     .ok_or(Doubt::NoValue)?;
     let detectable = detectable(test.error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
@@ -424,6 +433,19 @@ mod tests {
             disturbed: None,
         };
         Evidence::Runs(values.iter().map(run).collect())
+    }
+
+    #[test]
+    fn repeats_that_do_not_vary_decide_nothing() {
+        let (same, other) = (runs(&[100.0; 3]), runs(&[80.0; 3]));
+        assert_eq!(contrast(&same, &other, &RULES), Err(Doubt::NoSpread));
+        let one = cell(&same, 0.95).expect("a value");
+        assert_eq!((one.low, one.high, one.runs), (None, None, 3));
+        // Against repeats that vary they count as one value.
+        let varying = runs(&[90.0, 100.0, 110.0]);
+        let by_copies = contrast(&varying, &same, &RULES).expect("a test");
+        let by_one = contrast(&varying, &runs(&[100.0]), &RULES).expect("a test");
+        assert_eq!(by_copies, by_one);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! A difference is expected (it is what is being compared), deserves a warning, or makes the sides
 //! unlike, so that their numbers do not answer one question. What is not here: the numbers.
 
-pub use super::fact::DifferenceKind;
-use super::fact::{ACCOUNT, Fact, SEED};
 use super::side::{Lengths, Member, Side};
+pub use crate::fact::DifferenceKind;
+use crate::fact::{ACCOUNT, Fact, SEED};
 use ifm_core::order::Order as _;
 use std::collections::BTreeSet;
 
@@ -51,6 +51,7 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found.extend(asked_lengths(a, b));
     found.extend(measured_lengths(a, b, keys));
     found.extend(doubts(a, b));
+    found.extend(copies(a, b));
     found.extend(untold);
     found.extend(machine_untold(a, b));
     found.order_by_key(|difference| std::cmp::Reverse(difference.kind));
@@ -259,6 +260,20 @@ fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Differen
 pub const CLIENT_TIMING: &str = "suspect client timing";
 /// How a side is told that has none.
 pub const NONE: &str = "none";
+
+/// Content that both sides hold: a measurement compared with itself.
+const COPIES: &str = "the same measurement on both sides";
+
+/// Members of both sides that are copies of each other.
+fn copies(a: &Side, b: &Side) -> Option<Difference> {
+    let in_both = |of: &Side, other: &Side| {
+        let is_there = |one: &&Member| other.members.iter().any(|it| it.content == one.content);
+        let names: Vec<&str> = of.members.iter().filter(is_there).map(Member::title).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let (of_a, of_b) = (in_both(a, b)?, in_both(b, a)?);
+    Some(Difference::new(COPIES, DifferenceKind::Warning, (Some(of_a), Some(of_b))))
+}
 
 /// What calls for caution on either side by itself.
 fn doubts(a: &Side, b: &Side) -> Vec<Difference> {

@@ -6,7 +6,6 @@
 //! here: reading files (`ifm-interop`).
 
 use super::condition::Condition;
-use super::fact::{DifferenceKind, Fact, NUMBERS};
 use super::meaning::By;
 use super::measure::Measure;
 use super::requests::Requests;
@@ -15,6 +14,7 @@ use super::side::{Lengths, Member, wanted};
 use crate::RunSummary;
 use crate::definitions::{Definitions, sheet};
 use crate::disturbance::Disturbance;
+use crate::fact::{DifferenceKind, Fact, NUMBERS};
 use crate::survey::{Point, Reading, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
@@ -88,6 +88,7 @@ impl Member {
         Member {
             id: sheet.source.name.clone(),
             name: None,
+            content: sheet.content_id(),
             command: Vec::new(),
             models: all(key::MODEL),
             tool: sheet.source.tool.clone(),
@@ -316,10 +317,12 @@ impl Level<'_> {
         if measure.metric.is_of_commands() && self.point.kind != PartKind::Training {
             return None;
         }
-        if measure.figure().is_none() {
+        if let Metric::ErrorRate | Metric::Success = measure.metric {
             let column = self.share(measure)?;
             return Some(Told { measure, by: By::Ours, column });
         }
+        // Metrics without a quantity, such as the time in a queue, are in no document.
+        measure.figure()?;
         let reading = self.reading(measure);
         let by = |reading: &Reading| By::of(&reading.definition, self.tool);
         if let Some((column, reading)) = requests.column(measure, &self.point, reading) {

@@ -1,6 +1,7 @@
 //! Comparisons of made-up documents of other tools: what they hold decides what is said.
 
 use super::Metric;
+use super::sample::LevelSample;
 use super::*;
 use crate::level::Load;
 use crate::slo;
@@ -450,4 +451,27 @@ fn requests_that_depend_on_each_other_are_few() {
         open += u32::from(matches!(row.doubt, Some(Doubt::Short(Shortage::Dependent { .. }))));
     }
     assert!(differ <= 6 && open >= 20, "{differ} of 60 differ, {open} are known to be few");
+}
+
+/// Only two metrics follow from how many requests failed; every other metric is absent.
+#[test]
+fn counts_of_requests_answer_no_other_metric() {
+    let counts = [(Quantity::RequestsOk, VALUE, 36.0), (Quantity::RequestsFailed, VALUE, 4.0)];
+    let sheet = serving("a", vec![row(&counts)]);
+    let overs = |metric: Metric| match metric.has_many_values() {
+        true => vec![Over::Percentile(50.0), Over::Mean],
+        false => vec![Over::Value],
+    };
+    let all =
+        Metric::all().flat_map(|metric| overs(metric).into_iter().map(move |over| (metric, over)));
+    let measures: Vec<Measure> = all.map(|(metric, over)| Measure { metric, over }).collect();
+    let settings = Settings { measures, ..settings() };
+    let member = Member::of_sheet(&sheet, &settings.measures, &settings.slo);
+    let found: Vec<String> = member
+        .samples
+        .iter()
+        .flat_map(LevelSample::told)
+        .map(|told| told.measure.to_string())
+        .collect();
+    assert_eq!(found, ["error_rate", "success"]);
 }

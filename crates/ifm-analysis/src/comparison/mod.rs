@@ -13,7 +13,6 @@ pub mod contrast;
 pub mod difference;
 mod document;
 pub(crate) mod evidence;
-pub(crate) mod fact;
 pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;

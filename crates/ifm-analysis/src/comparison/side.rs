@@ -6,10 +6,10 @@
 use super::Metric;
 use super::condition::Condition;
 use super::evidence::{Drawing, Evidence, Known, evidence};
-use super::fact::{Fact, asked_of, drafts, facts_of};
 use super::measure::Measure;
 use super::sample::LevelSample;
 use crate::RunSummary;
+use crate::fact::{Fact, asked_of, drafts, facts_of};
 use crate::level::{LevelSummary, Load, measured_by_level};
 use crate::survey::{Point, Survey};
 use crate::warning::{Severity, Warning};
@@ -27,6 +27,8 @@ pub struct Member {
     pub id: String,
     /// The name that a run was given.
     pub name: Option<String>,
+    /// Identity of what it holds: members with the same are copies of one measurement.
+    pub content: String,
     /// The command line of a run.
     pub command: Vec<String>,
     /// Models that were measured.
@@ -148,6 +150,7 @@ impl Member {
         Member {
             id: manifest.run_id.clone(),
             name: manifest.name.clone(),
+            content: manifest.run_id.clone(),
             command: manifest.command.clone(),
             models: vec![manifest.spec.target.model.clone()],
             tool: None,
@@ -182,6 +185,7 @@ impl Member {
         Member {
             id: self.id.clone(),
             name: self.name.clone(),
+            content: self.content.clone(),
             command: Vec::new(),
             models: self.models.clone(),
             tool: self.tool.clone(),

@@ -7,9 +7,9 @@
 
 use super::condition::Condition;
 use super::difference::{Difference, DifferenceKind};
-use super::fact::{DRAFTS, DRAFTS_OFF, DRAFTS_ON};
 use super::pair::Row;
 use super::{Measure, Metric};
+use crate::fact::{DRAFTS, DRAFTS_OFF, DRAFTS_ON};
 use crate::stat::Estimate;
 
 /// A speed-up at one load.

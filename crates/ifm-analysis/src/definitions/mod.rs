@@ -85,6 +85,7 @@ pub fn sheet_with(run: &RunData, by: Definitions, percentiles: &[f64]) -> Sheet 
         tool: Some(run.manifest.tool.name.clone()),
         tool_version: Some(run.manifest.tool.version.clone()),
         bytes: 0,
+        run_id: Some(run.manifest.run_id.clone()),
     };
     Sheet { source, parts: vec![part], remarks: Vec::new() }
 }

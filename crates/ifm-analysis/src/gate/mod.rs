@@ -368,9 +368,12 @@ fn with_implied(
     // A document may not say how many requests failed, or have none at all.
     let is_counted =
         |at: &&AtLoad| side.is_own() || at.evidence(Measure::value_of(Metric::ErrorRate)).is_some();
+    // Other shares, such as that of valid answers, do not say how many requests failed.
+    let is_of_failures = |threshold: &Threshold| {
+        matches!(threshold.measure.metric, Metric::ErrorRate | Metric::Success)
+    };
     let is_told = |at: &AtLoad| {
-        all.iter()
-            .any(|(threshold, known, _)| threshold.measure.is_share() && known.is_same(&at.at))
+        all.iter().any(|(threshold, known, _)| is_of_failures(threshold) && known.is_same(&at.at))
     };
     let untold: Vec<&AtLoad> =
         conditions.into_iter().filter(is_counted).filter(|at| !is_told(at)).collect();

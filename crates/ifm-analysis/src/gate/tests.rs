@@ -3,7 +3,10 @@
 use super::*;
 use crate::comparison::Member;
 use crate::testing::{NoisyLoop, failed, noisy_run, run as made_up};
-use ifm_core::RunData;
+use ifm_core::sheet::{
+    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit, key,
+};
+use ifm_core::{RunData, Sheet};
 
 const NOISY: NoisyLoop = NoisyLoop {
     users: 4,
@@ -89,6 +92,46 @@ fn tails_need_requests_enough_to_be_bounded() {
     assert_eq!(found.rows[0].state, GateState::Inconclusive, "{found:?}");
     let found = gate(&few, None, &[("ttft.p99@4=50ms", Bound::Max)]);
     assert_eq!(found.rows[0].state, GateState::Fail, "no value is inside");
+}
+
+/// A document with 36 complete answers and 4 failed requests.
+fn document_with_failures() -> Sheet {
+    let mut row = Row::new(RowRole::Measured, Place::default());
+    row.factors = Factors::default().with(key::CONCURRENCY, 8);
+    let value = Statistic::Value;
+    for (quantity, count) in [(Quantity::RequestsOk, 36.0), (Quantity::RequestsFailed, 4.0)] {
+        row.figures.push(Figure::new(quantity, value, count, Unit::Count));
+    }
+    let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::default()) };
+    let source = Source { name: "one.json".to_owned(), ..Source::default() };
+    Sheet { source, parts: vec![part], remarks: Vec::new() }
+}
+
+#[test]
+fn only_thresholds_on_failures_replace_the_implied_limit() {
+    let document = |words: &[(&str, Bound)]| {
+        let (thresholds, settings) = (thresholds(words), settings());
+        let member =
+            Member::of_sheet(&document_with_failures(), &measures(&thresholds), &settings.slo);
+        let side = Side { label: "one.json".to_owned(), members: vec![member] };
+        judge(&side, Against::Nothing, &thresholds, &settings)
+    };
+    for word in
+        ["queue.p50=1ms", "valid=5%", "acceptance_rate=1", "session.p50=10ms", "sessions_h=1"]
+    {
+        let refused = document(&[(word, Bound::Min)]).expect_err(word).to_string();
+        let (metric, _) = word.split_once('=').expect("a limit");
+        assert_eq!(refused, format!("one.json has no value for {metric} at any level"));
+    }
+    let found = document(&[("success=50%", Bound::Min)]).expect("a gate");
+    assert_eq!((found.rows.len(), found.rows[0].state), (1, GateState::Pass));
+    // The same for a run, whose answers all had the form that was asked for.
+    let mut requests = noisy_run(&[NOISY]).requests;
+    let from = requests.len() as u32;
+    requests.extend((0..40).map(|i| failed(from + i, 0, 0, 90_000.0 + f64::from(i), 5.0)));
+    let found = gate(&made_up(&[4], requests), None, &[("valid=5%", Bound::Min)]);
+    let implied = found.rows.iter().find(|row| row.is_implied).expect("the implied limit");
+    assert_eq!((implied.state, found.state), (GateState::Fail, GateState::Fail));
 }
 
 #[test]

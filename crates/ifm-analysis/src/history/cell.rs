@@ -1,20 +1,25 @@
 //! Which runs answer one question, so that their numbers are a series, and what such a cell is called.
 //!
-//! The facts are those of comparisons: what makes two sides unlike makes two cells. Besides, models,
-//! kinds of servers and GPUs are kept apart, and what the user names. Versions are not: a new one is
-//! what a history is for. What is not here: loads and measures.
+//! The facts are those of comparisons: what makes two sides unlike makes two cells. Models, kinds of
+//! servers, GPUs and what a server reports about itself, such as the precision of its weights, are kept
+//! apart too, and what the user names. Versions are not: a new one is what a history is for. What is not here: loads and measures.
 
 use super::Dated;
 use crate::comparison::difference::asked;
-use crate::comparison::fact::NUMBERS;
 use crate::comparison::{DifferenceKind, Member, Side};
+use crate::fact::{ACCOUNT, NUMBERS, account_items, most_telling};
 use crate::machine::GPUS;
+use crate::survey::factor_words;
 use std::collections::BTreeSet;
 
 /// The fact that is a server with its version.
 pub(super) const SERVER: &str = "server";
 /// Facts that are asked for where they are known on both sides.
 const APART: [&str; 2] = [NUMBERS, GPUS];
+
+/// Items of a server's own account that move with its version and with the free memory.
+const MOVING: [&str; 5] =
+    ["version", "sha", "kv_tokens", "max_total_num_tokens", "max_batch_total_tokens"];
 
 /// A side of what one run is.
 pub(super) fn alone(member: &Member) -> Side {
@@ -60,6 +65,17 @@ fn fact<'m>(member: &'m Member, what: &str) -> Option<&'m str> {
     member.facts.iter().find(|fact| fact.what == what)?.value.as_deref()
 }
 
+/// Items of the servers' own accounts that both runs have and that differ: name, and the value of the
+/// second.
+fn account_apart(first: &Member, second: &Member) -> Vec<(String, String)> {
+    let [first, second] =
+        [first, second].map(|member| fact(member, ACCOUNT).map(account_items).unwrap_or_default());
+    let differs = |(name, value): &(String, String)| {
+        !MOVING.contains(&name.as_str()) && first.get(name).is_some_and(|other| other != value)
+    };
+    second.into_iter().filter(differs).collect()
+}
+
 /// Whether two runs are of one cell. What is not known keeps nothing apart.
 pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<String>) -> bool {
     let differ = |a: Option<&str>, b: Option<&str>| matches!((a, b), (Some(a), Some(b)) if a != b);
@@ -67,6 +83,7 @@ pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<Strin
     let is_apart = first.models != second.models
         || differ(engine(first), engine(second))
         || APART.iter().any(|what| differ(fact(first, what), fact(second, what)))
+        || !account_apart(first, second).is_empty()
         || by.iter().any(|name| told(a, name) != told(b, name));
     if is_apart {
         return false;
@@ -97,24 +114,31 @@ fn words(of: &Dated, by: &[String]) -> Vec<String> {
 }
 
 /// Names of cells, by their first runs: those that would be the same are told apart by what makes
-/// them unlike.
+/// them unlike, and by what their servers report.
 pub(super) fn labels(heads: &[&Dated], by: &[String], keys: &BTreeSet<String>) -> Vec<String> {
     let plain: Vec<String> = heads.iter().map(|head| words(head, by).join(" · ")).collect();
     let label = |(index, name): (usize, &String)| {
-        let same = heads
-            .iter()
-            .zip(&plain)
-            .enumerate()
-            .find(|(other, (_, known))| *other != index && *known == name);
-        let (Some((_, (other, _))), Some(head)) = (same, heads.get(index)) else {
-            return name.clone();
-        };
-        let unlike = asked(&alone(&other.member), &alone(&head.member), keys);
-        let unlike = unlike.into_iter().filter(|found| found.kind == DifferenceKind::Unlike);
-        let words = unlike.map(|found| {
-            format!("{} {}", found.what, found.b.unwrap_or_else(|| "not known".to_owned()))
-        });
-        std::iter::once(name.clone()).chain(words).collect::<Vec<_>>().join(" · ")
+        let Some(head) = heads.get(index) else { return name.clone() };
+        let mut all = vec![name.clone()];
+        let others = heads.iter().zip(&plain).enumerate();
+        let alike = others.filter(|(other, (_, known))| *other != index && *known == name);
+        for (_, (other, _)) in alike {
+            let mut apart = apart_words(other, head, keys);
+            apart.retain(|word| !all.contains(word));
+            all.append(&mut apart);
+        }
+        all.join(" · ")
     };
     plain.iter().enumerate().map(label).collect()
+}
+
+/// What makes the second of two runs another cell than the first.
+fn apart_words(first: &Dated, second: &Dated, keys: &BTreeSet<String>) -> Vec<String> {
+    let found = asked(&alone(&first.member), &alone(&second.member), keys);
+    let unlike = found.into_iter().filter(|found| found.kind == DifferenceKind::Unlike);
+    let words = unlike.map(|found| {
+        format!("{} {}", found.what, found.b.unwrap_or_else(|| "not known".to_owned()))
+    });
+    let account = most_telling(account_apart(&first.member, &second.member));
+    words.chain(account.map(|(name, value)| factor_words(&name, &value))).collect()
 }

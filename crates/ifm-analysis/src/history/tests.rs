@@ -1,6 +1,7 @@
 //! Histories of made-up runs whose changes are known.
 
 use super::*;
+use crate::fact::ACCOUNT;
 use crate::testing::{NoisyLoop, noisy_run};
 use ifm_core::RunData;
 
@@ -153,4 +154,27 @@ fn the_last_run_alone_is_outside_and_no_regression() {
     let found = history(&nights(&settings, between, 60), &settings);
     assert_eq!(found.series[0].state, SeriesState::Steady, "{:?}", found.series[0]);
     assert_eq!(found.series[0].points[6].standing, Standing::Apart);
+}
+
+/// Two variants of a model under one name, night after night in turn, are two series.
+#[test]
+fn what_a_server_reports_keeps_series_apart() {
+    let settings = settings(&["itl.p50"]);
+    let account = |all: &mut [Dated], of: &dyn Fn(usize) -> String| {
+        for (night, dated) in all.iter_mut().enumerate() {
+            let fact = dated.member.facts.iter_mut().find(|fact| fact.what == ACCOUNT);
+            fact.expect("an account").value = Some(of(night));
+        }
+    };
+    let mut all = nights(&settings, |night| if night % 2 == 0 { 10.0 } else { 6.0 }, 40);
+    let dtype = |night: usize| if night.is_multiple_of(2) { "bf16" } else { "fp8" };
+    account(&mut all, &|night| format!("gpus=1, stored_dtype={}, kv_tokens={night}", dtype(night)));
+    let found = history(&all, &settings);
+    let ends: Vec<&str> = found.cells.iter().filter_map(|cell| cell.rsplit(" · ").next()).collect();
+    assert_eq!(ends, ["bf16", "fp8"], "{:?}", found.cells);
+    assert!(found.series.iter().all(|series| series.points.len() == 6), "{:?}", found.series);
+    assert!(found.series.iter().all(|series| series.noise.is_some_and(|noise| noise < 0.1)));
+    // What moves with a version or with the free memory keeps nothing apart.
+    account(&mut all, &|night| format!("version=0.{night}, kv_tokens={night}, stored_dtype=bf16"));
+    assert_eq!(history(&all, &settings).cells.len(), 1);
 }

@@ -4,7 +4,7 @@
 //! with the condition. Cells that are announced or that the grid implies, and that nobody filled,
 //! are missing, never zero. Not here: what the changes mean (`rule`), titles and images.
 
-use super::versus::{BY_RUN, baseline, is_off, names};
+use super::versus::{baseline, is_off, names};
 use super::{Delta, Question};
 use crate::level::Load;
 use crate::stat::interval::percentile_interval;
@@ -12,12 +12,13 @@ use crate::stat::percentile_of_sorted;
 use crate::survey::{Point, Pooled, Reading, Survey, factor_words};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Confidence of the interval of a median over cells.
 const CONFIDENCE: f64 = 0.95;
 /// Factors that are not conditions.
 const NO_CONDITION: [&str; 9] = [
-    BY_RUN,
+    key::RUN,
     key::MODEL,
     key::QUANTIZATION,
     key::WORKLOAD,
@@ -80,7 +81,7 @@ pub struct Grid<'a> {
     pub left_out: Vec<String>,
     /// Workloads in the order of their appearance, each with its loads from the highest.
     pub rows: Vec<GridRow>,
-    /// Models in the order of their appearance.
+    /// Models in the order of their appearance, each with what else tells its points apart.
     pub models: Vec<String>,
     /// Every row with every model.
     pub cells: Vec<GridCell<'a>>,
@@ -120,14 +121,15 @@ impl<'a> Grid<'a> {
             return None;
         }
         let other = others.remove(0);
+        let apart = apart(survey, &by);
         let (mut rows, mut models): (Vec<GridRow>, Vec<String>) = (Vec::new(), Vec::new());
         for point in points(survey) {
-            let (row, model) = (row(point), point.setting.get(key::MODEL).unwrap_or_default());
+            let (row, model) = (row(point), column(point, &apart));
             if !rows.contains(&row) {
                 rows.push(row);
             }
-            if !models.iter().any(|known| known == model) {
-                models.push(model.to_owned());
+            if !models.contains(&model) {
+                models.push(model);
             }
         }
         let rows = by_workload(rows);
@@ -137,13 +139,12 @@ impl<'a> Grid<'a> {
             |(row, model)| GridCell { row, model, base: None, other: None, deltas: [None, None] };
         let mut cells: Vec<GridCell> = (0..rows.len()).flat_map(row_of).map(empty).collect();
         for point in points(survey).filter(|point| point.role == RowRole::Measured) {
-            let place = row(point);
-            let model = point.setting.get(key::MODEL).unwrap_or_default();
+            let (place, model) = (row(point), column(point, &apart));
             let at = rows.iter().position(|known| *known == place);
-            let column = models.iter().position(|known| known == model);
+            let column = models.iter().position(|known| *known == model);
             let index = at.zip(column).map(|(at, column)| at * columns + column);
             let Some(cell) = index.and_then(|index| cells.get_mut(index)) else { continue };
-            let side = match point.factor(&by) {
+            let side = match super::versus::value(survey, point, &by) {
                 Some(value) if value == base => &mut cell.base,
                 Some(value) if value == other => &mut cell.other,
                 _ => continue,
@@ -230,6 +231,44 @@ fn row(point: &Point) -> GridRow {
     GridRow { workload: GridWorkload { name, input_tokens, output_tokens }, load: point.load }
 }
 
+/// The column of a point: its model, and the values of these factors.
+fn column(point: &Point, apart: &[String]) -> String {
+    let model = point.setting.get(key::MODEL).unwrap_or_default().to_owned();
+    let words = apart.iter().filter_map(|name| Some(factor_words(name, point.setting.get(name)?)));
+    let words: Vec<String> = std::iter::once(model).chain(words).collect();
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+/// Factors in which points of one cell and one value of the condition differ: they are not repeats.
+fn apart(survey: &Survey, by: &str) -> Vec<String> {
+    const OF_CELL: [&str; 6] = [
+        key::MODEL,
+        key::WORKLOAD,
+        key::INPUT_TOKENS,
+        key::OUTPUT_TOKENS,
+        key::REQUESTS,
+        key::HARDWARE,
+    ];
+    type Of<'p> = (String, Option<String>, Option<&'p str>);
+    let of = |point: &'_ Point| -> (String, Option<String>) {
+        (format!("{:?}", row(point)), point.factor(by))
+    };
+    let measured: Vec<&Point> =
+        points(survey).filter(|point| point.role == RowRole::Measured).collect();
+    let differs = |name: &&str| {
+        let mut seen: BTreeMap<Of, Option<&str>> = BTreeMap::new();
+        measured.iter().any(|point| {
+            let ((row, side), value) = (of(point), point.setting.get(name));
+            let cell = (row, side, point.setting.get(key::MODEL));
+            *seen.entry(cell).or_insert(value) != value
+        })
+    };
+    let names: BTreeSet<&str> =
+        measured.iter().flat_map(|point| point.setting.iter()).map(|(name, _)| name).collect();
+    let is_asked = |name: &&str| *name != by && !OF_CELL.contains(name);
+    names.into_iter().filter(is_asked).filter(differs).map(str::to_owned).collect()
+}
+
 /// Rows of one workload together, its highest load first.
 fn by_workload(rows: Vec<GridRow>) -> Vec<GridRow> {
     let mut groups: Vec<Vec<GridRow>> = Vec::new();
@@ -258,7 +297,8 @@ fn condition(question: &Question) -> Option<(String, String, Vec<String>)> {
         (!others.is_empty() && (is_sure || is_switch)).then(|| (by.to_owned(), base, others))
     };
     if let Some(by) = &question.compare_by {
-        return split(by, true).filter(|_| !NO_CONDITION.contains(&by.as_str()));
+        let is_condition = by == key::RUN || !NO_CONDITION.contains(&by.as_str());
+        return split(by, true).filter(|_| is_condition);
     }
     split(key::CONDITION, true).or_else(|| {
         let varying = survey.varying(PartKind::Serving);

@@ -13,10 +13,8 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 use std::collections::BTreeSet;
 
-/// The word by which runs and documents themselves are compared.
-pub(super) const BY_RUN: &str = "run";
 /// Factors that things are compared by where the user names none, the most telling first.
-const TELLING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::CONDITION, key::ENGINE];
+const TELLING: [&str; 5] = [key::MODEL, key::QUANTIZATION, key::CONDITION, key::ENGINE, key::RUN];
 /// Factors of a single point rather than of what is compared.
 const OF_POINT: [&str; 2] = [key::STRATEGY, key::REQUESTS];
 /// Strategy of a row in which every request is sent at once: no load is held.
@@ -279,11 +277,13 @@ fn compared(question: &Question) -> Option<(String, Vec<String>)> {
     if let Some(by) = &question.compare_by {
         return several(by);
     }
-    let is_origin = |name: &String| names(survey, BY_RUN).iter().any(|run| is_named(run, name));
+    let is_origin = |name: &String| names(survey, key::RUN).iter().any(|run| is_named(run, name));
     if question.baseline.as_ref().is_some_and(is_origin) {
-        return several(BY_RUN);
+        return several(key::RUN);
     }
-    TELLING.into_iter().find_map(several)
+    // Runs that other settings tell apart are compared only where the user asks for it.
+    let is_set = |by: &&str| *by != key::RUN || !survey.values(key::RUN).is_empty();
+    TELLING.into_iter().filter(is_set).find_map(several)
 }
 
 /// The values of a factor among measured serving points, in order.
@@ -297,9 +297,9 @@ pub(super) fn names(survey: &Survey, by: &str) -> Vec<String> {
     names
 }
 
-fn value(survey: &Survey, point: &Point, by: &str) -> Option<String> {
+pub(super) fn value(survey: &Survey, point: &Point, by: &str) -> Option<String> {
     match by {
-        BY_RUN => survey.origin(point).map(|origin| origin.name.clone()),
+        key::RUN => survey.origin(point).map(|origin| origin.side.clone()),
         by => point.factor(by),
     }
 }
@@ -324,7 +324,7 @@ pub(super) fn baseline(question: &Question, by: &str, names: &[String]) -> Optio
         .or_else(|| names.iter().find(|name| is_off(name)))
         .or_else(|| names.first().filter(|_| names.len() == 2 || question.compare_by.is_some()))
         .cloned()
-        .filter(|_| by != BY_RUN || question.compare_by.is_some() || names.len() == 2)
+        .filter(|_| by != key::RUN || question.compare_by.is_some() || names.len() == 2)
 }
 
 /// Whether a value says that something is off.

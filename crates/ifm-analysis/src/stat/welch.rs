@@ -6,6 +6,9 @@
 
 use super::special::{student_two_sided, student_upper_quantile};
 
+/// Values that differ by a smaller share are the same but for the last digits of a sum.
+const SAME: f64 = 1e-12;
+
 /// Number, mean and variance of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
@@ -64,12 +67,14 @@ impl Estimate {
 /// Between repeated runs the values are one number per run (its mean, or its percentile: the
 /// interval is then that of the mean of the runs' percentiles). Source: Student (1908). Assumes
 /// values that are independent and roughly normal, which means and percentiles of runs are. None
-/// for fewer than two values, for a value that is not a number, and for a confidence that is not
-/// between 0 and 1.
+/// for fewer than two values, for a value that is not a number, for values that do not vary at all,
+/// which say nothing of how far they are off, and for a confidence that is not between 0 and 1.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate> {
     let moments = Moments::of(values)?;
     let tail = tail(confidence)?;
-    let error = (moments.variance? / moments.n as f64).sqrt();
+    let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let variance = moments.variance.filter(|variance| variance.sqrt() > SAME * largest)?;
+    let error = (variance / moments.n as f64).sqrt();
     let reach = student_upper_quantile(tail, (moments.n - 1) as f64) * error;
     let mean = moments.mean;
     Some(Estimate { value: mean, low: mean - reach, high: mean + reach })

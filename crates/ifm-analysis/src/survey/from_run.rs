@@ -1,6 +1,7 @@
 //! A run of ours as a survey.
 
 use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
+use super::side::RunIdentity;
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::capacity::gpus_told;
@@ -28,9 +29,11 @@ impl Survey {
     pub fn of_run(manifest: &Manifest, summary: &RunSummary) -> Survey {
         let origin = Origin {
             name: manifest.run_id.clone(),
+            side: manifest.name.as_ref().unwrap_or(&manifest.run_id).clone(),
             tool: Some(manifest.tool.name.clone()),
             tool_version: Some(manifest.tool.version.clone()),
             is_own: true,
+            identity: Some(RunIdentity::of(manifest)),
         };
         let (setting, gpus) = (setting(manifest), gpus_told(manifest));
         // Users and rates cannot be ordered: where both were measured, rates are what is told.

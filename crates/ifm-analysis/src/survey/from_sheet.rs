@@ -17,10 +17,9 @@ impl Survey {
         for sheet in sheets {
             let origin = survey.origins.len();
             survey.origins.push(Origin {
-                name: sheet.source.name.clone(),
                 tool: sheet.source.tool.clone(),
                 tool_version: sheet.source.tool_version.clone(),
-                is_own: false,
+                ..Origin::of_document(&sheet.source.name)
             });
             for (index, part) in sheet.parts.iter().enumerate() {
                 survey.points.extend(part.rows.iter().map(|row| point((origin, index), part, row)));

@@ -18,6 +18,7 @@ mod pool;
 mod power;
 mod price;
 mod reading;
+mod side;
 mod stated;
 
 pub use cold::Cold;
@@ -37,11 +38,13 @@ pub(crate) use power::tests as power_tests;
 pub use power::{PowerPoint, PowerSeries};
 pub use price::Yield;
 pub use reading::Reading;
+pub use side::Given;
 
 use crate::level::Load;
 use crate::slo::VerdictState;
 use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
 use ifm_core::spec::SloSpec;
+use side::RunIdentity;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run or a document that a survey was made from.
@@ -49,12 +52,30 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Origin {
     /// Name of the file, or id of the run.
     pub name: String,
+    /// Name of the side that it is a part of: see [`Survey::with_sides`].
+    pub side: String,
     /// The tool that measured; absent where the document does not say.
     pub tool: Option<String>,
     /// Its version.
     pub tool_version: Option<String>,
     /// Whether it is a run of this program.
     pub is_own: bool,
+    /// By what its repeats are recognized; absent for documents.
+    identity: Option<RunIdentity>,
+}
+
+impl Origin {
+    /// A document of this name, which is its own side.
+    pub fn of_document(name: &str) -> Origin {
+        Origin {
+            name: name.to_owned(),
+            side: name.to_owned(),
+            tool: None,
+            tool_version: None,
+            is_own: false,
+            identity: None,
+        }
+    }
 }
 
 /// What was measured at one place: one row of a document, one level of a run.

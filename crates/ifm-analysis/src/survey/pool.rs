@@ -30,7 +30,8 @@ pub struct Pool<'a> {
 impl Survey {
     /// The measured points of a kind, repeats taken together. Points are repeats of each other if
     /// kind, setting, load and headings are the same; two blocks of a document that give neither
-    /// load nor a number of the repeat are two measurements.
+    /// load nor a number of the repeat are two measurements. Sides differ in their settings: see
+    /// [`with_sides`](Survey::with_sides).
     pub fn pool(&self, kind: PartKind) -> Pool<'_> {
         self.pool_of(kind, |_| true)
     }
@@ -100,7 +101,8 @@ impl<'a> Pooled<'a> {
     }
 
     /// The statistic of a quantity: of the only point as it is; of repeats their mean, with its
-    /// 95 % interval (Student) from three repeats on, `n` then being their number.
+    /// 95 % interval (Student) from three repeats on that are not all the same, `n` then being their
+    /// number.
     pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<Reading> {
         let readings: Vec<&Reading> =
             self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
@@ -171,9 +173,7 @@ pub(super) mod tests {
     fn repeats_become_a_mean_with_students_interval() {
         let points =
             vec![point(1, 1, 10.0), point(2, 1, 30.0), point(1, 2, 12.0), point(1, 3, 14.0)];
-        let origins =
-            vec![Origin { name: "x".to_owned(), tool: None, tool_version: None, is_own: false }];
-        let survey = Survey { origins, points };
+        let survey = Survey { origins: vec![Origin::of_document("x")], points };
         let pool = survey.pool(PartKind::StaticBatch);
         assert_eq!(pool.cells.len(), 2);
         let one = pool.cells[0].central(&Quantity::OutputRate).expect("measured");

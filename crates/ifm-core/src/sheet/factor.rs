@@ -47,6 +47,8 @@ pub mod key {
     pub const ENDED: &str = "ended";
     /// Number of the repeat, from 1.
     pub const REPEAT: &str = "repeat";
+    /// Side of a report: set where nothing else tells points of two runs or documents apart.
+    pub const RUN: &str = "run";
     /// Where the numbers come from: [`PREDICTED`] where they were computed, and not set where they
     /// were measured.
     pub const NUMBERS: &str = "numbers";

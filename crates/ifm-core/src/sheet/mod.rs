@@ -17,6 +17,8 @@ pub use quantity::{Quantity, Unit};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt::{self, Write as _};
+use std::hash::{DefaultHasher, Hasher as _};
 
 /// Where something stood in its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -70,9 +72,48 @@ pub struct Source {
     pub tool_version: Option<String>,
     /// Size, bytes.
     pub bytes: u64,
+    /// Id of the run of this program that it was exported from; absent in other documents, and in
+    /// imports of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+}
+
+/// A digest of whatever is written to it.
+#[derive(Default)]
+struct Digest(DefaultHasher);
+
+impl fmt::Write for Digest {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
 }
 
 impl Sheet {
+    /// Identity of the content: the id of the run that it was exported from, else a digest of the rows.
+    /// Two documents with one identity are copies, whatever they are called. Only for comparisons within
+    /// one process: the digest may be another one in the next version.
+    pub fn content_id(&self) -> String {
+        if let Some(run) = &self.source.run_id {
+            return run.clone();
+        }
+        let mut digest = Digest::default();
+        // Numbers that cannot be read are not equal to themselves, and their texts are.
+        match write!(digest, "{:?}", self.parts) {
+            Ok(()) => format!("rows {:016x}", digest.0.finish()),
+            Err(_) => self.source.name.clone(),
+        }
+    }
+
+    /// Sets a factor of every row, whatever the rows themselves have.
+    pub fn set_factor(&mut self, name: &str, value: &str) {
+        for part in &mut self.parts {
+            part.factors.set(name, value);
+            let own = part.rows.iter_mut().filter(|row| row.factors.get(name).is_some());
+            own.for_each(|row| row.factors.set(name, value));
+        }
+    }
+
     /// What was remarked while it was measured, and not while it was read: only measurements of ours tell that.
     pub fn remarked(&self) -> impl Iterator<Item = &Remark> {
         let is_ours = self.source.format.starts_with("inferometer-");
@@ -85,7 +126,7 @@ impl Sheet {
 }
 
 /// What kind of measurement a part holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {

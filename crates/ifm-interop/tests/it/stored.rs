@@ -166,6 +166,7 @@ fn sheet() -> impl Strategy<Value = Sheet> {
             tool,
             tool_version,
             bytes,
+            run_id: None,
         },
     );
     let kind = prop_oneof![Just(RemarkKind::Repaired), Just(RemarkKind::Lost)];

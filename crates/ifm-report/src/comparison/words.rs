@@ -209,6 +209,9 @@ fn brief(doubt: &Doubt) -> String {
             format!("n={}", short(n, " in effect", needed))
         }
         Doubt::Short(Shortage::Repeats { n, needed }) => short(n, " repeats", needed),
+        Doubt::Short(Shortage::Tail { .. }) => "a few requests decide".to_owned(),
+        Doubt::Short(Shortage::Disturbed { n, of }) => format!("{n} of {of} repeats disturbed"),
+        Doubt::NoSpread => "identical repeats".to_owned(),
         Doubt::Short(Shortage::Runs { n, needed }) => short(n, " runs", needed),
         Doubt::NoValue => "no value".to_owned(),
         Doubt::OneNumber { .. } => "one number".to_owned(),

@@ -232,14 +232,24 @@ pub(super) fn ends(series: &[Series], unit: &str) -> String {
 
 /// The tools and documents that a survey was made from, in words.
 pub(super) fn sources(survey: &Survey) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+    let mut found: Vec<(String, u64)> = Vec::new();
     for origin in &survey.origins {
         let tool = origin.tool.as_ref().map(|tool| {
             let version = origin.tool_version.as_deref().unwrap_or("");
             format!(" ({})", format!("{tool} {version}").trim())
         });
-        words.push(plain(&format!("{}{}", origin.name, tool.unwrap_or_default())));
+        let name = if origin.is_own { &origin.side } else { &origin.name };
+        let word = plain(&format!("{name}{}", tool.unwrap_or_default()));
+        match found.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, runs)) => *runs += 1,
+            None => found.push((word, 1)),
+        }
     }
+    let words = found.into_iter().map(|(word, runs)| match runs {
+        1 => word,
+        runs => format!("{word}, {}", counted(runs, "run")),
+    });
+    let mut words: Vec<String> = words.collect();
     const SHOWN_MAX: usize = 4;
     let more = words.len().saturating_sub(SHOWN_MAX);
     words.truncate(SHOWN_MAX);

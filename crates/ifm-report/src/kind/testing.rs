@@ -29,6 +29,7 @@ impl Results<'_> {
             survey.extend(Survey::of_run(&run.manifest, &run.summary));
         }
         survey.extend(Survey::of_sheets(sheets));
+        let survey = survey.with_sides(&[]);
         let evidence = SurveyEvidence::new(runs.iter().map(|run| run.evidence.clone()), sheets);
         let mut question = Question { evidence: &evidence, ..Question::new(&survey) };
         ask(&mut question);
@@ -47,7 +48,5 @@ impl Results<'_> {
 
 /// Points of one document.
 pub(crate) fn survey(name: &str, points: Vec<Point>) -> Survey {
-    let name = name.to_owned();
-    let origin = Origin { name, tool: None, tool_version: None, is_own: false };
-    Survey { origins: vec![origin], points }
+    Survey { origins: vec![Origin::of_document(name)], points }
 }

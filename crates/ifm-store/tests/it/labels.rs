@@ -2,8 +2,10 @@
 
 use crate::fixtures::{full_record, manifest};
 use ifm_core::manifest::RunState;
-use ifm_core::sheet::SHEET_VERSION;
+use ifm_core::sheet::{Factors, Part, PartKind, Place, Row, RowRole, SHEET_VERSION};
+use ifm_core::{Manifest, Sheet};
 use ifm_store::{Import, NAME_LENGTH_MAX, Store, StoreError, TAGS_FILE, TAGS_MAX};
+use std::collections::BTreeMap;
 
 fn store_of_one() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -23,6 +25,10 @@ fn store_of_one() -> (tempfile::TempDir, Store) {
     };
     store.keep_import(&import).unwrap();
     (folder, store)
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_string(), value.to_string())
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -47,6 +53,47 @@ fn tags_are_kept_beside_runs_and_imports() {
     std::fs::write(run.path.join(TAGS_FILE), "{").unwrap();
     assert!(matches!(run.tags(), Err(StoreError::Damaged { .. })));
     assert!(store.open(&run).is_ok(), "a run is more than its tags");
+}
+
+#[test]
+fn values_that_are_added_later_are_read_with_the_run() {
+    let (folder, store) = store_of_one();
+    let run = store.entry("one").unwrap().unwrap();
+    store.tag(&run, &words(&["cc=off", "nightly", "gpu=L40S", "cc=on", "no name=x"])).unwrap();
+    assert_eq!(run.tags().unwrap(), words(&["nightly", "gpu=L40S", "cc=on", "no name=x"]));
+    let expected = BTreeMap::from([("cc", "on"), ("gpu", "L40S")].map(owned));
+    let tags = |manifest: &Manifest| manifest.tags.clone();
+    assert_eq!(tags(store.find("one").unwrap().manifest.as_ref().unwrap()), expected);
+    assert_eq!(tags(&store.open(&run).unwrap().data.manifest), expected);
+    assert_eq!(tags(&store.read_requests(&run).unwrap().0), expected);
+    let file = folder.path().join("one.parquet");
+    ifm_store::write_single_file(&run, &file).unwrap();
+    assert_eq!(tags(&ifm_store::read_single_file(&file).unwrap().unwrap().manifest), expected);
+    // The manifest itself has the tags of the measurement: what is removed later is gone.
+    store.rename(&run, Some("calm")).unwrap();
+    store.tag(&run, &[]).unwrap();
+    assert_eq!(tags(&store.open(&run).unwrap().data.manifest), BTreeMap::new());
+}
+
+#[test]
+fn values_that_are_added_later_are_read_with_the_import() {
+    let (_folder, store) = store_of_one();
+    let mut part = Part::new(PartKind::Serving, Place::default());
+    part.factors = Factors::default().with("cc", "off").with("model", "m");
+    let mut row = Row::new(RowRole::Measured, Place::default());
+    row.factors = Factors::default().with("cc", "off");
+    part.rows = vec![row];
+    let mut import = store.import("theirs").unwrap();
+    import.sheets = vec![Sheet { parts: vec![part], ..Sheet::default() }];
+    store.replace_import(&import).unwrap();
+    store.tag_import("theirs", &words(&["cc=on", "web"])).unwrap();
+    store.rename_import("theirs", Some("seed")).unwrap();
+    let read = store.find_import("seed").unwrap();
+    let part = &read.sheets[0].parts[0];
+    assert_eq!((part.factors.get("cc"), part.rows[0].factors.get("cc")), (Some("on"), Some("on")));
+    assert_eq!(part.factors.get("model"), Some("m"));
+    store.tag_import("theirs", &[]).unwrap();
+    assert_eq!(store.import("theirs").unwrap().sheets, import.sheets);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `inferometer exec -- CMD…`: any command under the telemetry of runs, kept as a result.
 
-use super::load_args::tag;
 use super::telemetry_args::{PowerWord, power, power_ask, watts};
 use crate::exec::pattern::{Field, Patterns};
 use crate::exec::{self, Ask, Stream};
@@ -13,9 +12,9 @@ use clap::Args;
 use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
-use ifm_core::Sheet;
 use ifm_core::duration::seconds;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
+use ifm_core::{Sheet, parse_tag};
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::{self, Page};
 use ifm_store::{Import, Store, new_run_id};
@@ -97,7 +96,7 @@ pub struct ExecArgs {
     name: Option<String>,
 
     /// What was set, such as model=llama-3.2-1b or batch_size=32; may be repeated
-    #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
+    #[arg(help_heading = "Results", long = "tag", value_parser = parse_tag, value_name = "NAME=VALUE")]
     tags: Vec<(String, String)>,
 
     /// The cell of a plan, written by `plan run`.

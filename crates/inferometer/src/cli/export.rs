@@ -106,7 +106,7 @@ fn report(results: &Results) -> Result<Option<String>, Failure> {
         return Ok(Some(ifm_report::html(&model)));
     }
     let plain = ReportArgs::of_words(&["report".to_owned()])?;
-    let subjects = Subjects { runs: Vec::new(), sheets: vec![results.sheet.clone()] };
+    let subjects = Subjects { sheets: vec![results.sheet.clone()], ..Subjects::default() };
     Ok(plain.page(&subjects).ok().map(|page| ifm_report::page::html(&page)))
 }
 

@@ -1,7 +1,6 @@
 //! Commands whose result is a document of the store: the flags that say where it goes, and the document
 //! itself, kept again after each step, so that whatever ends us, what was done is there.
 
-use super::load_args::tag;
 use crate::exit::Failure;
 use crate::session::store_root;
 use crate::{output, terminal};
@@ -10,7 +9,7 @@ use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
-use ifm_core::{PlanCell, Sheet};
+use ifm_core::{PlanCell, Sheet, parse_tag};
 use ifm_report::TerminalStyle;
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::Page;
@@ -30,7 +29,7 @@ pub struct KeptArgs {
     pub name: Option<String>,
 
     /// Label to store with the result, such as condition=cc-on; may be repeated
-    #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
+    #[arg(help_heading = "Results", long = "tag", value_parser = parse_tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
 
     /// The cell of a plan, written by `plan run`.

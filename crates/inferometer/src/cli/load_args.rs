@@ -10,6 +10,7 @@ use crate::output::Format;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::duration::seconds;
+use ifm_core::parse_tag;
 use ifm_core::spec::Api;
 use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
@@ -212,7 +213,7 @@ pub struct ResultArgs {
 
     /// What was set that a client cannot see, such as gpu=L40S or cc=on: reports group and compare
     /// by it; may be repeated
-    #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = tag, value_name = "NAME=VALUE")]
+    #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = parse_tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
 
     /// The cell of a plan, written by `plan run`.
@@ -276,33 +277,5 @@ impl ResultArgs {
     /// The output format, `--json` folded in.
     pub fn output(&self) -> Format {
         JsonKind::or(self.json, self.format)
-    }
-}
-
-/// `gpu=L40S`.
-pub fn tag(text: &str) -> Result<(String, String), String> {
-    const LENGTH_MAX: usize = 200;
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    let is_name =
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-    if !is_name {
-        return Err("a name is made of letters, digits, and _ - .".to_owned());
-    }
-    if value.is_empty() || text.len() > LENGTH_MAX || value.chars().any(char::is_control) {
-        return Err(format!("a value has 1 to {LENGTH_MAX} characters, none of them control"));
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::tag;
-
-    #[test]
-    fn a_tag_is_a_name_and_a_value() {
-        assert_eq!(tag("gpu=L40S=2"), Ok(("gpu".to_owned(), "L40S=2".to_owned())));
-        for bad in ["gpu", "=x", "gpu=", "a b=c", "a=\u{1b}[0m"] {
-            assert!(tag(bad).is_err(), "{bad}");
-        }
     }
 }

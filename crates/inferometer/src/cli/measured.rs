@@ -9,12 +9,12 @@ use crate::course::Tier;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
 use crate::session::store_root;
-use crate::subjects::{self, Subjects};
+use crate::subjects;
 use crate::terminal;
 use ifm_analysis::capacity::Worth;
 use ifm_analysis::insight::{Question, told_by};
 use ifm_analysis::slo;
-use ifm_analysis::survey::{Fitting, Point, Survey};
+use ifm_analysis::survey::{Fitting, Point};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_store::Store;
@@ -60,7 +60,7 @@ fn is_result(store: &Store, word: &str) -> bool {
         || path.exists()
         || has_ending
         || is_folder
-        || (!is_host && subjects::find(store, path).is_ok())
+        || (!is_host && subjects::find_argument(store, path).is_ok())
 }
 
 /// Runs the command.
@@ -76,15 +76,10 @@ pub fn run(
     let store = Store::at(store_root(load.results.store.as_ref()));
     let subjects = subjects::open(&store, results)?;
     let worth = Worth { usd_per_hour: price::stored(&subjects), ..*worth };
-    let Subjects { runs, sheets } = subjects;
-    let of_run = runs.first().map(|run| &run.manifest.spec.slo);
+    let of_run = subjects.runs.first().map(|run| &run.manifest.spec.slo);
     // Tiers stand in for the target of the run, and beside one that was asked for.
     let target = target(load, tiers.first().map(|tier| &tier.slo).or(of_run))?;
-    let mut survey = Survey::default();
-    for run in &runs {
-        survey.extend(Survey::of_run(&run.manifest, &run.summary));
-    }
-    survey.extend(Survey::of_sheets(&sheets));
+    let survey = subjects.survey();
     let mut by = told_by(&Question::new(&survey));
     by.retain(|name| name != key::STRATEGY);
     // What was predicted says so, even where nothing was measured beside it.

@@ -30,7 +30,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Runs and imports by id, start of an id, name or "last"; files and folders of other tools;
-    /// "-" for standard input; of a history also tags, and without a name every stored run
+    /// "-" for standard input; repeats of one thing with commas between them: a1,a2,a3; of a history
+    /// also tags, and without a name every stored run
     #[arg(default_value = "last")]
     subjects: Vec<PathBuf>,
 
@@ -302,11 +303,11 @@ impl ReportArgs {
     /// # Errors
     /// Nothing to report, or a target that cannot be read.
     pub fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
-        let mut survey = Survey::default();
-        for run in &subjects.runs {
-            survey.extend(Survey::of_run(&run.manifest, &run.summary));
+        let mut survey = subjects.survey();
+        self.check_factors(&survey)?;
+        if self.compare.as_deref() == Some(key::RUN) {
+            survey = survey.by_side();
         }
-        survey.extend(Survey::of_sheets(&subjects.sheets));
         let audit: Option<Audit> =
             (!subjects.sheets.is_empty()).then(|| audit(&self.audited(subjects)));
         let members = subjects.runs.iter().map(|run| run.evidence.clone());
@@ -317,7 +318,10 @@ impl ReportArgs {
             slo: self.target(subjects)?,
             usd_per_hour: self.price.or_else(|| price::stored(subjects)),
             compare_by: self.compare.clone(),
-            baseline: self.baseline.clone(),
+            baseline: self
+                .baseline
+                .as_ref()
+                .map(|word| survey.side_of(word).unwrap_or(word).to_owned()),
             gpu: self.gpu.clone(),
             model: self.model.clone(),
             people: self.people.map(f64::from),
@@ -341,7 +345,43 @@ impl ReportArgs {
             None => Kind::recognise(&subject),
         };
         let kind = kind.ok_or_else(|| Failure::usage("nothing to report"))?;
-        Ok(kind.page(&subject))
+        let mut page = kind.page(&subject);
+        page.banners.extend(subjects.copies.iter().map(|copied| format!("⚠ {copied}.")));
+        Ok(page)
+    }
+
+    /// Refuses a factor that no result has, and a baseline that is no value.
+    ///
+    /// # Errors
+    /// The factors or values that there are.
+    fn check_factors(&self, survey: &Survey) -> Result<(), Failure> {
+        let factors = survey.factor_names();
+        if let Some(by) = self.compare.as_ref().filter(|by| !factors.contains(by)) {
+            return Err(Failure::usage(format!(
+                "--compare {by}: no result has the factor \"{by}\""
+            ))
+            .hint(format!("factors of these results: {}", factors.join(", "))));
+        }
+        let Some(baseline) = &self.baseline else { return Ok(()) };
+        let of = |by: &String| survey.side_values(by);
+        let values: Vec<String> = match &self.compare {
+            Some(by) => of(by),
+            None => factors.iter().flat_map(of).collect(),
+        };
+        let wanted = baseline.to_lowercase();
+        let is_meant = |value: &String| value.to_lowercase().contains(&wanted);
+        if values.iter().any(is_meant) || survey.side_of(baseline).is_some() {
+            return Ok(());
+        }
+        let by = self.compare.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();
+        let values = match &self.compare {
+            Some(by) => of(by),
+            None => of(&key::RUN.to_owned()),
+        };
+        Err(Failure::usage(format!(
+            "--baseline {baseline}: no result has the value \"{baseline}\""
+        ))
+        .hint(format!("values{by}: {}", values.join(", "))))
     }
 
     fn ranks(&self) -> Ranks {

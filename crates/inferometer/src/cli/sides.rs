@@ -6,6 +6,7 @@
 //! one run at a time. What is not here: what is computed from the sides.
 
 use super::runs;
+use crate::copies::{Copied, Originals};
 use crate::exit::{Code, Failure};
 use crate::output::check_folder;
 use crate::subjects::{self, Subject};
@@ -168,6 +169,28 @@ impl Part {
         }
     }
 
+    /// What people call it.
+    fn name(&self) -> String {
+        let of_run = match self {
+            Part::Run(entry) => entry.manifest.as_ref().ok().and_then(|head| head.name.clone()),
+            Part::RunFile(path, _) => Some(path.display().to_string()),
+            Part::Document(_) => None,
+        };
+        of_run.unwrap_or_else(|| self.id())
+    }
+
+    /// Identity of what it holds.
+    fn content(&self) -> String {
+        match self {
+            Part::Run(entry) => match &entry.manifest {
+                Ok(manifest) => manifest.run_id.clone(),
+                Err(_) => entry.id.clone(),
+            },
+            Part::RunFile(_, run) => run.manifest.run_id.clone(),
+            Part::Document(sheet) => sheet.content_id(),
+        }
+    }
+
     /// What stands beside a name that several have.
     fn id(&self) -> String {
         match self {
@@ -220,9 +243,33 @@ pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure
                 .hint("a result compared with itself says nothing about how results differ"));
         }
     }
+    leave_out_copies(&mut sides);
     shorten(&mut sides);
     tell_apart(&mut sides);
     Ok(sides)
+}
+
+/// Leaves out repeats that are copies of others of their side, and warns where a side holds a copy of
+/// another one's.
+fn leave_out_copies(sides: &mut [Named]) {
+    let mut of_others = Originals::default();
+    for side in sides {
+        let mut of_side = Originals::default();
+        side.parts.retain(|part| {
+            let copied = of_side.add(part.content(), &part.name());
+            if let Some(copied) = &copied {
+                terminal::warn(&copied.to_string());
+            }
+            copied.is_none()
+        });
+        for part in &side.parts {
+            if let Some(Copied { copy, of }) = of_others.add(part.content(), &part.name()) {
+                terminal::warn(&format!(
+                    "{copy} holds the same measurement as {of}: it is compared with itself"
+                ));
+            }
+        }
+    }
 }
 
 /// Files are called by their names, or by folder and name, as long as that tells them apart.
@@ -284,22 +331,16 @@ fn tell_apart(sides: &mut [Named]) {
 
 fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {
     let (mut label, mut parts) = (word.to_owned(), Vec::new());
-    match subjects::find(store, Path::new(word)) {
-        Ok(found) => label = add(&mut parts, word, found).unwrap_or(label),
-        // A name may hold a comma; only what is nothing by itself is a list.
-        Err(failure) if !word.contains(',') || Path::new(word).exists() => return Err(failure),
-        Err(_) => {
-            let keys = word.split(',').map(str::trim).filter(|key| !key.is_empty());
-            for key in keys {
-                add(&mut parts, key, subjects::find(store, Path::new(key))?);
-            }
-        }
+    let argument = subjects::find_argument(store, Path::new(word))?;
+    for (key, found) in argument.results {
+        let name = add(&mut parts, &key, found);
+        label = name.filter(|_| !argument.is_list).unwrap_or(label);
     }
     Ok(Named { label, parts })
 }
 
 /// Adds what was found; the name that it has, where it has one.
-fn add(parts: &mut Vec<Part>, word: &str, found: Subject) -> Option<String> {
+fn add(parts: &mut Vec<Part>, word: &Path, found: Subject) -> Option<String> {
     match found {
         Subject::Run(entry) => {
             let name = entry.manifest.as_ref().ok().and_then(|manifest| manifest.name.clone());
@@ -308,7 +349,7 @@ fn add(parts: &mut Vec<Part>, word: &str, found: Subject) -> Option<String> {
         }
         Subject::RunFile(run) => {
             let name = run.manifest.name.clone();
-            parts.push(Part::RunFile(PathBuf::from(word), run));
+            parts.push(Part::RunFile(word.to_owned(), run));
             name
         }
         Subject::Documents(name, sheets) => {

@@ -63,6 +63,7 @@ pub fn sheet(ask: &Ask, name: &str, factors: &Factors, all: &[Done]) -> Sheet {
         tool: Some(TOOL.to_owned()),
         tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         bytes: 0,
+        run_id: None,
     };
     Sheet { source, parts, remarks }
 }

@@ -74,6 +74,7 @@ pub fn sheet(ask: &Ask, id: &str, lives: &[Lived], recorded: (&[Series], u64)) -
         tool: Some(TOOL.to_owned()),
         tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         bytes: 0,
+        run_id: None,
     };
     Sheet { source, parts: vec![part], remarks }
 }

@@ -137,9 +137,11 @@ fn read_result(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportErr
         factors.set(name, value);
     }
     let version = all.rest.get("run").and_then(|run| json::word(run.pointer("/tool/version")));
+    let id = all.rest.get("run").and_then(|run| json::word(run.get("id")));
     let remarks = warnings(&all.rest);
     let mut sheet = all.finish(format, gone, "no level in it")?;
     sheet.source.tool_version = version;
+    sheet.source.run_id = id;
     sheet.remarks.extend(remarks);
     for part in &mut sheet.parts {
         part.factors = std::mem::take(&mut factors);

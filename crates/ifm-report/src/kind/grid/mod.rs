@@ -13,11 +13,11 @@ use crate::format::{ABSENT, meant, number, plain, sentence};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Remark, Section, Table, Tile};
 use ifm_analysis::comparison::Verdict;
 use ifm_analysis::insight::{
-    Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Tone, Topic,
+    Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Question, Tone, Topic,
     median_change,
 };
 use ifm_analysis::level::Load;
-use ifm_core::sheet::{RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic, key};
 use ifm_core::words::counted;
 
 const MEAN: Statistic = Statistic::Mean;
@@ -79,7 +79,12 @@ fn row_title(row: &GridRow) -> String {
 
 fn page(subject: &Subject) -> Page {
     let survey = subject.question.survey;
-    let Some(grid) = Grid::of(&subject.question) else {
+    let of_sides = || {
+        let is_open = subject.question.compare_by.is_none();
+        let compare_by = Some(key::RUN.to_owned());
+        is_open.then(|| Grid::of(&Question { compare_by, ..subject.question.clone() })).flatten()
+    };
+    let Some(grid) = Grid::of(&subject.question).or_else(of_sides) else {
         return nothing(subject, KIND.word, NOTHING);
     };
     let of_grid: Vec<Insight> = subject

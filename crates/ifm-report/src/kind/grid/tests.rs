@@ -197,3 +197,24 @@ fn workloads_have_the_titles_that_are_known() {
         assert_eq!(row_title(&row), format!("{title} (100 Concurrent Requests)"));
     }
 }
+
+/// Two machines under one condition are not repeats of one cell.
+#[test]
+fn what_differs_within_a_cell_is_a_column() {
+    let some = |mean: f64| Some((mean, mean + 0.1));
+    let mut sheet = sheet(&[
+        ("m", 1, "No CC", some(2.0)),
+        ("m", 1, "No CC", some(4.0)),
+        ("m", 1, "CC", some(2.5)),
+        ("m", 1, "CC", some(5.0)),
+    ]);
+    for (row, gpu) in sheet.parts[0].rows.iter_mut().zip(["A", "B", "A", "B"]) {
+        row.factors.set(key::GPU, gpu);
+    }
+    let survey = ifm_analysis::survey::Survey::of_sheets(&[sheet]);
+    let grid = Grid::of(&Question::new(&survey)).expect("a grid");
+    assert_eq!(grid.models, ["m · A", "m · B"]);
+    let means = |cell: &GridCell| [true, false].map(|base| Some(cell.reading(base, MEAN)?.value));
+    let found: Vec<[Option<f64>; 2]> = grid.cells.iter().map(means).collect();
+    assert_eq!(found, [[Some(2e3), Some(2.5e3)], [Some(4e3), Some(5e3)]]);
+}

@@ -39,7 +39,7 @@ pub(super) fn banners(subject: &Subject) -> Vec<String> {
         .map(|point| point.origin)
         .collect();
     let of_documents = documents.into_iter().filter_map(|origin| {
-        let name = plain(&survey.origins.get(origin)?.name);
+        let name = plain(&survey.origins.get(origin)?.side);
         Some(format!("{name}: rows of it were predicted, not measured"))
     });
     let mut all: Vec<String> =

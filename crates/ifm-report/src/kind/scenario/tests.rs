@@ -33,6 +33,7 @@ fn model(name: &str, tokens: u32, levels: &[(u32, f64, f64)]) -> ReportModel {
     let mut run = run(&users, requests);
     run.manifest.spec.workload.text = Some(name.to_owned());
     run.manifest.run_id = format!("run-{name}");
+    run.manifest.name = Some(format!("run-{name}"));
     crate::testing::model(&run)
 }
 

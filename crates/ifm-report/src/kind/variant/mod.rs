@@ -24,8 +24,6 @@ use std::borrow::Cow;
 
 /// Others beside the base that are still recognised as a comparison of variants.
 const OTHERS_MAX: usize = 3;
-/// The word by which runs are compared where nothing else tells them apart.
-const BY_RUN: &str = "run";
 
 pub(super) const KIND: Kind = Kind {
     word: "variant",
@@ -62,19 +60,14 @@ fn fits(subject: &Subject) -> bool {
     !is_planned && !survey.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
 }
 
-/// What is compared: as the user asked, else run by run.
+/// What is compared: as the user asked, else side by side.
 fn compared<'a>(subject: &'a Subject<'a>) -> Compared<'a> {
     let question = subject.question.clone();
     let all = Versus::all(&question);
-    if !all.is_empty() {
+    if !all.is_empty() || question.compare_by.is_some() {
         return Compared { question, insights: Cow::Borrowed(subject.insights), all };
     }
-    let id = |name: &String| {
-        let named = subject.runs.iter().find(|run| run.manifest.name.as_ref() == Some(name));
-        named.map_or_else(|| name.clone(), |run| run.manifest.run_id.clone())
-    };
-    let baseline = question.baseline.as_ref().map(id);
-    let question = Question { compare_by: Some(BY_RUN.to_owned()), baseline, ..question };
+    let question = Question { compare_by: Some(key::RUN.to_owned()), ..question };
     let all = Versus::all(&question);
     let insights = Cow::Owned(insights(&question));
     Compared { question, insights, all }

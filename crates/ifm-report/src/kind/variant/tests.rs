@@ -89,7 +89,7 @@ fn two_runs_are_compared_run_by_run() {
     };
     let run = |id: &str, itl: f64, seed| {
         let mut run = noisy_run(&[level(1, itl, seed), level(8, itl * 1.5, seed + 1)]);
-        run.manifest.run_id = id.to_owned();
+        run.manifest.name = Some(id.to_owned());
         model(&run)
     };
     let runs = [run("aaaa", 20.0, 1), run("bbbb", 10.0, 5)];

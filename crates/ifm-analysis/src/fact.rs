@@ -1,13 +1,14 @@
 //! What holds for all of a run or document: the facts that sides are compared by before their
-//! numbers.
+//! numbers, and by which runs are recognized as repeats.
 //!
-//! What is not here: two sides, see [`difference`](super::difference), and the facts of documents,
-//! see [`document`](super::document).
+//! What is not here: two sides and the facts of documents, see [`comparison`](crate::comparison), and
+//! which runs are repeats, see [`survey`](crate::survey).
 
 use crate::level::LevelSummary;
 use crate::machine::MACHINE;
 use ifm_core::sheet::key;
 use ifm_core::{Manifest, Prediction};
+use std::collections::BTreeMap;
 
 ifm_core::vocabulary! {
     /// What a difference means for the comparison.
@@ -57,23 +58,30 @@ struct OwnFact {
     kind: DifferenceKind,
     of: fn(&Manifest) -> Option<String>,
     is_of_measuring: bool,
+    /// Whether repeats of one measurement may differ in it: the seed, and the client.
+    is_free: bool,
 }
 
 const fn expected(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
-    OwnFact { what, kind: DifferenceKind::Expected, of, is_of_measuring: false }
+    OwnFact { what, kind: DifferenceKind::Expected, of, is_of_measuring: false, is_free: false }
 }
 
 const fn warning(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
-    OwnFact { what, kind: DifferenceKind::Warning, of, is_of_measuring: false }
+    OwnFact { what, kind: DifferenceKind::Warning, of, is_of_measuring: false, is_free: false }
 }
 
 const fn unlike(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
-    OwnFact { what, kind: DifferenceKind::Unlike, of, is_of_measuring: false }
+    OwnFact { what, kind: DifferenceKind::Unlike, of, is_of_measuring: false, is_free: false }
 }
 
 /// How it was measured.
 const fn measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
     OwnFact { is_of_measuring: true, ..warning(what, of) }
+}
+
+/// The same, where repeats of one measurement may differ in it.
+const fn free(fact: OwnFact) -> OwnFact {
+    OwnFact { is_free: true, ..fact }
 }
 
 /// Every fact but those of the machine, in the order in which reports list them.
@@ -85,7 +93,7 @@ const FACTS: [OwnFact; 28] = [
     expected("predicted from", |run| run.predicted.as_ref().map(Prediction::words)),
     expected("model", |run| Some(run.spec.target.model.clone())),
     expected("server", server),
-    expected("address", |run| Some(run.spec.target.address().into_owned())),
+    expected(ADDRESS, |run| Some(run.spec.target.address().into_owned())),
     unlike("API", |run| Some(run.spec.target.api_words())),
     unlike("streaming", |run| Some(yes(run.spec.target.stream))),
     unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
@@ -124,7 +132,7 @@ const FACTS: [OwnFact; 28] = [
             ifm_core::manifest::TemplatePlace::Nobody => "nobody".to_owned(),
         })
     }),
-    expected("seed of the prompts", |run| Some(run.spec.workload.seed.to_string())),
+    free(expected(SEED, |run| Some(run.spec.workload.seed.to_string()))),
     warning("extra headers", |run| map_words(&run.spec.target.headers)),
     warning("extra fields of the body", |run| {
         let fields = &run.spec.target.extra_body;
@@ -135,17 +143,44 @@ const FACTS: [OwnFact; 28] = [
     warning("longest context", |run| {
         run.server.context_tokens.map(|tokens| format!("{tokens} tokens"))
     }),
-    measuring("time limits", limits),
-    measuring("client's processor", |run| {
+    free(measuring("time limits", limits)),
+    free(measuring("client's processor", |run| {
         let host = &run.host;
         Some(format!("{} x{}", host.cpu.as_deref().unwrap_or("unknown"), host.cpus))
-    }),
-    measuring("client's system", |run| Some(run.host.os.clone())),
-    measuring("kernel receive stamps", |run| Some(yes(run.host.kernel_stamps))),
-    measuring("version of the client", |run| {
+    })),
+    free(measuring("client's system", |run| Some(run.host.os.clone()))),
+    free(measuring("kernel receive stamps", |run| Some(yes(run.host.kernel_stamps)))),
+    free(measuring("version of the client", |run| {
         Some(format!("{} {}", run.tool.name, run.tool.version))
-    }),
+    })),
 ];
+
+/// A fact of a run by name.
+pub(crate) type NamedFact = (&'static str, Option<String>);
+
+/// What repeats of one measurement share: the server with its own account, its machine, and what was
+/// asked of it, without the load.
+pub(crate) fn setup_of(manifest: &Manifest) -> Vec<NamedFact> {
+    let own = FACTS.iter().filter(|fact| !fact.is_free);
+    let own = own.map(|fact| (fact.what, (fact.of)(manifest)));
+    let machine = MACHINE.iter().filter(|fact| fact.is_shared);
+    let facts = manifest.facts.as_ref();
+    own.chain(machine.map(|fact| (fact.what, facts.and_then(|told| fact.value(told))))).collect()
+}
+
+/// The items of a server's own account by name, from the words of the fact [`ACCOUNT`].
+pub(crate) fn account_items(words: &str) -> BTreeMap<String, String> {
+    let mut items: Vec<(String, String)> = Vec::new();
+    for item in words.split(", ") {
+        match (item.split_once('='), items.last_mut()) {
+            (Some((name, value)), _) => items.push((name.to_owned(), value.to_owned())),
+            // A value with a comma in it.
+            (None, Some((_, value))) => *value = format!("{value}, {item}"),
+            (None, None) => {}
+        }
+    }
+    items.into_iter().collect()
+}
 
 /// What holds for all of a run of ours.
 pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: bool) -> Vec<Fact> {
@@ -180,13 +215,15 @@ pub(crate) const NUMBERS: &str = "where the numbers come from";
 const GAPS: &str = "what gaps are between";
 const TOKENS: &str = "tokens";
 /// Whether the server drafts.
-pub(super) const DRAFTS: &str = "speculative decoding";
-pub(super) const DRAFTS_ON: &str = "on";
-pub(super) const DRAFTS_OFF: &str = "off";
+pub(crate) const DRAFTS: &str = "speculative decoding";
+pub(crate) const DRAFTS_ON: &str = "on";
+pub(crate) const DRAFTS_OFF: &str = "off";
 /// The seed, by which prompts may differ.
 pub(crate) const SEED: &str = "seed of the prompts";
-/// What the server tells about itself: a list, of which what differs is told.
-pub(super) const ACCOUNT: &str = "server's own account";
+/// The address of the server.
+pub(crate) const ADDRESS: &str = "address";
+/// What the server reports about itself: a list, of which comparisons show what differs.
+pub(crate) const ACCOUNT: &str = "server's own account";
 
 /// Servers whose metrics page counts drafts wherever there are any, by how the source of their
 /// counters begins: one without the counters drafts nothing.
@@ -217,6 +254,17 @@ pub(crate) fn asked_of(manifest: &Manifest) -> [Option<f64>; 2] {
     ]
 }
 
+/// The item of an account that says the most to a person: a precision before other words, words before
+/// numbers, short values before long ones.
+pub(crate) fn most_telling(
+    items: impl IntoIterator<Item = (String, String)>,
+) -> Option<(String, String)> {
+    items.into_iter().min_by_key(|(name, value)| {
+        let is_word = value.chars().any(|c| c.is_ascii_alphabetic());
+        (!name.contains("dtype"), !is_word, value.chars().count())
+    })
+}
+
 fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
@@ -239,7 +287,7 @@ fn media(run: &Manifest) -> Option<String> {
     list_words(words.collect())
 }
 
-fn map_words(map: &std::collections::BTreeMap<String, String>) -> Option<String> {
+fn map_words(map: &BTreeMap<String, String>) -> Option<String> {
     list_words(map.iter().map(|(name, value)| format!("{name}={value}")).collect())
 }
 

@@ -3,7 +3,9 @@
 //! What is not here: which loads and measures are compared with each other, see
 //! [`pair`](super::pair).
 
-use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds, disturbed, unbounded};
+use super::evidence::{
+    Evidence, RunEvidence, Shortage, Spread, bounds, disturbed, too_few, unbounded,
+};
 use super::measure::Measure;
 use super::percentile::{PercentileBounds, pooled_bounds};
 use crate::repeats::REPEATS_MIN;
@@ -316,7 +318,7 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
     let n = first.n.max(second.n) as u64;
     let lacking = (first.n == 2 || second.n == 2)
         .then_some(Shortage::Repeats { n: n.min(2), needed: u64::from(REPEATS_MIN) });
-    let few = || a.iter().chain(b).filter_map(RunEvidence::ranks).find_map(unbounded);
+    let few = || a.iter().chain(b).filter_map(RunEvidence::ranks).find_map(too_few);
     let shortage = disturbed(a).or(disturbed(b)).or_else(few);
     Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage, lacking })
 }
@@ -372,11 +374,11 @@ fn between_runs(runs: &[RunEvidence], confidence: f64) -> (f64, (Option<f64>, Op
     let ranks: Option<Vec<&PercentileBounds>> = runs.iter().map(RunEvidence::ranks).collect();
     if let Some((ranks, tail)) = ranks.zip(tail(confidence)) {
         let (of_all_low, of_all_high) = pooled_bounds(&ranks, tail);
-        let has = |side: fn((Option<f64>, Option<f64>)) -> Option<f64>| {
-            ranks.iter().all(|of| side(of.bounds(tail)).is_some())
-        };
-        low = low.zip(of_all_low).map(|(a, b)| a.min(b)).filter(|_| has(|bounds| bounds.0));
-        high = high.zip(of_all_high).map(|(a, b)| a.max(b)).filter(|_| has(|bounds| bounds.1));
+        let each: Vec<_> = ranks.iter().map(|of| of.bounds(tail)).collect();
+        let have_low = each.iter().all(|(low, _)| low.is_some());
+        let have_high = each.iter().all(|(_, high)| high.is_some());
+        low = low.zip(of_all_low).map(|(a, b)| a.min(b)).filter(|_| have_low);
+        high = high.zip(of_all_high).map(|(a, b)| a.max(b)).filter(|_| have_high);
     }
     (mean, (low, high))
 }

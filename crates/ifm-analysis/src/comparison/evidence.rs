@@ -472,6 +472,13 @@ impl Column {
     }
 }
 
+/// What keeps a percentile of one of several runs from being one: fewer values than bound it. How values
+/// depend on each other shows in the spread of the runs.
+pub(crate) fn too_few(bounds: &PercentileBounds) -> Option<Shortage> {
+    let (n, needed) = (bounds.n, bounds.needed());
+    (n < needed).then_some(Shortage::Values { n, needed })
+}
+
 /// What keeps a percentile from having both bounds, or from having bounds that many values give.
 pub(crate) fn unbounded(bounds: &PercentileBounds) -> Option<Shortage> {
     let needed = bounds.needed().max(EFFECTIVE_MIN as u64);

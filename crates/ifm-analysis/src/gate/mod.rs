@@ -14,7 +14,7 @@ use crate::Warning;
 use crate::comparison::condition::{is_same, list_words};
 use crate::comparison::contrast::{Contrast, SHARE_POINTS_MIN, cell, contrast};
 use crate::comparison::difference::differences;
-use crate::comparison::evidence::{Evidence, RunEvidence, Spread, disturbed, unbounded};
+use crate::comparison::evidence::{Evidence, RunEvidence, Spread, disturbed, too_few, unbounded};
 use crate::comparison::pair::{Asked, draft_at};
 use crate::comparison::side::{AtLoad, keys};
 use crate::comparison::{
@@ -599,8 +599,11 @@ fn shortage(run: &Evidence, limit: f64) -> Option<Shortage> {
         }
     };
     let disturbed = disturbed(runs);
-    let ranks = || runs.iter().filter_map(RunEvidence::ranks).find_map(unbounded);
-    // How runs differ is in the interval of several.
+    // How runs differ, and how requests depend on each other, is in the interval of several.
+    let ranks = || match runs.as_slice() {
+        [run] => run.ranks().and_then(unbounded),
+        runs => runs.iter().filter_map(RunEvidence::ranks).find_map(too_few),
+    };
     let of_one = || match runs.as_slice() {
         [run] if run.ranks().is_none() => run.shortage,
         _ => None,

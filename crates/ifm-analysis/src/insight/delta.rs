@@ -181,10 +181,13 @@ impl Question<'_> {
     }
 }
 
-/// Whether the data have an interval for a difference and do not show it: the ends of a range are not
-/// shown to differ then.
-pub(super) fn is_open(delta: Option<Delta>) -> bool {
-    delta.is_some_and(|delta| delta.as_measured().is_none())
+/// What a sentence about the ends of a range adds where the data have an interval for their difference
+/// and do not show it.
+pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
+    match delta.filter(|delta| delta.as_measured().is_none()) {
+        Some(_) => say!(", inconclusive"),
+        None => Sentence::default(),
+    }
 }
 
 /// The difference of the speed for one user between two measurements, by the first of the figures

@@ -1,7 +1,7 @@
 //! Which words of quality the gaps between tokens deserve.
 
 use super::{CENTER, curves, measured_at, told_by};
-use crate::insight::delta::is_open;
+use crate::insight::delta::if_open;
 use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, CurvePoint};
@@ -31,18 +31,12 @@ fn look(question: &Question) -> Vec<Insight> {
         return Vec::new();
     }
     let tone = if band.is_poor(value(&worst)) { Tone::Warn } else { Tone::Note };
-    if is_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Itl, CENTER)) {
-        let sentence = say!(
-            "ITL from {} to {} ({}), not shown to differ."; value(&best) => Ms,
-            value(&worst) => Ms, band.word(value(&worst))
-        );
-        return vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)];
-    }
     let mean = mean_beside(worst.1).map(|mean| say!("; mean {}"; mean => Ms)).unwrap_or_default();
     let sentence = say!(
-        "Best ITL {} ({}) is {}; worst {} ({}{}) is {}.";
+        "Best ITL {} ({}) is {}; worst {} ({}{}) is {}{}.";
         value(&best) => Ms, measured_at(best.0, best.1), band.word(value(&best)),
-        value(&worst) => Ms, measured_at(worst.0, worst.1), mean, band.word(value(&worst))
+        value(&worst) => Ms, measured_at(worst.0, worst.1), mean, band.word(value(&worst)),
+        if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Itl, CENTER))
     );
     vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)]
 }

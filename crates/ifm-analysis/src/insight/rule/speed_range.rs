@@ -1,7 +1,7 @@
 //! How fast one user is served, best and worst.
 
 use super::{place_words, told_by, user_speed_curves};
-use crate::insight::delta::{is_open, user_speed};
+use crate::insight::delta::{if_open, user_speed};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use ifm_core::sheet::PartKind;
@@ -24,17 +24,11 @@ fn look(question: &Question) -> Vec<Insight> {
     if best.1.reading.value <= worst.1.reading.value {
         return Vec::new();
     }
-    if is_open(user_speed(question, &worst.1.cell, &best.1.cell)) {
-        let sentence = say!(
-            "Decode speed for one user from {} to {}, not shown to differ.";
-            worst.1.reading.value => TokPerS, best.1.reading.value => TokPerS
-        );
-        return vec![Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence)];
-    }
     let sentence = say!(
-        "Decode speed for one user runs from {} ({}) down to {} ({}).";
+        "Decode speed for one user runs from {} ({}) down to {} ({}){}.";
         best.1.reading.value => TokPerS, place_words(best.0, &best.1.cell),
-        worst.1.reading.value => TokPerS, place_words(worst.0, &worst.1.cell)
+        worst.1.reading.value => TokPerS, place_words(worst.0, &worst.1.cell),
+        if_open(user_speed(question, &worst.1.cell, &best.1.cell))
     );
     vec![Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence)]
 }

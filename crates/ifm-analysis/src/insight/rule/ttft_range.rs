@@ -1,7 +1,7 @@
 //! How long the first token takes, best and worst.
 
 use super::{CENTER, curves, measured_at, told_by};
-use crate::insight::delta::is_open;
+use crate::insight::delta::if_open;
 use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic, is_burst};
 use crate::level::Load;
 use crate::say;
@@ -52,13 +52,6 @@ fn look(question: &Question) -> Vec<Insight> {
     }
     let band = &Bands::get().ttft_ms;
     let tone = if band.is_poor(worst.1.reading.value) { Tone::Warn } else { Tone::Note };
-    if is_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Ttft, CENTER)) {
-        let sentence = say!(
-            "TTFT from {} to {} ({}), not shown to differ."; best.1.reading.value => Ms,
-            worst.1.reading.value => Ms, band.word(worst.1.reading.value)
-        );
-        return vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)];
-    }
     let longest = beside.iter().copied().max_by(f64::total_cmp);
     let beside = longest.filter(|longest| *longest > worst.1.reading.value).map(|longest| {
         let (count, levels) = (beside.len(), plural(beside.len() as u64, "level"));
@@ -68,9 +61,11 @@ fn look(question: &Question) -> Vec<Insight> {
         )
     });
     let sentence = say!(
-        "Best TTFT {} ({}), worst {} ({}){}.";
+        "Best TTFT {} ({}), worst {} ({}){}{}.";
         best.1.reading.value => Ms, measured_at(best.0, best.1), worst.1.reading.value => Ms,
-        measured_at(worst.0, worst.1), beside.unwrap_or_default()
+        measured_at(worst.0, worst.1),
+        if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Ttft, CENTER)),
+        beside.unwrap_or_default()
     );
     vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]
 }

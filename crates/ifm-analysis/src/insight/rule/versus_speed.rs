@@ -129,7 +129,7 @@ fn shown(pair: &Pair) -> Option<Insight> {
 /// What was measured where nothing is shown, at the highest load at which that is open.
 fn undecided(pair: &Pair) -> Option<Insight> {
     let open = || pair.deltas.iter().filter(|(_, delta)| !delta.is_tie());
-    let (at, delta) = open().last()?;
+    let (at, delta) = open().next_back()?;
     let loads = match open().count() {
         1 => Sentence::default(),
         count => say!(" at {} loads"; count as f64 => Count),

@@ -268,7 +268,9 @@ fn by_ranks(
     let reach = if value > 0.0 { below } else { above };
     let p = match () {
         () if value == 0.0 => 1.0,
-        () => 2.0 * normal_below(-value.abs() / (reach / z)),
+        // Values that do not vary.
+        () if reach == 0.0 => 0.0,
+        () => (2.0 * normal_below(-value.abs() / (reach / z))).min(1.0),
     };
     let error = f64::midpoint(below, above) / z;
     let needed = normal_upper_quantile(rules.alpha() / 2.0) + normal_upper_quantile(1.0 - POWER);

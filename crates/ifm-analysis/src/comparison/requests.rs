@@ -9,7 +9,7 @@ use super::Metric;
 use super::measure::{Measure, Over};
 use super::sample::{Column, Rate, Values};
 use crate::level::Load;
-use crate::stat::blocks::variance_inflation;
+use crate::stat::blocks::strong_inflation;
 use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::welch::Moments;
 use crate::survey::{Point, Reading};
@@ -74,11 +74,12 @@ impl<'a> Requests<'a> {
         self.good.len()
     }
 
-    /// The largest inflation of the variance of a mean that their times show.
+    /// The largest inflation of the variance of a mean that their times show, where one of them depends
+    /// strongly on those before; else 1.
     pub fn inflation(&self) -> f64 {
         let of = |of: Of| {
             let values: Vec<f64> = self.good.iter().filter_map(|request| of(request)).collect();
-            variance_inflation(&values).unwrap_or(1.0)
+            strong_inflation(&values).unwrap_or(1.0)
         };
         let times: [Of; 3] = [|request| request.ttft_ms, |request| request.e2e_ms, end_by_tokens];
         times.into_iter().map(of).fold(1.0, f64::max)

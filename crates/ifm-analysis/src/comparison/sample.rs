@@ -11,7 +11,7 @@ use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary, WindowS
 use crate::measured::media::amount;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::speculation::{DraftsCountedBy, Speculation, told};
-use crate::stat::blocks::variance_inflation;
+use crate::stat::blocks::strong_inflation;
 use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
 use crate::stat::{Distribution, Population};
@@ -120,7 +120,8 @@ pub struct LevelSample {
     pub place: Place,
     /// Requests that were sent, without the first wave; 0 where single ones are not known.
     pub requests: usize,
-    /// How many times as large the variance of a mean of the requests is as that of independent ones.
+    /// How many times as large the variance of every mean of the requests is, at least, as that of
+    /// independent ones: above 1 where they depend strongly on those before.
     pub inflation: f64,
     /// Repeats that other work disturbed, of those behind the level; absent where nothing tells.
     pub disturbed: Option<(u64, u64)>,
@@ -135,7 +136,7 @@ pub struct LevelSample {
 pub(crate) struct SessionSample {
     /// Sessions that were begun.
     pub sessions: usize,
-    /// How many times as large the variance of a mean of them is as that of independent ones.
+    /// The same of means of them.
     pub inflation: f64,
     /// Each measure of sessions that the level has a value for.
     pub columns: Vec<Told>,
@@ -226,7 +227,7 @@ impl LevelSample {
 /// What the durations of complete sessions, in the order of starts, make of the variance of a mean.
 fn session_inflation(sessions: &[Session]) -> f64 {
     let durations = sessions.iter().filter_map(Session::complete_ns).map(|ns| ns as f64);
-    variance_inflation(&durations.collect::<Vec<f64>>()).unwrap_or(1.0)
+    strong_inflation(&durations.collect::<Vec<f64>>()).unwrap_or(1.0)
 }
 
 /// Sessions as a column. In a closed loop, where each user holds one session at a time, the rate is
@@ -277,12 +278,13 @@ fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<
     }
 }
 
-/// The largest inflation that TTFT, E2E and the mean gap show, in the order of starts: a sum of a time
-/// that depends on those before and of one that does not hides how long the dependence lasts.
+/// The largest inflation of TTFT, E2E and the mean gap where one of them depends strongly on those before,
+/// in the order of starts; else 1. A sum of a time that depends on those before and of one that does not
+/// hides how long the dependence lasts. Each measure counts its own dependence besides.
 fn inflation(sent: &[&RequestRecord]) -> f64 {
     let of = |value: &dyn Fn(&RequestRecord) -> Option<f64>| {
         let values: Vec<f64> = sent.iter().filter_map(|record| value(record)).collect();
-        variance_inflation(&values).unwrap_or(1.0)
+        strong_inflation(&values).unwrap_or(1.0)
     };
     let metrics = |record: &RequestRecord| RequestMetrics::derive(record);
     let ttft = of(&|record| metrics(record).ttft_ns.map(|ns| ns as f64));

@@ -48,17 +48,20 @@ pub fn block_length(values: &[f64]) -> Option<f64> {
 /// corrected for its bias by Kendall (1954) and at most [`MEMORY_MAX`]. None as for [`block_length`].
 pub fn variance_inflation(values: &[f64]) -> Option<f64> {
     let plain = plain_inflation(values)?;
+    Some(strong_inflation(values).unwrap_or(plain))
+}
+
+/// The same of values that inherit more than [`MEMORY_MIN`] from the one before; none of others.
+pub fn strong_inflation(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let covariance = autocovariances(values, 1);
-    let (Some(variance), Some(next)) = (covariance.first(), covariance.get(1)) else {
-        return Some(plain);
-    };
+    let (variance, next) = covariance.first().zip(covariance.get(1))?;
     let found = next / variance;
     let memory = (found + (1.0 + 3.0 * found) / n).min(MEMORY_MAX);
     // Not a number for values that are all the same.
-    if found.is_nan() || found <= MEMORY_MIN {
-        return Some(plain);
+    if values.len() < VALUES_MIN || found.is_nan() || found <= MEMORY_MIN {
+        return None;
     }
     let centered: Vec<f64> = values.iter().map(|value| value - mean).collect();
     let left: Vec<f64> =

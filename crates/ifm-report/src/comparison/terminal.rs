@@ -118,7 +118,9 @@ fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String 
         cells.chain([length(&head[column])]).max().unwrap_or(0) + GAP
     };
     let widths: [usize; 4] = std::array::from_fn(widest);
-    let verdict = all.iter().map(|line| length(&line.verdict)).max().unwrap_or(0);
+    // A reason that does not fit goes on the next line.
+    let word = |line: &Line| line.verdict.split(" (").next().map_or(0, |word| word.chars().count());
+    let verdict = all.iter().map(word).max().unwrap_or(0);
     // Where the terminal is too narrow the values of the sides are left out: the change has both.
     let with_sides = style.width >= widths.iter().sum::<usize>() + verdict;
     let columns: &[usize] = if with_sides { &[0, 1, 2, 3] } else { &[0, 3] };

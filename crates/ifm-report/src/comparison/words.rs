@@ -206,7 +206,7 @@ fn brief(doubt: &Doubt) -> String {
     match doubt {
         Doubt::Short(Shortage::Values { n, needed }) => format!("n={}", short(n, "", needed)),
         Doubt::Short(Shortage::Dependent { n, needed }) => {
-            format!("n={}", short(n, " in effect", needed))
+            format!("n≈{}", short(n, "", needed))
         }
         Doubt::Short(Shortage::Repeats { n, needed }) => short(n, " repeats", needed),
         Doubt::Short(Shortage::Tail { .. }) => "a few requests decide".to_owned(),

@@ -14,7 +14,8 @@ fn one_server_twice_is_rarely_called_different() {
         let found = pairs(Path::new(PROGRAM), folder.path(), sides, (10, false)).unwrap();
         assert!(found.differs.hits <= 1, "{law:?}: {found:?}");
         assert_eq!((found.differs.of, found.p99.given.hits), (10, 0), "{law:?}: 300 bound no P99");
-        assert!(found.median.held.hits >= 8, "{law:?}: {:?}", found.median);
+        let median = found.median.held;
+        assert!(median.of >= 6 && median.of - median.hits <= 2, "{law:?}: {:?}", found.median);
     }
 }
 

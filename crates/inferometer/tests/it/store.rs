@@ -38,7 +38,9 @@ fn ctrl_c_keeps_what_was_finished_and_says_130() {
     let list = stdout(&run(folder.path(), &["runs", "list"]));
     assert!(list.contains("partial"), "{list}");
     let shown = run(folder.path(), &["runs", "show", "last"]);
-    assert!(stdout(&shown).contains("100"), "{}", stdout(&shown));
+    let shown = stdout(&shown);
+    assert!(shown.contains("partial: stopped by the user"), "{shown}");
+    assert!(shown.contains("requests   ") && !shown.contains(" 0 sent"), "{shown}");
 }
 
 #[test]

@@ -440,6 +440,28 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_of_values_that_do_not_vary_differ_surely() {
+        use super::super::percentile::Ordered;
+        let side = |value: f64| {
+            let ordered = Ordered::Values(vec![value; 100].into());
+            let bounds = PercentileBounds { ordered, p: 50.0, n: 100, in_effect: 100.0 };
+            let spread = Spread::Ranks(bounds);
+            let (n, shortage) = (Some(100), None);
+            Evidence::Runs(vec![RunEvidence {
+                run: 0,
+                value,
+                spread,
+                n,
+                shortage,
+                disturbed: None,
+            }])
+        };
+        let found = contrast(&side(20.0), &side(10.0), &RULES).expect("bounds");
+        assert_eq!((found.p, found.change.low, found.change.high), (0.0, 0.5, 0.5));
+        assert_eq!(contrast(&side(20.0), &side(20.0), &RULES).expect("bounds").p, 1.0);
+    }
+
+    #[test]
     fn repeats_that_do_not_vary_decide_nothing() {
         let (same, other) = (runs(&[100.0; 3]), runs(&[80.0; 3]));
         assert_eq!(contrast(&same, &other, &RULES), Err(Doubt::NoSpread));

@@ -208,9 +208,7 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
         .collect();
     let all: Vec<Vec<Draft>> =
         evidence.iter().map(|side| drafts(&base, side, &settings.asked(), &rules)).collect();
-    // What is no chance is none for this row; the others keep theirs.
-    let sound = |p: f64| if (0.0..=1.0).contains(&p) { p } else { 1.0 };
-    let chances: Vec<f64> = all.iter().flatten().filter_map(Draft::p).map(sound).collect();
+    let chances: Vec<f64> = all.iter().flatten().filter_map(Draft::p).collect();
     let tested = chances.len();
     let mut corrected = holm(&chances).unwrap_or_default().into_iter();
     let pairs = others

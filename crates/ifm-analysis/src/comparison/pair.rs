@@ -82,10 +82,12 @@ impl Draft {
         self.a.is_some() && self.b.is_some()
     }
 
-    /// The chance that takes part in the correction: that of a row which can get a verdict.
+    /// The chance that takes part in the correction: that of a row which can get a verdict. What is no
+    /// chance counts as certainty of none, so that the other rows keep theirs.
     pub fn p(&self) -> Option<f64> {
         let contrast = self.contrast.as_ref().ok()?;
-        contrast.shortage.is_none().then_some(contrast.p)
+        let is_chance = (0.0..=1.0).contains(&contrast.p);
+        contrast.shortage.is_none().then_some(if is_chance { contrast.p } else { 1.0 })
     }
 
     pub fn finish(self, p_corrected: Option<f64>, rules: &Rules) -> Row {

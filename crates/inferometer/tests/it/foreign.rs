@@ -192,14 +192,18 @@ fn a_run_and_a_file_stand_on_two_sides_and_imports_count_as_files() {
     let rows = pair["rows"].as_array().unwrap();
     // vLLM counts from before a connection is opened: the run is computed again so.
     let ttft = rows.iter().find(|row| row["metric"] == "ttft.p50").unwrap();
-    assert!(ttft["a"]["low"].is_number() && ttft["b"]["low"].is_number(), "{ttft}");
-    assert_eq!((&ttft["basis"], &ttft["load"]["users"]), (&"requests".into(), &4.into()));
+    // On a busy host the requests of the run may depend on each other too much for an interval.
+    assert!(ttft["a"]["n"] == 60 && ttft["b"]["low"].is_number(), "{ttft}");
+    assert!(ttft["basis"] == "requests" || ttft["reason"]["id"] == "too_few", "{ttft}");
+    assert_eq!(ttft["load"]["users"], 4);
     assert_eq!(pair["side"]["tools"][0], "vllm bench serve");
     let kept = run(folder, &["import", "slow.json", "--name", "kept"]);
     assert_eq!(kept.status.code(), Some(0), "{}", stderr(&kept));
     let words = ["gate", "own", "--baseline", "kept", "--max", "ttft.mean@4=+500%", "--json"];
     let gate = document(folder, &words);
-    assert_eq!(gate["thresholds"][0]["state"], "pass", "{gate}");
+    let state = &gate["thresholds"][0]["state"];
+    assert!(state == "pass" || state == "inconclusive", "{gate}");
+    assert!(gate["thresholds"][0]["change"]["value"].as_f64().unwrap() < 0.0, "{gate}");
     let capacity = document(folder, &["capacity", "own", "--slo", "ttft:p50<10s", "--json"]);
     assert_eq!(capacity["curves"][0]["state"], "at_least", "{capacity}");
 }

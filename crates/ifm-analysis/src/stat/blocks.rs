@@ -42,16 +42,16 @@ pub fn block_length(values: &[f64]) -> Option<f64> {
 /// How many times as large the variance of the mean is as it would be for independent values: at
 /// least 1, and 1 for values that are all the same.
 ///
-/// Where values inherit more than [`MEMORY_MIN`] from the one before, they are first freed of that,
+/// Where values inherit more than `MEMORY_MIN` from the one before, they are first freed of that,
 /// `e = x - r x before`, and what is left is [`plain_inflation`]'s sum, over `(1 - r)^2`. Elsewhere it is
 /// [`plain_inflation`], which is less noisy. Source: prewhitening of Andrews and Monahan (1992), with r
-/// corrected for its bias by Kendall (1954) and at most [`MEMORY_MAX`]. None as for [`block_length`].
+/// corrected for its bias by Kendall (1954) and at most `MEMORY_MAX`. None as for [`block_length`].
 pub fn variance_inflation(values: &[f64]) -> Option<f64> {
     let plain = plain_inflation(values)?;
     Some(strong_inflation(values).unwrap_or(plain))
 }
 
-/// The same of values that inherit more than [`MEMORY_MIN`] from the one before; none of others.
+/// The same of values that inherit more than `MEMORY_MIN` from the one before; none of others.
 pub fn strong_inflation(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -55,7 +55,7 @@ impl Law {
         }
     }
 
-    /// Percentile `p` (0 to 100) of one request of any run, from [`DRAWS`] draws.
+    /// Percentile `p` (0 to 100) of one request of any run, from `DRAWS` draws.
     pub fn percentile(self, p: f64) -> f64 {
         let mut random = Random::new(0x7275_7468);
         let mut values: Vec<f64> = (0..DRAWS)

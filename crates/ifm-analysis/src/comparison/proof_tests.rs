@@ -195,17 +195,15 @@ fn assert_few_alarms(name: &'static str, noise: Noise, runs: u64) {
     let found = pairs.compare(1_000);
     let alone = found.rows.map(|row| found.share(row.alone));
     let is_tail = |place: &usize| ROWS.get(*place).is_some_and(|word| *word == "itl.p99");
-    eprintln!("NUMBERS {name} {alone:?}");
-    // 50 of 1,000 are what the confidence promises, with a standard deviation of 7. There may be fewer:
-    // the largest of several estimates of the dependence counts for every row, percentiles reach to whole
-    // ranks, and an interval of repeats also holds that of all requests. That differences are still found
-    // is a test of its own.
+    // 50 of 1,000 are expected, with a standard deviation of 7. Percentiles of a single run reach to whole
+    // ranks, so that medians raise fewer alarms, and a P99 fewer still: safe, and told on the page.
     for (place, share) in alone.iter().enumerate() {
-        assert!(*share <= 0.07, "{name} {}: {share}", ROWS[place]);
+        let least = if is_tail(&place) { 0.005 } else { 0.02 };
+        assert!((least..=0.07).contains(share), "{name} {}: {share}", ROWS[place]);
     }
     let others = (0..ROWS.len()).filter(|place| !is_tail(place)).map(|place| alone[place]);
     let mean = others.sum::<f64>() / (ROWS.len() - 1) as f64;
-    assert!(mean <= 0.07, "{name}: {mean}");
+    assert!((0.03..=0.07).contains(&mean), "{name}: {mean}");
     // The correction keeps the whole table where one row would be.
     assert!(found.share(found.any) <= 0.05, "{name}: {found:?}");
 }

@@ -65,12 +65,14 @@ impl Secrets {
     /// These, and what the words of a command line hold: values of flags under names that speak of a
     /// secret, of headers, and in URLs passwords and fields of the query.
     pub fn with_words(mut self, words: &[String]) -> Secrets {
-        let joined = words.iter().filter_map(|word| word.split_once('='));
-        let apart = words.iter().zip(words.iter().skip(1));
+        // A command for a shell is one word.
+        let inner: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+        let joined = inner.iter().filter_map(|word| word.split_once('='));
+        let apart = inner.iter().copied().zip(inner.iter().copied().skip(1));
         let apart = apart.filter(|(flag, value)| {
             flag.starts_with("--") && !flag.contains('=') && !value.starts_with("--")
         });
-        let named = joined.chain(apart.map(|(flag, value)| (flag.as_str(), value.as_str())));
+        let named = joined.chain(apart);
         named.filter(|(name, _)| is_secret_name(name)).for_each(|(_, value)| self.add(value));
         for word in words {
             url_secrets(word).iter().for_each(|range| self.add(&word[range.clone()]));
@@ -256,6 +258,11 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
             None if is_secret(word) => {
                 was_flag = true;
                 word.clone()
+            }
+            // A command for a shell is one word.
+            _ if word.contains(' ') => {
+                let inner: Vec<String> = word.split(' ').map(str::to_owned).collect();
+                mask_flags(&inner).join(" ")
             }
             _ => mask_url(word),
         }
@@ -480,6 +487,10 @@ mod tests {
         assert!(!text.contains("sk-"), "{text}");
         assert!(text.contains("--api-key *** --hf-token=*** --hf-token *** --api-key --port 80"));
         assert!(text.ends_with("--max-num-batched-tokens 2048 --tokenizer t --ssl-keyfile f"));
+        let shell = ["sh", "-c", "exec serve  --api-key sk-1234 --port 80"].map(str::to_owned);
+        assert_eq!(mask_flags(&shell)[2], "exec serve  --api-key *** --port 80");
+        let secrets = Secrets::default().with_words(&shell);
+        assert_eq!(secrets.blot("a sk-1234 b"), "a *** b");
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Fact {
         Fact { what, kind, value, setting: None, is_of_machine, is_of_measuring }
     }
 
-    /// Of a setting, which is no fact where levels are told apart by it.
+    /// Of a setting, which is not a fact where it distinguishes levels.
     pub fn of_setting(self, name: &str) -> Fact {
         Fact { setting: Some(name.to_owned()), ..self }
     }

@@ -1,4 +1,4 @@
-//! What is known of a level besides its latencies, in one line each: energy, the server's own counters,
+//! Facts about a level other than its latencies, one line each: energy, the server's own counters,
 //! drafts.
 //!
 //! Not here: layout, and what is measured (`ifm-analysis`).
@@ -54,7 +54,7 @@ pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// What is known of a level beside its answers: a name and a line each.
+/// Facts about a level other than its answers: a name and a line each.
 pub(crate) fn beside(level: &LevelSummary) -> Vec<(&'static str, String)> {
     let energy = level.energy.as_ref().map(|found| ("energy", energy(found)));
     let server = level.server.as_ref().and_then(server_account);

@@ -27,7 +27,7 @@ pub struct ReportModel {
     pub vllm: Vec<VllmSummary>,
     /// How the latencies of each level are distributed, request by request.
     pub cumulative: Vec<LevelCumulative>,
-    /// What differences between its levels, and from those of others, rest on.
+    /// The evidence for differences between its levels, and from levels of other runs.
     pub evidence: Member,
     /// What the machine of the server was measured to reach at most, in words, where a store has that.
     pub ceilings: Option<String>,

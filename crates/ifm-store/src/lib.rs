@@ -8,7 +8,7 @@
 //!
 //! A live writer holds an advisory lock on its journal, so that no other process seals or removes
 //! a run that is still written. Files are made with the rights that the user's umask gives, since keys never
-//! reach this crate; those of a run that keeps the texts of answers, and of a plan, only the user can read.
+//! reach this crate; files of a plan, and of a run that keeps the texts of answers, can be read by the user only.
 //!
 //! Not here: what the numbers mean (`ifm-analysis`), how they look (`ifm-report`), other tools'
 //! formats, and clocks. Where time matters the caller hands it in.

@@ -168,7 +168,7 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
                 }
                 run => runs.push((run, given(None))),
             }
-            // Imports were settled when they were kept; those of other days are of other runs.
+            // Imports were settled when they were stored; imports of other days are of other runs.
             from_files.resize(subjects.sheets.len(), is_document(&name));
         }
     }

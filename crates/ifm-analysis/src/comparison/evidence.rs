@@ -553,7 +553,7 @@ impl Rate {
 
 impl PooledPercentile {
     /// Independent values that would tell the share as surely: `p (1 - p) / error^2`, where
-    /// dependence in time makes the variance so many times as large. Source: Kish, "Survey Sampling"
+    /// dependence in time multiplies the variance. Source: Kish, "Survey Sampling"
     /// (1965).
     fn n_in_effect(&self, inflation: f64) -> f64 {
         let all = whole(&self.count).sum::<f64>();
@@ -590,7 +590,7 @@ impl Stated {
 
 impl RunEvidence {
     /// The bounds of the value, each absent where it is not known: of a percentile order statistics; of
-    /// draws their percentiles, set further out where few requests stand for them; of a stated mean
+    /// draws their percentiles, set further out where few requests are behind them; of a stated mean
     /// `mean ± t · s / sqrt(n)`, Student (1908).
     pub fn bounds(&self, confidence: f64) -> (Option<f64>, Option<f64>) {
         let Some(tail) = tail(confidence) else { return (None, None) };

@@ -174,7 +174,7 @@ impl LevelSample {
         let of_sessions = |is: bool| {
             measures.iter().copied().filter(move |measure| measure.metric.is_of_sessions() == is)
         };
-        // A rate is told over each window there is, so that two sides have one in common.
+        // A rate is kept over each window, so that two sides have one in common.
         let windows: Vec<&WindowSummary> =
             [&level.steady, &level.whole].into_iter().flatten().collect();
         let told = |measure: Measure| -> Vec<Told> {
@@ -280,7 +280,7 @@ fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<
 
 /// The largest inflation of TTFT, E2E and the mean gap where one of them depends strongly on those before,
 /// in the order of starts; else 1. A sum of a time that depends on those before and of one that does not
-/// hides how long the dependence lasts. Each measure counts its own dependence besides.
+/// hides how long the dependence lasts. Each measure also counts its own dependence.
 fn inflation(sent: &[&RequestRecord]) -> f64 {
     let of = |value: &dyn Fn(&RequestRecord) -> Option<f64>| {
         let values: Vec<f64> = sent.iter().filter_map(|record| value(record)).collect();

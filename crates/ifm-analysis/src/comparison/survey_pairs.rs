@@ -18,7 +18,7 @@ use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
 use std::sync::OnceLock;
 
-/// Measures of a run beside those of [`Measure::DEFAULT`] that reports compare.
+/// Measures of a run that reports compare in addition to [`Measure::DEFAULT`].
 const MORE: [Measure; 7] = [
     Measure { metric: Metric::E2e, over: Over::Mean },
     Measure::percentile_of(Metric::E2e, 99.0),
@@ -29,7 +29,7 @@ const MORE: [Measure; 7] = [
     Measure { metric: Metric::UserSpeed, over: Over::Mean },
 ];
 
-/// What is known of the points of a survey beside their numbers: for each of its origins, in their
+/// The evidence behind the points of a survey: for each of its origins, in their
 /// order, the levels with what differences rest on. A point of an origin without levels here is
 /// compared by its own numbers.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Which runs answer one question, so that their numbers are a series, and what such a cell is called.
 //!
-//! The facts are those of comparisons: what makes two sides unlike makes two cells. Models, kinds of
+//! Cells use the facts of comparisons: what makes two sides unlike makes two cells. Models, kinds of
 //! servers, GPUs and what a server reports about itself, such as the precision of its weights, are kept
 //! apart too, and what the user names. Versions are not: a new one is what a history is for. What is not here: loads and measures.
 

@@ -51,7 +51,7 @@ pub fn variance_inflation(values: &[f64]) -> Option<f64> {
     Some(strong_inflation(values).unwrap_or(plain))
 }
 
-/// The same of values that inherit more than `MEMORY_MIN` from the one before; none of others.
+/// The same for values that inherit more than `MEMORY_MIN` from the one before; absent for others.
 pub fn strong_inflation(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -61,7 +61,7 @@ pub struct Fitting<'a> {
     pub high: Option<Load>,
     /// The lowest one that does not, or that is not known to, and why.
     pub next: Option<(Pooled<'a>, Vec<Miss>)>,
-    /// Whether that one is outside, or nothing decides it; unknown where there is none.
+    /// Whether that one is outside, or nothing decides it; unknown where no such load was measured.
     pub next_state: VerdictState,
     /// Loads above that one that are inside all the same.
     pub inside_above: Vec<Load>,

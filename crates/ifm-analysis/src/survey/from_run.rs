@@ -36,7 +36,7 @@ impl Survey {
             identity: Some(RunIdentity::of(manifest)),
         };
         let (setting, gpus) = (setting(manifest), gpus_told(manifest));
-        // Users and rates cannot be ordered: where both were measured, rates are what is told.
+        // Users and rates cannot be ordered: where both were measured, rates are shown.
         let is_rate = |level: &LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
         let has_rates = summary.levels.iter().any(|level| level.is_result() && is_rate(level));
         let counts =

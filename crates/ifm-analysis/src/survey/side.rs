@@ -513,7 +513,7 @@ mod tests {
             document("fp8.json", &[(2, 60.0), (16, 300.0)]),
         ]);
         assert_eq!(sweeps.values(key::RUN), ["base.json", "fp8.json"]);
-        // Files of one name are told apart by their folders.
+        // Files with the same name differ by their folders.
         let folders =
             of(&[document("a/result.json", &[(1, 50.0)]), document("b/result.json", &[(1, 80.0)])]);
         assert_eq!(folders.values(key::RUN), ["a/result.json", "b/result.json"]);

@@ -9,7 +9,7 @@ use crate::terminal::{Color, wrap};
 use crate::words::target;
 use ifm_analysis::comparison::{Cell, Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
 
-/// The label of a side is cut to so many characters.
+/// Most characters of the label of a side.
 const LABEL_MAX: usize = 16;
 /// Between two columns.
 const GAP: usize = 2;

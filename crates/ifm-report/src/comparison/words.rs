@@ -79,13 +79,15 @@ fn written(unit: Unit, value: f64) -> (f64, &'static str) {
     }
 }
 
-/// A value with half of its interval, `22.2 ±0.1 ms`; `≈` where it lies between two measured loads.
+/// A value with half of its interval, `22.2 ±0.1 ms`, or with both bounds where half of it exceeds the value; `≈` where
+/// it lies between two measured loads.
 pub(crate) fn cell(unit: Unit, cell: &Cell) -> String {
     let sign = if cell.is_interpolated { "≈" } else { "" };
     let half = cell.low.zip(cell.high).map(|(low, high)| (high - cell.value).max(cell.value - low));
     let half = half.filter(|_| !cell.is_interpolated);
     let text = match (half, unit) {
         (None, _) | (_, Unit::Share) => value(unit, cell.value),
+        (Some(half), _) if half > cell.value.abs() => bounds(unit, cell),
         (Some(half), _) => {
             let (per, name) = written(unit, cell.value);
             let text = number(cell.value / per);
@@ -95,7 +97,7 @@ pub(crate) fn cell(unit: Unit, cell: &Cell) -> String {
     format!("{sign}{text}")
 }
 
-/// A half width with as many places as the value that it belongs to, one more if it would vanish.
+/// A half width with as many places as the value that it belongs to, and up to two more where it would vanish.
 fn half_of(value: &str, half: f64) -> String {
     let places = value.split_once('.').map_or(0, |(_, places)| places.len());
     let is_cut = value.ends_with(|c: char| !c.is_ascii_digit());
@@ -104,7 +106,7 @@ fn half_of(value: &str, half: f64) -> String {
     }
     let with = |places: usize| format!("{half:.places$}");
     let shows = |text: &String| text.chars().any(|c| !matches!(c, '0' | '.'));
-    [with(places), with(places + 1)].into_iter().find(shows).unwrap_or_else(|| "0".to_owned())
+    (places..places + 3).map(with).find(shows).unwrap_or_else(|| "0".to_owned())
 }
 
 /// A value with the bounds of its interval, `31.0 ms [30.1, 32.2]`.
@@ -628,7 +630,10 @@ mod tests {
         let check = |unit, found: Cell, expect: &str| assert_eq!(cell(unit, &found), expect);
         check(Unit::Ns, found(ms(22.2), ms(22.1), ms(22.36), false), "22.2 ±0.2 ms");
         check(Unit::Ns, found(ms(1150.0), ms(1100.0), ms(1210.0), false), "1.15 ±0.06 s");
-        check(Unit::Ns, found(ms(100.0), ms(99.98), ms(100.01), false), "100 ±0 ms");
+        check(Unit::Ns, found(ms(100.0), ms(99.98), ms(100.01), false), "100 ±0.02 ms");
+        check(Unit::Ns, found(ms(100.0), ms(100.0), ms(100.0), false), "100 ±0 ms");
+        let wide = found(ms(23.6), ms(20.0), ms(98.8), false);
+        check(Unit::Ns, wide, "23.6 ms [20.0, 98.8]");
         check(Unit::TokPerS, found(2352.0, 2300.0, 2380.0, false), "2\u{202F}352 ±52");
         check(Unit::Ns, found(ms(20.0), ms(10.0), ms(40.0), true), "≈20.0 ms");
         check(Unit::Share, found(0.05, 0.03, 0.08, false), "5%");

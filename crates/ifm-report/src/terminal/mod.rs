@@ -145,7 +145,7 @@ pub fn terminal_trust(model: &ReportModel, style: &TerminalStyle) -> String {
     format!("{trust}\n{}", findings(checks, 1, style))
 }
 
-/// What the checks found, a line each, of each check at most so many that are more than notes.
+/// What the checks found, a line each, of each check a limited number that are more than notes.
 fn findings(checks: &[CheckResult], loud_max: usize, style: &TerminalStyle) -> String {
     let mut out = String::new();
     for (severity, told) in shortened(checks, loud_max) {

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use parquet::basic::Encoding;
 
-    /// Pages that claim so many values each.
+    /// Pages that claim these numbers of values.
     struct Claims(Vec<u32>);
 
     impl PageReader for Claims {

@@ -96,7 +96,7 @@ pub(super) fn counted<T: Sum>(
     })
 }
 
-/// Seed of a result: no two of a trial are alike, nor those of different trials.
+/// Seed of a result: no two results have the same, within a trial or across trials.
 pub(super) fn seed(trial: u32, side: u32, run: u32) -> u64 {
     (u64::from(trial) * 64 + u64::from(side)) * 64 + u64::from(run)
 }

@@ -74,7 +74,7 @@ impl Sum for Gates {
     }
 }
 
-/// Checks so many results against limits around the true value. Files go below `folder`.
+/// Checks `count` results against limits around the true value. Files go below `folder`.
 ///
 /// # Errors
 /// When a file cannot be written, or the program writes something else than its schema.

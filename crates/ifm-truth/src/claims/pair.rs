@@ -78,7 +78,7 @@ impl Sum for Pairs {
     }
 }
 
-/// Compares so many pairs, and reports on them if they are of one result each and `with_report` is
+/// Compares `count` pairs, and reports on them if they are of one result each and `with_report` is
 /// set. Files go below `folder`.
 ///
 /// # Errors

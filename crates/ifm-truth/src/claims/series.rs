@@ -31,7 +31,7 @@ impl Sum for Histories {
     }
 }
 
-/// Looks at so many histories of results, of which the last ones are `factor` times as slow. Files go
+/// Looks at `count` histories of results, of which the last ones are `factor` times as slow. Files go
 /// below `folder`.
 ///
 /// # Errors
@@ -83,7 +83,7 @@ impl Sum for Capacities {
     }
 }
 
-/// Asks so many folders of results at several loads for their capacity. Files go below `folder`.
+/// Asks `count` folders of results at several loads for their capacity. Files go below `folder`.
 ///
 /// # Errors
 /// When a file cannot be written, or the program writes something else than its schema.

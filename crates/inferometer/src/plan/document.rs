@@ -17,7 +17,7 @@ pub struct PlanDocument {
     name: String,
     /// Its cells, in the order in which they run.
     cells: Vec<CellRow>,
-    /// What it does with the user's rights beside sending load: commands, variables, files outside the
+    /// What it does with the user's rights in addition to sending load: commands, variables, files outside the
     /// store.
     effects: Vec<EffectRow>,
     /// What is left of it.

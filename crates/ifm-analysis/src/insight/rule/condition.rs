@@ -12,11 +12,11 @@ use ifm_core::words::plural;
 
 /// From this rank correlation on there is a trend.
 const TREND_MIN: f64 = 0.7;
-/// A trend needs so many cells: the ranks of fewer agree too often by chance.
+/// Fewest cells of a trend: the ranks of fewer agree too often by chance.
 const CELLS_MIN: usize = 5;
-/// A trend that ranks in no order have more often than this is none.
+/// Largest chance that ranks in no order look like the trend.
 const CHANCE_MAX: f64 = 0.05;
-/// The tail is told apart from the mean where it is hit so many times as hard, or as little.
+/// A sentence names the tail separately where it changes this many times as much as the mean, or as little.
 const TAIL_RATIO: f64 = 1.5;
 const MEAN: Statistic = Statistic::Mean;
 const P99: Statistic = Statistic::Percentile(99.0);

@@ -9,7 +9,7 @@ use crate::survey::Curve;
 use ifm_core::metric::Direction;
 use ifm_core::sheet::{Quantity, Statistic};
 
-/// The tails that are told next to a middle, the best known first.
+/// The tails that a sentence adds to a median or mean, the best known first.
 const TAILS: [f64; 2] = [95.0, 99.0];
 
 pub(super) const RULE: InsightRule = InsightRule {

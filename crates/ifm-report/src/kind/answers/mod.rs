@@ -36,7 +36,7 @@ impl<'q> Answers<'q> {
     /// About the measurements of `pool`, curves told apart by `by`.
     pub fn new(question: &'q Question<'q>, pool: &'q Pool<'q>, by: &'q [String]) -> Answers<'q> {
         let own = &question.slo;
-        // Targets of others are of interest to who has one.
+        // Presets matter only to users who have a target.
         let general = PRESETS.iter().filter(|preset| preset.is_general && !own.terms.is_empty());
         let mut targets: Vec<SloSpec> =
             general.filter_map(|preset| parse(preset.name).ok()).collect();

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Above this share of the time a repeat was disturbed.
 const SHARE_MAX: f64 = 0.05;
-/// Waits that every thread has when it wakes, nanoseconds: less in all is no disturbance.
+/// Total wait, in nanoseconds, up to which nothing counts as a disturbance: every thread waits a little
+/// when it wakes.
 const WAKING_NS: u64 = 500_000;
 
 /// What took processors away.

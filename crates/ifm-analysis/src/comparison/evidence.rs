@@ -109,8 +109,8 @@ impl fmt::Display for Shortage {
 /// What is known of how far a value may be off.
 #[derive(Debug, Clone)]
 pub(crate) enum Spread {
-    /// Values of draws, all the same where the requests do not vary; with the requests in effect, less
-    /// one.
+    /// One value per resample (all equal if the requests do not vary), and the effective number of
+    /// requests minus one.
     Draws(Vec<f64>, f64),
     /// Values in rising order, of which two bound a percentile.
     Ranks(PercentileBounds),

@@ -127,7 +127,7 @@ impl SurveyEvidence {
     /// What a point says: by its requests where they are known, else by its numbers.
     fn known(&self, point: &Point) -> Vec<Known> {
         let drawing = Settings::default().drawing();
-        // Names of draws are those of `compare` with one result on each side.
+        // The same names of draws as in `compare` with one result on each side, so the same resamples.
         let name = |level: usize| format!("side {} run 0 level {level}", point.origin);
         let mut known = Vec::new();
         if let Some(Origin { member, known: drawn }) = self.origins.get(point.origin) {

@@ -59,7 +59,7 @@ pub fn strong_inflation(values: &[f64]) -> Option<f64> {
     let (variance, next) = covariance.first().zip(covariance.get(1))?;
     let found = next / variance;
     let memory = (found + (1.0 + 3.0 * found) / n).min(MEMORY_MAX);
-    // Not a number for values that are all the same.
+    // NaN if all values are equal.
     if values.len() < VALUES_MIN || found.is_nan() || found <= MEMORY_MIN {
         return None;
     }

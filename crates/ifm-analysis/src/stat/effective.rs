@@ -24,8 +24,8 @@ pub struct EffectiveSize {
     pub of_variance: f64,
 }
 
-/// Of the mean of values in the order of time, whose inflation is at least `inflation`. Values that are
-/// all the same rest on as many. Too few values to see a dependence count as independent.
+/// Of the mean of values in the order of time, whose inflation is at least `inflation`. Equal
+/// values count one by one. Too few values to see a dependence count as independent.
 pub fn of_mean(values: &[f64], inflation: f64) -> EffectiveSize {
     let n = values.len() as f64;
     let inflation = variance_inflation(values).unwrap_or(1.0).max(inflation);
@@ -38,8 +38,8 @@ pub fn of_mean(values: &[f64], inflation: f64) -> EffectiveSize {
 }
 
 /// How many times as large the variance of the share of values below a percentile is as that of
-/// independent values, in the order of time. `below` is 1 for each value below it, else 0, or what
-/// stands for it.
+/// independent values, in the order of time. `below` is 1 for each value below it, else 0, or a
+/// weighted form of that.
 ///
 /// Two estimates, the larger of which counts: of the counts themselves, and of the ranks of the
 /// values, which shows a slow change that few counts do not. In the bulk of the values it is at least

@@ -100,9 +100,9 @@ impl<'a> Pooled<'a> {
         self.points.iter().filter_map(|point| point.value(quantity, statistic)).collect()
     }
 
-    /// The statistic of a quantity: of the only point as it is; of repeats their mean, with its
-    /// 95 % interval (Student) from three repeats on that are not all the same, `n` then being their
-    /// number.
+    /// The statistic of a quantity. A single point is returned as it is. Repeats give their mean, and
+    /// from three repeats with different values on its 95 % interval (Student); `n` is then the number
+    /// of repeats.
     pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<Reading> {
         let readings: Vec<&Reading> =
             self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();

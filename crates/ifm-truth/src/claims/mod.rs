@@ -2,8 +2,8 @@
 //! what is there.
 //!
 //! Results are written as another tool writes them, of a server whose law is known ([`Law`]). The
-//! built program reads them as it reads any file, and its documents are counted: a difference where
-//! there is none, no difference where there is one, a limit that passes at the true value, an interval
+//! built program reads them as it reads any file, and its documents are counted: a difference between
+//! equal servers, no difference between unequal ones, a limit that passes at the true value, an interval
 //! that misses the truth. Everything follows from seeds, so the same program gives the same counts on
 //! every machine. Not here: what is printed of the counts, and which counts are good enough.
 

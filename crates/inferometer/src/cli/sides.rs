@@ -249,8 +249,8 @@ pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure
     Ok(sides)
 }
 
-/// Leaves out repeats that are copies of others of their side, and warns where a side holds a copy of
-/// another one's.
+/// Leaves out repeats that are copies of another repeat on the same side, and warns if two sides hold
+/// copies of one measurement.
 fn leave_out_copies(sides: &mut [Named]) {
     let mut of_others = Originals::default();
     for side in sides {

@@ -95,7 +95,9 @@ fn find(workspace: &Workspace, expected: usize) -> Vec<Finding> {
     most.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mut findings = vec![Finding::new(
         SELF,
-        format!("{total} phrases instead of {expected}: rewrite the new ones (CONTRIBUTING.md, \"Writing style\")"),
+        format!(
+            "{total} phrases instead of {expected}: rewrite the new ones (CONTRIBUTING.md, \"Writing style\")"
+        ),
     )];
     let named = most.into_iter().take(NAMED_MAX);
     findings.extend(named.map(|(path, count)| Finding::new(path, format!("{count} phrases"))));

@@ -19,6 +19,7 @@ mod export_sessions;
 pub mod facts;
 mod first_requests;
 pub mod gate;
+mod groups;
 mod guard;
 pub mod history;
 pub mod import;
@@ -46,6 +47,7 @@ mod quiet_args;
 pub mod rank;
 mod repeats;
 pub mod report;
+mod rerun;
 pub mod resolve;
 pub mod run;
 mod run_list;
@@ -68,10 +70,7 @@ pub mod workload_args;
 use crate::exit::{Code, Failure};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-/// Benchmark LLM servers and believe the numbers.
-///
-/// Without a command: starts the embedded engine as a server, measures it at 1, 2, 4 and 8 users,
-/// and prints what it found. Needs no GPU, no server and no network.
+/// Benchmark LLM servers with numbers you can trust.
 #[derive(Debug, Parser)]
 #[command(name = "inferometer", version, max_term_width = 100)]
 pub struct Cli {
@@ -88,7 +87,7 @@ struct Alone<T: Args> {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure the embedded engine: needs nothing (also: no command at all)
+    /// Measure the embedded engine; needs no server and no GPU
     Demo(demo::DemoArgs),
     /// Measure a server at one load
     #[command(after_help = run::SHAPES)]
@@ -105,6 +104,8 @@ enum Verb {
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),
+    /// Repeat a stored run, with flags changed
+    Rerun(rerun::RerunArgs),
     /// Run the embedded engine, or a simulated server, with OpenAI's API
     #[command(after_help = serve::SIMULATED)]
     Serve(serve::ServeArgs),
@@ -148,7 +149,7 @@ enum Verb {
     Exec(exec::ExecArgs),
     /// Show the run store as a local web page: list, compare, watch, import
     Ui(ui::UiArgs),
-    /// List stored runs (also: show, rename, tag, seal, rm)
+    /// List stored runs; also show, rename, tag, seal, rm, restore
     Runs(runs::RunsArgs),
     /// Write results as a document: HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
     Report(report::ReportArgs),
@@ -175,7 +176,7 @@ enum Verb {
 
 /// The command line as it is parsed and as its help shows it.
 pub fn command() -> Command {
-    long_help::apply(short_help::apply(Cli::command()))
+    groups::apply(long_help::apply(short_help::apply(Cli::command())))
 }
 
 /// Reads the words of a command line, program name first, as if there were no project's file.
@@ -227,7 +228,11 @@ pub use project::Refused;
 /// # Errors
 /// What the user has to know.
 pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
-    let code = match cli.verb.unwrap_or_else(|| Verb::Demo(demo::DemoArgs::default())) {
+    let Some(verb) = cli.verb else {
+        crate::terminal::print(&command().render_help().ansi().to_string());
+        return Ok(Code::Done as u8);
+    };
+    let code = match verb {
         Verb::Demo(args) => demo::run(&args, words),
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
@@ -270,6 +275,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
             Ok(Code::Done)
         }
         Verb::Exec(args) => return exec::run(&args),
+        Verb::Rerun(args) => return rerun::run(&args),
     }?;
     Ok(code as u8)
 }
@@ -280,10 +286,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Lines of a terminal of usual height, less its prompt.
-    const SCREEN_LINES: usize = 45;
+    const SCREEN_LINES: usize = 40;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 15] = [
+    const WITHOUT_DOCUMENT: [&str; 17] = [
         "as",
         "complete",
         "completions",
@@ -291,7 +297,9 @@ mod tests {
         "guard",
         "man",
         "plan init",
+        "rerun",
         "runs rename",
+        "runs restore",
         "runs rm",
         "runs seal",
         "runs tag",

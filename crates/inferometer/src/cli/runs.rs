@@ -71,10 +71,18 @@ enum Action {
         /// Id, start of an id, name, path, or "last"
         run: String,
     },
-    /// Remove a run for good
+    /// Move a run or import to the bin
     Rm {
-        /// Id, start of an id, name or path
+        /// Id, start of an id, name or path; with --permanent also the id of one in the bin
         run: String,
+        /// Delete it instead
+        #[arg(long)]
+        permanent: bool,
+    },
+    /// Take a run or import out of the bin, or list the bin
+    Restore {
+        /// Id, as `runs restore` lists it
+        id: Option<String>,
     },
 }
 
@@ -126,13 +134,55 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
             }
             Ok(Code::Done)
         }
-        Action::Rm { run } => {
-            let entry = find(&store, run)?;
-            store.remove(&entry).map_err(|error| Failure::files(error.to_string()))?;
-            terminal::print(&format!("removed {}\n", entry.id));
-            Ok(Code::Done)
+        Action::Rm { run, permanent } => remove(&store, run, *permanent),
+        Action::Restore { id } => restore(&store, id.as_deref()),
+    }
+}
+
+/// Moves a run or import to the bin, or deletes it.
+fn remove(store: &Store, run: &str, is_permanent: bool) -> Result<Code, Failure> {
+    let in_bin = store.set_aside_ids().map_err(refused)?.iter().any(|id| id == run);
+    if is_permanent && in_bin {
+        store.erase(run).map_err(refused)?;
+        terminal::print(&format!("deleted {run}\n"));
+        return Ok(Code::Done);
+    }
+    let id = match find_either(store, run)? {
+        Meant::Run(entry) => entry.id,
+        Meant::Import(import) => import.id,
+    };
+    store.set_aside(&id).map_err(refused)?;
+    if is_permanent {
+        store.erase(&id).map_err(refused)?;
+        terminal::print(&format!("deleted {id}\n"));
+        return Ok(Code::Done);
+    }
+    terminal::print(&format!("moved {id} to the bin\n"));
+    terminal::say(&format!(
+        "undo: inferometer runs restore {id}; delete: inferometer runs rm --permanent {id}"
+    ));
+    Ok(Code::Done)
+}
+
+/// Takes a run or import out of the bin, or lists what is in it.
+fn restore(store: &Store, id: Option<&str>) -> Result<Code, Failure> {
+    let ids = store.set_aside_ids().map_err(refused)?;
+    match id {
+        None => {
+            for id in ids {
+                terminal::print(&format!("{id}\n"));
+            }
+        }
+        Some(id) => {
+            store.restore(id).map_err(|error| match error {
+                StoreError::NotThere { .. } => Failure::usage(format!("{id} is not in the bin"))
+                    .hint("inferometer runs restore lists the bin"),
+                other => refused(other),
+            })?;
+            terminal::print(&format!("restored {id}\n"));
         }
     }
+    Ok(Code::Done)
 }
 
 /// Puts tags on, or takes them off, and prints those that are there then.
@@ -173,7 +223,7 @@ fn list(store: &Store, is_json: bool) -> Result<Code, Failure> {
     match (is_json, list.is_empty()) {
         (true, _) => terminal::print_document(&list),
         (false, true) => terminal::say(&format!("no runs in {}", store.root().display())),
-        (false, false) => _ = terminal::print(&list.text()),
+        (false, false) => _ = terminal::print(&list.text(store, &terminal::style(false, false))),
     }
     Ok(Code::Done)
 }

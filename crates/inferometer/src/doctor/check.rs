@@ -197,6 +197,10 @@ fn disk(machine: &Machine) -> Seen {
         return Seen::good(gib(room));
     }
     let effect = "a run that finds the disk full keeps what it had until then";
-    Seen::caution(gib(room), effect, "--store DIR on another disk, or inferometer runs rm")
-        .worse(room < ROOM.1)
+    Seen::caution(
+        gib(room),
+        effect,
+        "--store DIR on another disk, or inferometer runs rm --permanent RUN",
+    )
+    .worse(room < ROOM.1)
 }

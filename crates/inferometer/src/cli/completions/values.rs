@@ -68,8 +68,8 @@ type Values = fn(&Asked<'_>) -> Vec<Candidate>;
 /// first row that fits counts.
 const ROWS: &[(&[&str], &[&str], Values)] = &[
     // Stored results. A file of another tool is a result too.
-    (&["run"], &["runs show", "runs seal", "runs rm"], run_names),
-    (&["run"], &["runs rename", "runs tag"], stored_names),
+    (&["run"], &["runs show", "runs seal", "rerun"], run_names),
+    (&["run"], &["runs rename", "runs tag", "runs rm"], stored_names),
     (
         &["run", "runs", "subject", "subjects", "baseline", "against", "from"],
         &[

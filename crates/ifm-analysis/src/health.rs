@@ -251,9 +251,9 @@ mod tests {
 
     #[test]
     fn each_limit_fires_alone() {
-        let check = |spoil: fn(&mut HealthEvidence), word: &str| {
+        let check = |corrupt: fn(&mut HealthEvidence), word: &str| {
             let mut evidence = just_good();
-            spoil(&mut evidence);
+            corrupt(&mut evidence);
             let health = judge(evidence);
             assert_eq!(health.verdict, HealthVerdict::Suspect, "{word}");
             assert_eq!(health.reasons.len(), 1, "{:?}", health.reasons);

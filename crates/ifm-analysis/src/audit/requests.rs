@@ -296,7 +296,7 @@ mod tests {
         sheet
     }
 
-    fn spoil(sheet: &mut Sheet, quantity: &Quantity, statistic: Statistic) {
+    fn corrupt(sheet: &mut Sheet, quantity: &Quantity, statistic: Statistic) {
         let figures = &mut sheet.parts[0].rows[0].figures;
         let figure = figures
             .iter_mut()
@@ -314,24 +314,24 @@ mod tests {
         for tool in ["aiperf", "inference-perf"] {
             let sound = with_requests(summary(tool, "a/summary.json"));
             assert_eq!(found("recomputed", &sound), [], "{tool}");
-            let mut spoiled = sound;
-            spoil(&mut spoiled, &Quantity::E2e, Statistic::Max);
-            let findings = found("recomputed", &spoiled);
+            let mut corrupted = sound;
+            corrupt(&mut corrupted, &Quantity::E2e, Statistic::Max);
+            let findings = found("recomputed", &corrupted);
             assert_eq!(findings.len(), 1, "{tool}: {findings:?}");
             let text = &findings[0].text;
             assert!(text.contains("the 4 single requests give 140.0000 ms"), "{tool}: {text}");
             // Of another number of requests, they are not those of the figures.
-            spoiled.parts[0].rows[0].requests.pop();
-            assert_eq!(found("recomputed", &spoiled), [], "{tool}");
+            corrupted.parts[0].rows[0].requests.pop();
+            assert_eq!(found("recomputed", &corrupted), [], "{tool}");
         }
     }
 
     #[test]
     fn a_share_that_a_run_leaves_out_is_no_fault() {
-        let with = |spoiled: Option<(Quantity, Statistic)>| {
+        let with = |corrupted: Option<(Quantity, Statistic)>| {
             let mut sheet = summary("genai-bench", "a.json");
-            if let Some((quantity, statistic)) = spoiled {
-                spoil(&mut sheet, &quantity, statistic);
+            if let Some((quantity, statistic)) = corrupted {
+                corrupt(&mut sheet, &quantity, statistic);
             }
             with_requests(sheet)
         };

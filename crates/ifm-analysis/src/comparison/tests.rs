@@ -388,9 +388,9 @@ fn unlike_things_are_told() {
     let settings = settings();
     let a = noisy_run(&[NOISY]);
     use DifferenceKind::{Expected, Same, Unlike, Warning};
-    let check = |spoil: &dyn Fn(&mut RunData), what: &str, kind: DifferenceKind| {
+    let check = |corrupt: &dyn Fn(&mut RunData), what: &str, kind: DifferenceKind| {
         let mut b = noisy_run(&[NoisyLoop { seed: 1, ..NOISY }]);
-        spoil(&mut b);
+        corrupt(&mut b);
         let pair = two(&a, &b, &settings);
         let found = pair.differences.iter().find(|difference| difference.what == what);
         let found = found.unwrap_or_else(|| panic!("{what}: {:?}", pair.differences));

@@ -73,12 +73,12 @@ mod tests {
 
     #[test]
     fn repeats_the_reasons() {
-        let spoil = |run: &mut RunData| {
+        let corrupt = |run: &mut RunData| {
             let health = run.manifest.health.as_mut().expect("a sound run has one");
             health.verdict = HealthVerdict::Suspect;
             health.reasons = vec!["the busiest reading thread was too busy".to_owned()];
         };
-        check("client", spoil, Severity::Caution, "too busy");
+        check("client", corrupt, Severity::Caution, "too busy");
         let blame = |run: &mut RunData| {
             run.manifest.health.as_mut().expect("a sound run has one").verdict =
                 HealthVerdict::Suspect;

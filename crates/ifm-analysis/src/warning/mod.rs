@@ -324,11 +324,11 @@ mod testing {
         run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)))
     }
 
-    /// Checks that `id` is silent on a sound run and says `word` with `severity` on a spoiled one.
-    pub fn check(id: &str, spoil: impl FnOnce(&mut RunData), severity: Severity, word: &str) {
+    /// Checks that `id` is silent on a sound run and says `word` with `severity` on a corrupted one.
+    pub fn check(id: &str, corrupt: impl FnOnce(&mut RunData), severity: Severity, word: &str) {
         let mut run = sound_run();
         assert_eq!(state(&run, id), CheckState::Passed, "{id} on a sound run");
-        spoil(&mut run);
+        corrupt(&mut run);
         let summary = crate::summarize(&run);
         let result = summary.checks.iter().find(|check| check.id == id).expect("a known check");
         let found: Vec<_> =

@@ -48,10 +48,10 @@ mod tests {
 
     #[test]
     fn fires_on_short_answers() {
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             run.requests.iter_mut().for_each(|record| record.output_tokens_asked = Some(20));
         };
-        check("output_length", spoil, Severity::Caution, "16.0 tokens on average, 20.0 were");
+        check("output_length", corrupt, Severity::Caution, "16.0 tokens on average, 20.0 were");
     }
 
     #[test]

@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn notes_a_request_that_others_overtook() {
-        let spoil = |run: &mut RunData| delay(run, 3_000_000_000);
-        check("overtaken", spoil, Severity::Note, "1 of 120 requests waited more than 500.0 ms");
+        let corrupt = |run: &mut RunData| delay(run, 3_000_000_000);
+        check("overtaken", corrupt, Severity::Note, "1 of 120 requests waited more than 500.0 ms");
     }
 
     #[test]

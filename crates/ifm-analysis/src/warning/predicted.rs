@@ -98,12 +98,12 @@ mod tests {
     #[test]
     fn what_only_a_measurement_has_is_not_asked_of_a_prediction() {
         // Each of these fires on a measured run.
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             run.requests.iter_mut().for_each(|record| record.co_arrived_events = 4);
         };
-        check("co_arrival", spoil, Severity::Note, "of the events");
+        check("co_arrival", corrupt, Severity::Note, "of the events");
         let mut run = predicted(sound_run());
-        spoil(&mut run);
+        corrupt(&mut run);
         for check in super::super::OF_MEASURING {
             assert_eq!(state(&run, check.id), CheckState::NotApplicable, "{}", check.id);
         }

@@ -67,10 +67,10 @@ mod tests {
 
     #[test]
     fn notes_answers_that_stop() {
-        let spoil = |run: &mut RunData| stop(run, 6, 990_000_000);
+        let corrupt = |run: &mut RunData| stop(run, 6, 990_000_000);
         check(
             "stalls",
-            spoil,
+            corrupt,
             Severity::Note,
             "6 of 120 answers (5.0 %) stopped for more than 250",
         );

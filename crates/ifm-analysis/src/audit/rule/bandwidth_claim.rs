@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_step_far_from_the_peak_is_not_bound_by_it() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("90.0", CLAIM);
-        check("bandwidth_claim", &document("22.2", CLAIM), spoil, Level::Strong, "uses 19 % of");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("90.0", CLAIM);
+        check("bandwidth_claim", &document("22.2", CLAIM), corrupt, Level::Strong, "uses 19 % of");
     }
 
     #[test]

@@ -120,13 +120,13 @@ mod tests {
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("96.8");
-        check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| *sheet = of("96.8");
+        check("cached_total", &of("20"), corrupt, Level::Strong, "92 % were not computed");
+        let corrupt = |sheet: &mut Sheet| {
             let unknown = &mut sheet.parts[0].rows[0].unknown;
             unknown.insert("cache hit rate (%)".to_owned(), "96.8".into());
             sheet.parts[0].rows[0].figures.truncate(2);
         };
-        check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
+        check("cached_total", &of("20"), corrupt, Level::Strong, "92 % were not computed");
     }
 }

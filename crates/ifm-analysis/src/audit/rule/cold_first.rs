@@ -122,13 +122,25 @@ mod tests {
 
     #[test]
     fn a_cold_first_request_of_a_single_stream_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("210.0", "25.0");
-        check("cold_first", &document("70.0", "25.0"), spoil, Level::Hint, "4.2 times its median");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("210.0", "25.0");
+        check(
+            "cold_first",
+            &document("70.0", "25.0"),
+            corrupt,
+            Level::Hint,
+            "4.2 times its median",
+        );
     }
 
     #[test]
     fn a_lighter_level_with_the_longer_tail_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("70.0", "75.0");
-        check("cold_first", &document("70.0", "25.0"), spoil, Level::Hint, "75 ms with 8 requests");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("70.0", "75.0");
+        check(
+            "cold_first",
+            &document("70.0", "25.0"),
+            corrupt,
+            Level::Hint,
+            "75 ms with 8 requests",
+        );
     }
 }

@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn one_in_a_hundred_may_be_cut_and_no_more() {
         let name = "requests_overflowed";
-        let spoil = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
-        check("cut_sessions", &document(&[(name, "9")]), spoil, Level::Strong, "42, 4.2 %");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
+        check("cut_sessions", &document(&[(name, "9")]), corrupt, Level::Strong, "42, 4.2 %");
         // Of how many sessions, nobody says; and answers may be truncated as asked.
         for name in ["sessions_overflowed", "truncated_requests"] {
             assert_eq!(levels(&[(name, "42")]), [Level::Hint], "{name}");
@@ -217,11 +217,11 @@ mod tests {
     /// 8 of 200 sessions are 4 %, though of 1 000 requests they are 0.8.
     #[test]
     fn sessions_are_counted_of_sessions() {
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             *sheet = document(&[("sessions", "200"), ("sessions_overflowed", "8")]);
         };
         let fine = document(&[("sessions", "200"), ("sessions_overflowed", "2")]);
-        check("cut_sessions", &fine, spoil, Level::Strong, "sessions overflowed 8, 4.0 %");
+        check("cut_sessions", &fine, corrupt, Level::Strong, "sessions overflowed 8, 4.0 %");
         for all in ["num_sessions", "Total sessions", "session_count"] {
             assert_eq!(levels(&[("truncated sessions", "0"), (all, "200")]), [], "{all}");
             let cut = ("overflowed_sessions", "8");
@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn a_full_context_that_aiperf_left_out_is_counted() {
         let name = "context_overflow_count";
-        let spoil = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
-        check("cut_sessions", &document(&[(name, "0")]), spoil, Level::Strong, "42, 4.0 %");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
+        check("cut_sessions", &document(&[(name, "0")]), corrupt, Level::Strong, "42, 4.0 %");
         let few = found("cut_sessions", &[document(&[(name, "5")])]);
         let [few] = few.as_slice() else { panic!("{few:?}") };
         assert_eq!(few.level, Level::Hint);
@@ -252,8 +252,8 @@ mod tests {
     #[test]
     fn turns_that_were_planned_and_not_done_are_a_hint() {
         let of = |done| document(&[("turns_planned", "2000"), ("turns_completed", done)]);
-        let spoil = |sheet: &mut Sheet| *sheet = of("1700");
-        check("cut_sessions", &of("1990"), spoil, Level::Hint, "1700 of 2000 (85.0 %)");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("1700");
+        check("cut_sessions", &of("1990"), corrupt, Level::Hint, "1700 of 2000 (85.0 %)");
         assert_eq!(levels(&[("turns_completed", "1700")]), [], "of how many, nobody says");
         assert_eq!(levels(&[("turns_planned", "9"), ("sessions_completed", "3")]), []);
     }

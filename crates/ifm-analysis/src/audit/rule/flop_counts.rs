@@ -99,7 +99,7 @@ mod tests {
         };
         let sound =
             sheet(PartKind::Kernel, vec![kernel(3, "10.0", "200.0"), kernel(4, "20.0", "101.0")]);
-        let spoil = |sheet: &mut Sheet| sheet.parts[0].rows[1] = kernel(4, "20.0", "203.0");
-        check("flop_counts", &sound, spoil, Level::Hint, "counts 4.06 Tflop");
+        let corrupt = |sheet: &mut Sheet| sheet.parts[0].rows[1] = kernel(4, "20.0", "203.0");
+        check("flop_counts", &sound, corrupt, Level::Hint, "counts 4.06 Tflop");
     }
 }

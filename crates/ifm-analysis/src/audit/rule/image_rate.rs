@@ -102,8 +102,8 @@ mod tests {
             row.factors = row.factors.with("image_resolution", size);
             sheet(PartKind::Serving, vec![row])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("mixed");
-        check("image_rate", &document("720p"), spoil, Level::Hint, "12.50 images/s");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("mixed");
+        check("image_rate", &document("720p"), corrupt, Level::Hint, "12.50 images/s");
         let with_pixels = |pixels: &str| {
             let name = Quantity::Other("images/s".to_owned());
             let mut figures = vec![(name, Statistic::Value, "12.5", Unit::PerS)];
@@ -112,8 +112,8 @@ mod tests {
             }
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = with_pixels("");
-        check("image_rate", &with_pixels("11520000"), spoil, Level::Hint, "how large they are");
+        let corrupt = |sheet: &mut Sheet| *sheet = with_pixels("");
+        check("image_rate", &with_pixels("11520000"), corrupt, Level::Hint, "how large they are");
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             sheet.source.tool = Some("aiperf".to_owned());
             sheet
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("4.0");
-        check("image_rate", &document("11.8"), spoil, Level::Hint, "had 12.00 images/s");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("4.0");
+        check("image_rate", &document("11.8"), corrupt, Level::Hint, "had 12.00 images/s");
     }
 }

@@ -234,22 +234,22 @@ mod tests {
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("200");
-        check("image_tokens", &document("32600"), spoil, Level::Strong, "2.0 tokens a request");
-        let spoil = |sheet: &mut Sheet| *sheet = told("x", "1000");
-        check("image_tokens", &told("x", "120000"), spoil, Level::Strong, "at least 16");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("200");
+        check("image_tokens", &document("32600"), corrupt, Level::Strong, "2.0 tokens a request");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("x", "1000");
+        check("image_tokens", &told("x", "120000"), corrupt, Level::Strong, "at least 16");
     }
 
     #[test]
     fn a_model_with_a_rule_is_held_to_it() {
         // 1280 x 720 is 46 x 26 squares of 28 pixels: 1,196.
-        let spoil = |sheet: &mut Sheet| *sheet = told("Qwen2-VL-2B", "180000");
-        check("image_tokens", &told("Qwen2-VL-2B", "119600"), spoil, Level::Strong, "28 x 28");
-        let spoil = |sheet: &mut Sheet| *sheet = told("gemma-3-4b-it", "8100");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("Qwen2-VL-2B", "180000");
+        check("image_tokens", &told("Qwen2-VL-2B", "119600"), corrupt, Level::Strong, "28 x 28");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("gemma-3-4b-it", "8100");
         check(
             "image_tokens",
             &told("gemma-3-4b-it", "25600"),
-            spoil,
+            corrupt,
             Level::Strong,
             "is 81 tokens",
         );
@@ -258,8 +258,8 @@ mod tests {
     #[test]
     fn counts_of_one_model_and_size_go_together() {
         let both = |image: &str| sheet(PartKind::Serving, vec![of("x", "120000"), of("x", image)]);
-        let spoil = |sheet: &mut Sheet| *sheet = both("30000");
-        check("image_tokens", &both("119000"), spoil, Level::Strong, "300 tokens in");
+        let corrupt = |sheet: &mut Sheet| *sheet = both("30000");
+        check("image_tokens", &both("119000"), corrupt, Level::Strong, "300 tokens in");
         let mut other = both("30000");
         other.parts[0].rows[1].factors.set(key::MODEL, "y");
         assert_eq!(super::super::super::testing::found("image_tokens", &[other]), []);
@@ -275,8 +275,8 @@ mod tests {
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("30000");
-        check("image_tokens", &document("41900"), spoil, Level::Proof, "41900 together");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("30000");
+        check("image_tokens", &document("41900"), corrupt, Level::Proof, "41900 together");
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
             sheet
         };
         let twice = Definition::Different(meaning::MEDIA_TWICE.to_owned());
-        let spoil = |sheet: &mut Sheet| *sheet = document(twice);
-        check("image_tokens", &document(Definition::Same), spoil, Level::Strong, "counted 419");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(twice);
+        check("image_tokens", &document(Definition::Same), corrupt, Level::Strong, "counted 419");
     }
 }

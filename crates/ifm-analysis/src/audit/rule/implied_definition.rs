@@ -241,9 +241,15 @@ mod tests {
         sheet(PartKind::Serving, vec![row])
     }
 
-    fn fires(name: &Quantity, unit: &Unit, [sound, spoiled]: [&str; 2], level: Level, word: &str) {
+    fn fires(
+        name: &Quantity,
+        unit: &Unit,
+        [sound, corrupted]: [&str; 2],
+        level: Level,
+        word: &str,
+    ) {
         let of = |printed| document(name.clone(), printed, unit.clone());
-        check("implied_definition", &of(sound), |sheet| *sheet = of(spoiled), level, word);
+        check("implied_definition", &of(sound), |sheet| *sheet = of(corrupted), level, word);
     }
 
     #[test]
@@ -270,9 +276,9 @@ mod tests {
                 Definition::Different(meaning::TPOT_WITH_FIRST.to_owned());
             sheet
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("10.0");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("10.0");
         let word = "computed as (E2E - TTFT) / (n - 1)";
-        check("implied_definition", &of("15.0"), spoil, Level::Strong, word);
+        check("implied_definition", &of("15.0"), corrupt, Level::Strong, word);
     }
 
     #[test]
@@ -283,9 +289,9 @@ mod tests {
                 Definition::Different(meaning::TPOT_BY_ALL.to_owned());
             sheet
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("15.0");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("15.0");
         let word = "computed as E2E / n";
-        check("implied_definition", &of("8.75"), spoil, Level::Strong, word);
+        check("implied_definition", &of("8.75"), corrupt, Level::Strong, word);
     }
 
     #[test]

@@ -149,8 +149,8 @@ mod tests {
     fn a_format_that_the_file_is_too_small_for_is_told() {
         let of = |label: &str, gib: &str| document(label, gib, "116.83", 99, "");
         let sound = of("gpt-oss 120B MXFP4 MoE", "60.03");
-        let spoil = |sheet: &mut Sheet| *sheet = of("gpt-oss 120B Q8_0", "60.03");
-        check("label_facts", &sound, spoil, Level::Strong, "are 4.41");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("gpt-oss 120B Q8_0", "60.03");
+        check("label_facts", &sound, corrupt, Level::Strong, "are 4.41");
         let wide = document("llama 7B Q4_0", "12.55", "6.74", 99, "");
         let wide = |sheet: &mut Sheet| *sheet = wide;
         check("label_facts", &sound, wide, Level::Hint, "are 15.99");
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn a_size_that_is_another_models_is_told() {
         let of = |label: &str| document(label, "6.96", "12.25", 99, "Mistral Nemo 12B");
-        let spoil = |sheet: &mut Sheet| *sheet = of("llama 13B Q4_K - Medium");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("llama 13B Q4_K - Medium");
         let sound = of("llama 12B Q4_K - Medium");
-        check("label_facts", &sound, spoil, Level::Hint, "12.25 B parameters");
+        check("label_facts", &sound, corrupt, Level::Hint, "12.25 B parameters");
         // Sizes are rounded as their makers like.
         let gemma = document("gemma 2B Q4_K - Medium", "1.50", "2.51", 99, "gemma-2b");
         assert_eq!(found("label_facts", &[gemma]), []);
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn layers_that_were_left_to_the_processor_are_told() {
         let of = |layers| document("llama ?B IQ2_XXS", "99.90", "405.85", layers, "Single card");
-        let spoil = |sheet: &mut Sheet| *sheet = of(116);
-        check("label_facts", &of(126), spoil, Level::Hint, "of whose 126 layers 116 were");
+        let corrupt = |sheet: &mut Sheet| *sheet = of(116);
+        check("label_facts", &of(126), corrupt, Level::Hint, "of whose 126 layers 116 were");
         assert_eq!(found("label_facts", &[of(-1)]), []);
     }
 }

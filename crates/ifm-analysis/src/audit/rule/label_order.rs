@@ -61,7 +61,7 @@ mod tests {
             row
         };
         let sound = sheet(PartKind::StaticBatch, vec![run(1, "a1"), run(2, "a2"), run(3, "a10")]);
-        let spoil = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows.swap(0, 1);
-        check("label_order", &sound, spoil, Level::Hint, "such as a1");
+        let corrupt = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows.swap(0, 1);
+        check("label_order", &sound, corrupt, Level::Hint, "such as a1");
     }
 }

@@ -192,9 +192,9 @@ mod tests {
 
     #[test]
     fn a_level_that_was_never_reached_is_told() {
-        let spoil =
+        let corrupt =
             |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 12);
-        check("littles_law", &sound(), spoil, Level::Hint, "never reached");
+        check("littles_law", &sound(), corrupt, Level::Hint, "never reached");
     }
 
     /// 1000 requests of 92 tokens at 32.9 per second: by ITL 4.3 s and 141 in flight, by TPOT 166.
@@ -235,11 +235,11 @@ mod tests {
 
     #[test]
     fn measured_numbers_of_different_requests_are_told() {
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             let figure = Figure::new(Quantity::InFlight, Statistic::Mean, 3.0, Unit::Count);
             sheet.parts[0].rows[0].figures.push(figure);
         };
-        check("littles_law", &sound(), spoil, Level::Strong, "different requests");
+        check("littles_law", &sound(), corrupt, Level::Strong, "different requests");
     }
 
     #[test]
@@ -247,12 +247,12 @@ mod tests {
         for (in_flight, level) in
             [(16.2, Level::Strong), (3.9, Level::Strong), (10.5, Level::Hint), (6.1, Level::Hint)]
         {
-            let spoil = |sheet: &mut ifm_core::Sheet| {
+            let corrupt = |sheet: &mut ifm_core::Sheet| {
                 let figure =
                     Figure::new(Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
                 sheet.parts[0].rows[0].figures.push(figure);
             };
-            check("littles_law", &sound(), spoil, level, "different requests");
+            check("littles_law", &sound(), corrupt, level, "different requests");
         }
     }
 

@@ -105,7 +105,13 @@ mod tests {
 
     #[test]
     fn a_median_that_is_called_a_peak_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(12.0);
-        check("mixed_concurrency", &document(64.0), spoil, Level::Strong, "the median of one row");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(12.0);
+        check(
+            "mixed_concurrency",
+            &document(64.0),
+            corrupt,
+            Level::Strong,
+            "the median of one row",
+        );
     }
 }

@@ -51,7 +51,7 @@ mod tests {
         ];
         // A zero that nothing contradicts may be one.
         let sound = sheet(PartKind::StaticBatch, vec![row(4, &figures)]);
-        let spoil = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].figures[0].value = None;
-        check("not_measured", &sound, spoil, Level::Proof, "1 cells print zero");
+        let corrupt = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].figures[0].value = None;
+        check("not_measured", &sound, corrupt, Level::Proof, "1 cells print zero");
     }
 }

@@ -213,10 +213,10 @@ mod tests {
     #[test]
     fn prompts_without_answers_are_told() {
         let sound = sweep(["9.0", "9000.0", "4500.0", "13500.0"]);
-        let spoil = |heavy: [&'static str; 4]| move |sheet: &mut Sheet| *sheet = sweep(heavy);
-        let far = spoil(["9.0", "15000.0", "4500.0", "13500.0"]);
+        let corrupt = |heavy: [&'static str; 4]| move |sheet: &mut Sheet| *sheet = sweep(heavy);
+        let far = corrupt(["9.0", "15000.0", "4500.0", "13500.0"]);
         check("one_population", &sound, far, Level::Strong, "1.67 times as many");
-        let some = spoil(["9.0", "11000.0", "4500.0", "13500.0"]);
+        let some = corrupt(["9.0", "11000.0", "4500.0", "13500.0"]);
         check("one_population", &sound, some, Level::Hint, "2.44 in strategy throughput");
         // Shorter answers are another workload.
         let other = sweep(["9.0", "9000.0", "2250.0", "11250.0"]);

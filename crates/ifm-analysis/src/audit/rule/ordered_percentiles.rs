@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_proof() {
         let sound = document("35.00", "30.00", "80.00");
-        let say = |spoiled: Sheet, word: &str| {
-            check("ordered_percentiles", &sound, |sheet| *sheet = spoiled, Level::Proof, word);
+        let say = |corrupted: Sheet, word: &str| {
+            check("ordered_percentiles", &sound, |sheet| *sheet = corrupted, Level::Proof, word);
         };
         say(
             document("35.00", "81.00", "80.00"),

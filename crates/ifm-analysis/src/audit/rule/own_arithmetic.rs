@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn a_row_that_contradicts_itself_is_proof() {
         let sound = document("8.00", "3.00", "24");
-        let say = |spoiled: Sheet, word: &str| {
-            check("own_arithmetic", &sound, |sheet| *sheet = spoiled, Level::Proof, word);
+        let say = |corrupted: Sheet, word: &str| {
+            check("own_arithmetic", &sound, |sheet| *sheet = corrupted, Level::Proof, word);
         };
         say(document("16.00", "3.00", "24"), "16.00 are stated as requests per second");
         say(document("8.00", "3.00", "48"), "48 successful requests in 3.00 s are 16.00");

@@ -57,7 +57,7 @@ mod tests {
             PartKind::Serving,
             vec![row(1, &[(Quantity::E2e, Statistic::Mean, "2", Unit::S)])],
         );
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             let place = ifm_core::sheet::Place::line(9);
             sheet.parts[0].rows.push(Row::new(RowRole::Planned, place));
         };
@@ -69,7 +69,7 @@ mod tests {
         check(
             "planned_cells",
             &sound,
-            spoil,
+            corrupt,
             Level::Proof,
             "1 announced cell holds no figure, 1 row does",
         );

@@ -37,9 +37,9 @@ mod tests {
     fn rows_that_say_so_are_told() {
         let figures = [(Quantity::OutputRate, Statistic::Value, "44.8", Unit::PerS)];
         let sound = sheet(PartKind::Serving, vec![row(3, &figures), row(4, &figures)]);
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             sheet.parts[0].rows[1].factors.set(key::NUMBERS, key::PREDICTED);
         };
-        check("predicted_rows", &sound, spoil, Level::Strong, "1 of 2 rows");
+        check("predicted_rows", &sound, corrupt, Level::Strong, "1 of 2 rows");
     }
 }

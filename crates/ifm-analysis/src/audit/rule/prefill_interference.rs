@@ -257,9 +257,9 @@ mod tests {
     #[test]
     fn a_gap_beyond_what_reading_explains_is_told() {
         // 20 ms and 16 times 1 ms are 36 ms; 1000 / 12.5 = 80 ms.
-        let spoil = |sheet: &mut Sheet| *sheet = document("12.5");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("12.5");
         let word = "the gap between tokens is 20.0 ms (Search) and 80.0 ms (Code)";
-        check("prefill_interference", &document("28.0"), spoil, Level::Strong, word);
+        check("prefill_interference", &document("28.0"), corrupt, Level::Strong, word);
     }
 
     fn level(prompt: u32, mean: &str, median: &str, p99: &str) -> Row {
@@ -276,8 +276,14 @@ mod tests {
             let rows = vec![level(128, "20.0", "20.0", "25.0"), level(4096, mean, mean, "50.0")];
             sheet(PartKind::Serving, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("40.0");
-        check("prefill_interference", &of("28.0"), spoil, Level::Hint, "from 20.0 ms (128 prompt");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("40.0");
+        check(
+            "prefill_interference",
+            &of("28.0"),
+            corrupt,
+            Level::Hint,
+            "from 20.0 ms (128 prompt",
+        );
     }
 
     #[test]
@@ -286,8 +292,14 @@ mod tests {
             let rows = vec![level(128, "20.0", "20.0", "25.0"), level(4096, "28.0", "20.0", p99)];
             sheet(PartKind::Serving, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("400.0");
-        check("prefill_interference", &of("40.0"), spoil, Level::Hint, "1.2 times its median for");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("400.0");
+        check(
+            "prefill_interference",
+            &of("40.0"),
+            corrupt,
+            Level::Hint,
+            "1.2 times its median for",
+        );
     }
 
     #[test]

@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn a_rank_that_a_broken_run_made_is_told() {
         let sound = document("498.0", [("a", "1", "501.0"), ("b", "2", "451.0")]);
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             *sheet = document("200.0", [("b", "1", "451.0"), ("a", "2", "401.7")]);
         };
         check(
             "rank_outlier",
             &sound,
-            spoil,
+            corrupt,
             Level::Strong,
             "at place 2 of the document's ranking, and at 1 without",
         );

@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn places_without_a_shown_difference_are_shared() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(["99.5", "101.5", "98.0"]);
+        let corrupt = |sheet: &mut Sheet| *sheet = document(["99.5", "101.5", "98.0"]);
         let sound = document(["90.0", "91.0", "89.0"]);
-        check("rank_tie", &sound, spoil, Level::Strong, "only 0 differ");
+        check("rank_tie", &sound, corrupt, Level::Strong, "only 0 differ");
     }
 }

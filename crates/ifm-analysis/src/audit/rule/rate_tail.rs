@@ -142,8 +142,8 @@ mod tests {
                 (Quantity::Tpot, P90, "44.2", Unit::Ms),
             ])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("371");
-        check("rate_tail", &of("22.6"), spoil, Level::Strong, "gets 22.6 tok/s");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("371");
+        check("rate_tail", &of("22.6"), corrupt, Level::Strong, "gets 22.6 tok/s");
     }
 
     #[test]
@@ -152,8 +152,8 @@ mod tests {
         let fast = (Quantity::UserRate, P90, "95", Unit::PerS);
         let slow = (Quantity::UserRate, Statistic::Percentile(10.0), "31", Unit::PerS);
         let sound = document(&[median.clone(), fast.clone(), slow]);
-        let spoil = |sheet: &mut Sheet| *sheet = document(&[median, fast]);
-        check("rate_tail", &sound, spoil, Level::Hint, "its median is 60");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(&[median, fast]);
+        check("rate_tail", &sound, corrupt, Level::Hint, "its median is 60");
         let whole = document(&[
             (Quantity::UserRate, Statistic::Min, "12", Unit::PerS),
             (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),

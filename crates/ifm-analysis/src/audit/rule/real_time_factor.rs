@@ -68,11 +68,17 @@ mod tests {
 
     #[test]
     fn a_factor_has_to_say_of_what_it_is() {
-        let spoil = |sheet: &mut Sheet| *sheet = told("RTFx");
-        check("real_time_factor", &told("RTFx of a request"), spoil, Level::Hint, "a rtfx of 41.5");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("RTFx");
+        check(
+            "real_time_factor",
+            &told("RTFx of a request"),
+            corrupt,
+            Level::Hint,
+            "a rtfx of 41.5",
+        );
         let mut own = told("RTFx");
         own.source.tool = Some("vllm bench serve".to_owned());
-        let spoil = |sheet: &mut Sheet| sheet.source.tool = None;
-        check("real_time_factor", &own, spoil, Level::Hint, "does not say of what it is");
+        let corrupt = |sheet: &mut Sheet| sheet.source.tool = None;
+        check("real_time_factor", &own, corrupt, Level::Hint, "does not say of what it is");
     }
 }

@@ -246,11 +246,11 @@ mod tests {
 
     #[test]
     fn a_wrong_mean_is_proof() {
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             let mean = &mut sheet.parts[0].rows[3].figures[0];
             (mean.value, mean.printed) = (Some(12.5), Some("12.50".to_owned()));
         };
-        check("recomputed", &document("2.00"), spoil, Level::Proof, "the 3 runs give 12.0000");
+        check("recomputed", &document("2.00"), corrupt, Level::Proof, "the 3 runs give 12.0000");
     }
 
     /// Three samples of `llama-bench`, whose deviation is 3549414917 ns.
@@ -317,8 +317,8 @@ mod tests {
             sheet
         };
         let sound = document("25.00", "39.70", "10.00", "20.00");
-        let say = |spoiled: Sheet, word: &str| {
-            check("recomputed", &sound, |sheet| *sheet = spoiled, Level::Proof, word);
+        let say = |corrupted: Sheet, word: &str| {
+            check("recomputed", &sound, |sheet| *sheet = corrupted, Level::Proof, word);
         };
         let twice = document("50.00", "39.70", "10.00", "20.00");
         say(twice, "TTFT (median) is stated as 50.00 ms, the 4 single requests give 25.0000 ms");

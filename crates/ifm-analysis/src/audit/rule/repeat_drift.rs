@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn a_fast_first_repeat_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
         let word = "One run at 1000 and four at 500 tok/s";
-        check("repeat_drift", &document("600.0", "6.0"), spoil, Level::Strong, word);
+        check("repeat_drift", &document("600.0", "6.0"), corrupt, Level::Strong, word);
     }
 
     #[test]

@@ -174,18 +174,18 @@ mod tests {
     #[test]
     fn more_cached_tokens_than_text_has_are_those_of_images() {
         // 389 cached tokens of a prompt, of which 120 may be text: 269 of 299 are an image's.
-        let spoil = |sheet: &mut Sheet| *sheet = document("38900", 100);
-        check("repeated_images", &document("12000", 100), spoil, Level::Strong, "least 90 %");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("38900", 100);
+        check("repeated_images", &document("12000", 100), corrupt, Level::Strong, "least 90 %");
     }
 
     #[test]
     fn a_pool_of_few_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("0", 8);
-        check("repeated_images", &document("0", 100), spoil, Level::Strong, "92 % had been sent");
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| *sheet = document("0", 8);
+        check("repeated_images", &document("0", 100), corrupt, Level::Strong, "92 % had been sent");
+        let corrupt = |sheet: &mut Sheet| {
             let factors = &mut sheet.parts[0].rows[0].factors;
             *factors = Factors::default().with("image_content", "blank");
         };
-        check("repeated_images", &document("0", 100), spoil, Level::Strong, "99 % had been sent");
+        check("repeated_images", &document("0", 100), corrupt, Level::Strong, "99 % had been sent");
     }
 }

@@ -281,8 +281,8 @@ mod tests {
     #[test]
     fn a_figure_that_no_row_has_is_told() {
         let sound = document("Compressed model: ITL = 34.5 ms", "34.5", "int8");
-        let say = |spoiled: Sheet, level: Level, word: &str| {
-            check("stated_figure", &sound, |sheet| *sheet = spoiled, level, word);
+        let say = |corrupted: Sheet, level: Level, word: &str| {
+            check("stated_figure", &sound, |sheet| *sheet = corrupted, level, word);
         };
         let text = "Compressed model: ITL = 43.5 ms";
         say(document(text, "43.5", "int8"), Level::Strong, "no row of int8 has 43.5 ms as ITL");

@@ -300,10 +300,10 @@ mod tests {
 
     #[test]
     fn what_is_called_faster_is_faster() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(FALSE, &ROWS);
+        let corrupt = |sheet: &mut Sheet| *sheet = document(FALSE, &ROWS);
         let words =
             "in each of the 2 settings that were measured for both it is the other way round";
-        check("stated_order", &document(TRUE, &ROWS), spoil, Level::Strong, words);
+        check("stated_order", &document(TRUE, &ROWS), corrupt, Level::Strong, words);
         for (text, expect) in [
             ("Blue has a higher output throughput than Red-7B.", true),
             ("Blue has a lower output throughput than Red-7B.", false),

@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn places_follow_the_figures() {
         let sound = document(&[("a", "1", "120.0", ""), ("b", "2", "100.0", "")]);
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             *sheet = document(&[("a", "1", "100.0", ""), ("b", "2", "120.0", "")]);
         };
         let word = "model a stands above model b, with output throughput 100.0 against 120.0";
-        check("stated_rank", &sound, spoil, Level::Proof, word);
+        check("stated_rank", &sound, corrupt, Level::Proof, word);
     }
 
     #[test]

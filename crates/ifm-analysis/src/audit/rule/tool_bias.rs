@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn tokens_over_one_step_too_few_are_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = batch("60.0");
-        check("tool_bias", &batch("42.0"), spoil, Level::Hint, "up to 5.0 % too high");
+        let corrupt = |sheet: &mut Sheet| *sheet = batch("60.0");
+        check("tool_bias", &batch("42.0"), corrupt, Level::Hint, "up to 5.0 % too high");
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
         let mut row = row(3, &[(Quantity::PeakInFlight, Statistic::Value, "8", Unit::Count)]);
         row.factors = row.factors.with(key::CONCURRENCY, 8);
         let sound = sheet(PartKind::Serving, vec![row]);
-        let spoil = |sheet: &mut Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 3);
-        check("tool_bias", &sound, spoil, Level::Hint, "such as 8 of 3");
+        let corrupt = |sheet: &mut Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 3);
+        check("tool_bias", &sound, corrupt, Level::Hint, "such as 8 of 3");
     }
 }

@@ -227,8 +227,8 @@ mod tests {
         let of = |input: &str| {
             sheet(PartKind::StaticBatch, vec![ranked(1, "red", "128"), ranked(2, "blue", input)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("2048");
-        check("unlike_sides", &of("128"), spoil, Level::Strong, "prompt length");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("2048");
+        check("unlike_sides", &of("128"), corrupt, Level::Strong, "prompt length");
     }
 
     #[test]
@@ -267,8 +267,8 @@ mod tests {
             let rows = vec![stated("Chat", 1, "172.5"), stated("Agents", users, "13.2")];
             sheet(PartKind::Conclusion, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of(32);
-        check("unlike_sides", &of(1), spoil, Level::Hint, "workload and number of streams");
+        let corrupt = |sheet: &mut Sheet| *sheet = of(32);
+        check("unlike_sides", &of(1), corrupt, Level::Hint, "workload and number of streams");
     }
 
     #[test]
@@ -293,8 +293,8 @@ mod tests {
             let rows = vec![level(3, "red", "l4", "30.0"), level(4, "blue", gpu, "15.0"), ratio];
             sheet(PartKind::Serving, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("h100");
-        check("unlike_sides", &of("l4"), spoil, Level::Strong, "model, machine");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("h100");
+        check("unlike_sides", &of("l4"), corrupt, Level::Strong, "model, machine");
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
             other.text = Some("For reference, others reach 4 ms.".to_owned());
             sheet(PartKind::Conclusion, vec![own, other])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("");
-        check("unlike_sides", &of("red"), spoil, Level::Hint, "do not say which model");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("");
+        check("unlike_sides", &of("red"), corrupt, Level::Hint, "do not say which model");
     }
 }

@@ -75,12 +75,12 @@ mod tests {
 
     #[test]
     fn a_reason_without_a_measurement_is_a_hypothesis() {
-        let spoil =
+        let corrupt =
             |sheet: &mut Sheet| *sheet = document("The ITL is 31 ms because copies are slow.");
         check(
             "unsupported_reason",
             &document("The ITL is 31 ms."),
-            spoil,
+            corrupt,
             Level::Hint,
             "hypothesis",
         );

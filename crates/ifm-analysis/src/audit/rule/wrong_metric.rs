@@ -152,11 +152,11 @@ mod tests {
 
     #[test]
     fn a_winner_that_is_slower_over_the_whole_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(["3.0", "2.0"]);
+        let corrupt = |sheet: &mut Sheet| *sheet = document(["3.0", "2.0"]);
         check(
             "wrong_metric",
             &document(["1.1", "1.2"]),
-            spoil,
+            corrupt,
             Level::Strong,
             "red is ranked first",
         );

@@ -31,8 +31,8 @@ pub(super) struct Burst {
     pub tokens: f64,
     /// Seconds after they began.
     pub within_s: f64,
-    /// Whether all requests of the level began together: then so many prompts were computed by
-    /// then, and no more.
+    /// Whether all requests of the level began together: then exactly this many prompts were
+    /// computed by that time.
     pub is_whole: bool,
 }
 

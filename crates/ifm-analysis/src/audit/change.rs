@@ -29,7 +29,7 @@ pub(super) struct Number {
     pub unit_of_last: f64,
     /// Its digits.
     pub at: Range<usize>,
-    /// What stands behind it up to white space: `ms`, `%`, `x`; empty where nothing does.
+    /// What follows the number up to white space: `ms`, `%`, `x`; empty if nothing does.
     pub suffix: String,
 }
 
@@ -65,7 +65,7 @@ pub(super) const COMPARATIVES: [(&str, Direction); 12] = [
     ("shorter", Direction::Lower),
     ("less", Direction::Lower),
 ];
-/// Nouns behind a change from one number to another, where comparatives may stand too.
+/// Nouns after a change from one number to another, where comparatives may also appear.
 const NOUNS: [&str; 12] = [
     "reduction",
     "decrease",
@@ -119,7 +119,7 @@ pub(super) const SUPPOSED: [&str; 14] = [
     "typically",
     "reference",
 ];
-/// Words that a number of streams or a size stands in front of.
+/// Words that follow a number of streams or a size.
 const BEHIND: [(&str, &str); 7] = [
     ("users", ifm_core::sheet::key::CONCURRENCY),
     ("user", ifm_core::sheet::key::CONCURRENCY),
@@ -129,7 +129,7 @@ const BEHIND: [(&str, &str); 7] = [
     ("req/s", ifm_core::sheet::key::RATE),
     ("rps", ifm_core::sheet::key::RATE),
 ];
-/// Words that stand in front of such a number.
+/// Words that precede such a number.
 const BEFORE: [(&str, &str); 4] = [
     ("concurrency", ifm_core::sheet::key::CONCURRENCY),
     ("concurrency of", ifm_core::sheet::key::CONCURRENCY),
@@ -159,7 +159,7 @@ pub(super) fn change(sentence: &str, names: &[Range<usize>]) -> Option<Change> {
             continue;
         }
         if let Some(is_percent) = is_change(sentence, number) {
-            // Two changes in a sentence: whose is whose cannot be told.
+            // With two changes in a sentence, it is ambiguous which belongs to what.
             if change.replace((number.clone(), is_percent)).is_some() {
                 return None;
             }

@@ -51,7 +51,7 @@ pub struct Finding {
     pub text: String,
     /// The numbers.
     pub evidence: Vec<Evidence>,
-    /// What would settle or mend it.
+    /// What would settle or fix it.
     pub remedy: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// Names of tokens of images that no reader knows.
 const TOKENS: [&str; 3] = ["vision tokens", "image tokens", "multimodal tokens"];
-/// Sides of a picture of so many lines, across and down.
+/// Width and height of a picture by its name or number of lines.
 const LINES: [(&str, f64, f64); 7] = [
     ("240p", 426.0, 240.0),
     ("360p", 640.0, 360.0),

@@ -1,6 +1,7 @@
-//! Rows beside the limit of their machine and model.
+//! Rows compared with the limit of their machine and model.
 //!
-//! What runs is taken from the factors of a row, or from the user where they say nothing. Not here: the arithmetic of limits (`ifm-roofline`).
+//! The setup comes from the factors of a row, or from the user where the row does not state it. Not
+//! here: the arithmetic of limits (`ifm-roofline`).
 
 use super::burst::bursts;
 use super::{Cell, Subject};
@@ -9,7 +10,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 use ifm_roofline::{Bound, Question, Setup, Share, Verdict};
 use std::cmp::Ordering;
 
-/// A measured figure beside its limit.
+/// A measured figure and its limit.
 #[derive(Debug)]
 pub(super) struct Lit<'c> {
     /// The row.
@@ -20,7 +21,7 @@ pub(super) struct Lit<'c> {
     pub bound: Bound,
     /// Where the figure lies.
     pub share: Share,
-    /// The setup in words: model, format, machine, and what of it is assumed.
+    /// A description of the setup: model, format, machine, and which of them are assumed.
     pub setup: String,
     /// How sure it is that this limit holds.
     pub ground: Ground,
@@ -211,7 +212,7 @@ fn most_in_flight(cell: &Cell) -> f64 {
     let Some(limit) = cell.factors.number(key::CONCURRENCY).filter(|limit| *limit >= 1.0) else {
         return UNBOUNDED;
     };
-    // What is called concurrency may be a mean: of two that are given the larger counts.
+    // A figure named concurrency may be a mean: if two are given, use the larger.
     let measured = [Quantity::PeakInFlight, Quantity::InFlight];
     let seen = measured.iter().flat_map(|quantity| {
         cell.row.figures.iter().filter(move |figure| figure.quantity == *quantity)

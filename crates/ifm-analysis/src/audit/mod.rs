@@ -1,9 +1,10 @@
-//! The audit: what in somebody's results cannot be right, is noise, or does not follow.
+//! The audit: which results of other tools are impossible, are noise, or do not follow from the
+//! data.
 //!
-//! One file per rule, one line in `RULES`. A rule is a pure function of documents. It keys on what
-//! figures are, never on names; what it needs and does not find makes it say that it could not
-//! look. Not here: reading documents (`ifm-interop`), and the checks of our own runs, which stand
-//! in [`crate::warning`].
+//! One file per rule, one line in `RULES`. A rule is a pure function of documents. It selects
+//! figures by what they measure, never by name; if the data that it needs are missing, it reports
+//! that it could not be applied. Not here: reading documents (`ifm-interop`), and the checks of our
+//! own runs, which are in [`crate::warning`].
 
 use ifm_core::order::Order as _;
 

@@ -87,7 +87,7 @@ pub(super) fn order(sentence: &str, names: &[Range<usize>]) -> Option<Order> {
         any.map(|(direction, is_comparative)| (direction, at.clone(), is_comparative))
     });
     let ((direction, at, is_comparative), None) = (found.next()?, found.next()) else {
-        // Two comparisons in a sentence: whose is whose cannot be told.
+        // With two comparisons in a sentence, it is ambiguous which belongs to what.
         return None;
     };
     let than = match is_comparative {

@@ -1,10 +1,10 @@
-//! What single requests say of the figures of their row.
+//! What the data of single requests say about the figures of their row.
 //!
-//! Only for tools of which it is known, by files with both, which requests their figures are of and
-//! how they compute them. Those of a file of their own were given to the row before
-//! (`ifm_interop::settle_together`). Of the
-//! gaps between tokens their sum and number are kept, so that their mean is all that follows. Not
-//! here: what is said where they differ (`rule/recomputed`).
+//! Applies only to tools for which files with both data show which requests the figures cover and
+//! how they are computed. Requests from a separate file have been assigned to the row before
+//! (`ifm_interop::settle_together`). Of the gaps between tokens, only the sum and the number are
+//! kept, so only their mean can be checked. Not here: the findings where they differ
+//! (`rule/recomputed`).
 
 use super::subject::slack;
 use super::{Cell, window};
@@ -139,7 +139,7 @@ impl Requests<'_> {
             }
             Quantity::Itl if statistic == Statistic::Mean => return self.mean_gap(),
             Quantity::InputTokens => self.tokens(|request| request.input_tokens, statistic),
-            // The client's own counts stand beside the server's.
+            // The document has the client's own counts as well as the server's.
             Quantity::OutputTokens if self.manner == Manner::InferencePerf => {
                 let pointer = figure.place.as_ref()?.pointer.as_deref()?;
                 let values = self.tokens(|request| request.output_tokens, statistic);
@@ -182,7 +182,7 @@ impl Requests<'_> {
         values.filter(|_| has_distribution || is_sum)
     }
 
-    /// Time per output token of each request, those of one token left out.
+    /// Time per output token of each request, without requests of one token.
     fn per_token(&self) -> Option<Vec<f64>> {
         let shortest = match self.manner {
             Manner::GenaiBench => GENAI_BENCH_TPOT_MIN_MS,

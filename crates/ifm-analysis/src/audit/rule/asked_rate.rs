@@ -8,8 +8,8 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 pub(super) const RULE: Rule =
     Rule { id: "asked_rate", title: "requests are answered at the rate that was asked for", look };
 
-/// Share by which the rate that was reached may be lower, beside the arrivals that chance spreads:
-/// so many deviations of their number.
+/// Share by which the actual rate may be lower, in addition to random variation of the arrivals:
+/// this many standard deviations of their number.
 const TOLERANCE: f64 = 0.15;
 const DEVIATIONS: f64 = 2.0;
 /// How many times lower it is where no innocent reason is left.

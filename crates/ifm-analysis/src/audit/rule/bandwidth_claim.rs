@@ -9,7 +9,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "bandwidth_claim",
-    title: "what is called bound by memory bandwidth comes near to it",
+    title: "work described as memory-bandwidth-bound comes near the peak bandwidth",
     look,
 };
 
@@ -103,7 +103,7 @@ fn look(subject: &Subject) -> Looked {
     match looked {
         true => Looked::Found(findings),
         false => Looked::Needs(
-            "decode speeds of a known machine and model beside what is said of memory bandwidth; \
+            "decode speeds of a known machine and model and a statement about memory bandwidth; \
              --gpu and --model name them",
         ),
     }

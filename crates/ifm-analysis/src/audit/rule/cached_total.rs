@@ -10,7 +10,7 @@ use ifm_core::sheet::{Quantity, RowRole};
 pub(super) const RULE: Rule =
     Rule { id: "cached_total", title: "total rates are mostly of tokens that were computed", look };
 
-/// From this share of cached tokens in a total on it is told.
+/// A share of cached tokens in a total is reported from this value on.
 const HINT: f64 = 0.5;
 /// From here on hardly anything of it was computed.
 const STRONG: f64 = 0.8;
@@ -24,7 +24,7 @@ fn look(subject: &Subject) -> Looked {
         .filter_map(|cell| Some((cell, cached(cell)?)))
         .collect();
     if rows.is_empty() {
-        return Looked::Needs("total rates beside what of the prompts came from a cache");
+        return Looked::Needs("total rates and the number of prompt tokens that came from a cache");
     }
     let mut high: Vec<&(&Cell, f64)> = rows.iter().filter(|(_, share)| *share > HINT).collect();
     high.order_by(|a, b| b.1.total_cmp(&a.1));

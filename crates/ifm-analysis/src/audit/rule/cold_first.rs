@@ -1,4 +1,4 @@
-//! What was measured before the server was warm stands out in the tail.
+//! Measurements before the server was warm show up in the tail.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::order::Order as _;

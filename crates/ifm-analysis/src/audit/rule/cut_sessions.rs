@@ -1,9 +1,10 @@
 //! Sessions that were cut are not counted as served.
 //!
-//! A session whose context overflows ends early: the long turns that it would have had are in no
-//! latency. Above one in a hundred a result of agents does not hold (the rule of InferenceX). Runs of
-//! our own have a check for it, `sessions`, which an audit of them tells; here are the documents of
-//! others: counts of what was cut beside counts of all, and turns that were done beside those planned.
+//! A session whose context overflows ends early: the long turns that it would have had are missing
+//! from the latencies. If more than one in a hundred are cut, a result of agents is not valid (the
+//! rule of InferenceX). Runs of our own have a check for this, `sessions`, which their audit
+//! reports; this rule covers the documents of other tools: the number cut against the number of
+//! all, and the turns done against the turns planned.
 
 use super::super::subject::Other;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -35,7 +36,7 @@ const DONE: [&str; 5] = ["done", "completed", "finished", "successful", "served"
 struct Said<'a> {
     cell: &'a Cell<'a>,
     cut: Other,
-    /// Of the sessions or requests of the row, where it tells them.
+    /// Share of the sessions or requests of the row, if the row states their number.
     share: Option<f64>,
     /// Whether it is the share of requests, where sessions have many.
     is_least: bool,
@@ -78,7 +79,7 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
         rows.len(),
         worst.cell.name(),
     );
-    // What is called truncated may be answers that reached their length.
+    // A count named truncated may be of answers that reached their length.
     let is_sure = worst.share.is_some_and(|share| share > SHARE_MAX) && !name.contains("truncated");
     let level = if is_sure { Level::Strong } else { Level::Hint };
     Some(
@@ -91,7 +92,7 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
     )
 }
 
-/// Sessions or turns that were planned and not done: why, nobody says.
+/// Sessions or turns that were planned and not done, for no stated reason.
 struct Undone<'a> {
     cell: &'a Cell<'a>,
     done: Other,
@@ -159,7 +160,7 @@ fn requests(cell: &Cell) -> Option<f64> {
     cell.row.value(&Quantity::Requests, Statistic::Value).or_else(|| cell.requests())
 }
 
-/// Whether it counts all of a thing, as `sessions` or `total turns` do.
+/// Whether it counts all of something, as `sessions` or `total turns` do.
 fn is_all(other: &Other, thing: &str) -> bool {
     let name = other.name.trim();
     let plain = name.strip_suffix('s').unwrap_or(name);

@@ -26,7 +26,7 @@ fn look(subject: &Subject) -> Looked {
             if cell.factors.get(KERNEL) == Some(GEMM) {
                 continue;
             }
-            // A row that says that it computes another mask is held against others that do.
+            // A row that says that it computes another mask is compared with others that do.
             let pass = [PASS, COMPUTES].map(|name| cell.factors.get(name));
             match passes.iter_mut().find(|(known, _)| *known == pass) {
                 Some((_, rows)) => rows.push((cell, operations)),

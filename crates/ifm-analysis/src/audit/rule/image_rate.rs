@@ -9,13 +9,13 @@ use ifm_core::sheet::{Quantity, RowRole, meaning};
 
 pub(super) const RULE: Rule = Rule {
     id: "image_rate",
-    title: "rates of images are of a run, and of images whose size is told",
+    title: "image rates are of a run, and the image size is stated",
     look,
 };
 
 /// Names of rates of images that no reader knows.
 const NAMES: [&str; 4] = ["images/s", "images per s", "image throughput", "image rate"];
-/// How many times a rate of one request may be below that of the run before it is told.
+/// Reported from this factor on: the rate of one request below the rate of the run.
 const TIMES_MIN: f64 = 1.2;
 
 fn look(subject: &Subject) -> Looked {
@@ -37,7 +37,7 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(found)
 }
 
-/// Images per second of a run, and where they stand.
+/// Images per second of a run, and where the figure is.
 fn rate(cell: &Cell) -> Option<(f64, Spot)> {
     let figure = cell.central(&Quantity::ImageRate);
     let known = figure.and_then(|figure| Some((figure.canonical()?, cell.spot_of_figure(figure))));
@@ -84,7 +84,7 @@ fn without_sizes(rows: &[(&Cell, f64, Spot)]) -> Option<Finding> {
     let finding = Finding::new(RULE.id, Level::Hint, text)
         .at_all(rows.iter().map(|(_, _, spot)| spot.clone()))
         .with("images per second", *rate, "images/s")
-        .remedy("state the width and height of the images, or megapixels per second beside it");
+        .remedy("state the width and height of the images, or also state megapixels per second");
     Some(finding)
 }
 

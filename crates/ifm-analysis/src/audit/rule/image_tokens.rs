@@ -1,8 +1,8 @@
 //! Tokens of images fit their model, their size, each other, and the prompts that they are part of.
 //!
-//! Clients that count them themselves get it wrong without failing: SGLang's told 2 a request where
-//! the server read 326 (its pull request 38035). GuideLLM adds those that the server tells apart to a
-//! sum that holds them already.
+//! Clients that count these tokens themselves can be wrong without failing: SGLang's reported 2 a
+//! request where the server read 326 (its pull request 38035). GuideLLM adds the image tokens that
+//! the server reports separately to a sum that already includes them.
 
 use super::super::images::{images_of_a_request, pixels_of_an_image, tokens_of_a_request};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -15,13 +15,14 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// Models that are known make so many tokens of the smallest image that they take, 56 x 56 pixels.
+/// Known models make at least this many tokens of the smallest image that they accept, 56 x 56
+/// pixels.
 const EACH_MIN: f64 = 4.0;
 /// Counts of images of one size and model differ by up to this ratio where only their sides do.
 const RATIO_MAX: f64 = 1.5;
 /// Share by which parts may be more than the whole, beyond what rounding explains.
 const BEYOND: f64 = 0.01;
-/// Prompt tokens by what they stand for.
+/// Prompt tokens by kind.
 const PARTS: [Quantity; 4] =
     [Quantity::TextTokens, Quantity::ImageTokens, Quantity::AudioTokens, Quantity::VideoTokens];
 /// What holds prompt tokens.
@@ -65,12 +66,13 @@ fn model<'s>(subject: &'s Subject, cell: &'s Cell) -> Option<&'s str> {
     cell.factors.get(key::MODEL).or_else(|| subject.model())
 }
 
-/// What a row says by itself: too few tokens, or not those of the model's rule.
+/// What is wrong with a row by itself: too few tokens, or a number that does not follow the model's
+/// rule.
 fn alone(subject: &Subject, row: &Counted, all: &[Counted]) -> Option<Finding> {
     let Counted { cell, tokens, each, pixels } = row;
     let (name, remedy) = (
         cell.name(),
-        "take what the server tells, or the difference of a prompt with and without its image",
+        "use the server's count, or the difference of a prompt with and without its image",
     );
     let told = |level, text: String| {
         Finding::new(RULE.id, level, text)
@@ -141,8 +143,8 @@ fn unlike(subject: &Subject, all: &[Counted]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Tokens by what they stand for, with at least two kinds told, and all prompt tokens: all totals, or
-/// all of a request.
+/// Tokens by kind, with at least two kinds given, and all prompt tokens: all totals, or all per
+/// request.
 fn parts<'s, 'c>(cell: &'s &'s Cell<'c>) -> Option<(&'s Cell<'c>, f64, f64)> {
     if is_twice(cell) {
         return None;
@@ -177,14 +179,14 @@ fn is_twice(cell: &Cell) -> bool {
     })
 }
 
-/// Prompt tokens of a tool that counts those of media twice, with what they are.
+/// Prompt tokens of a tool that counts media tokens twice, and what they are.
 fn doubled(cells: &[&Cell]) -> Option<Finding> {
     let first = cells.first()?;
     let kinds = PARTS.iter().skip(1).filter_map(|quantity| first.mean_tokens(quantity));
     let media: f64 = kinds.sum();
     let stated = first.mean_tokens(&Quantity::InputTokens)?;
     let text = format!(
-        "{} prompt tokens of {} count those of images, audio and videos twice, such as {}: {stated:.0} a \
+        "{} prompt tokens of {} count image, audio and video tokens twice, such as {}: {stated:.0} a \
          request, where the server counted {:.0}",
         cells.len(),
         first.measured_by().unwrap_or("the tool"),
@@ -208,7 +210,7 @@ mod tests {
 
     const VALUE: Statistic = Statistic::Value;
 
-    /// 100 requests of a model with so many tokens of one image each, 1280 x 720.
+    /// 100 requests of a model with this many tokens of one image each, 1280 x 720.
     fn of(model: &str, image: &str) -> Row {
         let figures = [
             (Quantity::RequestsOk, VALUE, "100", Unit::Count),

@@ -55,7 +55,7 @@ fn look(subject: &Subject) -> Looked {
     }
     match seen {
         0 => Looked::Needs(
-            "times per token beside E2E, TTFT and token counts, or token rates beside tokens and \
+            "times per token with E2E, TTFT and token counts, or token rates with tokens and \
              duration",
         ),
         _ => Looked::Found(told.into_iter().filter_map(|(.., same)| merged(same)).collect()),
@@ -94,7 +94,7 @@ fn tell(cell: &Cell, question: &Question, way: &Way, stated: f64) -> Finding {
     let (level, said) = match expected {
         Some(by_name) => (
             Level::Strong,
-            format!(", while its name stands for {}, which is {:.4}", by_name.words, by_name.value),
+            format!(", while its name means {}, which is {:.4}", by_name.words, by_name.value),
         ),
         None => (Level::Hint, ", which its name does not say".to_owned()),
     };

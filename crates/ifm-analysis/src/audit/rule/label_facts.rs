@@ -1,4 +1,4 @@
-//! What a model is called agrees with its size, its parameters and the layers that ran.
+//! A model's label agrees with its size, its parameters and the layers that ran.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::roof::sizes;
@@ -11,8 +11,9 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// Share by which bits per weight may be below those of the format: nothing in a file is stored
-/// narrower than what it is named by, but for some tensors. Above, wider tensors are common.
+/// Share by which bits per weight may be below those of the format: apart from some tensors,
+/// nothing in a file is stored narrower than the format in its name. Above, wider tensors are
+/// common.
 const NARROWER: f64 = 0.07;
 const WIDER: f64 = 1.6;
 /// Share by which a size may be off the number of parameters, and how much nearer another has to be.
@@ -39,8 +40,8 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-/// Bytes of the weights over the number of them, beside the format that the label names. `None`
-/// where there is nothing to look at; so for the others.
+/// Bytes of the weights over the number of them, against the format in the label. `None` if the
+/// data are missing; the same holds for the other functions.
 fn bits(cell: &Cell) -> Option<Option<Finding>> {
     let value = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
     let bytes = value(&Quantity::Other("model_size".to_owned())).filter(|bytes| *bytes > 0.0)?;
@@ -73,7 +74,7 @@ fn bits(cell: &Cell) -> Option<Option<Finding>> {
 
 const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
-/// The size in a label beside the number of parameters, where a heading has one that fits.
+/// The size in a label against the number of parameters, if a heading has one that fits.
 fn size(cell: &Cell) -> Option<Option<Finding>> {
     let parameters = cell.row.value(&Quantity::Parameters, Statistic::Value)?;
     let label = cell.factors.get(key::MODEL)?;
@@ -85,7 +86,7 @@ fn size(cell: &Cell) -> Option<Option<Finding>> {
     let is_off = titled != named && apart(named) > SIZE_APART && apart(titled) <= SIZE_APART;
     let finding = is_off.then(|| {
         let text = format!(
-            "\"{label}\" stands below \"{heading}\", and the model has {:.2} B parameters: the label \
+            "\"{label}\" is listed under \"{heading}\", and the model has {:.2} B parameters: the label \
              is that of another model of the same shape",
             parameters / 1e9
         );
@@ -98,7 +99,7 @@ fn size(cell: &Cell) -> Option<Option<Finding>> {
     Some(finding)
 }
 
-/// Layers on the accelerator beside those that the model has.
+/// Layers on the accelerator against the layers of the model.
 fn layers(cell: &Cell) -> Option<Option<Finding>> {
     let on_gpu = cell.factors.number("n_gpu_layers").filter(|layers| *layers > 0.0)?;
     let named = cell.factors.get(key::MODEL).unwrap_or_default();
@@ -110,7 +111,7 @@ fn layers(cell: &Cell) -> Option<Option<Finding>> {
     let finding = (on_gpu < layers).then(|| {
         let text = format!(
             "\"{named}\" is {}, of whose {layers:.0} layers {on_gpu:.0} were on the GPU: the others \
-             ran on the processor, so its figures are not those of the GPU",
+             ran on the CPU, so the figures are not for the GPU alone",
             model.name
         );
         Finding::new(RULE.id, Level::Hint, text)

@@ -11,15 +11,15 @@ use ifm_core::words::counted;
 pub(super) const RULE: Rule =
     Rule { id: "littles_law", title: "requests in flight are rate times latency", look };
 
-/// Share by which the smaller may be below the larger: ramp and drain, and medians that stand for
-/// means.
+/// Share by which the smaller may be below the larger: allows for ramp and drain, and for medians
+/// used instead of means.
 const TOLERANCE: f64 = 0.15;
 /// How many times one may be the other before no innocent reason is left.
 const STRONG: f64 = 1.5;
 /// Requests for each user below which ramp and drain are most of a run.
 const REQUESTS_PER_USER: f64 = 5.0;
 
-/// A row beside the law.
+/// A row compared with the law.
 struct Held<'c> {
     cell: &'c Cell<'c>,
     /// Rate times latency.
@@ -41,14 +41,14 @@ impl Held<'_> {
         let is_short = !self.is_measured && self.per_user < REQUESTS_PER_USER;
         let is_below = self.product < self.in_flight;
         let allowed = if is_short { STRONG } else { 1.0 / (1.0 - TOLERANCE) };
-        // With few requests for each user only a level that was not held is told, and not where
-        // some failed: they were in flight as well, and the rate leaves them out.
+        // With few requests per user, only a concurrency that was not reached is reported, and not
+        // if some requests failed: they were in flight as well, and the rate leaves them out.
         let failed = self.cell.row.value(&Quantity::RequestsFailed, Statistic::Value);
         let is_open = is_short && (!is_below || failed.is_some_and(|failed| failed > 0.0));
         if self.off() <= allowed + 1e-9 || is_open {
             return None;
         }
-        // With fewer requests than users the limit may stand for none.
+        // With fewer requests than users, the stated concurrency may mean "no limit".
         let is_far = self.off() > STRONG + 1e-9 && self.per_user > 1.0;
         Some(if is_far { Level::Strong } else { Level::Hint })
     }
@@ -122,7 +122,8 @@ fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
 /// Levels that a sentence shows.
 const SHOWN: usize = 6;
 
-/// Rate times latency beside what the row says is in flight, and beside what was asked for.
+/// Rate times latency against the requests in flight that the row states, and against the
+/// concurrency that was requested.
 fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
     let measured = cell.central(&Quantity::InFlight).and_then(Figure::canonical);
     let rate = cell.central(&Quantity::RequestRate).and_then(Figure::canonical);
@@ -131,7 +132,7 @@ fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
         && is_sharp(cell.row.figure(&Quantity::E2e, Statistic::Mean))
         && is_sharp(cell.central(&Quantity::InFlight));
     let asked = cell.users().zip(cell.requests());
-    let beside = [
+    let comparisons = [
         measured.map(|in_flight| (in_flight, true, f64::INFINITY)),
         asked.map(|(users, requests)| (users, false, requests / users)),
     ];
@@ -143,7 +144,7 @@ fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
         let is_there = in_flight > 0.0 && product > 0.0 && is_sharp;
         is_there.then_some(Held { cell, product, in_flight, is_measured, per_user })
     };
-    beside.into_iter().flatten().filter_map(held).collect()
+    comparisons.into_iter().flatten().filter_map(held).collect()
 }
 
 /// The mean time of a request: as the row says, else what its parts add up to.
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(found("littles_law", &[failed]), []);
         // What holds by one of the two is not told.
         assert_eq!(found("littles_law", &[document(256, "75.00")]), []);
-        // A limit that no run could reach is none.
+        // A limit that no run could reach is not a limit.
         let none = found("littles_law", &[document(4096, "53.93")]);
         assert_eq!(none.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Hint]);
     }

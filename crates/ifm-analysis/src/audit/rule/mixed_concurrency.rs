@@ -41,7 +41,7 @@ fn look(subject: &Subject) -> Looked {
         }
     }
     if seen == 0 {
-        return Looked::Needs("stated peaks of requests in flight beside measured ones");
+        return Looked::Needs("stated and measured peaks of requests in flight");
     }
     let n = mixed.len();
     let Some((peak, highest, mean, _)) = mixed.first().cloned() else {

@@ -65,7 +65,7 @@ fn look(subject: &Subject) -> Looked {
     match looked {
         true => Looked::Found(findings),
         false => {
-            Looked::Needs("times to first token at several loads, beside what is said of queues")
+            Looked::Needs("times to first token at several loads, and a statement about queues")
         }
     }
 }
@@ -102,7 +102,7 @@ fn grows(claim: &Sentence, groups: &Groups) -> Option<Finding> {
     let level = if ratio >= GROWS_FAR { Level::Strong } else { Level::Hint };
     let text = format!(
         "nothing is said to queue (\"{}\"), but the TTFT grows {ratio:.1} times, from {} ms to {} ms, \
-         between {} and {} streams{}: first tokens wait for the prompts of others",
+         between {} and {} streams{}: first tokens wait for the prompts of other requests",
         claim.shown(),
         low.ms,
         high.ms,
@@ -152,8 +152,8 @@ fn finding(
         .remedy("show the TTFT of one workload over the number of streams")
 }
 
-/// How many of the document's decode steps a first token waits, where the same row, or another of
-/// the same setting, tells the gap.
+/// How many of the document's decode steps a first token waits, if the same row or another of the
+/// same setting states the gap.
 fn steps(first: &First) -> String {
     let gap_ms = gap(first.cell).map(|(_, gap)| gap.middle());
     gap_ms.map_or_else(String::new, |gap_ms| format!(" ({:.0} decode steps)", first.ms / gap_ms))

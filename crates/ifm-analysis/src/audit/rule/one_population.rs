@@ -76,7 +76,7 @@ fn begun(sweep: &[&Cell]) -> (usize, Option<Finding>) {
             (value > slack).then_some((value - slack, value + slack))
         };
         let (input, output) = (rate(&Quantity::InputRate)?, rate(&Quantity::OutputRate)?);
-        // Lengths that are given may be those of other prompts.
+        // Lengths given as figures may be of other prompts.
         let is_told = cell.row.figures.iter().any(|f| f.quantity == Quantity::InputTokens);
         (!is_told).then_some((input.0 / output.1, input.1 / output.0))
     };
@@ -134,12 +134,12 @@ fn contradicts_its_sum(cell: &Cell) -> bool {
     sum.zip(total).is_some_and(|(sum, total)| sum > total * MORE)
 }
 
-fn counts(cell: &Cell, beside: Quantity) -> Option<(f64, f64)> {
+fn counts(cell: &Cell, other: Quantity) -> Option<(f64, f64)> {
     let count = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
-    count(&Quantity::RequestsOk).zip(count(&beside)).filter(|(ok, other)| ok + other > 0.0)
+    count(&Quantity::RequestsOk).zip(count(&other)).filter(|(ok, other)| ok + other > 0.0)
 }
 
-/// Times that hold those of requests which failed.
+/// Times that include those of failed requests.
 fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
     let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
     let holds = |figure: &&Figure| {
@@ -149,13 +149,13 @@ fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
     };
     let figure = cell.row.figures.iter().find(holds)?;
     let text = format!(
-        "the {} holds the times of {failed} requests that failed beside {ok} that were answered",
+        "the {} includes the times of {failed} requests that failed and {ok} that were answered",
         figure.quantity
     );
     Some((failed / (ok + failed), text))
 }
 
-/// A rate that counts requests which failed beside times and tokens of those that did not.
+/// A rate that counts failed requests, while times and tokens cover only the others.
 fn failed_in_rate(cell: &Cell) -> Option<(f64, String)> {
     let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
     let rate = cell.row.value(&Quantity::RequestRate, Statistic::Value)?;
@@ -164,7 +164,7 @@ fn failed_in_rate(cell: &Cell) -> Option<(f64, String)> {
     let is_of_all = (rate * seconds / all - 1.0).abs() < EXACT && failed > 2.0 * EXACT * all;
     let share = if is_of_all { failed / all } else { 0.0 };
     let text = format!(
-        "{rate:.2} requests per second count {failed} that failed beside {ok} that were answered, at \
+        "{rate:.2} requests per second count {failed} that failed and {ok} that were answered, at \
          {:.2} per second",
         ok / seconds
     );
@@ -242,7 +242,7 @@ mod tests {
     fn requests_that_failed_or_did_not_end_are_told() {
         let sound = counted("8.00", "20", "4", "those that succeeded");
         let times = |sheet: &mut Sheet| *sheet = counted("8.00", "20", "4", meaning::WITH_FAILED);
-        check("one_population", &sound, times, Level::Strong, "20 requests that failed beside 80");
+        check("one_population", &sound, times, Level::Strong, "20 requests that failed and 80");
         let rate = |sheet: &mut Sheet| *sheet = counted("10.00", "20", "4", "succeeded");
         check("one_population", &sound, rate, Level::Hint, "at 8.00 per second");
         let open = |sheet: &mut Sheet| *sheet = counted("8.00", "20", "20", "succeeded");

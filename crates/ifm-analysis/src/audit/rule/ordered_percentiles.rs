@@ -12,7 +12,8 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// Times and numbers of tokens: what is larger of a rate stands at either end of a table.
+/// Times and numbers of tokens. Rates are left out: a table may start with the largest or the
+/// smallest rate.
 const QUANTITIES: [Quantity; 11] = [
     Quantity::Ttft,
     Quantity::Ttfot,
@@ -88,7 +89,7 @@ fn impossible(figure: &Figure) -> Option<String> {
         .then(|| format!("the number of {} is not a whole number: {shown}", figure.quantity))
 }
 
-/// The first figure of a quantity that is above what stands behind it.
+/// The first figure of a quantity that is larger than the one after it.
 fn disordered<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<(&'c Figure, String)> {
     let mut ranked: Vec<(f64, &Figure)> = Vec::new();
     let figures = cell.row.figures.iter().filter(|f| f.quantity == *quantity && is_meant(f));

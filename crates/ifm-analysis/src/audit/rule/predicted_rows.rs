@@ -23,7 +23,7 @@ fn look(subject: &Subject) -> Looked {
     let finding = Finding::new(RULE.id, Level::Strong, text)
         .with("rows", predicted.len() as f64, "")
         .at_all(predicted)
-        .remedy("name the machine and the constants that they were computed from beside them");
+        .remedy("state next to them the machine and the constants that they were computed from");
     Looked::Found(vec![finding])
 }
 

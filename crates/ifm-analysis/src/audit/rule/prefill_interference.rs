@@ -1,8 +1,8 @@
-//! A gap between tokens that grows with the prompts of others is not a decode speed.
+//! A gap between tokens that grows with the prompts of other requests is not a decode speed.
 //!
-//! A stream by itself shows what a longer context costs: its keys and values are read for every
-//! token. Among `n` streams that is read `n` times in a step, and no more. What a gap grows beyond
-//! is other work between the tokens: prompts of others, as servers mix them in.
+//! A single stream shows what a longer context costs: its keys and values are read for every token.
+//! With `n` streams they are read `n` times in a step, and no more. Any further growth of the gap
+//! is other work between the tokens: prompts of other requests that the server mixes in.
 
 use super::super::streams::{Interval, Stream, streams};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
     id: "prefill_interference",
-    title: "gaps between tokens do not grow with the prompts of others",
+    title: "gaps between tokens do not grow with the prompts of other requests",
     look,
 };
 
@@ -23,7 +23,7 @@ const GROWS: f64 = 1.5;
 const BEYOND: f64 = 1.1;
 /// Ratio of two lengths from which on one prompt is the longer one.
 const LONGER: f64 = 2.0;
-/// Growth of the tail over the middle that is told.
+/// Growth of the tail over the middle from which on it is reported.
 const TAIL_GROWS: f64 = 2.0;
 
 /// Streams of two workloads at one number of streams.
@@ -149,7 +149,7 @@ impl Excess<'_> {
 fn tell_beyond(found: &[Excess]) -> Option<Finding> {
     let worst = found.first()?;
     let text = format!(
-        "{}: the rest is other work between the tokens, most likely prompts of others, so the figure \
+        "{}: the rest is other work between the tokens, most likely prompts of other requests, so the figure \
          is not a decode speed",
         worst.words()
     );
@@ -173,7 +173,7 @@ fn tell_grown(groups: &[Vec<&Stream>]) -> Option<Finding> {
     let (short, long) = worst;
     let text = format!(
         "with {} streams the gap between tokens grows from {:.1} ms ({}) to {:.1} ms ({}): prompts \
-         of others may be worked on between the tokens, or a longer context read",
+         of other requests may be computed between the tokens, or a longer context read",
         long.users,
         short.gap.middle(),
         short.workload_name(),
@@ -182,7 +182,7 @@ fn tell_grown(groups: &[Vec<&Stream>]) -> Option<Finding> {
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)
         .at_all(found.iter().flat_map(|(short, long)| [long.cell.spot(), short.cell.spot()]))
-        .remedy("measure both workloads with one stream: that tells the two apart");
+        .remedy("measure both workloads with one stream to distinguish the two causes");
     Some(finding)
 }
 
@@ -207,7 +207,7 @@ fn tell_tails(groups: &[Vec<&Stream>]) -> Option<Finding> {
     let (_, short, long) = worst?;
     let text = format!(
         "with {} streams P99 of the gap is {:.1} times its median for {} and {:.1} times for {}: \
-         whole prompts of others are worked on in single steps",
+         whole prompts of other requests are computed in single steps",
         long.users,
         tail(short.cell)?,
         short.workload_name(),

@@ -73,9 +73,9 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(vec![finding])
 }
 
-/// Levels that were compared, and those that are too fast: beside the fastest of those whose
-/// requests all began together, by as many prompts or fewer. Of more prompts some may have waited
-/// for a place on the server.
+/// Number of levels that were compared, and the levels that are too fast: compared with the fastest
+/// level whose requests all began together, with as many prompts or fewer. With more prompts some
+/// may have waited for a place on the server.
 fn of_sweep<'c>(sweep: &[&'c Cell<'c>]) -> (usize, Vec<Fast<'c>>) {
     let total = |cell: &Cell| Some((cell.tokens(&Quantity::InputTokens)?, cell.requests()?));
     let fastest =

@@ -37,7 +37,7 @@ fn look(subject: &Subject) -> Looked {
                 continue;
             };
             let text = format!(
-                "{}: stands at place {place} of the document's ranking, and at {new} without the run that was probably measured wrongly",
+                "{}: has place {place} in the document's ranking, and place {new} without the run that was probably measured wrongly",
                 cell.name()
             );
             findings.push(
@@ -129,7 +129,7 @@ mod tests {
             &sound,
             corrupt,
             Level::Strong,
-            "at place 2 of the document's ranking, and at 1 without",
+            "has place 2 in the document's ranking, and place 1 without",
         );
     }
 }

@@ -1,8 +1,8 @@
-//! A percentile of a speed is told from its slow side.
+//! A percentile of a speed is reported from its slow side.
 //!
-//! Nine of ten users are slower than the P90 of a speed: stated as if it were what a user gets, it is the
-//! luck of the fastest. What a user can rely on is the P10, or the speed at the P90 of the time per
-//! token. Documents that tell both sides hide nothing, and are let be.
+//! Nine of ten users are slower than the P90 of a speed. Stated as what a user gets, it describes
+//! the fastest tenth. A user can rely on the P10, or on the speed at the P90 of the time per token.
+//! Documents that report both sides hide nothing, and are left alone.
 
 use super::super::subject::shown;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
@@ -92,8 +92,8 @@ fn told(found: &[Fast]) -> Option<Finding> {
                 )
             }
             (None, Some(median)) =>
-                format!("its median is {median}, and no lower percentile is told"),
-            (None, None) => "no lower percentile is told".to_owned(),
+                format!("its median is {median}, and no lower percentile is given"),
+            (None, None) => "no lower percentile is given".to_owned(),
         }
     );
     let level = if worst.slow.is_some() { Level::Strong } else { Level::Hint };
@@ -159,7 +159,7 @@ mod tests {
             (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
             (Quantity::UserRate, P90, "95", Unit::PerS),
         ]);
-        assert_eq!(found("rate_tail", &[whole]), [], "the slowest is told");
+        assert_eq!(found("rate_tail", &[whole]), [], "the slowest is given");
         let ranked = document(&[
             (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
             (Quantity::UserRate, P90, "40", Unit::PerS),

@@ -36,7 +36,7 @@ fn look(subject: &Subject) -> Looked {
 
 /// A real-time factor without a word of what it is.
 fn of_nothing(cell: &Cell, name: &str, factor: f64) -> Option<Finding> {
-    // What a known tool's factor is stands in its source.
+    // The source of a known tool defines its factor.
     if cell.measured_by().is_some() || OF_WHAT.iter().any(|word| name.contains(word)) {
         return None;
     }

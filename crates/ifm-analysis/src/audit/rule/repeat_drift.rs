@@ -7,10 +7,10 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind, key};
 pub(super) const RULE: Rule =
     Rule { id: "repeat_drift", title: "repeats of an engine scatter around one speed", look };
 
-/// Share of the mean from which on a deviation is none of chance. An engine alone on its machine
+/// Share of the mean from which on a deviation is not chance. An engine alone on its machine
 /// repeats itself within 1 %.
 const SHARE: f64 = 0.05;
-/// Repeats that llama-bench makes unless it is told otherwise.
+/// Default number of repeats of llama-bench.
 const REPEATS: f64 = 5.0;
 /// Share within which a reconstructed first repeat is another row's speed.
 const SAME: f64 = 0.03;

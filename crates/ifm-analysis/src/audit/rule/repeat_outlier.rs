@@ -37,7 +37,7 @@ fn look(subject: &Subject) -> Looked {
         for cells in &groups {
             for (cell, value, middle) in outliers(cells, quantity, usual) {
                 let key = format!("{:?}", cell.spot());
-                // A run that stands out by several quantities is one finding.
+                // A run that is an outlier in several quantities is one finding.
                 if !findings.iter().any(|(known, _)| *known == key) {
                     findings.push((key, tell(cells, cell, quantity, value, middle)));
                 }
@@ -47,7 +47,7 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(findings.into_iter().map(|(_, finding)| finding).collect())
 }
 
-/// Every row that stands out among its repeats by any quantity.
+/// Every row that is an outlier among its repeats in any quantity.
 pub(super) fn outlying_rows<'c>(repeats: &[Vec<&'c Cell<'c>>]) -> Vec<&'c Cell<'c>> {
     let groups: Vec<_> =
         repeats.iter().filter(|cells| cells.len() >= REPEATS_MIN).cloned().collect();

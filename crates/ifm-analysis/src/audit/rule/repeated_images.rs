@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// From this share of image tokens out of a cache on it is told.
+/// Reported from this share of image tokens out of a cache on.
 const CACHED_MIN: f64 = 0.05;
 /// From this share of repeats, or of tokens out of a cache, on it is what was measured.
 const MOST: f64 = 0.5;
@@ -37,8 +37,8 @@ fn look(subject: &Subject) -> Looked {
     let pooled: Vec<(&Cell, Pool)> = cells().filter_map(|cell| Some((cell, pool(cell)?))).collect();
     if cached.is_empty() && pooled.is_empty() {
         return Looked::Needs(
-            "times to first token of images, beside how many different images there were or what of the \
-             prompts came from a cache",
+            "times to first token of images, with the number of different images or the number of \
+             prompt tokens that came from a cache",
         );
     }
     Looked::Found(from_cache(&cached).into_iter().chain(from_pool(&pooled)).collect())

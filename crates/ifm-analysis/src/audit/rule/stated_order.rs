@@ -16,8 +16,11 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, key};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-pub(super) const RULE: Rule =
-    Rule { id: "stated_order", title: "what is called faster or slower is so in its rows", look };
+pub(super) const RULE: Rule = Rule {
+    id: "stated_order",
+    title: "what is described as faster or slower is so in its rows",
+    look,
+};
 
 /// What rows have to share to be compared, whatever else is a property of the things themselves.
 const SETTING: [&str; 9] = [
@@ -31,7 +34,7 @@ const SETTING: [&str; 9] = [
     key::TEST,
     key::POWER_LIMIT_W,
 ];
-/// What may stand between a name and its superlative.
+/// Words allowed between a name and its superlative.
 const LINKS: [&str; 12] = [
     "is the",
     "was the",
@@ -228,7 +231,7 @@ fn contrary<'c>(
             cells.iter().filter_map(|cell| cell.central(quantity)).collect()
         };
         let (first, second) = (figures(a), figures(b));
-        // A number that is called higher is greater; what is faster takes less time or does more.
+        // A number described as higher is greater; what is faster takes less time or does more.
         let is_more = match order.direction {
             Direction::Higher => true,
             Direction::Lower => false,

@@ -1,8 +1,8 @@
 //! One name means one thing in all documents of an audit.
 //!
-//! What a tool means by a number stands beside the number. Where two tools mean different things by
-//! one name, the meanings are told with whether one follows from the other. Documents that do not
-//! say what they mean are left alone here: what they computed is found in `implied_definition`.
+//! A tool's definition of a number is kept with the number. If two tools mean different things by
+//! one name, the definitions are reported with whether one follows from the other. Documents that
+//! do not state their definitions are skipped here: `implied_definition` infers what they computed.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::implied_definition::without_first;
@@ -27,7 +27,7 @@ const NAMES: [Quantity; 11] = [
     Quantity::OutputTokens,
     Quantity::InputTokens,
 ];
-/// Numbers that are compared: those of the whole or its mean, else the middle.
+/// Numbers that are compared: a value for the whole or a mean, otherwise the median.
 const CENTERS: [&[Statistic]; 2] = [&[Statistic::Mean, Statistic::Value], &[Statistic::Median]];
 /// Share by which asked and reached concurrency may differ and count as the same.
 const REACHED: f64 = 0.1;

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule =
 const EQUAL: f64 = 0.1;
 /// Times that grow with load.
 const TIMES: [Quantity; 4] = [Quantity::Itl, Quantity::Tpot, Quantity::Ttft, Quantity::E2e];
-/// What a load is told by, and its name.
+/// Quantities that state a load, and their names.
 const LOADS: [(Quantity, &str); 2] =
     [(Quantity::RequestRate, "requests per second"), (Quantity::InFlight, "requests in flight")];
 
@@ -153,8 +153,8 @@ fn value(figure: &Figure) -> Option<f64> {
     figure.canonical().filter(|value| *value > 0.0)
 }
 
-/// The statistic by which the loads of all rows of these are told: of requests in flight the mean,
-/// which the number of requests and their latency agree with; of a rate the median, which a ramp
+/// The statistic by which the loads of all these rows are stated: of requests in flight the mean,
+/// which agrees with the number of requests and their latency; of a rate the median, which a ramp
 /// does not move.
 fn statistic(growths: &[&Growth], quantity: &Quantity) -> Option<Statistic> {
     let order = match quantity {

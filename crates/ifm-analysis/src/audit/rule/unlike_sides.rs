@@ -1,7 +1,7 @@
 //! A comparison is of two sides that differ in one thing.
 //!
 //! Rankings, ratios of measured rows, and sentences with two figures of one quantity are
-//! comparisons. What differs beside the thing compared is told.
+//! comparisons. Any difference other than the compared factor is reported.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::cached_total::hit_share;
@@ -164,7 +164,7 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     let (what, quantity, _) = unlike.first()?;
     let text = format!(
         "sentences set figures side by side that differ in more than one thing ({}), such as \
-         {quantity} by {}: what the difference comes from cannot be told",
+         {quantity} by {}: the cause of the difference is ambiguous",
         unlike.len(),
         what.join(" and ")
     );
@@ -174,7 +174,8 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     Some(finding)
 }
 
-/// Figures of others, beside results that do not say what they were measured on.
+/// Other people's figures used as a reference, next to results that do not say what they were
+/// measured on.
 fn references(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     let mut found: Vec<&Cell> = Vec::new();
     for cell in subject.cells(RowRole::Stated) {
@@ -195,7 +196,7 @@ fn references(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     });
     let first = found.first()?;
     let text = format!(
-        "figures of others are taken as a reference (\"{}\"), while the document's own do not say \
+        "other people's figures are used as a reference (\"{}\"), while the document's own do not say \
          which model and machine they are of",
         first.row.text.as_deref().unwrap_or_default()
     );

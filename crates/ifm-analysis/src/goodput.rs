@@ -60,8 +60,8 @@ pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluat
         return None;
     }
     let complete = || sent.iter().filter(|record| record.outcome.is_ok());
-    let is_told = |term: &SloTerm| complete().any(|record| tells(term, record));
-    if complete().next().is_some() && !slo.terms.iter().all(is_told) {
+    let is_known = |term: &SloTerm| complete().any(|record| has_metric(term, record));
+    if complete().next().is_some() && !slo.terms.iter().all(is_known) {
         return None;
     }
     let met: Vec<Option<bool>> = sent.iter().map(|record| meets(&slo, record)).collect();
@@ -83,9 +83,9 @@ fn may_be_untold(metric: Metric) -> bool {
     matches!(metric, TtftAcked | Ttfa | Rtf | HeardRtf | Silence)
 }
 
-/// Whether an answer has what a term bounds. One with a single token has no gap, and its gaps are
-/// none that could be too long.
-fn tells(term: &SloTerm, record: &RequestRecord) -> bool {
+/// Whether an answer has the metric of a term. An answer with a single token has no gap, so no gap
+/// of it can be too long.
+fn has_metric(term: &SloTerm, record: &RequestRecord) -> bool {
     let metric = match term.metric {
         Metric::Itl | Metric::Tpot => Metric::Ttft,
         other => other.from_due(),
@@ -199,10 +199,10 @@ mod tests {
         let one_by_one = request(1, 0, 0, 0.0, &[100.0, 120.0, 160.0]);
         assert_eq!(good("ttft:200 tpot:30", &at_once), None);
         let slo = parse("ttft:200 tpot:30").expect("a target");
-        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one tells");
+        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one has all metrics");
         assert_eq!((found.good, found.unknown), (vec![false, true], 1));
         let slo = parse("ttft:150 tpot:30").expect("a target");
-        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one tells");
+        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one has all metrics");
         assert_eq!((found.good, found.unknown), (vec![false, true], 0), "TTFT is broken");
     }
 

@@ -1,9 +1,9 @@
 //! The client's own error: from evidence to a verdict.
 //!
-//! Each limit below is a constant with its reason. With kernel receive stamps a late reader does
-//! not spoil a stamp, except where it finds several events of one stream in one read: so its lag
-//! counts against the shortest gaps, and only if events did share reads. What is not here:
-//! collecting the evidence, which is the client's part.
+//! Each limit below is a constant with its reason. With kernel receive timestamps, a late reader
+//! distorts a timestamp only if it finds several events of one stream in one read: so its lag is
+//! compared with the shortest gaps, and only if events did share reads. Not here: collecting the
+//! evidence, which is the client's part.
 
 use crate::request::{RequestMetrics, each_gap};
 use crate::stat::{Distribution, Population};

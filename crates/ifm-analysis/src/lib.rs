@@ -1,9 +1,9 @@
 //! Metrics and verdicts from records: pure functions, no clock, no file.
 //!
 //! [`summarize`] turns a run into numbers, checks and answers. The same run gives the same numbers,
-//! bit for bit. The definitions are those of the modules [`request`] (durations of one request),
-//! [`level`] (populations and rates) and [`definitions`] (the same by other tools' rules). What is
-//! not here: how a number is written, which is the part of the reports.
+//! bit for bit. The modules [`request`] (durations of one request), [`level`] (populations and
+//! rates) and [`definitions`] (the same by other tools' rules) contain the definitions. Not here:
+//! how a number is written, which is the part of the reports.
 #![forbid(unsafe_code)]
 
 pub mod answer;
@@ -133,7 +133,7 @@ fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSumm
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
 }
 
-/// Tokens of a block of the server's cache, where it tells them.
+/// Tokens of a block of the server's cache, if the server reports it.
 fn block_tokens(run: &RunData) -> Option<u32> {
     let server = run.manifest.facts.as_ref()?.server.as_ref()?;
     let told = server.notes.get("block_size")?.parse().ok();

@@ -36,7 +36,7 @@ impl Part {
     }
 }
 
-/// One thing that is told of a machine.
+/// One fact of a machine.
 pub struct MachineFact {
     /// Where it belongs.
     pub part: Part,
@@ -168,7 +168,7 @@ pub const MACHINE: &[MachineFact] = &[
     told(Part::Server, "start-up", |f| server(f, start_up)),
 ];
 
-/// What is told of a machine: part, name and value, in the order of lists.
+/// The facts of a machine: part, name and value, in the order of lists.
 pub fn told_of(facts: &Facts) -> impl Iterator<Item = (Part, &'static str, String)> + '_ {
     MACHINE.iter().filter_map(|fact| Some((fact.part, fact.what, fact.value(facts)?)))
 }

@@ -109,7 +109,7 @@ impl Search {
         (!is_near).then(|| lower + gap / 2)
     }
 
-    /// What is to be measured next beside the loads that cannot be settled, the lower side first.
+    /// The load to measure next to the loads that cannot be settled, the lower side first.
     fn around(&self, lowest: u32, highest: u32) -> Option<u32> {
         let is_wide = highest / WIDEST >= lowest;
         let below = match self.bracket.inside {
@@ -125,7 +125,7 @@ impl Search {
         })
     }
 
-    /// Tells what a load showed. One that contradicts what is known already moves the bracket to
+    /// Records the result of a load. A result that contradicts earlier ones moves the bracket to
     /// the safe side: outside wins.
     pub fn tell(&mut self, load: u32, finding: Finding) {
         let bracket = &mut self.bracket;

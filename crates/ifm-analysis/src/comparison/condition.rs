@@ -18,7 +18,7 @@ const SAME_RATE: f64 = 1e-9;
 pub struct Condition {
     /// Users or rate; absent where none was set.
     pub load: Option<Load>,
-    /// What else tells levels apart.
+    /// Other settings that distinguish levels.
     pub setting: Factors,
 }
 
@@ -93,7 +93,7 @@ fn words_of(name: &str, value: &str) -> String {
         key::TEST | key::MODEL | key::ENGINE | key::GPU | key::QUANTIZATION | key::STRATEGY => {
             value.to_owned()
         }
-        // Whatever it is called, it names itself.
+        // The value is a name already.
         "row" => value.to_owned(),
         key::INPUT_TOKENS => format!("{value} prompt tokens"),
         key::OUTPUT_TOKENS => format!("{value} output tokens"),
@@ -115,7 +115,7 @@ impl fmt::Display for Condition {
         };
         let settings = self.setting.iter().filter(|(name, _)| is_told(name));
         let mut words: Vec<String> = settings.map(|(name, value)| words_of(name, value)).collect();
-        // What is measured stands before how.
+        // The test comes before its settings.
         words.order_by_key(|words| self.setting.get(key::TEST) != Some(words.as_str()));
         let all: Vec<String> = load.chain(words).collect();
         match all.is_empty() {

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name by which rows are told apart that their settings do not tell apart.
+/// The setting that distinguishes rows whose other settings are equal.
 const ROW: &str = "row";
 /// Settings that say nothing of what was asked of a server.
 const NOT_ASKED: [&str; 2] = [key::REQUESTS, key::HARDWARE];
@@ -162,7 +162,7 @@ pub(super) fn sample_of_point(point: &Point, wanted: &[Measure]) -> LevelSample 
     Level { at, point: Cow::Borrowed(point), row: None, tool: None }.sample(wanted)
 }
 
-/// The rows that were measured, each with what tells it apart from the others.
+/// The measured rows, each with what distinguishes it from the others.
 fn levels(sheet: &Sheet) -> Vec<Level<'_>> {
     let survey = Survey::of_sheets(std::slice::from_ref(sheet));
     let tool = sheet.source.tool.as_deref();
@@ -196,8 +196,8 @@ fn kind_word(kind: PartKind) -> &'static str {
     }
 }
 
-/// Rows of the same settings are told apart by headings and labels, and where they can be no
-/// repeats by their place in their document, which is no place in another.
+/// Distinguishes rows of the same settings by headings and labels; if they cannot be repeats, by
+/// their place in their document, which matches no place in another document.
 fn tell_apart(levels: &mut [Level], document: &str) {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, level) in levels.iter().enumerate() {
@@ -370,7 +370,7 @@ impl Level<'_> {
             return (None, reading.n);
         };
         let count = n as f64;
-        // Deviations over all values become those of a sample.
+        // Converts deviations of a population to deviations of a sample.
         let widened = if kind == StdKind::Sample { 1.0 } else { count / (count - 1.0) };
         (Some(((std * std * widened / count).sqrt(), count - 1.0)), Some(n))
     }

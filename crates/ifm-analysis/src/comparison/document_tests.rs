@@ -266,7 +266,7 @@ fn a_run_is_computed_again_by_the_other_tools_definition() {
     let row = found(&pair, "tpot.p50");
     let value = row.a.expect("computed again").value / 1e6;
     assert!((value - 17.5).abs() < 1.0, "{value}");
-    // Its own requests have an interval; the number beside it has none.
+    // Its own requests have an interval; the number of the other side has none.
     assert_eq!(row.doubt, Some(Doubt::OneNumber { both: false }), "{row:?}");
     assert!(pair.unlike().next().is_none(), "{:?}", pair.differences);
     // A tool whose definitions are not known here is refused.

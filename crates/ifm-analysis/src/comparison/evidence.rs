@@ -1,8 +1,8 @@
 //! What the requests of a level say about a measure: its value, and the values that the same level
 //! might have had.
 //!
-//! Of means and rates requests are drawn again, and the draws are set as far apart as requests that
-//! depend on each other ask for. A percentile stands between order statistics. What is not here: two
+//! For means and rates, requests are resampled, and the draws are widened for the dependence
+//! between requests. The interval of a percentile lies between order statistics. Not here: two
 //! sides, see [`contrast`](super::contrast).
 
 use super::meaning::By;
@@ -124,7 +124,7 @@ pub(crate) enum Spread {
 }
 
 impl Spread {
-    /// Whether it tells how far the value may be off.
+    /// Whether it contains the error of the value.
     pub fn is_known(&self) -> bool {
         matches!(self, Spread::Draws(..) | Spread::Ranks(_) | Spread::Stated { .. })
     }
@@ -140,7 +140,7 @@ pub(crate) struct RunEvidence {
     /// Values behind it; absent where a document does not tell.
     pub n: Option<u64>,
     pub shortage: Option<Shortage>,
-    /// Repeats behind it that other work disturbed, of all; absent where nothing tells.
+    /// Repeats behind it that other work disturbed, and all repeats; absent if unknown.
     pub disturbed: Option<(u64, u64)>,
 }
 
@@ -186,8 +186,8 @@ pub(crate) struct Drawing {
     pub seed: u64,
 }
 
-/// What one level of one run says about each of its measures. `name` keeps its draws apart from
-/// those of other levels; `run` is the run's place in its side.
+/// Values of every measure for one level of one run. `name` separates its draws from those of other
+/// levels; `run` is the run's place in its side.
 pub(crate) fn evidence(
     sample: &LevelSample,
     drawing: Drawing,

@@ -187,8 +187,8 @@ impl Measure {
         Some((self.metric.quantity()?.clone(), statistic))
     }
 
-    /// Reads `ttft.p99`, `itl.mean`, `out_tok_s`; a colon may stand for the point, as in latency
-    /// targets.
+    /// Reads `ttft.p99`, `itl.mean`, `out_tok_s`; a colon is accepted instead of the point, as in
+    /// latency targets.
     ///
     /// # Errors
     /// [`MeasureError`] with what was written.
@@ -222,8 +222,8 @@ impl Measure {
         self.metric.unit()
     }
 
-    /// Whether it is a share of requests or sessions, whose change is told in points and not as a
-    /// ratio. A percentile of shares that each of them has is a value like others.
+    /// Whether it is a share of requests or sessions, whose change is reported in percentage points
+    /// and not as a ratio. A percentile of shares (one per request) is a value like any other.
     pub fn is_share(&self) -> bool {
         self.unit() == Unit::Share && !self.metric.has_many_values()
     }

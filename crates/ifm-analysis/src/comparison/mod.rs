@@ -71,7 +71,7 @@ pub struct Settings {
     /// Whether the measures are those that a comparison with documents looks for, of which each row
     /// that both sides have a value for is shown.
     pub is_choice: bool,
-    /// Whether values of other definitions are compared all the same.
+    /// Whether values of different definitions are compared anyway.
     pub even_so: bool,
     /// Whether a load that only one side has is read between two measured loads of the other.
     pub interpolates: bool,
@@ -109,10 +109,10 @@ impl Settings {
     }
 }
 
-/// A repeat that stands apart from the others of its side.
+/// A repeat that is an outlier on its side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apart {
-    /// What the side is called.
+    /// Label of the side.
     pub side: String,
     /// Id of the run.
     pub run: String,
@@ -129,7 +129,7 @@ pub struct Apart {
 /// What a side is, for the head of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideHead {
-    /// What it is called.
+    /// Label.
     pub label: String,
     /// Ids of its runs, names of its documents.
     pub runs: Vec<String>,
@@ -160,7 +160,7 @@ pub struct Pair {
     pub repeated_prompt: Vec<RepeatedPrompt>,
     /// The largest loads inside the latency target; absent without one.
     pub capacity: Option<CapacityPair>,
-    /// Repeats that stand apart.
+    /// Repeats that are outliers.
     pub apart: Vec<Apart>,
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Asked<'a> {
     /// Whether only rows are wanted that both sides have a value for, of each latency the most
     /// telling numbers.
     pub is_choice: bool,
-    /// Whether other definitions are compared all the same.
+    /// Whether values of different definitions are compared anyway.
     pub even_so: bool,
     /// Whether a load that only one side has is read between two measured loads of the other.
     pub interpolates: bool,
@@ -339,9 +339,9 @@ fn draft(
     Some(Draft { at: at.clone(), measure, a: cell_a, b: cell_b, contrast, unsure })
 }
 
-/// The value at a place. Between two loads it is read on a straight line of logarithms, which is
-/// exact for a power of the load; its interval reaches over those of both neighbours, since all
-/// that is assumed of the true value is that it lies between theirs.
+/// The value at a place. Between two loads it is interpolated on a straight line of logarithms,
+/// which is exact for a power of the load. Its interval covers the intervals of both neighbors,
+/// since the only assumption about the true value is that it lies between theirs.
 fn cell_at(place: &Place, measure: Measure, by: &By, confidence: f64) -> Option<Cell> {
     let found = place.by(measure, by)?;
     let mut cells = found.into_iter().map(|evidence| cell(evidence, confidence));

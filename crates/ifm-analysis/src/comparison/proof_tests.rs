@@ -136,7 +136,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Compares so many pairs, on two threads, and prints what came of it.
+    /// Compares this many pairs, on two threads, and prints the result.
     fn compare(&self, pairs: u64) -> Figures {
         let mut figures = Figures::default();
         std::thread::scope(|scope| {
@@ -188,7 +188,8 @@ impl Pairs {
     }
 }
 
-/// That the same server twice is told as different about as often as the confidence says.
+/// Checks that two measurements of the same server are reported as different about as often as the
+/// confidence says.
 fn assert_few_alarms(name: &'static str, noise: Noise, runs: u64) {
     // A threshold would hide small false alarms.
     let pairs = Pairs { name, noise, runs, factor: 1.0, threshold: 0.0 };

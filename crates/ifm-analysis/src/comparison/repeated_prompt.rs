@@ -1,8 +1,8 @@
 //! Whether a server answers a prompt faster because it has seen it: MLPerf's TEST04.
 //!
-//! Of two sides of which one sent a prompt again and again and the other new ones only, at the same load:
-//! the former may be at most 10 % faster (`compliance/TEST04` of mlcommons/inference). Not here: how
-//! much a prefix cache is meant to serve, see the check `prompt_cache`.
+//! One side sent one prompt again and again, the other only new ones, at the same load: the first
+//! may be at most 10 % faster (`compliance/TEST04` of mlcommons/inference). Not here: how much a
+//! prefix cache is meant to serve, see the check `prompt_cache`.
 
 use super::condition::Condition;
 use super::difference::{Difference, DifferenceKind};

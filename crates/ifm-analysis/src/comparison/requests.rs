@@ -1,9 +1,9 @@
 //! Single requests of a document as columns of a comparison.
 //!
-//! Which time of a request a tool means by its figure is tried: the times whose mean and median are
-//! those that the row states. Where none are, the requests say nothing of that figure, and it stands
-//! by itself. What is not here: what single requests say against their row, which is
-//! the audit's (`audit/requests`).
+//! Which time of a request a tool means by its figure is found by trying: the time whose mean and
+//! median equal those in the row. If none match, the requests say nothing about that figure, and it
+//! is used by itself. Not here: whether single requests contradict their row, which is the audit's
+//! part (`audit/requests`).
 
 use super::Metric;
 use super::measure::{Measure, Over};

@@ -95,7 +95,7 @@ pub(crate) struct Stated {
     /// The standard error and its degrees of freedom, for a mean whose deviation and number of
     /// values are stated too.
     pub error: Option<(f64, f64)>,
-    /// Number of values, where it is told.
+    /// Number of values, if stated.
     pub n: Option<u64>,
     /// Whether a deviation is stated and the number of values behind it is not.
     pub is_uncounted: bool,
@@ -123,11 +123,12 @@ pub struct LevelSample {
     /// How many times as large the variance of every mean of the requests is, at least, as that of
     /// independent ones: above 1 where they depend strongly on those before.
     pub inflation: f64,
-    /// Repeats that other work disturbed, of those behind the level; absent where nothing tells.
+    /// Repeats behind the level that other work disturbed, and all repeats; absent if unknown.
     pub disturbed: Option<(u64, u64)>,
     /// Each measure of requests that the level has a value for.
     pub(crate) columns: Vec<Told>,
-    /// The same of sessions, which are drawn again by themselves; absent where requests stand alone.
+    /// The same for sessions, which are resampled separately; absent if requests do not belong to
+    /// sessions.
     pub(crate) sessions: Option<SessionSample>,
 }
 

@@ -61,8 +61,8 @@ impl SurveyEvidence {
         SurveyEvidence { origins: runs.into_iter().chain(of_sheets).map(origin).collect() }
     }
 
-    /// What is kept of a run for it. `tools` are those whose documents stand next to the run, by whose
-    /// definitions it is computed too.
+    /// Reduces a run to what comparisons need. `tools` are the tools whose documents are compared
+    /// with the run; it is computed by their definitions too.
     pub fn member(run: &RunData, summary: &RunSummary, tools: &[String]) -> Member {
         let slo = &run.manifest.spec.slo;
         let measures = match tools {

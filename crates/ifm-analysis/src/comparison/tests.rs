@@ -330,9 +330,9 @@ fn machines_are_compared_where_both_are_told() {
     let untold = found(a.clone(), told(None, 0.1), "power limit").expect("a difference");
     assert_eq!((untold.kind, untold.b), (DifferenceKind::Warning, None));
     assert!(found(a.clone(), told(Some(700.0), 9.0), "load average when read").is_none());
-    assert!(found(a.clone(), told(Some(700.0), 0.1), "MIG").is_none(), "nobody tells it");
+    assert!(found(a.clone(), told(Some(700.0), 0.1), "MIG").is_none(), "unknown on both sides");
     assert!(found(a.clone(), None, "power limit").is_none());
-    let silent = found(a, None, "facts of the machine").expect("one side tells nothing");
+    let silent = found(a, None, "facts of the machine").expect("one side has no facts");
     assert_eq!((silent.kind, silent.is_of_machine), (DifferenceKind::Warning, false));
     assert!(found(None, None, "facts of the machine").is_none());
 }
@@ -398,7 +398,7 @@ fn unlike_things_are_told() {
         assert_eq!(pair.unlike().next().is_some(), kind == Unlike, "{what}");
     };
     check(&|_| {}, "model", Same);
-    // Of what a server tells about itself, what differs is told, and nothing that both say.
+    // Of what a server reports about itself, only the differences are shown.
     let noted = |bits: &str| {
         let mut run = noisy_run(&[NOISY]);
         let notes = [("gpus", "1"), ("stored_dtype", bits), ("replicas", "1")];

@@ -11,7 +11,7 @@
 //!
 //! Different on purpose: which answers are complete (vLLM also takes a stream that broke off, or
 //! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
-//! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer; RTFx
+//! prints zero; a count that is missing is the number of events, where vLLM runs a tokenizer; RTFx
 //! is of any prompt with audio, where vLLM has it of transcriptions alone.
 
 use super::rows::{
@@ -57,8 +57,7 @@ pub struct VllmSummary {
     /// Prompt tokens of the complete answers; uncounted prompts by their asked length. Absent where
     /// a prompt has neither.
     pub total_input_tokens: Option<u64>,
-    /// Output tokens of the complete answers; absent where nobody counted one, and none was seen to
-    /// come.
+    /// Output tokens of the complete answers; absent if they were neither counted nor observed.
     pub total_output_tokens: Option<u64>,
     /// Complete answers per second.
     pub request_throughput: f64,

@@ -1,11 +1,11 @@
 //! What the errors of a prediction over the load say of its constants.
 //!
 //! The rule. The errors of at least four loads are put in the order of the load. They *drift* if
-//! rising (or falling) pairs are so many that chance alone gives that in one of twenty cases at most
+//! the number of rising (or falling) pairs has a chance of at most one in twenty without a trend
 //! (one-sided test of Mann and Kendall; four points that all rise are just enough), and the line of
-//! Theil and Sen through them, over the logarithm of the load, goes through at least 5 % from the
+//! Theil and Sen through them, over the logarithm of the load, changes by at least 5 % from the
 //! first load to the last. They are *constant* if they do not drift, their median is at least 5 %,
-//! and none is further from it than half of it. Anything else names nothing.
+//! and none is further from it than half of it. Otherwise no cause is named.
 //!
 //! | error of | course | what is off |
 //! |---|---|---|
@@ -25,11 +25,11 @@ use ifm_core::order::Order as _;
 
 /// Loads with an error, at least.
 pub const POINTS_MIN: usize = 4;
-/// Chance that a drift that is told is none, at most: one-sided.
+/// Maximum chance of reporting a drift that does not exist; one-sided.
 pub const CHANCE_MAX: f64 = 0.05;
 /// Errors that are further from their median than this share of it are not the same.
 const SPREAD_MAX: f64 = 0.5;
-/// An error, or a change of it, that is told, at least.
+/// Minimum error, or change of an error, that is reported.
 pub const ERROR_MIN: f64 = 0.05;
 
 ifm_core::vocabulary! {

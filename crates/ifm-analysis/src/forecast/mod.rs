@@ -1,5 +1,5 @@
-//! Predicted beside measured: how far a prediction is off, load by load, and what in it that
-//! points to.
+//! Predicted against measured: the error of a prediction at each load, and which constant causes
+//! it.
 //!
 //! Pure functions of two lists of points. An error is signed and relative to what was measured:
 //! (predicted - measured) / measured, so that -0.1 is a prediction 10 % too low. Not here: where
@@ -116,7 +116,7 @@ pub struct Off {
     pub mean_absolute: f64,
 }
 
-/// A prediction beside a measurement.
+/// A prediction and a measurement of the same thing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// Loads that both have, from the smallest.

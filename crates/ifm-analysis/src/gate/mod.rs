@@ -56,7 +56,7 @@ pub enum GateReason {
     NoValue,
     /// The baseline has no value there.
     NoBaseline,
-    /// The value is one number, without anything that tells how far it may be off.
+    /// The value is one number, with no information on its error.
     OneNumber,
     /// The values cannot decide.
     Doubt(Doubt),
@@ -83,7 +83,8 @@ pub struct GateRow {
     pub at: Condition,
     /// The measure as it was found: in an open loop times count from due.
     pub measure: Measure,
-    /// Whether nobody wrote it: the limit on failed requests that latencies need to mean anything.
+    /// Whether it was added automatically: the limit on failed requests that latencies need to mean
+    /// anything.
     pub is_implied: bool,
     /// The run's value; absent if it has none.
     pub value: Option<Cell>,
@@ -97,11 +98,11 @@ pub struct GateRow {
     pub state: GateState,
     /// Why it did not pass; absent where the numbers say it.
     pub reason: Option<GateReason>,
-    /// Which runs of a history were held against each other; absent for another baseline.
+    /// Which runs of a history were compared; absent for another baseline.
     pub stretch: Option<GateStretch>,
 }
 
-/// Runs of a history that were held against each other.
+/// Runs of a history that were compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateStretch {
     /// Runs before.
@@ -162,7 +163,7 @@ pub enum GateError {
         name: String,
     },
     /// A threshold is a band, and the baseline is no history.
-    #[error("{threshold} is held against a band, which only a history has: --baseline history:20")]
+    #[error("{threshold} needs a band, which only a history has: use --baseline history:20")]
     NoHistory {
         /// The threshold.
         threshold: String,
@@ -186,15 +187,15 @@ pub fn measures(thresholds: &[Threshold]) -> Vec<Measure> {
     measures
 }
 
-/// What a run is held against.
+/// What a run is compared with.
 #[derive(Debug, Clone, Copy)]
 pub enum Against<'a> {
     /// Values alone.
     Nothing,
     /// A side: all of its runs are repeats of one thing.
     Side(&'a Side),
-    /// The runs before, the first one first: how they differ among themselves is the noise, and a run
-    /// together with those since a change for the worse is held against those before it.
+    /// The runs before, the first one first: their differences are the noise. A run and those since
+    /// a change for the worse are compared with the runs before that change.
     History(&'a Side),
 }
 
@@ -207,8 +208,8 @@ impl<'a> Against<'a> {
     }
 }
 
-/// The thresholds of a run that is held against its history and for which nobody wrote any: no measure
-/// that it has may be worse than the band. Percentiles that its requests cannot tell are left out.
+/// Default thresholds of a run that is compared with its history: no measure that it has may be
+/// worse than the band. Percentiles with too few requests are left out.
 pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
     let found = run.evidence(
         Settings { resamples: 2, ..settings.clone() }.drawing(),
@@ -232,8 +233,8 @@ pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
     settings.measures.iter().copied().filter(has).map(threshold).collect()
 }
 
-/// Holds a run against thresholds. At each load that a threshold names, and for which nobody wrote
-/// a limit on failed requests, at most 1 % may fail: latencies of what is left would say little.
+/// Checks a run against thresholds. At each load that a threshold names without a limit on failed
+/// requests, at most 1 % may fail: latencies of the rest would say little.
 ///
 /// # Errors
 /// [`GateError`] where a threshold cannot be compared with this run.

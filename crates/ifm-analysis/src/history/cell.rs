@@ -1,4 +1,5 @@
-//! Which runs answer one question, so that their numbers are a series, and what such a cell is called.
+//! Which runs answer one question, so that their numbers are a series, and the label of such a
+//! cell.
 //!
 //! Cells use the facts of comparisons: what makes two sides unlike makes two cells. Models, kinds of
 //! servers, GPUs and what a server reports about itself, such as the precision of its weights, are kept
@@ -26,7 +27,7 @@ pub(super) fn alone(member: &Member) -> Side {
     Side { label: member.title().to_owned(), members: vec![member.head()] }
 }
 
-/// What a run tells of a fact, or by a tag `name=value`.
+/// The value of a fact of a run, or of its tag `name=value`.
 pub(super) fn told(of: &Dated, name: &str) -> Option<String> {
     let fact = of.member.facts.iter().find(|fact| plain(&fact.what) == plain(name));
     fact.map_or_else(|| value_of_tag(of, name), |fact| fact.value.clone())
@@ -92,8 +93,8 @@ pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<Strin
     !found.iter().any(|difference| difference.kind == DifferenceKind::Unlike)
 }
 
-/// What a cell is called, by its first run: model, workload with its lengths, server, GPUs, and what
-/// the user keeps apart.
+/// Words of a cell's label, by its first run: model, workload with its lengths, server, GPUs, and
+/// what the user keeps apart.
 fn words(of: &Dated, by: &[String]) -> Vec<String> {
     let member = &of.member;
     let lengths = member.asked.map(|mean| mean.map(|mean| format!("{mean:.0}")));
@@ -113,8 +114,8 @@ fn words(of: &Dated, by: &[String]) -> Vec<String> {
     words
 }
 
-/// Names of cells, by their first runs: those that would be the same are told apart by what makes
-/// them unlike, and by what their servers report.
+/// Labels of cells, by their first runs: equal labels are distinguished by what makes the cells
+/// unlike, and by what their servers report.
 pub(super) fn labels(heads: &[&Dated], by: &[String], keys: &BTreeSet<String>) -> Vec<String> {
     let plain: Vec<String> = heads.iter().map(|head| words(head, by).join(" · ")).collect();
     let label = |(index, name): (usize, &String)| {

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 pub const RUNS_MIN: usize = crate::stat::course::VALUES_MIN;
 /// Most runs that are looked at: the latest of them.
 pub const RUNS_MAX: usize = 1_000;
-/// Of so many runs of the same the band holds all but one in a hundred.
+/// Confidence of the band: of equal runs, all but one in a hundred lie inside.
 pub const BAND_CONFIDENCE: f64 = 0.99;
 
 /// A run or document in its place in time.
@@ -127,7 +127,7 @@ ifm_core::vocabulary! {
         Counted = "counted",
         /// Its run has too few requests: it is shown and does not count.
         TooFew = "too_few",
-        /// It stands apart from the runs before and after it: it is shown and does not count.
+        /// It differs from the runs before and after it: it is shown and does not count.
         Apart = "apart",
         /// It has no place on a scale of ratios: it is zero.
         Zero = "zero",
@@ -170,7 +170,7 @@ ifm_core::vocabulary! {
     }
 }
 
-/// A change of a series. Places are those of its values.
+/// A change of a series. Places are indices of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// A step or a drift.
@@ -295,7 +295,7 @@ pub fn history(all: &[Dated], settings: &HistorySettings) -> History {
     }
 }
 
-/// Those of `all` that answer the same question as `of`, which is none of them, in their order.
+/// Runs of `all` that answer the same question as `of`, without `of` itself, in their order.
 pub fn comparable<'d>(of: &Dated, all: &'d [Dated], by: &[String]) -> Vec<&'d Dated> {
     let sides: Vec<Side> = all.iter().chain([of]).map(|of| cell::alone(&of.member)).collect();
     let keys = keys(sides.iter());

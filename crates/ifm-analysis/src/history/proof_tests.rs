@@ -13,7 +13,8 @@ const BAD: usize = 19;
 /// The first night that a gate is asked in.
 const FIRST: usize = 8;
 const SLOWER: f64 = 1.05;
-/// Standard deviation of the requests of a night, a share: their own error is small beside the nights'.
+/// Standard deviation of the requests of a night, as a share: small compared with the variation
+/// between nights.
 const OWN: f64 = 0.005;
 const WORDS: [&str; 3] = ["itl.p50", "ttft.p50", "out_tok_s"];
 
@@ -65,9 +66,9 @@ impl Months {
 #[derive(Debug, Default, PartialEq)]
 struct Figures {
     months: u64,
-    /// Months in which any series is told to be worse or better.
+    /// Months in which any series is reported as worse or better.
     told: u64,
-    /// Months in which the gap's is told to be worse.
+    /// Months in which the gap's series is reported as worse.
     found: u64,
     /// Of these, those with the right first night, and within two nights of it.
     right: u64,

@@ -235,7 +235,7 @@ impl Draft {
         if before.len() + 1 < RUNS_MIN || stretch.drift.is_some() || spread.is_none() {
             return false;
         }
-        // Its own distance is no part of what it is held against.
+        // Its own distance does not widen the band that it is compared with.
         let of = self.values_at(before);
         let n = of.len() as f64;
         let mean = of.iter().sum::<f64>() / n;

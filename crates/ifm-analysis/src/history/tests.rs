@@ -149,7 +149,7 @@ fn the_last_run_alone_is_outside_and_no_regression() {
     let last = |night: u64| if night < 11 { slower(night.min(6)) } else { 12.0 };
     let found = history(&nights(&settings, last, 60), &settings);
     assert_eq!(found.series[0].state, SeriesState::Outside, "{:?}", found.series[0]);
-    // A night in between stands apart.
+    // A night in between is an outlier.
     let between = |night: u64| if night == 6 { 13.0 } else { slower(night.min(5)) };
     let found = history(&nights(&settings, between, 60), &settings);
     assert_eq!(found.series[0].state, SeriesState::Steady, "{:?}", found.series[0]);

@@ -6,8 +6,8 @@
 use crate::comparison::evidence::{Evidence, REQUESTS_MIN, RunEvidence, Spread};
 use crate::comparison::{Measure, Shortage};
 
-/// A percentile of a run needs ten values beyond it to stand for itself. In a series how it differs
-/// from run to run is seen, so that one value is enough there.
+/// A percentile of a single run needs ten values beyond it. In a series the variation from run to
+/// run is visible, so that one value is enough there.
 const VALUES_BEYOND_OWN: u64 = 10;
 
 /// A value on the scale of a series.

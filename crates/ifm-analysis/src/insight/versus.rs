@@ -1,8 +1,8 @@
-//! Things compared with a baseline: what tells them apart, and where both were measured.
+//! Comparisons with a baseline: the factor that differs, and where both sides were measured.
 //!
-//! The factor is named by the user or found: the model, the precision, the condition, else the
-//! run. Measurements are matched by the load that was requested; users and rates are two comparisons.
-//! Curves of all parties have one axis. Not here: what the differences mean (`rule`).
+//! The factor is named by the user or found: the model, the precision, the condition, else the run.
+//! Measurements are matched by the requested load; users and rates are two comparisons. Curves of
+//! all parties have one axis. Not here: what the differences mean (`rule`).
 
 use super::delta::row_of;
 use super::{Delta, Question};
@@ -26,7 +26,7 @@ pub const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic
 /// The statistics of a rate over a whole level, the best first.
 pub const OUTPUT: &[Statistic] = &[Statistic::Value, Statistic::Mean, Statistic::Median];
 
-/// What the curves stand against.
+/// The x axis of the curves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadAxis {
     /// Users of a closed loop, as they were set.
@@ -49,7 +49,7 @@ impl LoadAxis {
         }
     }
 
-    /// Where a measurement stands.
+    /// The position of a measurement on the axis.
     pub fn place(self, cell: &Pooled) -> Option<f64> {
         match (self, cell.load()) {
             (LoadAxis::Users, Some(Load::Users(users))) => Some(f64::from(users)),
@@ -100,7 +100,7 @@ impl Matched {
 /// Things compared with a baseline under the same conditions.
 #[derive(Debug, Clone)]
 pub struct Versus<'a> {
-    /// The factor that tells them apart, or `run`.
+    /// The factor that distinguishes them, or `run`.
     pub by: String,
     /// What all have in common where there are several such groups: `chat · 8 GPUs`.
     pub scene: Option<String>,
@@ -110,7 +110,7 @@ pub struct Versus<'a> {
     pub others: Vec<Party<'a>>,
     /// For each of the others the loads that were requested of it and of the baseline, rising.
     pub matched: Vec<Vec<Matched>>,
-    /// What they stand against.
+    /// The x axis of the curves.
     pub axis: LoadAxis,
 }
 
@@ -304,7 +304,7 @@ pub(super) fn value(survey: &Survey, point: &Point, by: &str) -> Option<String> 
     }
 }
 
-/// Whether a user's word names a thing: the whole of it, or its beginning.
+/// Whether a user's word names something: the whole name, or its beginning.
 fn is_named(name: &str, word: &str) -> bool {
     let (name, word) = (name.to_lowercase(), word.to_lowercase());
     !word.is_empty() && name.starts_with(&word)
@@ -346,7 +346,7 @@ fn short(name: &str, base: &str) -> String {
 
 type Scene = Vec<Option<String>>;
 
-/// The name of the scene factor that tells closed from open loops, where both were measured.
+/// The name of the scene factor that distinguishes closed from open loops, if both were measured.
 const LOOP: &str = "loop";
 
 fn scene_of(point: &Point, factors: &[String]) -> Scene {

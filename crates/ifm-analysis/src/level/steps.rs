@@ -2,9 +2,9 @@
 //! took.
 //!
 //! A step's requests are those that were due in it, and their waits count from the due time, so a
-//! queue that one step leaves behind is told by the next. What is served is counted by the clock:
-//! complete answers that ended in the step, of whatever step. What is not here: ramps, which have no
-//! step, and a verdict, which a rate that changes has none of.
+//! queue that one step leaves behind shows in the next. What is served is counted by the clock:
+//! complete answers that ended in the step, of whatever step. Not here: ramps, which have no step,
+//! and a verdict, which does not exist for a rate that changes.
 
 use super::{Counts, Latencies};
 use crate::stat::Distribution;

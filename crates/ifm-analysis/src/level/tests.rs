@@ -1,4 +1,4 @@
-//! A run of five requests, computed by hand.
+//! A run of five requests with results computed on paper.
 //!
 //! One level, two users asked for. Times in milliseconds from the run's origin:
 //!
@@ -93,7 +93,7 @@ fn throughput_counts_what_arrived() {
     near(whole.output_tokens_estimated, 2.0);
     near(whole.output_tok_per_s, 31.25);
     near(whole.req_per_s, 3.0 / 0.32);
-    // Nobody counted the prompt of the truncated answer.
+    // The prompt tokens of the truncated answer were not counted.
     assert_eq!((whole.prompt_tokens, whole.total_tok_per_s), (None, None));
     // Two in flight from 0 to 310 ms, one from there to 320 ms.
     let concurrency = whole.concurrency;

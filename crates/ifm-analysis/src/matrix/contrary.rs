@@ -3,7 +3,7 @@
 use super::{Matrix, Ratio};
 use ifm_core::sheet::{PartKind, Quantity};
 
-/// What a thing may be measured by.
+/// Quantities that a ranking may use.
 const MEASURES: [Quantity; 4] =
     [Quantity::OutputRate, Quantity::TotalRate, Quantity::InputRate, Quantity::E2e];
 /// Share of the latency up to which an output rate is that of a part of it.

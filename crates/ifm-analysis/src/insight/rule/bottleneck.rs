@@ -1,4 +1,4 @@
-//! What probably stands in the way, from how the curves run. A guess, always with the two numbers
+//! The probable bottleneck, from the shape of the curves. A guess, always with the two numbers
 //! that it rests on: nothing here looked at the server.
 
 use super::context_penalty::extremes;

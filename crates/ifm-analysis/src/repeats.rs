@@ -12,7 +12,7 @@ use crate::stat::welch::mean_interval_of_amounts;
 
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
-/// An interval needs so many repeats: over two it is so wide that it says nothing.
+/// Minimum number of repeats for an interval: over two it is so wide that it says nothing.
 pub const REPEATS_MIN: u32 = 3;
 /// Above this coefficient of variation the mean of repeats is not a result.
 pub const VARIATION_TRUSTED_MAX: f64 = 0.20;

@@ -19,7 +19,7 @@ ifm_core::vocabulary! {
     }
 }
 
-/// What is known of the drafts of a level. What nobody counted is absent.
+/// The drafts of a level. Values that were not counted are absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Speculation {
     /// Who counted them.
@@ -43,7 +43,7 @@ pub struct Speculation {
     /// Accepted over draft tokens, 0 to 1.
     pub acceptance_rate: Option<f64>,
     /// Share of the drafts whose token at this place was accepted, 0 to 1, from the first place, by
-    /// the server's counters; empty where nobody counted by place.
+    /// the server's counters; empty if it was not counted by place.
     pub by_position: Vec<f64>,
     /// Counted output tokens for each token-bearing event of the streamed complete answers.
     pub tokens_per_event: Option<f64>,
@@ -56,8 +56,9 @@ pub(crate) fn told(record: &RequestRecord) -> Option<(u32, u32)> {
 }
 
 impl Speculation {
-    /// What the answers and the server's counters tell; absent where no draft was made. Answers are
-    /// believed before counters where all of them tell, since counters hold the load of others too.
+    /// Speculation by the answers and the server's counters; absent if no draft was made. Answers
+    /// have priority over counters if all of them report it, since counters include other clients'
+    /// load.
     pub(crate) fn of(
         measured: &[&RequestRecord],
         server: Option<&ServerCounters>,

@@ -1,7 +1,7 @@
 //! Runs made up for tests, here and in the crates that show results.
 //!
-//! A made-up run is small and regular, so that a test can compute every number by hand and then
-//! spoil one thing. What is not here: anything a program should use.
+//! A synthetic run is small and regular, so that a test can verify every number and then corrupt
+//! one thing. Not here: anything a program should use.
 
 use crate::slo::VerdictState;
 use crate::stat::random::RandomStream;
@@ -202,7 +202,7 @@ pub fn sound_images() -> RunData {
     images(|_, _| {})
 }
 
-/// The same after `change` of each request, which is told its number.
+/// The same after `change` of each request, which gets its number.
 pub fn images(change: impl Fn(usize, &mut RequestRecord)) -> RunData {
     let mut requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
     for (number, record) in requests.iter_mut().enumerate() {

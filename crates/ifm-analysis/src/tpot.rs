@@ -218,7 +218,7 @@ impl Sequence {
     /// The time of a token; absent where fewer than two tokens were counted.
     fn tpot(&self, record: &RequestRecord, spread: TokenSpread) -> Option<SequenceTpot> {
         let all_events = record.events.len() as f64;
-        // Tokens that were sent, those of them in the first read, and those in the first event.
+        // Tokens that were sent, tokens in the first read, and tokens in the first event.
         let (sent, first_read, first_event) = match spread {
             TokenSpread::PerEvent => self.counts,
             TokenSpread::OneEach { tokens, .. } => {

@@ -9,8 +9,8 @@ const MEASURES: [Quantity; 4] =
 /// Share of the latency up to which an output rate is that of a part of it.
 const PART_MAX: f64 = 0.95;
 
-/// A thing that the measure of the ranking shows on one side of the baseline, and others on the
-/// other side.
+/// A candidate that the ranking's measure shows on one side of the baseline, and other measures on
+/// the other side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrary {
     /// The thing.

@@ -70,8 +70,9 @@ pub struct Latencies {
     pub e2e_ns_from_due: Option<Distribution>,
     /// Start to the end of the stream, nanoseconds.
     pub stream_end_ns: Option<Distribution>,
-    /// Time per output token after those of the first read, nanoseconds, per sequence (per request
-    /// unless it asked for several choices); only where the number of tokens in the time is known.
+    /// Time per output token after the tokens of the first read, nanoseconds, per sequence (per
+    /// request unless it asked for several choices); only if the number of tokens in the time is
+    /// known.
     pub tpot_ns: Option<Distribution>,
     /// The same where that is an estimate of more than 1 % of the sequences: then all are here.
     pub tpot_ns_estimated: Option<Distribution>,
@@ -91,8 +92,8 @@ pub struct Latencies {
     pub gap_ns_per_token: Option<Distribution>,
     /// What `gap_ns` may be called.
     pub gap_label: GapLabel,
-    /// Share of token-bearing events that carry several tokens, 0 to 1; absent where no request
-    /// tells.
+    /// Share of token-bearing events that carry several tokens, 0 to 1; absent if no request shows
+    /// it.
     pub several_token_event_share: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! What is said of a part of a level's requests: those of one turn, or of one class of mixed traffic.
+//! Summary of a part of a level's requests: the requests of one turn, or of one class of mixed
+//! traffic.
 //!
 //! Not here: which requests belong together (`turns`, `classes`).
 

@@ -19,11 +19,11 @@ ifm_core::vocabulary! {
     /// Which part of a level a rate is taken over.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum WindowKind {
-        /// From the start of the first request behind the first wave to the last moment at which the
-        /// asked number of requests was in flight: the ramp at the start and the drain at the end, when
-        /// slots had nothing more to send, are out. In an open loop, from one median answer after the
-        /// first start to the last start; of bursts whole periods; at a rate that changes there is none.
-        /// Requests that were still warming up are out too.
+        /// From the start of the first request after the first wave to the last moment at which the
+        /// requested number of requests was in flight: the ramp at the start and the drain at the
+        /// end, when slots had nothing more to send, are out. In an open loop, from one median
+        /// answer after the first start to the last start; of bursts whole periods; there is none
+        /// at a rate that changes. Requests that were still warming up are out too.
         Steady = "steady",
         /// From the first start to the last end.
         Whole = "whole",
@@ -75,7 +75,7 @@ pub struct WindowSummary {
     /// Output tokens that arrived in the window, on whatever request. Where the server did not
     /// tell the tokens of each event, the tokens of a request are spread evenly over its events.
     pub output_tokens: f64,
-    /// Those of them that came on requests that did not complete.
+    /// Those of them from requests that did not complete.
     pub output_tokens_incomplete: f64,
     /// Those of them whose number is an estimate.
     pub output_tokens_estimated: f64,
@@ -106,7 +106,7 @@ pub(crate) enum Target {
     InFlight(Option<u32>),
     /// Requests per second, whatever is in flight.
     Rate,
-    /// Requests that come so many at once every so many nanoseconds, whatever is in flight.
+    /// Bursts of requests at a fixed period, whatever is in flight.
     Bursts {
         /// From one burst to the next.
         period_ns: u64,
@@ -253,7 +253,7 @@ fn seconds(seconds: f64) -> String {
 #[derive(Default)]
 struct Tally {
     ok: u64,
-    /// Complete answers, and those of them inside the target, as rates count them.
+    /// Complete answers, and the answers that meet the target, as rates count them.
     answers: f64,
     good: f64,
     output: f64,

@@ -19,9 +19,9 @@ pub enum Provenance {
     Mixed,
     /// Estimated or not known for some requests, counted for others.
     PartlyEstimated,
-    /// The number of events stands for the number of tokens, for every request.
+    /// The number of events is used as the number of tokens, for every request.
     Estimated,
-    /// Nobody counted and nothing was seen.
+    /// Neither counted nor observed.
     Unknown,
 }
 

@@ -1,8 +1,8 @@
 //! Requests at the start of a level that were slower or faster than the rest, by evidence.
 //!
 //! They are left out of the steady window, so of rates. Latencies keep them: a percentile over
-//! requests that were chosen by their latency would be one of the choice. What is not here: the
-//! test ([`transient`]), and warm-up requests that were sent as such, which are in no number.
+//! requests that were chosen by their latency would be one of the choice. Not here: the test
+//! ([`transient`]), and requests sent as warm-up, which are in no number.
 
 use crate::request::RequestMetrics;
 use crate::stat::transient::{self, Course};
@@ -18,7 +18,7 @@ pub struct Warming {
     pub seconds: f64,
     /// When the first request behind them started, nanoseconds since the run's origin.
     pub end_ns: u64,
-    /// Which latency tells: `TTFT` or `TPOT`.
+    /// Which latency shows it: `TTFT` or `TPOT`.
     pub metric: &'static str,
     /// Its geometric mean over that of the rest.
     pub ratio: f64,

@@ -31,11 +31,11 @@ pub enum Certainty {
 }
 
 /// What measured requests of one load, in any order, say about a target: for each term the 95 %
-/// interval of the share of values above its limit (Wilson's, of so many trials as the requests
-/// are worth) against the share that its percentile leaves. `is_open` says that TTFT and E2E count from
-/// the due time. A target without a term, and one with fewer than eight values for a term, is open
-/// unless another term is missed. Sessions of conversations are not asked here: a target over nothing else
-/// is open.
+/// interval of the share of values above its limit (Wilson's, with as many trials as the requests
+/// are worth) against the share that its percentile leaves. `is_open` says that TTFT and E2E count
+/// from the due time. A target without a term, and one with fewer than eight values for a term, is
+/// open unless another term is missed. Sessions of conversations are not considered here: a target
+/// over nothing else is open.
 pub fn certainty(records: &[RequestRecord], slo: &SloSpec, is_open: bool) -> Certainty {
     let is_judged =
         |record: &&RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();

@@ -18,7 +18,7 @@ pub enum SloError {
     #[error("the latency target is longer than {TEXT_MAX} bytes")]
     TooLong,
     /// A word that is no name of a preset.
-    #[error("no latency target is called {name}{}; inferometer capacity --list shows all names", offer(.near))]
+    #[error("unknown latency target: {name}{}; inferometer capacity --list shows all names", offer(.near))]
     Name {
         /// The word as written.
         name: String,
@@ -64,7 +64,7 @@ pub enum SloError {
         word: &'static str,
     },
     /// A time that is bounded from below.
-    #[error("a time is bounded from above, write < in place of >: {term}")]
+    #[error("a time is bounded from above, write < instead of >: {term}")]
     TimeAbove {
         /// The term as written.
         term: String,
@@ -100,7 +100,7 @@ pub enum SloError {
         /// What is bounded.
         word: &'static str,
     },
-    /// A share that is none between 0 and 1.
+    /// A share that is not between 0 and 1.
     #[error("the limit must be a share between 0 and 1, such as 0.6 or 60%: {term}")]
     Share {
         /// The term as written.

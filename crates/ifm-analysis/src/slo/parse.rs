@@ -10,7 +10,7 @@ use ifm_core::spec::{Asked, SloSpec, SloTerm, other_end};
 
 /// The percentile of terms written as a bare limit, `ttft:500`.
 const BARE_PERCENTILE: f64 = 99.0;
-/// What the speed of a user is called in a target.
+/// The name of the speed of a user in a target.
 const SPEED: &str = "speed";
 /// Digits behind the point that a ratio keeps on its way through milliseconds.
 const RATIO_DIGITS: f64 = 1e9;
@@ -76,8 +76,8 @@ fn is_usual_error_rate(term: &str) -> bool {
     matches!(limit, Some("<1%" | "<=1%" | "≤1%" | "<0.01" | "<=0.01" | "≤0.01"))
 }
 
-/// Takes out the spaces within terms: `p99 < 50 ms` is one term, so a space beside an operator or
-/// before a unit does not part terms.
+/// Removes the spaces within terms: `p99 < 50 ms` is one term, so a space next to an operator or
+/// before a unit does not separate terms.
 fn close_up(text: &str) -> String {
     let spaced = text.replace("<=", "<").replace('≤', "<").replace('<', " < ");
     let spaced = spaced.replace(">=", ">").replace('≥', ">").replace('>', " > ");

@@ -63,8 +63,8 @@ pub struct TermVerdict {
 pub struct Verdict {
     /// Over all terms and the errors.
     pub state: VerdictState,
-    /// Whether the state would stand if each percentile were anywhere within its interval. A level
-    /// can fail surely by one term alone.
+    /// Whether the state would be the same if each percentile were anywhere within its interval. A
+    /// level can fail surely by one term alone.
     pub is_sure: bool,
     /// Each term.
     pub terms: Vec<TermVerdict>,
@@ -94,18 +94,18 @@ pub(crate) struct Evidence<'a> {
     pub latencies: &'a Latencies,
     /// The judged requests.
     pub requests: &'a [&'a RequestRecord],
-    /// The percentiles to compute, those of the target among them.
+    /// The percentiles to compute, including those of the target.
     pub percentiles: &'a [f64],
     /// All requests of the level.
     pub counts: &'a Counts,
-    /// Its sessions; absent where requests stand alone, and where no term is about sessions.
+    /// Its sessions; absent if requests are independent, and if no term is about sessions.
     pub sessions: Option<&'a SessionsSummary>,
 }
 
 impl Evidence<'_> {
-    /// The population that a metric of a target refers to. Where requests had due times, the waits
-    /// (TTFT, TTFA and E2E) count from them: what a limit is for is how long somebody waits, not how
-    /// long the client let the server work.
+    /// The population that a metric of a target refers to. If requests had due times, the waits
+    /// (TTFT, TTFA and E2E) count from them: a limit is about how long a user waits, not how long
+    /// the client let the server work.
     fn population(&self, metric: Metric) -> Option<Cow<'_, Distribution>> {
         let latencies = self.latencies;
         let known = match metric {

@@ -99,7 +99,7 @@ struct Target {
     low: u64,
     /// The range holds 2^bits values.
     bits: u32,
-    /// Rank of the wanted value among those of the range.
+    /// Rank of the wanted value within the range.
     rank: u64,
 }
 

@@ -23,7 +23,7 @@ const PRECISION: f64 = 1e-16;
 /// Steps of a continued fraction or series at most; each needs about the square root of its
 /// largest argument.
 const STEPS_MAX: u32 = 100_000;
-/// Stands for zero in a continued fraction, where a division by it would follow.
+/// Replaces zero in a continued fraction, where a division by it would follow.
 const TINY: f64 = 1e-300;
 
 /// Logarithm of the gamma function for x > 0. Source: Lanczos (1964).

@@ -88,7 +88,7 @@ pub fn mean_interval_of_amounts(values: &[f64], confidence: f64, most: f64) -> O
     Some(Estimate { low: found.low.max(least), high: found.high.min(most), ..found })
 }
 
-/// The difference of two means, and how surely it is none.
+/// The difference of two means, and the evidence that it is not zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanDifference {
     /// Second mean minus first.

@@ -63,7 +63,7 @@ pub struct Fitting<'a> {
     pub next: Option<(Pooled<'a>, Vec<Miss>)>,
     /// Whether that one is outside, or nothing decides it; unknown where no such load was measured.
     pub next_state: VerdictState,
-    /// Loads above that one that are inside all the same.
+    /// Loads above that one that still meet the target.
     pub inside_above: Vec<Load>,
     /// Where no load fits because the lowest one does not, which is often a cold start: the
     /// largest of the loads above it that are inside one after another, and the next one, that is
@@ -260,7 +260,7 @@ fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>
 }
 
 impl Pooled<'_> {
-    /// Whether the percentile of a term is told of too few values.
+    /// Whether the percentile of a term rests on too few values.
     pub fn is_thin(&self, term: &SloTerm) -> bool {
         let statistic = term.statistic();
         let told =
@@ -494,7 +494,7 @@ mod tests {
         assert!(
             matches!(misses.as_slice(), [Miss::Term(term, Some(67.2))] if term.metric == Metric::Itl)
         );
-        assert_eq!(fitting.people(10.0), None, "nobody knows how long a request takes");
+        assert_eq!(fitting.people(10.0), None, "the duration of a request is unknown");
     }
 
     /// The same sweep with its first level, which ran cold: P99 ITL 84.7 ms at 32 users.
@@ -529,7 +529,7 @@ mod tests {
             fitting.nearest.and_then(|(cell, _)| cell.load())
         };
         assert_eq!(nearest(&[(32, 84.7), (64, 32.1), (128, 38.5)]), Some(Load::Users(64)));
-        assert_eq!(nearest(&[(32, 31.0), (64, 32.1)]), None, "the lowest is told anyway");
+        assert_eq!(nearest(&[(32, 31.0), (64, 32.1)]), None, "the lowest is named anyway");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
     }
 }
 
-/// A number of users where one was set, else a rate. A rate of `inf` is none.
+/// A number of users if one was set, else a rate. A rate of `inf` does not count as one.
 fn load(factors: &Factors) -> Option<Load> {
     let users = factors.number(key::CONCURRENCY).filter(|users| *users >= 1.0);
     let rate = || factors.number(key::RATE).filter(|rate| *rate > 0.0).map(Load::ReqPerS);

@@ -11,9 +11,9 @@ pub const HELD_MIN: f64 = 0.85;
 const MS_PER_S: f64 = 1e3;
 
 impl Pooled<'_> {
-    /// Requests in flight in the mean: as it was told, else by Little's law, requests per second
-    /// times the mean time of a request. Where nobody tells that time it is the mean TTFT and a mean
-    /// gap for every further token, which is exact where every event holds one token.
+    /// Mean requests in flight: as reported, else by Little's law, requests per second times the
+    /// mean time of a request. If that time is not reported, it is the mean TTFT plus a mean gap
+    /// for every further token, which is exact if every event holds one token.
     pub fn in_flight_mean(&self) -> Option<f64> {
         let mean = |quantity| Some(self.reading(&quantity, Statistic::Mean)?.value);
         if let Some(told) = mean(Quantity::InFlight) {

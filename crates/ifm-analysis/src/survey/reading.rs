@@ -11,7 +11,7 @@ pub struct Reading {
     pub statistic: Statistic,
     /// The number.
     pub value: f64,
-    /// Lower bound with 95 % confidence; absent where nobody can give one.
+    /// Lower bound with 95 % confidence; absent if unknown.
     pub low: Option<f64>,
     /// Upper bound with 95 % confidence.
     pub high: Option<f64>,
@@ -23,7 +23,7 @@ pub struct Reading {
     pub printed: Option<String>,
     /// What the tool means by it.
     pub definition: Definition,
-    /// Where it stands, where the point's place does not say it.
+    /// Its position, if it differs from that of the point.
     pub place: Option<Place>,
 }
 

@@ -1,5 +1,4 @@
-//! Energy of a level: what the devices drew while its window lasted, and what of that falls on a
-//! token.
+//! Energy of a level: what the devices consumed during its window, and the energy per token.
 //!
 //! Whole devices count, with what they draw when idle. A counter of energy is exact, so its
 //! difference is taken where there is one; else power is integrated over its samples.
@@ -105,7 +104,7 @@ impl Drawn {
             PoweredBy::Gpus => gpus(series, span),
             PoweredBy::Processors => processors(series, span),
         }?;
-        // No device that works draws nothing: a sensor that says so is none.
+        // No working device draws nothing: a sensor that reports zero is ignored.
         (drawn.joules.is_finite() && drawn.joules > 0.0).then_some(drawn)
     }
 }

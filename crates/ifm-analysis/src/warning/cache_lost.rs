@@ -8,7 +8,7 @@ use crate::level::{KnownPart, LevelSummary};
 
 /// Where so much of the prompts could be known, it is worth to look at what was.
 const IDEAL_MIN: f64 = 0.1;
-/// Shares are held against each other only where they speak of so much of the prompts.
+/// Shares are compared only if they cover at least this part of the prompts.
 const COVERED_MIN: f64 = 0.95;
 /// Below this part of what could be known, it is worth a note.
 const SERVED_MIN: f64 = 0.5;
@@ -45,7 +45,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
         Severity::Note,
         format!(
             "{} of the prompt tokens had been said before, {who} {} came from the server's cache: \
-             it is too small for so many conversations, spread over replicas, or off",
+             it is too small for this number of conversations, spread over replicas, or off",
             percent(ideal),
             percent(served)
         ),
@@ -67,11 +67,11 @@ mod tests {
         run.requests.iter_mut().for_each(|record| record.cached_tokens = Some(10));
         let warnings = found(&run).warnings;
         assert!(warnings[0].text.contains("53.3 %") && warnings[0].text.contains("10.0 %"));
-        // Hits alone are told: what is not told may be none.
+        // Only hits are reported: a missing value may mean zero.
         let half = run.requests.len() / 2;
         run.requests.iter_mut().take(half).for_each(|record| record.cached_tokens = None);
         assert!(!found(&run).is_applicable);
         run.requests.iter_mut().for_each(|record| record.cached_tokens = None);
-        assert!(!found(&run).is_applicable, "nobody told");
+        assert!(!found(&run).is_applicable, "not reported");
     }
 }

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
-    // What stands in a conversation is sent again with every turn, and is meant to be known.
+    // A conversation is sent again with every turn, and is meant to be known to the cache.
     if super::cache::has_conversations(context) {
         return AtLevel::NotApplicable;
     }

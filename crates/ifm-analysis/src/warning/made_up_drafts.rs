@@ -1,5 +1,5 @@
-//! Speculative decoding measured with text that nobody wrote: drafts of random tokens are guessed worse,
-//! or of a repeated answer better, than those of any use.
+//! Speculative decoding measured with synthetic text: drafts of random tokens are guessed worse,
+//! and drafts of a repeated answer better, than in real use.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;

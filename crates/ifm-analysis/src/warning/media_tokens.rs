@@ -49,7 +49,7 @@ fn too_few(images: &[Image]) -> Option<String> {
     let first = images.iter().find(is_too_few)?;
     let all = images.iter().filter(is_too_few).count();
     Some(format!(
-        "an image of {:.0} pixels is told to be {:.0} tokens ({all} of {} requests with one \
+        "an image of {:.0} pixels is reported as {:.0} tokens ({all} of {} requests with one \
          image): too few to hold it, so the count is wrong",
         first.pixels,
         first.tokens,
@@ -68,7 +68,7 @@ fn unlike(images: &[Image]) -> Option<String> {
     let (pixels, (least, most)) =
         sizes.into_iter().find(|(_, (least, most))| *most > least.max(1.0) * RATIO_MAX)?;
     Some(format!(
-        "images of {pixels} pixels are told to be {least:.0} tokens and also {most:.0}: one of \
+        "images of {pixels} pixels are reported as {least:.0} tokens and also as {most:.0}: one of \
          the counts is wrong"
     ))
 }
@@ -81,7 +81,7 @@ fn by_rule(images: &[Image], model: &str) -> Option<String> {
     let first = images.iter().find(is_wrong)?;
     let all = images.iter().filter(is_wrong).count();
     Some(format!(
-        "an image of {:.0} pixels is told to be {:.0} tokens ({all} of {} requests with one \
+        "an image of {:.0} pixels is reported as {:.0} tokens ({all} of {} requests with one \
          image), by the rule of {model} it is {}",
         first.pixels,
         first.tokens,

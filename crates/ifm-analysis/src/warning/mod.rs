@@ -57,7 +57,7 @@ ifm_core::vocabulary! {
     /// How much a warning weighs, lightest first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Severity {
-        /// Worth knowing; the numbers stand.
+        /// Worth knowing; the numbers are valid.
         Note = "note",
         /// Some numbers may mislead.
         Caution = "caution",

@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(state(&open_loop(30.0), "overload"), CheckState::Caution);
     }
 
-    /// Requests at random times, so many per second for 10 s, each answered by the first free of
-    /// `slots` places after `service_ms`.
+    /// Requests at random times, at this rate per second for 10 s, each answered by the first free
+    /// of `slots` places after `service_ms`.
     fn random_arrivals(rate: f64, slots: usize, service_ms: f64, seed: u64) -> RunData {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut gap_ms = || {

@@ -47,7 +47,7 @@ fn simulated_server(context: &Context) -> Option<String> {
     };
     context.run.manifest.server.is_simulated().then(|| {
         format!(
-            "the server is simulated{of_what}: its times are those of a simulation, as this client saw them"
+            "the server is simulated{of_what}: its times come from a simulation, as observed by this client"
         )
     })
 }

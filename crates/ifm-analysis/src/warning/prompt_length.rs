@@ -18,7 +18,7 @@ pub(super) const CHECK: Check =
 enum Template {
     /// Nothing: the length asked for includes it.
     Included,
-    /// So many tokens, as measured.
+    /// This many tokens, as measured.
     Measured(u32),
     /// Nothing is known of it although it was to be measured.
     Unknown,

@@ -44,7 +44,7 @@ mod tests {
     use ifm_core::RunData;
     use ifm_core::series::Quantity;
 
-    /// A run at whose server so many of 100 looked-up tokens were found each second.
+    /// A run whose server found this many of 100 looked-up tokens each second.
     fn run(found: f64) -> RunData {
         let mut run = sound_run();
         run.requests.iter_mut().for_each(|record| {

@@ -7,13 +7,13 @@ use crate::level::LevelSummary;
 use crate::request::each_gap;
 use ifm_core::words::counted;
 
-/// A gap that is so many times the usual one of the level is a stop.
+/// A gap of this many times the level's usual gap is a stop.
 const FACTOR: f64 = 20.0;
-/// Nobody notices a shorter one, nanoseconds.
+/// Shorter stops are not noticeable, nanoseconds.
 const NS_MIN: f64 = 250e6;
 /// Gaps that an answer needs.
 const GAPS_MIN: usize = 8;
-/// A larger share of the answers is told.
+/// A larger share of the answers is reported.
 const SHARE_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check =

@@ -7,7 +7,7 @@ use ifm_core::{HealthVerdict, RequestRecord};
 
 /// Above this share of TTFT, the upload is what was measured as much as the server.
 const SHARE_MAX: f64 = 0.2;
-/// Uploads that take less in the mean, nanoseconds, are nobody's concern.
+/// Uploads that take less on average, nanoseconds, do not matter.
 const MEAN_MIN_NS: f64 = 1e6;
 /// Requests of fewer bytes fit into the buffers of any socket.
 const BYTES_MIN: u64 = 64 * 1024;
@@ -46,7 +46,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
-/// Whose time it was, as far as can be told.
+/// Whether the client or the network took the time, as far as is known.
 fn whose(context: &Context, upload: &Upload) -> String {
     let health = context.run.manifest.health.as_ref();
     let is_suspect = health.is_some_and(|health| health.verdict == HealthVerdict::Suspect);

@@ -5,7 +5,7 @@ use crate::level::{LevelSummary, Load, Warming};
 
 /// With a smaller share of the answers, not even P99 rests on them.
 const SHARE_MAX: f64 = 0.01;
-/// Of fewer answers nobody can tell: ten batches of five.
+/// Minimum number of answers: ten batches of five.
 const ANSWERS_MIN: u64 = 50;
 
 const NS_PER_MS: f64 = 1e6;
@@ -28,7 +28,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(severity, words(&head, begins_together(level), is_open))
 }
 
-/// Whether several users sent their first requests at once, as those of a closed loop do.
+/// Whether several users sent their first requests at once, as in a closed loop.
 fn begins_together(level: &LevelSummary) -> bool {
     level.asked.as_ref().is_some_and(|load| load.arrivals.is_none() && load.concurrency > 1)
 }

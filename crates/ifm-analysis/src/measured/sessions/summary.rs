@@ -39,8 +39,8 @@ pub struct SessionsSummary {
 }
 
 impl SessionsSummary {
-    /// Absent where requests stand alone. `ended` are those of the level of which no request shows
-    /// how they ended.
+    /// Absent if requests are independent. `ended` are the sessions of the level of which no
+    /// request shows how they ended.
     pub(crate) fn of(
         each: Vec<Session>,
         ended: &[EndedSession],

@@ -93,12 +93,13 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         let words = match (is_counted, is_open) {
             (true, _) => roof::words(setup),
             (false, true) if known.is_counted => format!(
-                "{} (other copies of it are not counted, and {} GPUs could be so fast)",
+                "{} (further copies of the model are not counted, and {} GPUs could be this fast)",
                 roof::words(setup),
                 roof::NODE
             ),
             (false, true) => format!(
-                "{} (the fewest that hold it; their number is not stated, and {} could be so fast)",
+                "{} (the fewest that hold it; their number is not stated, and {} could be this \
+                 fast)",
                 roof::words(setup),
                 roof::NODE
             ),

@@ -5,7 +5,7 @@ use ifm_core::sheet::{PartKind, Quantity, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "answer_lengths",
-    title: "the same prompts get as many tokens at every level",
+    title: "the same prompts get equally long answers at every level",
     look,
 };
 
@@ -18,8 +18,8 @@ fn look(subject: &Subject) -> Looked {
     let groups: Vec<Vec<&Cell>> = sweeps.iter().flat_map(|sweep| same_prompts(sweep)).collect();
     if groups.is_empty() {
         return Looked::Needs(
-            "levels of the same prompts that give the length or data set that they asked for, with \
-             prompt and output tokens",
+            "levels of the same prompts that state the requested length or dataset, with prompt \
+             and output tokens",
         );
     }
     let findings = groups.iter().filter_map(|cells| told(cells));

@@ -8,7 +8,7 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "cached_total", title: "total rates are mostly of tokens that were computed", look };
+    Rule { id: "cached_total", title: "total rates consist mostly of computed tokens", look };
 
 /// A share of cached tokens in a total is reported from this value on.
 const HINT: f64 = 0.5;
@@ -45,7 +45,7 @@ fn look(subject: &Subject) -> Looked {
         .with("total", total, "tok/s")
         .with("cached share of the total", *share, "")
         .at_all(high.iter().map(|(cell, _)| cell.spot()))
-        .remedy("state output and uncached prompt tokens per second apart");
+        .remedy("state output and uncached prompt tokens per second separately");
     Looked::Found(vec![finding])
 }
 

@@ -5,7 +5,7 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "cold_first", title: "tails hold no first, cold requests", look };
+    Rule { id: "cold_first", title: "tails contain no cold first requests", look };
 
 /// A tail of a single stream that is this many times its median has no queue to come from.
 const ALONE: f64 = 3.0;

@@ -74,8 +74,9 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
         None => String::new(),
     };
     let text = format!(
-        "{} of {seen} rows hold sessions or requests that were cut, such as {}: {name}{count}{of}; the \
-         long turns that they would have had are in no latency and no rate",
+        "{} of {seen} rows contain sessions or requests that were cut, such as {}: \
+         {name}{count}{of}; the long turns that they would have had are missing from latencies \
+         and rates",
         rows.len(),
         worst.cell.name(),
     );
@@ -87,7 +88,8 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
             .with("cut", worst.cut.value, "")
             .at_all(rows.iter().map(|said| said.cut.spot.clone()))
             .remedy(
-                "give a longer context or shorter sessions, and count what was cut as not served",
+                "allow a longer context or use shorter sessions, and count the cut ones as not \
+                 served",
             ),
     )
 }
@@ -120,7 +122,7 @@ fn of_undone(mut rows: Vec<Undone>) -> Option<Finding> {
             .with("done", worst.done.value, "")
             .with("planned", worst.planned, "")
             .at_all(rows.iter().map(|row| row.done.spot.clone()))
-            .remedy("say what ended them, and end the load after whole sessions"),
+            .remedy("state what ended them, and end the load after whole sessions"),
     )
 }
 

@@ -4,7 +4,7 @@ use super::super::{Finding, Level, Looked, Rule, Subject};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule =
-    Rule { id: "duplicate_label", title: "every run has a label of its own", look };
+    Rule { id: "duplicate_label", title: "every run has its own label", look };
 
 fn look(subject: &Subject) -> Looked {
     let repeats = subject.repeats();

@@ -5,7 +5,7 @@ use ifm_core::sheet::RemarkKind;
 use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
-    Rule { id: "encoding", title: "characters are those that were written", look };
+    Rule { id: "encoding", title: "text is decoded as it was written", look };
 
 fn look(subject: &Subject) -> Looked {
     let mut spots = Vec::new();

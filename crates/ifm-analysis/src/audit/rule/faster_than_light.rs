@@ -7,7 +7,7 @@ use ifm_core::sheet::Quantity;
 use ifm_roofline::Verdict;
 
 pub(super) const RULE: Rule =
-    Rule { id: "faster_than_light", title: "nothing is faster than its machine can be", look };
+    Rule { id: "faster_than_light", title: "no figure is faster than its machine allows", look };
 
 fn look(subject: &Subject) -> Looked {
     told(&RULE, subject, |verdict| verdict == Verdict::BelowStrict, "strict")
@@ -214,7 +214,7 @@ mod tests {
         copies.parts[0].rows[0].factors.set(key::HARDWARE, "");
         let findings = found("faster_than_light", &[copies]);
         assert_eq!(findings.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Hint]);
-        assert!(findings[0].text.contains("other copies of it are not counted"));
+        assert!(findings[0].text.contains("further copies of the model are not counted"));
         // With more in flight a step gives more.
         assert_eq!(found("faster_than_light", &[document("64", "2000", "9000")]), []);
         assert_eq!(found("faster_than_light", &[document("max", "20000", "21000")]), []);

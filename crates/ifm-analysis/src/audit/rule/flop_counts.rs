@@ -58,8 +58,8 @@ fn look(subject: &Subject) -> Looked {
     let worst = apart.iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let Some((ratio, words, _)) = worst else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{} of {compared} comparisons of arithmetic rates are not of like with like, another mask or \
-         another rule to count operations, up to {ratio:.1} times: {words}",
+        "{} of {compared} comparisons of arithmetic rates do not compare like with like (another \
+         mask, or another rule to count operations), up to {ratio:.1} times: {words}",
         apart.len()
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)

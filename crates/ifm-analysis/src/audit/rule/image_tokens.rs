@@ -90,8 +90,8 @@ fn alone(subject: &Subject, row: &Counted, all: &[Counted]) -> Option<Finding> {
             None => format!("the smallest image takes {EACH_MIN:.0}"),
         };
         let text = format!(
-            "{name}: images are {tokens:.1} tokens a request, and {of}: whoever counted them did not \
-             count as the model reads them"
+            "{name}: images are {tokens:.1} tokens a request, and {of}: they were not counted as \
+             the model reads them"
         );
         return Some(told(Level::Strong, text));
     }
@@ -139,7 +139,7 @@ fn unlike(subject: &Subject, all: &[Counted]) -> Option<Finding> {
         .at_all([low.cell.spot(), high.cell.spot()])
         .with("fewest tokens of an image", *fewest, "tokens")
         .with("most tokens of an image", *most, "tokens")
-        .remedy("count by the server, or by a prompt with and without its image");
+        .remedy("use the server's count, or compare a prompt with and without its image");
     Some(finding)
 }
 
@@ -197,7 +197,7 @@ fn doubled(cells: &[&Cell]) -> Option<Finding> {
         .at_all(cells.iter().map(|cell| cell.spot()))
         .with("prompt tokens of a request", stated, "tokens")
         .with("of media", media, "tokens")
-        .remedy("take the tokens of media off the prompt tokens and off the rates of them");
+        .remedy("subtract the media tokens from the prompt tokens and from their rates");
     Some(finding)
 }
 

@@ -164,7 +164,7 @@ fn tpot<'c>(cell: &'c Cell) -> Option<Question<'c>> {
         }
         _ => (without, vec![with, short]),
     };
-    let remedy = "say which it is, and compare it only with its like";
+    let remedy = "state the definition, and compare only figures of the same definition";
     Some(Question { figure, by_name: vec![by_name], others, remedy })
 }
 

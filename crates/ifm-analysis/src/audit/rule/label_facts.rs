@@ -58,7 +58,8 @@ fn bits(cell: &Cell) -> Option<Option<Finding>> {
     let level = if is_narrower { Level::Strong } else { Level::Hint };
     let text = format!(
         "\"{label}\" names {}, {:.4} bits per weight, and {:.2} GiB over {:.2} B parameters are \
-         {bits:.2}: most weights are stored in another format, by which limits and comparisons go",
+         {bits:.2}: most weights are stored in another format, which limits and comparisons \
+         depend on",
         format.id,
         format.bits,
         bytes / BYTES_PER_GIB,
@@ -68,7 +69,7 @@ fn bits(cell: &Cell) -> Option<Option<Finding>> {
         .at(cell.spot())
         .with("bits per weight", bits, "bits")
         .with("by the label", format.bits, "bits")
-        .remedy("name the format of the weights that are most of the file");
+        .remedy("name the format of most weights in the file");
     Some(Some(finding))
 }
 
@@ -110,15 +111,15 @@ fn layers(cell: &Cell) -> Option<Option<Finding>> {
     let layers = model.layers() as f64;
     let finding = (on_gpu < layers).then(|| {
         let text = format!(
-            "\"{named}\" is {}, of whose {layers:.0} layers {on_gpu:.0} were on the GPU: the others \
-             ran on the CPU, so the figures are not for the GPU alone",
+            "\"{named}\" is {} with {layers:.0} layers, of which {on_gpu:.0} were on the GPU: \
+             the others ran on the CPU, so the figures are not for the GPU alone",
             model.name
         );
         Finding::new(RULE.id, Level::Hint, text)
             .at(cell.spot())
             .with("layers on the GPU", on_gpu, "layers")
             .with("layers", layers, "layers")
-            .remedy("say that part of the model ran on the processor")
+            .remedy("state that part of the model ran on the CPU")
     });
     Some(finding)
 }
@@ -177,7 +178,7 @@ mod tests {
     fn layers_that_were_left_to_the_processor_are_told() {
         let of = |layers| document("llama ?B IQ2_XXS", "99.90", "405.85", layers, "Single card");
         let corrupt = |sheet: &mut Sheet| *sheet = of(116);
-        check("label_facts", &of(126), corrupt, Level::Hint, "of whose 126 layers 116 were");
+        check("label_facts", &of(126), corrupt, Level::Hint, "with 126 layers, of which 116 were");
         assert_eq!(found("label_facts", &[of(-1)]), []);
     }
 }

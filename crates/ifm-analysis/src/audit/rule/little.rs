@@ -9,7 +9,7 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
-    Rule { id: "littles_law", title: "requests in flight are rate times latency", look };
+    Rule { id: "littles_law", title: "requests in flight equal rate times latency", look };
 
 /// Share by which the smaller may be below the larger: allows for ramp and drain, and for medians
 /// used instead of means.
@@ -74,7 +74,7 @@ fn look(subject: &Subject) -> Looked {
 fn contradiction(held: &Held) -> Option<Finding> {
     let (product, in_flight) = (held.product, held.in_flight);
     let what = match held.is_measured {
-        true => "rate and latency are of different requests",
+        true => "rate and latency cover different requests",
         false => "more requests were in flight than the limit allows",
     };
     let text = format!(
@@ -105,7 +105,7 @@ fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
             .to_owned(),
     };
     let text = format!(
-        "{} did not hold the concurrency that was asked for: rate times latency gives {} in flight{}: \
+        "{} did not reach the requested concurrency: rate times latency gives {} in flight{}: \
          {why}",
         counted(levels.len() as u64, "level"),
         all.join(", "),
@@ -115,7 +115,10 @@ fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
         .at_all(levels.iter().map(|held| held.cell.spot()))
         .with("rate times latency", worst.product, "requests")
         .with("asked for", worst.in_flight, "requests")
-        .remedy("name the level by what was in flight, or send many more requests than users");
+        .remedy(
+            "name the level by the actual requests in flight, or send many more requests \
+                 than users",
+        );
     Some(finding)
 }
 

@@ -5,7 +5,7 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "mixed_concurrency",
-    title: "asked, mean and peak concurrency keep their names",
+    title: "requested, mean and peak concurrency are not mixed up",
     look,
 };
 
@@ -56,7 +56,7 @@ fn look(subject: &Subject) -> Looked {
         .at_all(mixed.into_iter().flat_map(|(_, _, _, spots)| spots))
         .with("stated peak", peak, "requests")
         .with("highest measured", highest, "requests")
-        .remedy("say which is meant: asked for, mean, median or peak");
+        .remedy("state which one it is: requested, mean, median or peak");
     Looked::Found(vec![finding])
 }
 

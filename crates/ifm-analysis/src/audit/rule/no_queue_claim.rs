@@ -7,11 +7,8 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Factors, Quantity, RowRole, key};
 use std::collections::BTreeMap;
 
-pub(super) const RULE: Rule = Rule {
-    id: "no_queue_claim",
-    title: "where nothing is said to queue, first tokens do not wait for others",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "no_queue_claim", title: "\"no queueing\" claims agree with TTFT", look };
 
 /// Phrases that say that nothing waits.
 const CLAIMS: [&str; 14] = [
@@ -101,8 +98,9 @@ fn grows(claim: &Sentence, groups: &Groups) -> Option<Finding> {
     let (low, high) = (group.get(at_low)?, group.get(at_high)?);
     let level = if ratio >= GROWS_FAR { Level::Strong } else { Level::Hint };
     let text = format!(
-        "nothing is said to queue (\"{}\"), but the TTFT grows {ratio:.1} times, from {} ms to {} ms, \
-         between {} and {} streams{}: first tokens wait for the prompts of other requests",
+        "the document claims that nothing queues (\"{}\"), but the TTFT grows {ratio:.1} times, \
+         from {} ms to {} ms, between {} and {} streams{}: first tokens wait for the prompts of \
+         other requests",
         claim.shown(),
         low.ms,
         high.ms,
@@ -124,9 +122,9 @@ fn spreads(claim: &Sentence, groups: &Groups) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "nothing is said to queue (\"{}\"), but the TTFT is between {} ms and {} ms, {ratio:.0} times \
-         as much at {} streams{}: unless it is the length of the prompts alone, they wait for each \
-         other",
+        "the document claims that nothing queues (\"{}\"), but the TTFT is between {} ms and {} \
+         ms, {ratio:.0} times as much at {} streams{}: unless the length of the prompts alone \
+         explains it, they wait for each other",
         claim.shown(),
         low.ms,
         high.ms,

@@ -4,7 +4,7 @@ use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "not_measured", title: "what was not measured is not printed as zero", look };
+    Rule { id: "not_measured", title: "unmeasured values are not printed as zero", look };
 
 fn look(subject: &Subject) -> Looked {
     let mut seen = false;

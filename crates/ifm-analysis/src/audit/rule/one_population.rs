@@ -4,11 +4,8 @@ use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic, meaning};
 
-pub(super) const RULE: Rule = Rule {
-    id: "one_population",
-    title: "figures of a row are of the requests that completed",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "one_population", title: "figures of a row cover the completed requests", look };
 
 /// How many times more prompt tokens an answer's token may have at one level than at another.
 const MORE: f64 = 1.1;
@@ -96,9 +93,9 @@ fn begun(sweep: &[&Cell]) -> (usize, Option<Finding>) {
     let is_contradicted = contradicts_its_sum(most.cell);
     let level = if times > FAR && is_contradicted { Level::Strong } else { Level::Hint };
     let text = format!(
-        "{:.2} prompt tokens come to each output token in {}, and {:.2} in {}, {times:.2} times as \
-         many, though all levels are of one workload: prompt tokens are counted of requests that \
-         began, output tokens of those that were answered",
+        "{:.2} prompt tokens come to each output token in {}, and {:.2} in {}, {times:.2} times \
+         as many, though all levels are of one workload: prompt tokens are counted for started \
+         requests, output tokens only for answered ones",
         f64::midpoint(least.low, least.high),
         least.cell.name(),
         f64::midpoint(most.low, most.high),

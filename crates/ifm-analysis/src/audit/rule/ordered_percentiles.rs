@@ -8,7 +8,7 @@ use ifm_core::sheet::{Figure, PartKind, Quantity, RowRole, Statistic, Unit};
 
 pub(super) const RULE: Rule = Rule {
     id: "ordered_percentiles",
-    title: "percentiles rise, and times and counts are what can be",
+    title: "percentiles rise, and times and counts are possible",
     look,
 };
 
@@ -58,7 +58,7 @@ fn look(subject: &Subject) -> Looked {
     let Some((cell, _, words)) = wrong.first() else { return Looked::Found(Vec::new()) };
     let text = match wrong.len() {
         1 => format!("{}: {words}", cell.name()),
-        n => format!("{n} figures cannot be; {}: {words}", cell.name()),
+        n => format!("{n} figures are impossible; {}: {words}", cell.name()),
     };
     // A table of an unknown author may hold differences under the name of what differs.
     let is_known = |cell: &Cell| cell.part.tool.is_some() || cell.sheet.source.tool.is_some();
@@ -68,7 +68,7 @@ fn look(subject: &Subject) -> Looked {
     };
     let finding = Finding::new(RULE.id, level, text)
         .at_all(wrong.iter().map(|(cell, figure, _)| cell.spot_of_figure(figure)))
-        .remedy("look for figures that were exchanged, or that are of other requests");
+        .remedy("look for swapped figures, or figures of other requests");
     Looked::Found(vec![finding])
 }
 

@@ -43,10 +43,10 @@ fn look(subject: &Subject) -> Looked {
     }
     if seen == 0 {
         return Looked::Needs(
-            "serving rows with duration, counts and rates of a tool whose rates are known to be \
-             the ones by the other; of GuideLLM: JSON or YAML of version 0.8 without warm-up, \
-             cool-down and requests that were cut off; of AIPerf: JSON, with the times between \
-             which it ran",
+            "serving rows with duration, counts and rates of a tool that is known to divide its \
+             counts by the duration; of GuideLLM: JSON or YAML of version 0.8 without warm-up, \
+             cool-down and requests that were cut off; of AIPerf: JSON, with the start and the \
+             end of the run",
         );
     }
     let Some((cell, _, text, [stated, computed])) = wrong.first() else {
@@ -62,7 +62,7 @@ fn look(subject: &Subject) -> Looked {
         }))
         .with("stated", *stated, "/s")
         .with("counts over duration", *computed, "/s")
-        .remedy("look for a figure that was changed, or that is of another run");
+        .remedy("check for an edited number or one from another run");
     Looked::Found(vec![finding])
 }
 

@@ -4,11 +4,8 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{RowRole, WHY};
 use ifm_core::words::counted;
 
-pub(super) const RULE: Rule = Rule {
-    id: "planned_cells",
-    title: "every announced cell holds a figure, or says why it holds none",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "planned_cells", title: "every announced cell has a figure, or says why not", look };
 
 fn look(subject: &Subject) -> Looked {
     // A cell that says why it is empty hides nothing.

@@ -4,7 +4,7 @@ use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{RowRole, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "predicted_rows", title: "a prediction is not taken for a measurement", look };
+    Rule { id: "predicted_rows", title: "predictions are not presented as measurements", look };
 
 fn look(subject: &Subject) -> Looked {
     let cells: Vec<_> = subject.cells(RowRole::Measured).collect();
@@ -16,7 +16,7 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Needs("rows that say that they were predicted");
     }
     let text = format!(
-        "{} of {} rows say that they were predicted: they are no measurement",
+        "{} of {} rows say that they were predicted: they are not measurements",
         predicted.len(),
         cells.len()
     );

@@ -4,11 +4,8 @@ use super::super::burst::{Burst, bursts};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::Quantity;
 
-pub(super) const RULE: Rule = Rule {
-    id: "prompt_burst",
-    title: "prompts take as long to compute at one level as at another",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "prompt_burst", title: "prompts take equally long to compute at every level", look };
 
 /// How many times faster the same prompts may be computed at another level: more requests that begin
 /// together keep the server's front end and its decode steps busy. And from where on little but a
@@ -69,7 +66,7 @@ fn look(subject: &Subject) -> Looked {
         .at(worst.other.spot())
         .with("prompt tokens per second", burst.rate(), "/s")
         .with("where all began together", by.rate(), "/s")
-        .remedy("turn the prefix cache off, or send other prompts at each level");
+        .remedy("disable the prefix cache, or send other prompts at each level");
     Looked::Found(vec![finding])
 }
 

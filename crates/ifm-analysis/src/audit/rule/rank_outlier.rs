@@ -49,7 +49,7 @@ fn look(subject: &Subject) -> Looked {
             );
         }
     }
-    if seen { Looked::Found(findings) } else { Looked::Needs("a ranking together with repeats") }
+    if seen { Looked::Found(findings) } else { Looked::Needs("a ranking with repeats") }
 }
 
 fn has_broken(repeats: &[Vec<&Cell>], broken: &[&Cell], cell: &Cell) -> bool {

@@ -34,7 +34,7 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Found(Vec::new());
     };
     if pairs.is_empty() {
-        return Looked::Needs("a ranking together with repeats of what it ranks");
+        return Looked::Needs("a ranking with repeats of what it ranks");
     }
     let shown = pairs.iter().filter(|pair| pair.p < ALPHA).count();
     let shown_corrected = corrected.iter().filter(|p| **p < ALPHA).count();
@@ -42,8 +42,8 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Found(Vec::new());
     }
     let text = format!(
-        "of {} pairs of neighbours in rankings by {} only {shown} differ by Welch's test at 5 %, and \
-         {shown_corrected} when it is corrected for their number: the other places are shared",
+        "of {} pairs of neighbors in rankings by {} only {shown} differ by Welch's test at 5 %, \
+         and {shown_corrected} when it is corrected for their number: the other places are shared",
         pairs.len(),
         pairs.first().map(|pair| pair.quantity.to_string()).unwrap_or_default(),
     );

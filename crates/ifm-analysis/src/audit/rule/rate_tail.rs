@@ -10,7 +10,7 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 use ifm_core::spec::other_end;
 
 pub(super) const RULE: Rule =
-    Rule { id: "rate_tail", title: "percentiles of speeds are of the slow side", look };
+    Rule { id: "rate_tail", title: "percentiles of speeds describe the slow side", look };
 
 /// A speed this many times that at the same percentile of the time per token is no matter of digits.
 const APART: f64 = 1.2;

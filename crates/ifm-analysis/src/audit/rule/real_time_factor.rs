@@ -6,7 +6,7 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "real_time_factor", title: "real-time factors say of what they are", look };
+    Rule { id: "real_time_factor", title: "real-time factors say what they cover", look };
 
 /// Names of real-time factors.
 const REAL_TIME: [&str; 3] = ["rtfx", "real time factor", "realtime factor"];
@@ -41,13 +41,14 @@ fn of_nothing(cell: &Cell, name: &str, factor: f64) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{}: a {name} of {factor} does not say of what it is: the audio of one request over its \
-         time, or of all over the time of the run; they differ by the number of requests in flight",
+        "{}: a {name} of {factor} does not say what it covers: the audio of one request over its \
+         time, or of all over the time of the run; they differ by the number of requests in \
+         flight",
         cell.name()
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)
         .with("real-time factor", factor, "")
-        .remedy("say whether it is of a request or of the run, and how many were in flight");
+        .remedy("state whether it is of a request or of the run, and how many were in flight");
     Some(finding)
 }
 
@@ -79,6 +80,6 @@ mod tests {
         let mut own = told("RTFx");
         own.source.tool = Some("vllm bench serve".to_owned());
         let corrupt = |sheet: &mut Sheet| sheet.source.tool = None;
-        check("real_time_factor", &own, corrupt, Level::Hint, "does not say of what it is");
+        check("real_time_factor", &own, corrupt, Level::Hint, "does not say what it covers");
     }
 }

@@ -23,9 +23,7 @@ fn look(subject: &Subject) -> Looked {
     }
     let (single, of_requests) = single_requests(subject);
     if tally.means + tally.deviations + single == 0 {
-        return Looked::Needs(
-            "summaries together with the runs or single requests that they summarise",
-        );
+        return Looked::Needs("summaries with the runs or single requests that they summarize");
     }
     let mut findings = merged(tally.wrong, tally.means + tally.deviations, "runs");
     let is_sound = findings.is_empty();
@@ -174,7 +172,7 @@ impl Tally {
                                 .is_some_and(|v| (v - stated / factor).abs() <= 1.0)
                         {
                             finding.text.push_str(OVERFLOW);
-                            finding = finding.remedy("take the deviation from the runs");
+                            finding = finding.remedy("compute the deviation from the runs");
                         }
                         self.wrong.push(finding);
                     }

@@ -33,7 +33,7 @@ impl Wide<'_> {
 fn look(subject: &Subject) -> Looked {
     let rows: Vec<Wide> = subject.cells(RowRole::Measured).filter_map(wide).collect();
     if rows.is_empty() {
-        return Looked::Needs("engine benchmarks with deviations");
+        return Looked::Needs("engine benchmarks with standard deviations");
     }
     let seen = rows.len();
     let drifting: Vec<&Wide> = rows.iter().filter(|row| row.std > SHARE * row.mean).collect();

@@ -87,7 +87,7 @@ fn from_cache(rows: &[(&Cell, Cached)]) -> Option<Finding> {
         .at_all(high().map(|(cell, _)| cell.spot()))
         .with("cached tokens of a request", most.tokens, "tokens")
         .with("image tokens of a request", most.images, "tokens")
-        .remedy("send every image once, or say that a cache was measured");
+        .remedy("send every image once, or state that a cache was measured");
     Some(finding)
 }
 
@@ -131,8 +131,8 @@ fn from_pool(rows: &[(&Cell, Pool)]) -> Option<Finding> {
     let few = || rows.iter().filter(|(_, pool)| pool.repeats() > CACHED_MIN);
     let (cell, most) = few().max_by(|a, b| a.1.repeats().total_cmp(&b.1.repeats()))?;
     let text = format!(
-        "{}: of {:.0} images, or prompts with them, {:.0} are different ({}), so that {:.0} % had been sent \
-         before: a server that keeps what it made of an image was measured with its cache",
+        "{}: of {:.0} images, or prompts with them, {:.0} are different ({}), so that {:.0} % \
+         had been sent before: a server that caches processed images was measured with its cache",
         cell.name(),
         most.sent,
         most.different,
@@ -144,7 +144,10 @@ fn from_pool(rows: &[(&Cell, Pool)]) -> Option<Finding> {
         .at_all(few().map(|(cell, _)| cell.spot()))
         .with("sent", most.sent, "")
         .with("different", most.different, "")
-        .remedy("send every image once, or state the TTFT of new and of repeated images apart");
+        .remedy(
+            "send every image once, or state the TTFT of new and of repeated images \
+                 separately",
+        );
     Some(finding)
 }
 

@@ -7,11 +7,8 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::meaning::RETOKENIZED;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
-pub(super) const RULE: Rule = Rule {
-    id: "retokenized",
-    title: "output tokens are as many when the texts are tokenized again",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "retokenized", title: "output token counts agree with the retokenized texts", look };
 
 /// Ratios of the two numbers from which on they differ, and differ beyond what tokenizing does.
 const APART: f64 = 1.15;

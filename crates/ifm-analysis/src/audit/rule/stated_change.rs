@@ -117,7 +117,7 @@ impl Checked {
             .at_all(self.spots.clone())
             .with("stated", number.value, sign.trim())
             .with("of the figures", self.told, sign.trim())
-            .remedy("compute it again, and name the two figures that it is of");
+            .remedy("compute it again, and name the two figures");
         Some(finding)
     }
 }

@@ -113,7 +113,7 @@ impl Held<'_> {
             .at(sentence.cell.spot())
             .at_all(spots.clone())
             .with("settings", self.settings as f64, "")
-            .remedy("say at which setting and by which figure, or turn the sentence round");
+            .remedy("state the setting and the figure, or reverse the sentence");
         Some(finding)
     }
 }

@@ -47,7 +47,7 @@ fn look(subject: &Subject) -> Looked {
         .at_all(spots)
         .with("rankings", seen as f64, "")
         .with("out of order", wrong.len() as f64, "")
-        .remedy("sort them again, or say what the places are by");
+        .remedy("sort them again, or state what the ranking is by");
     Looked::Found(vec![finding])
 }
 

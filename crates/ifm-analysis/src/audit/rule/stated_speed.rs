@@ -67,7 +67,7 @@ fn apart(low: &Stream, high: &Stream) -> Finding {
         .at_all([low.cell.spot(), high.cell.spot()])
         .with("gap of one", low.gap.middle(), "ms")
         .with("gap of the other", high.gap.middle(), "ms")
-        .remedy("say over what each is a mean")
+        .remedy("state what each one is a mean over")
 }
 
 /// The fastest of a range of speeds at this number of streams that names no workload: the speed of

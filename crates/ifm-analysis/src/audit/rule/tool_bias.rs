@@ -4,7 +4,7 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "tool_bias", title: "no known bias of the tool is in the figures", look };
+    Rule { id: "tool_bias", title: "figures have no known bias of their tool", look };
 
 /// Share from which on a bias is worth telling.
 const WORTH: f64 = 0.01;
@@ -23,7 +23,7 @@ fn look(subject: &Subject) -> Looked {
         }
     }
     if seen == 0 {
-        return Looked::Needs("figures that a tool is known to count otherwise");
+        return Looked::Needs("figures that a tool is known to count differently");
     }
     let mut findings = Vec::new();
     if let Some((cell, bias)) = decode.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {

@@ -35,7 +35,7 @@ const REACHED: f64 = 0.1;
 fn look(subject: &Subject) -> Looked {
     let tools: BTreeSet<&str> = subject.cells(RowRole::Measured).filter_map(tool).collect();
     if tools.len() < 2 {
-        return Looked::Needs("figures of two tools of which it is known what they mean");
+        return Looked::Needs("figures of two tools with known definitions");
     }
     let names = NAMES.iter().filter_map(|name| of_name(subject, name));
     Looked::Found(names.chain(concurrency(subject)).collect())
@@ -94,7 +94,7 @@ fn ours(name: &Quantity) -> Option<&'static str> {
     Some(match name {
         Quantity::Ttft => "from the start of the request to its first token",
         Quantity::Itl => "gaps between tokens, one value for each gap",
-        Quantity::Tpot => "from first to last token, by the tokens behind the first",
+        Quantity::Tpot => "from first to last token, over the tokens after the first",
         Quantity::E2e => "from the start of the request to its last token",
         Quantity::OutputTokens | Quantity::InputTokens => "as the server counts them",
         // Of a rate it does not say over which window.
@@ -148,7 +148,7 @@ fn tell(name: &Quantity, notions: &[Notion]) -> Finding {
     }
     if !stuck.is_empty() {
         text.push_str(&format!(
-            ". That of {} cannot be converted: the file lacks what it takes",
+            ". The one of {} cannot be converted: the file lacks the needed figures",
             stuck.join(", ")
         ));
     }
@@ -194,7 +194,10 @@ fn concurrency(subject: &Subject) -> Option<Finding> {
             format!(". Converted: rate times mean E2E of {asked_tool} is {product:.1} in flight")
         }
         None => {
-            format!(". That of {asked_tool} cannot be converted: the file lacks what it takes")
+            format!(
+                ". The one of {asked_tool} cannot be converted: the file lacks the needed \
+                     figures"
+            )
         }
     });
     let finding = Finding::new(RULE.id, Level::Hint, text)

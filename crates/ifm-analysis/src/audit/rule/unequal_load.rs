@@ -6,7 +6,7 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "unequal_load", title: "what is compared was measured at equal load", look };
+    Rule { id: "unequal_load", title: "compared figures were measured at equal load", look };
 
 /// Share by which two loads may differ and count as equal.
 const EQUAL: f64 = 0.1;

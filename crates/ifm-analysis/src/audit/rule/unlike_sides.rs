@@ -11,7 +11,7 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule =
-    Rule { id: "unlike_sides", title: "what is compared differs in one thing", look };
+    Rule { id: "unlike_sides", title: "compared sides differ in one thing", look };
 
 /// What makes two sides unlike, and its name.
 const SETTINGS: [(&str, &str); 11] = [

@@ -5,7 +5,7 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "unsupported_reason", title: "reasons rest on something measured", look };
+    Rule { id: "unsupported_reason", title: "stated reasons rest on measurements", look };
 
 /// Words that a reason begins with.
 const REASONS: [&str; 9] = [

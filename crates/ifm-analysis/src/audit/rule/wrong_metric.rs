@@ -4,8 +4,11 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
-pub(super) const RULE: Rule =
-    Rule { id: "wrong_metric", title: "rankings go by what the time is spent on", look };
+pub(super) const RULE: Rule = Rule {
+    id: "wrong_metric",
+    title: "rankings use the figure that most of the time is spent on",
+    look,
+};
 
 /// Share of the whole time that prompts take from which on decode speed can crown the wrong one.
 const PREFILL_SHARE: f64 = 1.0 / 3.0;
@@ -79,7 +82,7 @@ fn tell(places: &[Place]) -> Option<Finding> {
     if is_wrong {
         finding = finding.at(fastest.cell.spot());
     }
-    Some(finding.remedy("rank by the whole time, or by prompt and decode speed apart"))
+    Some(finding.remedy("rank by the whole time, or by prompt and decode speed separately"))
 }
 
 fn rank(cell: &Cell) -> f64 {

@@ -168,7 +168,7 @@ impl FailureKind {
                 "the server's log may show the cause"
             }
             FailureKind::Unauthorized => {
-                "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
+                "the key comes from OPENAI_API_KEY, or from the variable that --api-key-env names"
             }
             FailureKind::NotFound | FailureKind::Refused | FailureKind::NoHttp => {
                 "check the URL, --model and --api"

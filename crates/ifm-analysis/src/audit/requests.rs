@@ -320,7 +320,7 @@ mod tests {
             assert_eq!(findings.len(), 1, "{tool}: {findings:?}");
             let text = &findings[0].text;
             assert!(text.contains("the 4 single requests give 140.0000 ms"), "{tool}: {text}");
-            // Of another number of requests, they are not those of the figures.
+            // With another number of requests, the figures do not cover exactly these.
             corrupted.parts[0].rows[0].requests.pop();
             assert_eq!(found("recomputed", &corrupted), [], "{tool}");
         }
@@ -372,7 +372,7 @@ mod tests {
         // 100 / 19, 110 / 20, 120 / 21, 130 / 22.
         assert_eq!(document(["5.5967", "5.9091"]), []);
         assert_eq!(document(["5.5967", "6.9091"]).len(), 1);
-        // By tokens less those of the first piece: nothing agrees, and nothing is said.
+        // By tokens without the first piece: nothing agrees, and nothing is reported.
         assert_eq!(document(["6.3", "6.9"]), []);
     }
 }

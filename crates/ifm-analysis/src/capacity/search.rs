@@ -43,9 +43,7 @@ pub struct Bracket {
 #[non_exhaustive]
 pub enum SearchError {
     /// The bounds are 0 or upside down.
-    #[error(
-        "a search from {start} to {max} users is not possible; give 1 or more, the smaller first"
-    )]
+    #[error("cannot search from {start} to {max} users; give 1 or more, the smaller first")]
     Bounds {
         /// The first load.
         start: u32,
@@ -53,7 +51,7 @@ pub enum SearchError {
         max: u32,
     },
     /// The precision is not between 0 and 1.
-    #[error("a precision of {0} is not possible; give a share from 0 to 1")]
+    #[error("invalid precision: {0}; give a share from 0 to 1")]
     Precision(f64),
 }
 

@@ -139,7 +139,7 @@ impl fmt::Display for Doubt {
             Doubt::OneNumber { both: true } => "cannot be decided: one number on each side",
             Doubt::OneNumber { both: false } => "cannot be decided: one number on one side",
             Doubt::Uncounted => {
-                "cannot be decided: how many values the stated deviation is over is not known"
+                "cannot be decided: the number of values behind the stated deviation is unknown"
             }
             Doubt::Definitions(a, b) => {
                 return write!(formatter, "defined differently: {a}; and {b}");

@@ -125,8 +125,8 @@ fn row(quantity: Quantity, course: Course) -> Option<(&'static str, &'static [&'
     use Course::{Constant, Grows, Shrinks};
     Some(match (quantity, course) {
         (Quantity::Itl | Quantity::Tpot, Constant) => (
-            "the share of the memory bandwidth is off, or, as one user is off alike, the host's \
-             time of a step",
+            "the share of the memory bandwidth is off, or, since one user is off by the same, \
+             the host's time of a step",
             &["share of the memory bandwidth", "host's time of a step"],
         ),
         (Quantity::Itl | Quantity::Tpot, Grows) => (

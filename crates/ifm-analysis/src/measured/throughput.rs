@@ -180,11 +180,10 @@ fn steady_window(
     in_flight: &InFlight,
     sent: &[&RequestRecord],
 ) -> Result<Window, String> {
-    let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request came back complete")?;
+    let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request completed")?;
     let (mut window, what) = match bounds.target {
         Target::InFlight(target) => {
-            let target =
-                target.ok_or("the number of requests in flight that was asked is not known")?;
+            let target = target.ok_or("the requested number of requests in flight is unknown")?;
             let were = requests_were(target);
             let (start_ns, end_ns) = in_flight.span_with(target.max(1)).ok_or_else(|| {
                 format!("{were} never in flight at once, at most {}", in_flight.max())

@@ -79,8 +79,8 @@ pub enum SloError {
     },
     /// A percentile of a speed from the fast tail.
     #[error(
-        "{term} speaks of the fastest users: a percentile of a speed counts from the slow end, so that \
-         P{p} is what only {others} % of them exceed; {meant} asks that {p} % of them have so much"
+        "{term} is about the fastest users: a percentile of a speed counts from the slow end, so \
+         only {others} % of them exceed P{p}; {meant} requires the speed for {p} % of them"
     )]
     FastTail {
         /// The term as written.

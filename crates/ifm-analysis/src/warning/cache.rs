@@ -28,7 +28,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         Severity::Caution,
         format!(
             "{} of the prompt tokens ({cached}) came from the server's cache, at most {} were \
-             meant to: TTFT is too low for new prompts",
+             intended to: TTFT is too low for new prompts",
             percent(share),
             percent(meant)
         ),

@@ -15,7 +15,7 @@ const SERVED_MIN: f64 = 0.5;
 
 pub(super) const CHECK: Check = Check {
     id: "cache_lost",
-    title: "what was said before came from the server's cache",
+    title: "repeated conversation text came from the server's cache",
     run: Made::ByLevel(make),
 };
 
@@ -30,8 +30,8 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let counter = level.server.as_ref().and_then(|server| server.cache_share());
     let (served, who) = match (sessions.told.share(), counter) {
         _ if !covers(sessions.ideal) => return AtLevel::NotApplicable,
-        (Some(share), _) if covers(sessions.told) => (share, "by the answers"),
-        (_, Some(share)) => (share, "by the server's counter"),
+        (Some(share), _) if covers(sessions.told) => (share, "according to the answers"),
+        (_, Some(share)) => (share, "according to the server's counter"),
         _ => return AtLevel::NotApplicable,
     };
     // Neither whole blocks nor answers that became other tokens are the cache's loss.
@@ -44,8 +44,9 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Note,
         format!(
-            "{} of the prompt tokens had been said before, {who} {} came from the server's cache: \
-             it is too small for this number of conversations, spread over replicas, or off",
+            "{} of the prompt tokens had been sent before; {who}, {} came from the server's \
+             cache: it is too small for this number of conversations, spread over replicas, or \
+             off",
             percent(ideal),
             percent(served)
         ),

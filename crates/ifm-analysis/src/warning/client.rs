@@ -30,7 +30,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
 pub fn load_missed(run: &RunData, summary: &RunSummary) -> Option<String> {
     let late = run.manifest.health.as_ref()?.send_lateness?;
     lateness(late.p50_ns, "in the median", &summary.levels)
-        .map(|text| format!("{text}: the server did not get the load that was asked for"))
+        .map(|text| format!("{text}: the server did not get the requested load"))
 }
 
 /// That requests left so late that the tail of what is measured from due is the client's.

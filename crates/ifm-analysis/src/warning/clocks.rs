@@ -30,7 +30,7 @@ const HELD: [(u64, &str); 4] = [
 
 pub(super) const CHECK: Check = Check {
     id: "clocks",
-    title: "the clocks of the GPUs did not fall while a level ran",
+    title: "GPU clocks did not drop during a level",
     run: Made::ByLevel(make),
 };
 

@@ -21,7 +21,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
         Some(share) if share <= SHARE_MAX && at_once == 0 => return AtLevel::Silent,
         Some(share) => share,
     };
-    let events = format!("{} of the events came in one read with another", percent(share));
+    let events = format!("{} of the events arrived in one read with another", percent(share));
     if !has_no_median(level) && at_once as f64 <= SHARE_MAX * level.counts.ok as f64 {
         return AtLevel::Fires(
             Severity::Note,
@@ -30,7 +30,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     }
     let head = match (at_once, has_no_median(level)) {
         (_, true) => format!("{events}, and most gaps count as 0"),
-        (_, false) => format!("all or nearly all tokens of {at_once} answers came in one read"),
+        (_, false) => format!("all or nearly all tokens of {at_once} answers arrived in one read"),
     };
     let tpot = match level.latencies.tpot() {
         Some((_, true)) => "; TPOT is estimated without the tokens of the first read",
@@ -40,9 +40,9 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{head}: the server, or something before it, sends several at a time. What holds events \
-             back delays the first token too, so TTFT is too long by up to the time of a hold{tpot}{}. \
-             Only E2E and E2E per token hold. {CULPRITS}",
+            "{head}: the server, or something before it, sends several at a time. Whatever holds \
+             events back also delays the first token, so TTFT is too long by up to the time of a \
+             hold{tpot}{}. Only E2E and E2E per token are valid. {CULPRITS}",
             unknown(at_once)
         ),
     )

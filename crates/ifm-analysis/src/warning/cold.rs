@@ -75,7 +75,8 @@ fn measured_again(context: &Context, level: &LevelSummary) -> Option<Finding> {
     Some((
         Severity::Note,
         format!(
-            "{load} was worse than a larger load and was measured again, which is what counts: {}",
+            "{load} was worse than a larger load and was measured again; the second measurement \
+             counts: {}",
             figures.join("; ")
         ),
     ))

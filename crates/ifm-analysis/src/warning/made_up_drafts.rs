@@ -6,7 +6,7 @@ use crate::level::LevelSummary;
 
 pub(super) const CHECK: Check = Check {
     id: "made_up_drafts",
-    title: "drafts were made of text that people write",
+    title: "drafts were of text that people write",
     run: Made::ByLevel(make),
 };
 
@@ -31,13 +31,13 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         }
         (Some(length), None) => format!("acceptance length {length:.2}"),
         (None, Some(rate)) => format!("acceptance rate {}", percent(rate)),
-        (None, None) => "what was accepted".to_owned(),
+        (None, None) => "the acceptance".to_owned(),
     };
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "the prompts of {kind} are made up: {found}, and the speed that follows, say nothing of \
-             real text; take spec-bench, speed-bench or sharegpt"
+            "the prompts of {kind} are synthetic: {found}, and the resulting speed, say nothing \
+             about real text; use spec-bench, speed-bench or sharegpt"
         ),
     )
 }

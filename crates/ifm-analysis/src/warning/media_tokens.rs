@@ -14,7 +14,7 @@ const RATIO_MAX: f64 = 1.5;
 
 pub(super) const CHECK: Check = Check {
     id: "media_tokens",
-    title: "images became as many tokens as images of their size do",
+    title: "image token counts fit the image sizes",
     run: Made::ByLevel(make),
 };
 
@@ -107,9 +107,9 @@ mod tests {
     fn fires_on_counts_that_cannot_be() {
         assert_eq!(state(&sound_run(), "media_tokens"), CheckState::NotApplicable);
         assert_eq!(state(&sound_images(), "media_tokens"), CheckState::Passed);
-        assert!(text(&told(|_| 2), "media_tokens").contains("told to be 2 tokens (120 of 120"));
+        assert!(text(&told(|_| 2), "media_tokens").contains("reported as 2 tokens (120 of 120"));
         let both = told(|number| if number % 2 == 0 { 64 } else { 299 });
-        assert!(text(&both, "media_tokens").contains("64 tokens and also 299"));
+        assert!(text(&both, "media_tokens").contains("64 tokens and also as 299"));
     }
 
     #[test]

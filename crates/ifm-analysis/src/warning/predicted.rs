@@ -8,7 +8,7 @@ const GRAMMAR_COMPILE_MS: &str = "grammar_compile_ms";
 
 pub(super) const CHECK: Check = Check {
     id: "predicted",
-    title: "a prediction is not taken for a measurement",
+    title: "predictions are not presented as measurements",
     run: Made::ForRun(make),
 };
 
@@ -19,16 +19,16 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     let is_free = context.run.manifest.spec.workload.forms.is_empty();
     let forms = match prediction.constants.contains_key(GRAMMAR_COMPILE_MS) {
         true => {
-            "; of what structured answers cost, only the time to compile a grammar is among them: not \
-             holding answers to it, nor ending when they are complete"
+            "; of the cost of structured answers, only the time to compile a grammar is \
+             included: not enforcing it, nor ending answers when they are complete"
         }
         false => {
-            "; what structured answers cost is not among them: neither compiling their grammars, nor \
-             holding answers to them, nor ending when they are complete"
+            "; the cost of structured answers is not included: neither compiling their grammars, \
+             nor enforcing them, nor ending answers when they are complete"
         }
     };
     let text = format!(
-        "{}; no server was asked, and the numbers are as right as these constants{}",
+        "{}; computed, not measured; only as accurate as these constants{}",
         prediction.words(),
         if is_free { "" } else { forms }
     );

@@ -11,8 +11,11 @@ const SPARE_TOKENS: f64 = 4.0;
 /// A template adds up to about this many tokens, where it was not measured.
 pub(super) const TEMPLATE_TOKENS: f64 = 64.0;
 
-pub(super) const CHECK: Check =
-    Check { id: "prompt_length", title: "prompts are as long as meant", run: Made::ByLevel(make) };
+pub(super) const CHECK: Check = Check {
+    id: "prompt_length",
+    title: "prompts have the intended length",
+    run: Made::ByLevel(make),
+};
 
 /// What a server may add to a prompt.
 enum Template {
@@ -70,7 +73,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "prompts have {got:.1} tokens on average, {meant:.1} were meant ({}){why}",
+            "prompts have {got:.1} tokens on average, {meant:.1} were intended ({}){why}",
             percent(difference)
         ),
     )

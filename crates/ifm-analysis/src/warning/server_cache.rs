@@ -28,8 +28,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "the server's counters say that {} of what it looked up in its prefix cache was there \
-             ({hits:.0} of {queries:.0}), at most {} was meant to: TTFT is too low for new prompts",
+            "the server's counters show a prefix cache hit rate of {} ({hits:.0} of \
+             {queries:.0}), at most {} was intended: TTFT is too low for new prompts",
             percent(share),
             percent(meant)
         ),

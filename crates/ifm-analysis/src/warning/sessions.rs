@@ -16,7 +16,7 @@ const OVERFLOW_SHARE_MAX: f64 = 0.01;
 const CUT_SHARE_MAX: f64 = 0.05;
 
 pub(super) const CHECK: Check =
-    Check { id: "sessions", title: "conversations came to their end", run: Made::ByLevel(make) };
+    Check { id: "sessions", title: "conversations were complete", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(sessions) = level.sessions.as_deref() else { return AtLevel::NotApplicable };

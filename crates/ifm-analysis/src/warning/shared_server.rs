@@ -30,7 +30,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     if server.began_anew {
         return AtLevel::Fires(
             Severity::Caution,
-            "a counter of the server went back: it began anew while the level ran".to_owned(),
+            "a counter of the server decreased: it restarted during the level".to_owned(),
         );
     }
     let ours: Vec<&RequestRecord> = context

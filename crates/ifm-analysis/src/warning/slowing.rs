@@ -22,7 +22,7 @@ const SAMPLES_MIN: usize = 3;
 
 pub(super) const CHECK: Check = Check {
     id: "slowing",
-    title: "no level and no repeat ended slower than it began while its GPU did",
+    title: "no level or repeat slowed down together with its GPU",
     run: Made::ForRun(make),
 };
 

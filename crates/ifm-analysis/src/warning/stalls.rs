@@ -17,7 +17,7 @@ const GAPS_MIN: usize = 8;
 const SHARE_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check =
-    Check { id: "stalls", title: "answers came without long stops", run: Made::ByLevel(make) };
+    Check { id: "stalls", title: "answers had no long stalls", run: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let mut longest = Vec::new();

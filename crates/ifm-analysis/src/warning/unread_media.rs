@@ -45,8 +45,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Invalid,
         format!(
-            "the server took the images and did not read them: in {} of {} requests the prompt \
-             has no more tokens than its text and a chat template; is it a model that sees?",
+            "images appear to be ignored: in {} of {} requests the prompt has no more tokens \
+             than its text and a chat template; is this a vision model?",
             percent(share),
             told.len()
         ),

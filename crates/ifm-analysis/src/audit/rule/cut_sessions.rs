@@ -209,7 +209,7 @@ mod tests {
         let name = "requests_overflowed";
         let corrupt = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
         check("cut_sessions", &document(&[(name, "9")]), corrupt, Level::Strong, "42, 4.2 %");
-        // Of how many sessions, nobody says; and answers may be truncated as asked.
+        // The number of sessions is not stated; and answers may be truncated as asked.
         for name in ["sessions_overflowed", "truncated_requests"] {
             assert_eq!(levels(&[(name, "42")]), [Level::Hint], "{name}");
         }
@@ -257,7 +257,7 @@ mod tests {
         let of = |done| document(&[("turns_planned", "2000"), ("turns_completed", done)]);
         let corrupt = |sheet: &mut Sheet| *sheet = of("1700");
         check("cut_sessions", &of("1990"), corrupt, Level::Hint, "1700 of 2000 (85.0 %)");
-        assert_eq!(levels(&[("turns_completed", "1700")]), [], "of how many, nobody says");
+        assert_eq!(levels(&[("turns_completed", "1700")]), [], "their number is not stated");
         assert_eq!(levels(&[("turns_planned", "9"), ("sessions_completed", "3")]), []);
     }
 }

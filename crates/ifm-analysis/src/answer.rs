@@ -1,7 +1,7 @@
 //! The answers: how many users fit, how fast it is for one of them, how much comes out, and
 //! whether to believe it.
 //!
-//! Only measured levels are answers: nothing is interpolated. What is not here: sentences, which
+//! Only measured levels are answers: nothing is interpolated. Not here: sentences, which
 //! the reports write.
 
 use crate::capacity::pooled;
@@ -66,7 +66,7 @@ pub struct UsersAnswer {
     pub is_changing: bool,
     /// Whether no level ran to its end, so that none is judged.
     pub is_cut: bool,
-    /// The smallest and the largest load that a search looked at and could not settle.
+    /// The smallest and the largest load that a search measured and could not settle.
     pub unsettled: Option<(Load, Load)>,
     /// The ends of a search for which a look after it surely showed the contrary.
     pub contradicted: Vec<Load>,

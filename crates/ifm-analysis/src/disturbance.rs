@@ -1,6 +1,6 @@
 //! What disturbed a repeat while it was measured, and when that is too much for it to count.
 //!
-//! What is not here: who watches a process, and which repeats are measured again.
+//! Not here: who watches a process, and which repeats are measured again.
 
 use serde::{Deserialize, Serialize};
 

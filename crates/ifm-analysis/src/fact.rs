@@ -1,7 +1,7 @@
 //! What holds for all of a run or document: the facts that sides are compared by before their
 //! numbers, and by which runs are recognized as repeats.
 //!
-//! What is not here: two sides and the facts of documents, see [`comparison`](crate::comparison), and
+//! Not here: two sides and the facts of documents, see [`comparison`](crate::comparison), and
 //! which runs are repeats, see [`survey`](crate::survey).
 
 use crate::level::LevelSummary;
@@ -34,7 +34,7 @@ pub(crate) struct Fact {
     pub value: Option<String>,
     /// The setting of a document that it is.
     pub setting: Option<String>,
-    /// Whether it is one of the machine, which a gate does not let differ unless told.
+    /// Whether it is a fact of the machine, which a gate by default requires to be equal.
     pub is_of_machine: bool,
     /// Whether it is one of how a run was measured, which a prediction does not have.
     pub is_of_measuring: bool,

@@ -2,7 +2,7 @@
 //!
 //! One classification for the message at the end of a run, the check `failures` and reports. It looks at
 //! the outcome, the HTTP status and the stamps of a record, and at the few sentences that the load
-//! generator writes itself. What is not here: which outcome a response has, which the decoder decides.
+//! generator writes itself. Not here: which outcome a response has, which the decoder decides.
 
 use ifm_core::order::Order as _;
 use ifm_core::{Ending, Outcome, RequestRecord, TimeoutKind};
@@ -48,7 +48,7 @@ ifm_core::vocabulary! {
         Tls = "tls",
         /// The connection ended before any byte of an answer.
         Hangup = "hangup",
-        /// What came is no HTTP.
+        /// The received data are not HTTP.
         NoHttp = "no_http",
         /// The response was cut off before its end.
         Cut = "cut",
@@ -313,7 +313,7 @@ impl Failures {
 }
 
 impl FailureKind {
-    /// The kind as a noun, behind a count.
+    /// The kind as a noun, after a count.
     fn noun(self) -> String {
         self.word().replace('_', " ")
     }

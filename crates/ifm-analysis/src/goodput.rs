@@ -1,11 +1,12 @@
-//! Goodput: requests of which every term of the latency target holds on the same request.
+//! Goodput: requests for which every term of the latency target holds.
 //!
-//! A term is asked of one request: its TTFT, its E2E, its TPOT (the largest, with several
+//! A term is applied to one request: its TTFT, its E2E, its TPOT (the largest, with several
 //! choices), and for `itl` the term's percentile over the request's own gaps. A request with one
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
-//! complete is not good. One that completed without what a term is about (its answer is no sound, its
-//! tokens came at once, or the kernel did not tell when its last byte arrived) is neither good nor not,
-//! unless another term is broken. A term over whole sessions is asked of no request. What is not here: percentiles over requests.
+//! complete is not good. One that completed without the metric of a term (its answer is not sound,
+//! its tokens came at once, or the kernel did not report when its last byte arrived) is neither
+//! good nor not, unless another term is broken. A term over whole sessions applies to no request.
+//! Not here: percentiles over requests.
 
 use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_value};

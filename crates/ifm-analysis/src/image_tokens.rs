@@ -8,7 +8,7 @@
 pub(crate) const TOKENS_MIN: f64 = 16.0;
 /// What an image has at least to be judged by [`TOKENS_MIN`].
 pub(crate) const PIXELS_LARGE: f64 = 100_000.0;
-/// Marks before and behind an image, which some servers count as its own.
+/// Marks before and after an image, which some servers count as part of it.
 const MARKS: f64 = 4.0;
 /// Cells below which a server may have made a small image larger, as Qwen's processors do.
 const CELLS_MIN: f64 = 100.0;
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn images_that_a_server_was_given_are_within_the_rule() {
         let rule = of_model("Qwen/Qwen2-VL-2B-Instruct").expect("known");
-        // Width, height, tokens as vLLM told them; the last one was made smaller to fit.
+        // Width, height, tokens as reported by vLLM; the last one was made smaller to fit.
         for (width, height, tokens) in
             [(56, 56, 4), (100, 100, 16), (640, 360, 299), (1280, 720, 1196), (1920, 1080, 1222)]
         {

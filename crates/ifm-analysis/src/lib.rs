@@ -70,7 +70,7 @@ pub struct RunSummary {
     pub warnings: Vec<Warning>,
     /// Every check with its result.
     pub checks: Vec<CheckResult>,
-    /// The answers to the questions behind the run; absent if nothing was measured.
+    /// The answers to the main questions about the run; absent if nothing was measured.
     pub answers: Option<Answers>,
     /// The client's own error, as it judged it when it ran.
     pub health: Option<ClientHealth>,
@@ -86,7 +86,7 @@ pub fn summarize_for(run: &RunData, slo: &SloSpec) -> RunSummary {
     summarize_by(run, slo, Seen::of(run).ended)
 }
 
-/// The same of a run that goes on, whose manifest does not hold yet what became of its workload:
+/// The same for a run in progress, whose manifest does not hold the end of its sessions yet:
 /// `ended` are the sessions of which no request shows how they ended.
 pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
     summarize_by(run, &run.manifest.spec.slo, ended)

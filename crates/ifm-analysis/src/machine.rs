@@ -1,7 +1,7 @@
-//! The machine of a run in words: one table of what it is, which lists of facts, reports and comparisons
+//! The machine of a run as text: one table of facts, which lists of facts, reports and comparisons
 //! read.
 //!
-//! What is not told has no row. Not here: what a difference means for a comparison
+//! Facts that are not reported have no row. Not here: what a difference means for a comparison
 //! ([`comparison`](crate::comparison)).
 
 use ifm_core::Facts;

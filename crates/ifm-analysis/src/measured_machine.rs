@@ -99,7 +99,7 @@ pub enum NoCeilings {
         /// The command, or two joined by words, that makes them.
         run: &'static str,
     },
-    /// Arrays were moved, and caches may have held all of them.
+    /// Arrays were moved, and all of them may have fit in caches.
     #[error(
         "the arrays of every `kernel bandwidth` result of {device} are smaller than {needed_mib} MiB, \
          four times its last-level cache; run `kernel bandwidth` with larger ones"

@@ -2,7 +2,7 @@
 //!
 //! Within one level requests are many and depend on each other; between repeats the values are few
 //! and do not. So the interval of a repeated load is that between its repeats (Student's, from
-//! three on), with one value for each repeat. What is not here: whether repeats agree, which is a
+//! three on), with one value for each repeat. Not here: whether repeats agree, which is a
 //! check, and the verdict, for which every repeat of a load counts by itself.
 
 use crate::level::{LevelSummary, Load};

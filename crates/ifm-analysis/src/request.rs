@@ -220,7 +220,7 @@ pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
 }
 
 /// Calls `each` with every gap between successive token-bearing events of one choice, nanoseconds,
-/// and the tokens of the event that ends the gap, where the server told them.
+/// and the tokens of the event that ends the gap, if the server reported them.
 #[inline]
 pub fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) {
     let events = &record.events;
@@ -416,7 +416,8 @@ mod tests {
         assert_eq!(gaps, [(10, None), (40, None), (40, None)]);
         // TPOT 40 and 10 ms: their mean is 25.
         assert_eq!(RequestMetrics::derive(&record).tpot_ns, Some(25e6));
-        // Seven tokens in five events, not told which: an estimate, if the text holds them.
+        // Seven tokens in five events, unknown which: an estimate, if the text is long enough for
+        // them.
         record.output_tokens = Some(Counted { tokens: 7, from: CountSource::FinalUsage });
         record.text_bytes = Some(28);
         // 4.2 tokens in three events and 2.8 in two; 2.8 and 1.4 after the first events are too few.

@@ -12,7 +12,7 @@ ifm_core::vocabulary! {
     /// Who counted the drafts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum DraftsCountedBy {
-        /// The server told them with each answer: sums over the complete answers of the level.
+        /// The server reported them with each answer: sums over the complete answers of the level.
         Requests = "requests",
         /// The server's counters over the level, warm-up and other clients included.
         Counters = "counters",
@@ -24,9 +24,9 @@ ifm_core::vocabulary! {
 pub struct Speculation {
     /// Who counted them.
     pub counted_by: DraftsCountedBy,
-    /// Whose metrics page it is; absent where answers told.
+    /// Whose metrics page it is; absent if the answers reported them.
     pub source: Option<String>,
-    /// Complete answers that told; absent of counters.
+    /// Complete answers that reported them; absent for counters.
     pub answers: Option<u64>,
     /// Drafts that were verified.
     pub drafts: Option<f64>,

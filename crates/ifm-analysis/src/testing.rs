@@ -1,4 +1,4 @@
-//! Runs made up for tests, here and in the crates that show results.
+//! Synthetic runs for tests, here and in the crates that show results.
 //!
 //! A synthetic run is small and regular, so that a test can verify every number and then corrupt
 //! one thing. Not here: anything a program should use.
@@ -196,8 +196,9 @@ pub fn noisy_run(levels: &[NoisyLoop]) -> RunData {
     run(&users, requests)
 }
 
-/// A closed loop of 2 users and 120 requests, each with an image of 640 x 360 that was not sent before:
-/// 299 tokens of the image, as the server told, 100 of text and 20 that its template added.
+/// A closed loop of 2 users and 120 requests, each with an image of 640 x 360 that was not sent
+/// before: 299 tokens of the image, as reported by the server, 100 of text and 20 that its template
+/// added.
 pub fn sound_images() -> RunData {
     images(|_, _| {})
 }

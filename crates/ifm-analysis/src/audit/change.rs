@@ -41,8 +41,8 @@ pub(super) struct Change {
     /// Whether it is in hundredths.
     pub is_percent: bool,
     pub direction: Direction,
-    /// Where what is compared against is named: behind `than`. Absent for changes from one number
-    /// to another.
+    /// Where the reference of the comparison is named: after `than`. Absent for changes from one
+    /// number to another.
     pub than: Option<usize>,
     /// The numbers of `from … to …`.
     pub ends: Option<[Number; 2]>,
@@ -205,7 +205,7 @@ pub(super) fn direction(words: &[(&str, Direction)], word: &str) -> Option<Direc
     words.iter().find(|(known, _)| *known == word).map(|(_, direction)| *direction)
 }
 
-/// The byte behind the `than` that follows soon, in the same clause.
+/// The byte after the `than` that follows soon, in the same clause.
 pub(super) fn than(sentence: &str, from: usize) -> Option<usize> {
     let rest = sentence.get(from..)?;
     let at = rest.find(" than ")?;

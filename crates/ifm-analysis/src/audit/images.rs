@@ -92,7 +92,7 @@ fn sizes(cell: &Cell) -> Vec<(f64, f64)> {
     found
 }
 
-/// `640x360`, also with frames behind it: `640x360x16`.
+/// `640x360`, optionally followed by frames: `640x360x16`.
 fn sides(word: &str) -> Option<(f64, f64)> {
     let mut parts = word.split('x').map(|part| part.parse::<f64>().ok());
     let (width, height) = (parts.next()??, parts.next()??);

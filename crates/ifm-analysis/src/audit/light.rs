@@ -87,7 +87,7 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         };
         let is_light = !known.has_format && share.of_strict <= OF_FORMATS;
         let ground = if is_light { ground.min(Ground::Format) } else { ground };
-        // Nothing is said of the parts of a rate: how they overlap is not known.
+        // The parts of a rate are not judged: how they overlap is not known.
         let is_meant = !(is_rate || is_burst) || share.verdict == Verdict::BelowStrict;
         let share = if is_meant { share } else { Share { verdict: Verdict::Possible, ..share } };
         let words = match (is_counted, is_open) {

@@ -34,7 +34,7 @@ pub const PHYSICS: [&str; 2] = ["faster_than_light", "near_light"];
 /// What a rule found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Looked {
-    /// It looked; an empty list is silence.
+    /// It was applied; an empty list means that it found nothing.
     Found(Vec<Finding>),
     /// The documents do not hold what it needs: what that is.
     Needs(&'static str),
@@ -44,7 +44,7 @@ pub enum Looked {
 pub struct Rule {
     /// Id, stable over versions.
     pub id: &'static str,
-    /// What is looked at, as a short statement that holds where the rule is silent.
+    /// What the rule checks, as a short statement that holds if the rule finds nothing.
     pub title: &'static str,
     look: fn(&Subject) -> Looked,
 }

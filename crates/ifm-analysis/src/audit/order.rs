@@ -14,8 +14,8 @@ pub(super) struct Order {
     pub direction: Direction,
     /// The word that says it.
     pub at: Range<usize>,
-    /// Where what is compared against is named: behind `than`; absent for a superlative, which is
-    /// over all others.
+    /// Where the reference of the comparison is named: after `than`; absent for a superlative,
+    /// which is over all others.
     pub than: Option<usize>,
     /// Numbers, each with the factor that it sets.
     pub load: Vec<(&'static str, f64)>,

@@ -78,8 +78,8 @@ pub(super) fn differs(figure: &Figure, expected: f64) -> bool {
     })
 }
 
-/// AIPerf divides a time per token by what the first piece held, where the server told that: figures
-/// of which not one follows from the requests are of that kind.
+/// AIPerf divides a time per token by what the first piece held, if the server reported that:
+/// figures are of that kind if none of them follows from the requests.
 fn leave_out_others(figures: &mut Vec<(&Figure, f64)>) {
     for quantity in [Quantity::Itl, Quantity::UserRate] {
         let follows = |(figure, expected): &(&Figure, f64)| {

@@ -317,8 +317,8 @@ impl Cell<'_> {
 const WRITTEN_BY: &str = "written_by";
 
 impl Cell<'_> {
-    /// The tool that computed the figures of the row, if that is known: what is written in its form
-    /// by another keeps the definitions of whoever measured.
+    /// The tool that computed the figures of the row, if known: a document that another tool wrote
+    /// in its format keeps the definitions of the tool that measured.
     pub(super) fn measured_by(&self) -> Option<&str> {
         let is_export = self.row.unknown.contains_key(WRITTEN_BY)
             || self.part.unknown.contains_key(WRITTEN_BY)

@@ -1,6 +1,6 @@
 //! What a capacity is worth: people, servers, money.
 
-/// People behind requests in flight: a person thinks between two requests.
+/// People who cause requests in flight: a person thinks between two requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct People {
     /// Seconds that a request takes.

@@ -1,10 +1,11 @@
 //! Bracketing by doubling, then halving the bracket: at most about twice the binary logarithm of
 //! the answer in measured loads. A load that cannot be settled does not end it: both ends come as
-//! near to it as they do to each other otherwise, so that what stays open is no wider than it must.
+//! near to it as they otherwise come to each other, so that the open range is no wider than
+//! necessary.
 
-/// Loads that cannot be settled are looked at up to this many times the smallest of them, where nothing is known
-/// beyond them. A limit is never that wide: there are too few requests, above and below, and the smaller the rate,
-/// the longer they take.
+/// Loads that cannot be settled are measured up to this many times the smallest of them, if nothing
+/// is known beyond them. A limit is never that wide: there are too few requests, above and below,
+/// and the smaller the rate, the longer they take.
 const WIDEST: u32 = 8;
 
 /// What a measured load showed.
@@ -67,7 +68,7 @@ pub struct Search {
 
 impl Search {
     /// A search from a first load to the largest allowed, until both ends of the bracket are
-    /// within a share of each other, or neighbours.
+    /// within a share of each other, or neighbors.
     ///
     /// # Errors
     /// [`SearchError`] says what is not possible.

@@ -70,7 +70,7 @@ impl Condition {
         loads.then_with(|| by_numbers(&self.setting, &other.setting))
     }
 
-    /// Whether a word of the user, which is no load, names it: one of the values that were set.
+    /// Whether a word of the user other than a load names it: one of the values that were set.
     pub fn has(&self, word: &str) -> bool {
         self.setting.iter().any(|(name, value)| value == word || words_of(name, value) == word)
     }

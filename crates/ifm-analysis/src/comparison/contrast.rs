@@ -1,6 +1,6 @@
 //! Two sides at one load by one measure: the ratio, its interval, and what may be said.
 //!
-//! What is not here: which loads and measures are compared with each other, see
+//! Not here: which loads and measures are compared with each other, see
 //! [`pair`](super::pair).
 
 use super::evidence::{
@@ -48,7 +48,7 @@ pub struct Cell {
     pub low: Option<f64>,
     /// Upper bound; likewise.
     pub high: Option<f64>,
-    /// Values behind it: requests, gaps; absent where a document does not tell.
+    /// Number of values: requests, gaps; absent if a document does not state it.
     pub n: Option<u64>,
     /// Runs of this level.
     pub runs: usize,
@@ -64,7 +64,7 @@ impl Cell {
 }
 
 ifm_core::vocabulary! {
-    /// What may be said of a difference.
+    /// Verdict about a difference.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Verdict {
         /// The second side is better, by a relevant amount.

@@ -1,7 +1,7 @@
 //! What two sides differ in besides their numbers: server, workload, client.
 //!
 //! A difference is expected (it is what is being compared), deserves a warning, or makes the sides
-//! unlike, so that their numbers do not answer one question. What is not here: the numbers.
+//! unlike, so that their numbers do not answer one question. Not here: the numbers.
 
 use super::side::{Lengths, Member, Side};
 pub use crate::fact::DifferenceKind;
@@ -15,7 +15,7 @@ const LENGTH_SHARE_MAX: f64 = 0.02;
 /// Facts that only one side states are named up to this number.
 const UNTOLD_NAMED: usize = 6;
 
-/// One thing that was looked at.
+/// One thing that was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What it is.
@@ -26,7 +26,7 @@ pub struct Difference {
     pub a: Option<String>,
     /// What it is on the second side.
     pub b: Option<String>,
-    /// Whether it is one of the machine: a gate refuses it unless told.
+    /// Whether it is one of the machine: by default a gate refuses it.
     pub is_of_machine: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Comparisons of made-up documents of other tools: what they hold decides what is said.
+//! Comparisons of constructed documents of other tools: their contents decide the verdict.
 
 use super::Metric;
 use super::sample::LevelSample;
@@ -144,7 +144,7 @@ fn what_a_file_holds_decides_what_is_said() {
     let doubt = Doubt::OneNumber { both: true };
     assert_eq!((p99.verdict, p99.doubt.clone()), (Verdict::Inconclusive, Some(doubt.clone())));
     assert_eq!(found(&both, "out_tok_s").doubt, Some(doubt));
-    // A deviation without the number of values behind it, as in a table of llama-bench.
+    // A deviation without the number of values, as in a table of llama-bench.
     let std = Statistic::Std(StdKind::Unknown);
     let table = |name, mean| {
         let figures = [(Quantity::DecodeRate, MEAN, mean), (Quantity::DecodeRate, std, mean / 9.0)];

@@ -137,10 +137,10 @@ pub(crate) struct RunEvidence {
     pub run: usize,
     pub value: f64,
     pub spread: Spread,
-    /// Values behind it; absent where a document does not tell.
+    /// Number of values; absent if a document does not state it.
     pub n: Option<u64>,
     pub shortage: Option<Shortage>,
-    /// Repeats behind it that other work disturbed, and all repeats; absent if unknown.
+    /// Repeats that other work disturbed, and all repeats; absent if unknown.
     pub disturbed: Option<(u64, u64)>,
 }
 
@@ -409,7 +409,7 @@ impl Column {
         Some(PercentileBounds { ordered, p, n: self.n(), in_effect })
     }
 
-    /// Number of values behind it.
+    /// Number of values.
     fn n(&self) -> u64 {
         match self {
             Column::Values(values) => values.sorted.len() as u64,
@@ -589,8 +589,8 @@ impl Stated {
 }
 
 impl RunEvidence {
-    /// The bounds of the value, each absent where it is not known: of a percentile order statistics; of
-    /// draws their percentiles, set further out where few requests are behind them; of a stated mean
+    /// The bounds of the value, each absent if unknown: for a percentile order statistics; for
+    /// draws their percentiles, set further out if they rest on few requests; for a stated mean
     /// `mean ± t · s / sqrt(n)`, Student (1908).
     pub fn bounds(&self, confidence: f64) -> (Option<f64>, Option<f64>) {
         let Some(tail) = tail(confidence) else { return (None, None) };

@@ -1,6 +1,6 @@
 //! What two runs are compared by: a metric, and how it is taken over many requests.
 //!
-//! Written as `ttft.p99`, `itl.mean`, `out_tok_s`, `error_rate`. What is not here: the metrics
+//! Written as `ttft.p99`, `itl.mean`, `out_tok_s`, `error_rate`. Not here: the metrics
 //! themselves ([`ifm_core::metric`]), and how a measure is computed, see `sample`.
 
 use crate::level::Load;
@@ -102,7 +102,7 @@ impl fmt::Display for Over {
 }
 
 impl Measure {
-    /// What a comparison shows unless told otherwise.
+    /// What a comparison shows by default.
     pub const DEFAULT: [Measure; 19] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),

@@ -5,7 +5,7 @@
 //! each measure. The server, the workload, the client and the definitions are compared first:
 //! numbers of unlike things answer no question. Intervals rest on requests drawn again in blocks, on
 //! how repeats differ, or on a mean with its deviation and count; one number has none. Everything is
-//! a function of the results and of a seed. What is not here: words.
+//! a function of the results and of a seed. Not here: words.
 
 pub mod capacity;
 pub mod condition;
@@ -60,7 +60,7 @@ pub struct Settings {
     pub confidence: f64,
     /// Smallest relevant change, as a share of the baseline's value.
     pub threshold: f64,
-    /// Draws behind each interval.
+    /// Draws for each interval.
     pub resamples: u32,
     /// Seed of the draws.
     pub seed: u64,
@@ -150,7 +150,7 @@ pub struct SideHead {
 pub struct Pair {
     /// The second side.
     pub side: SideHead,
-    /// What was looked at besides the numbers, the weightiest first.
+    /// What was compared besides the numbers, the weightiest first.
     pub differences: Vec<Difference>,
     /// Measures at loads, by load.
     pub rows: Vec<Row>,
@@ -187,7 +187,7 @@ pub struct Comparison {
     pub confidence: f64,
     /// Smallest relevant change.
     pub threshold: f64,
-    /// Draws behind each interval.
+    /// Draws for each interval.
     pub resamples: u32,
     /// Seed of the draws.
     pub seed: u64,

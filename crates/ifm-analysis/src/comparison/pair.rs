@@ -2,7 +2,7 @@
 //!
 //! Sides are matched by what was requested. Where only one side was measured at a load, the other can
 //! be read between its two neighbors, if that is asked for and it was measured below and above. Nothing
-//! is read beyond what was measured. What is not here: the
+//! is read beyond what was measured. Not here: the
 //! correction for many rows, which [`compare`](super::compare) makes over all pairs.
 
 use super::condition::Condition;
@@ -82,8 +82,8 @@ impl Draft {
         self.a.is_some() && self.b.is_some()
     }
 
-    /// The chance that takes part in the correction: that of a row which can get a verdict. What is no
-    /// chance counts as certainty of none, so that the other rows keep theirs.
+    /// The chance that takes part in the correction: that of a row that can get a verdict.
+    /// Otherwise 1 is used, so that the other rows keep theirs.
     pub fn p(&self) -> Option<f64> {
         let contrast = self.contrast.as_ref().ok()?;
         let is_chance = (0.0..=1.0).contains(&contrast.p);

@@ -2,7 +2,7 @@
 //!
 //! How many values lie below a percentile is binomial whatever their law is, so the values at two
 //! ranks bound it ([`interval`]). Values that depend on each other are as good as fewer, and few
-//! values give one bound or none. What is not here: two sides.
+//! values give one bound or none. Not here: two sides.
 
 use crate::stat::interval::{TAIL, needed_to_bound, ranks_in_effect};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What a comparison keeps of one level of one run: a column for each measure, by request.
 //!
-//! The columns are taken once; the run itself can be dropped then. What is not here: drawing from
+//! The columns are taken once; the run itself can be dropped then. Not here: drawing from
 //! them, see [`evidence`](super::evidence).
 
 use super::Metric;
@@ -97,7 +97,7 @@ pub(crate) struct Stated {
     pub error: Option<(f64, f64)>,
     /// Number of values, if stated.
     pub n: Option<u64>,
-    /// Whether a deviation is stated and the number of values behind it is not.
+    /// Whether a deviation is stated without the number of values.
     pub is_uncounted: bool,
     /// Whether the values are requests, rather than repeats.
     pub is_of_requests: bool,
@@ -123,7 +123,7 @@ pub struct LevelSample {
     /// How many times as large the variance of every mean of the requests is, at least, as that of
     /// independent ones: above 1 where they depend strongly on those before.
     pub inflation: f64,
-    /// Repeats behind the level that other work disturbed, and all repeats; absent if unknown.
+    /// Repeats of the level that other work disturbed, and all repeats; absent if unknown.
     pub disturbed: Option<(u64, u64)>,
     /// Each measure of requests that the level has a value for.
     pub(crate) columns: Vec<Told>,
@@ -380,7 +380,7 @@ fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column>
     Some(Column::Values(Values { sorted: sorted.into(), owner, over }))
 }
 
-/// What answers told has a spread, what counters told has none.
+/// Values from answers have a spread, values from counters have none.
 fn acceptance(metric: Metric, level: &Speculation, sent: &[&RequestRecord]) -> Option<Column> {
     let value = match metric {
         Metric::AcceptanceLength => level.acceptance_length,

@@ -350,7 +350,7 @@ impl AtLoad {
     }
 }
 
-/// The beginning of the digest of a run's prompts, behind its kind.
+/// The kind of the digest of a run's prompts, and its beginning.
 fn digest_of(manifest: &Manifest) -> Option<String> {
     let digests =
         [("blake3", &manifest.prompts_blake3), ("sha256", &manifest.prompts_sha256)].into_iter();

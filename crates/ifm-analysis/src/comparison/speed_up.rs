@@ -23,7 +23,7 @@ pub struct SpeedUp {
     pub ratio: Estimate,
 }
 
-/// The speed-ups of a pair, by load; empty where it is no question of speculative decoding.
+/// The speed-ups of a pair, by load; empty if it does not compare speculative decoding.
 pub(super) fn speed_ups(differences: &[Difference], rows: &[Row]) -> Vec<SpeedUp> {
     if differences.iter().any(|found| found.kind == DifferenceKind::Unlike) {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! Measurements of a survey compared in pairs, by the evidence and the verdicts of whole results.
 //!
 //! A report speaks of single points and of repeats of them, and what it says of a difference has to be
-//! what `compare` says of the same results. What is not here: which points are compared with each
+//! what `compare` says of the same results. Not here: which points are compared with each
 //! other, and sentences (`insight`).
 
 use super::condition::Condition;
@@ -29,7 +29,7 @@ const MORE: [Measure; 7] = [
     Measure { metric: Metric::UserSpeed, over: Over::Mean },
 ];
 
-/// The evidence behind the points of a survey: for each of its origins, in their
+/// The evidence of the points of a survey: for each of its origins, in their
 /// order, the levels with what differences rest on. A point of an origin without levels here is
 /// compared by its own numbers.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Comparisons of made-up runs whose differences are known.
+//! Comparisons of synthetic runs whose differences are known.
 
 use super::Metric;
 use super::*;
@@ -432,7 +432,7 @@ fn unlike_things_are_told() {
     let prediction = |run: &mut RunData| *run = crate::testing::predicted(run.clone());
     check(&prediction, "where the numbers come from", Warning);
     check(&prediction, "predicted from", Expected);
-    // How a prediction was measured is no question.
+    // The measurement settings of a prediction do not matter.
     let mut b = a.clone();
     prediction(&mut b);
     let pair = two(&a, &b, &settings);

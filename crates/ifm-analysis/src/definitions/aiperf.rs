@@ -9,7 +9,7 @@
 //! TTFT, its rate from end to end the output over its latency.
 //!
 //! Different on purpose: tokens are counted as the run has them, where AIPerf runs a tokenizer over
-//! the text unless told otherwise; the length of audio is that of any prompt with audio, where AIPerf
+//! the text by default; the length of audio is that of any prompt with audio, where AIPerf
 //! has it of transcriptions that it made itself.
 
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, latency, output_tokens};

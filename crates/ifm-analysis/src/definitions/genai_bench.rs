@@ -130,7 +130,7 @@ mod tests {
         let other = |name: &str| Quantity::Other(name.to_owned());
         near(value(other(meaning::OUTPUT_LATENCY), Statistic::Median), 50.0);
         near(value(other(meaning::OUTPUT_OF_A_REQUEST), Statistic::Median), 60.0);
-        // Three tokens in half a millisecond: told as it is.
+        // Three tokens in half a millisecond: reported as it is.
         near(value(other(meaning::OUTPUT_OF_A_REQUEST), Statistic::Max), 6000.0);
         assert_eq!(value(Quantity::ReasoningTokens, Statistic::Mean), None, "not reported");
         assert_eq!(row.requests[0].e2e_ms, Some(100.5));

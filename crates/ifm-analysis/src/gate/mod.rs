@@ -2,7 +2,7 @@
 //!
 //! A threshold passes if the whole interval is inside, fails if all of it is outside, and is
 //! inconclusive otherwise: a gate that fails by chance is switched off, and one that passes by
-//! chance is worse. What is not here: files and exit codes.
+//! chance is worse. Not here: files and exit codes.
 
 mod suggestion;
 pub mod threshold;
@@ -162,7 +162,7 @@ pub enum GateError {
         /// The document.
         name: String,
     },
-    /// A threshold is a band, and the baseline is no history.
+    /// A threshold is a band, and the baseline is not a history.
     #[error("{threshold} needs a band, which only a history has: use --baseline history:20")]
     NoHistory {
         /// The threshold.

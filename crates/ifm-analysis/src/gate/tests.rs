@@ -1,4 +1,4 @@
-//! Gates on made-up runs whose figures are known.
+//! Gates on synthetic runs whose figures are known.
 
 use super::*;
 use crate::comparison::Member;
@@ -228,7 +228,7 @@ fn what_is_suggested_passes() {
         seed: u64::from(users),
         ..NOISY
     });
-    // All four are inside the target of made-up runs, so the load is at most 5.6.
+    // All four are inside the target of synthetic runs, so the load is at most 5.6.
     let run = noisy_run(&levels);
     let Suggestions { at, list: found, run: head } =
         suggest(&side(&run, &[]), &settings()).expect("levels");

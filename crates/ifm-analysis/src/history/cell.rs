@@ -3,7 +3,7 @@
 //!
 //! Cells use the facts of comparisons: what makes two sides unlike makes two cells. Models, kinds of
 //! servers, GPUs and what a server reports about itself, such as the precision of its weights, are kept
-//! apart too, and what the user names. Versions are not: a new one is what a history is for. What is not here: loads and measures.
+//! apart too, and what the user names. Versions are not: a new one is what a history is for. Not here: loads and measures.
 
 use super::Dated;
 use crate::comparison::difference::asked;
@@ -42,7 +42,7 @@ pub(super) fn value_of_tag(of: &Dated, name: &str) -> Option<String> {
     of.tags.iter().find_map(value)
 }
 
-/// Every name that `told` may know of these runs: facts, then tags.
+/// Every name that `told` may find in these runs: facts, then tags.
 pub fn names(all: &[Dated]) -> Vec<String> {
     let facts = all.iter().flat_map(|of| &of.member.facts).map(|fact| fact.what.clone());
     let tags = all.iter().flat_map(|of| &of.tags);

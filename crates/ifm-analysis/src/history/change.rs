@@ -1,6 +1,6 @@
 //! One change of a series: how large it is, whether it matters, and what it came with.
 //!
-//! What is not here: where it is.
+//! Not here: where it is.
 
 use super::cell::{alone, value_of_tag};
 use super::{Change, ChangeKind, Dated};

@@ -1,8 +1,8 @@
 //! The history of a cell: one value a run, steps and drifts in it, and what they came with.
 //!
-//! Runs that answer one question are a cell; each measure at each load of it is a series. What is
-//! found there rests on how runs differ among themselves: nights vary more than the requests of one
-//! night. What is not here: words, and which runs are looked at.
+//! Runs that answer one question are a cell; each measure at each load of it is a series. Its
+//! changes are judged by how runs differ among themselves: nights vary more than the requests of
+//! one night. Not here: words, and which runs are used.
 
 mod cell;
 mod change;
@@ -25,9 +25,9 @@ use ifm_core::order::Order as _;
 use series::Draft;
 use std::collections::BTreeSet;
 
-/// Fewest runs in which a change is looked for.
+/// Minimum number of runs for a change to be detected.
 pub const RUNS_MIN: usize = crate::stat::course::VALUES_MIN;
-/// Most runs that are looked at: the latest of them.
+/// Maximum number of runs: the latest of them.
 pub const RUNS_MAX: usize = 1_000;
 /// Confidence of the band: of equal runs, all but one in a hundred lie inside.
 pub const BAND_CONFIDENCE: f64 = 0.99;
@@ -55,7 +55,7 @@ pub enum Per {
     Tag(String),
 }
 
-/// How a history is looked at.
+/// Settings of a history.
 #[derive(Debug, Clone)]
 pub struct HistorySettings {
     /// Measures, confidence of a change, smallest relevant change, draws and their seed.
@@ -228,7 +228,7 @@ pub struct Series {
     /// `noise`.
     pub detectable: Option<f64>,
     /// Chance of its changes if there were none, corrected for the places that were tried; absent
-    /// where none was looked for.
+    /// if no change was searched for.
     pub p: Option<f64>,
     /// The same corrected for all series.
     pub p_corrected: Option<f64>,

@@ -113,7 +113,7 @@ pub(crate) fn newest(
             let is_higher = mean(after) > mean(before);
             let is_worse = is_higher == (measure.direction() == Direction::Lower);
             let p = found.steps.last().map_or(found.p, |step| step.p);
-            // Against one run alone nothing could be held.
+            // One run alone does not suffice for a comparison.
             match is_worse || after.places.len() < 3 {
                 true => together(&before.places, &after.places, p),
                 false => alone(&after.places),

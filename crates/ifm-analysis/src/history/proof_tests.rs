@@ -1,4 +1,4 @@
-//! How often histories and their gates are wrong: made-up months of nights, without a change and with
+//! How often histories and their gates are wrong: synthetic months of nights, without a change and with
 //! one. `IFM_CASES=200 cargo test -p ifm-analysis history::proof -- --nocapture` prints the figures of
 //! 200 months of each kind.
 
@@ -75,7 +75,7 @@ struct Figures {
     near: u64,
     /// Of these, those whose range holds the right night.
     held: u64,
-    /// Of these, those told as a drift.
+    /// Of these, those reported as a drift.
     drifts: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Histories of made-up runs whose changes are known.
+//! Histories of synthetic runs whose changes are known.
 
 use super::*;
 use crate::fact::ACCOUNT;
@@ -117,7 +117,7 @@ fn cells_are_what_answers_one_question() {
     let found = history(&all, &settings);
     assert_eq!(found.cells.len(), 3, "{:?}", found.cells);
     assert!(found.cells[2].contains("end-of-text"), "{:?}", found.cells);
-    // A version is no cell, unless it is asked for.
+    // A version does not make a cell, unless requested.
     settings.by = vec!["server".to_owned()];
     assert_eq!(history(&all[..12], &settings).cells.len(), 2);
     settings.by = vec!["commit".to_owned()];

@@ -29,7 +29,7 @@ pub struct Delta {
     pub high: Option<f64>,
     /// Whether the interval is of one run on each side, and how much runs differ is not in it.
     pub is_of_single_runs: bool,
-    /// What may be said of it.
+    /// The verdict about it.
     pub verdict: Verdict,
     /// Why the data do not decide.
     pub doubt: Option<Doubt>,

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 const TELLING: [&str; 5] = [key::MODEL, key::QUANTIZATION, key::CONDITION, key::ENGINE, key::RUN];
 /// Factors of a single point rather than of what is compared.
 const OF_POINT: [&str; 2] = [key::STRATEGY, key::REQUESTS];
-/// Strategy of a row in which every request is sent at once: no load is held.
+/// Strategy of a row in which every request is sent at once: it sustains no load.
 const BURST: &str = "throughput";
 /// Strategy of a row in which one request is sent after the other.
 const ALONE: &str = "synchronous";
@@ -114,7 +114,7 @@ pub struct Versus<'a> {
     pub axis: LoadAxis,
 }
 
-/// Whether all requests of a row were sent at once, so that no load was held.
+/// Whether all requests of a row were sent at once, so that no load was sustained.
 pub fn is_burst(cell: &Pooled) -> bool {
     cell.factor(key::STRATEGY).is_some_and(|strategy| strategy.eq_ignore_ascii_case(BURST))
 }
@@ -211,7 +211,7 @@ enum Requested {
 }
 
 impl Requested {
-    /// Of a row that held what was asked; absent where nothing says what was.
+    /// The request of a row that sustained it; absent if it is not stated.
     fn of(cell: &Pooled) -> Option<Requested> {
         let is_alone = || {
             let strategy = cell.factor(key::STRATEGY);

@@ -1,9 +1,9 @@
 //! One level of a run: what was asked, what happened, how fast it was.
 //!
-//! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies
-//! are over complete answers behind the first wave; error rates are over all requests that were
-//! sent; throughputs count the tokens that arrived, on whatever request. What is not here:
-//! comparisons between levels.
+//! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies are
+//! over complete answers after the first wave; error rates are over all requests that were sent;
+//! throughputs count the tokens that arrived, on whatever request. Not here: comparisons between
+//! levels.
 
 mod cumulative;
 mod steps;
@@ -61,7 +61,7 @@ pub struct LevelSummary {
     pub steady: Option<WindowSummary>,
     /// Why there is no steady window.
     pub steady_absent_because: Option<String>,
-    /// Latencies over complete answers behind the first wave.
+    /// Latencies over complete answers after the first wave.
     pub latencies: Latencies,
     /// Lengths, caches, and who counted.
     pub tokens: TokenFacts,
@@ -156,8 +156,8 @@ impl LevelSummary {
         }
     }
 
-    /// Whether the rate that was asked for changed while the level ran: a ramp, or steps. Such a
-    /// level is no answer to how much fits.
+    /// Whether the requested rate changed while the level ran: a ramp, or steps. Such a level does
+    /// not answer how much fits.
     pub fn is_changing(&self) -> bool {
         Target::of(self.asked.as_ref()) == Target::Changing
     }

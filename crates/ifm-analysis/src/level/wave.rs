@@ -12,7 +12,7 @@ use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::spec::LoadSpec;
 
-/// With fewer complete answers behind it the first wave counts as well.
+/// With fewer complete answers after it, the first wave counts as well.
 const ANSWERS_MIN: usize = 10;
 
 /// The first wave of a level, and what its requests would change.
@@ -53,7 +53,7 @@ impl<'a> Judged<'a> {
         Judged { requests, first_wave }
     }
 
-    /// When the first of them started behind a first wave, nanoseconds since the run's origin.
+    /// When the first of them started after a first wave, nanoseconds since the run's origin.
     pub fn begin_ns(&self) -> Option<u64> {
         self.requests.first().filter(|_| self.first_wave > 0).map(|record| record.start_ns)
     }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn all_count_where_nothing_else_would() {
-        // Three waves of four are eight answers behind the first: too few.
+        // Three waves of four are eight answers after the first: too few.
         let few = level(&burst(3));
         assert!(few.first_wave.is_none());
         assert_eq!(ttft_max_ms(&few), (12, 900.0));

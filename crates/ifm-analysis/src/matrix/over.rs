@@ -90,10 +90,10 @@ impl Matrix<'_> {
         found
     }
 
-    /// The best of a size against the baseline, and all that are not shown to be behind it; empty
-    /// where nothing can be trusted. What is faster in one configuration and slower in another is
-    /// best only where nothing else is there, and then alone. All are compared with each other over
-    /// the configurations that all of them have, where there are any.
+    /// The best of a size against the baseline, and all that are not shown to be slower; empty if
+    /// nothing can be trusted. A row that is faster in one configuration and slower in another is
+    /// best only if there is nothing else, and then alone. All are compared with each other over
+    /// the configurations that all of them have, if there are any.
     pub fn leaders_at(&self, batch: f64) -> Vec<(usize, Over)> {
         let all = self.alike_at(batch).unwrap_or_else(|| self.at_size(batch));
         let trusted: Vec<(usize, Over)> = all

@@ -9,7 +9,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind};
 pub const TRUSTED_CV_MAX: f64 = 0.2;
 /// Noise of arithmetic, as a share.
 const PRECISION: f64 = 1e-9;
-/// The deviations that a summary may print, the best told first.
+/// The deviations that a summary may print, in order of preference.
 const SPREADS: [Statistic; 4] = [
     Statistic::Std(StdKind::Sample),
     Statistic::Std(StdKind::Unknown),
@@ -22,7 +22,7 @@ const SPREADS: [Statistic; 4] = [
 pub struct Sample {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Sample standard deviation, or what a summary prints behind `±`; absent for one repeat.
+    /// Sample standard deviation, or what a summary prints after `±`; absent for one repeat.
     pub std: Option<f64>,
     /// Number of repeats; absent where a summary does not say.
     pub n: Option<usize>,

@@ -71,7 +71,7 @@ pub struct FirstOfForm {
     pub is_warmup: bool,
     /// Its TTFT, nanoseconds; absent where it failed or was not streamed.
     pub ttft_ns: Option<u64>,
-    /// Median TTFT of the measured ones behind it in the level, nanoseconds.
+    /// Median TTFT of the measured ones after it in the level, nanoseconds.
     pub later_ttft_ns: Option<f64>,
 }
 

@@ -60,7 +60,7 @@ pub struct Latencies {
     /// Due time to first token; absent in a closed loop, where it is the same.
     pub ttft_ns_from_due: Option<Distribution>,
     /// Last byte that the server's machine had acknowledged to first token, nanoseconds; over the
-    /// requests of which the kernel told.
+    /// requests for which the kernel reported it.
     pub ttft_ns_from_acked: Option<Distribution>,
     /// Start to first token of the answer proper, nanoseconds.
     pub ttfat_ns: Option<Distribution>,
@@ -87,8 +87,8 @@ pub struct Latencies {
     /// Gaps between successive token-bearing events of a sequence, pooled over requests,
     /// nanoseconds. See `gap_label` for what they may be called.
     pub gap_ns: Option<Distribution>,
-    /// Each gap divided by the tokens of the event that ends it, pooled, nanoseconds; only where
-    /// the server told the tokens of each event.
+    /// Each gap divided by the tokens of the event that ends it, pooled, nanoseconds; only if the
+    /// server reported the tokens of each event.
     pub gap_ns_per_token: Option<Distribution>,
     /// What `gap_ns` may be called.
     pub gap_label: GapLabel,
@@ -191,8 +191,8 @@ impl Lists {
 }
 
 impl Latencies {
-    /// Time to first token as targets count it: from the due time in an open loop, since that is how
-    /// long a user waits, however long the client held the request back.
+    /// Time to first token as targets count it: from the due time in an open loop, since that is
+    /// how long a user waits, however long the client delayed the request.
     pub fn ttft(&self) -> Option<&Distribution> {
         self.ttft_ns_from_due.as_ref().or(self.ttft_ns.as_ref())
     }
@@ -209,7 +209,7 @@ impl Latencies {
     }
 
     /// Whether requests of an open loop waited to be sent, so that latencies from their due times
-    /// are longer by more than 1 % in the mean than those from their starts.
+    /// are longer by more than 1 % on average than those from their starts.
     pub fn waited_to_be_sent(&self) -> bool {
         match (&self.e2e_ns, &self.e2e_ns_from_due) {
             (Some(from_start), Some(from_due)) => from_due.mean > from_start.mean * 1.01,

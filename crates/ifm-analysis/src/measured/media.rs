@@ -45,19 +45,19 @@ pub struct KindTokens {
     pub requests: u64,
     /// Those of them for which it was counted.
     pub told: u64,
-    /// Tokens, of those that told.
+    /// Tokens of the requests that have a count.
     pub tokens: u64,
     /// Who counted.
     pub from: CountSources,
 }
 
 impl KindTokens {
-    /// Sum over all requests; absent unless all of them told.
+    /// Sum over all requests; absent unless all of them have a count.
     pub fn total(&self) -> Option<u64> {
         (self.told == self.requests).then_some(self.tokens)
     }
 
-    /// Mean over the requests that told.
+    /// Mean over the requests that have a count.
     pub fn mean(&self) -> Option<f64> {
         (self.told > 0).then(|| self.tokens as f64 / self.told as f64)
     }
@@ -87,7 +87,7 @@ pub struct MediaSummary {
     pub audios: u64,
     /// Videos.
     pub videos: u64,
-    /// Pixels of images and frames; absent without any, and where one was not looked into.
+    /// Pixels of images and frames; absent without any, and if one was not inspected.
     pub pixels: Option<u64>,
     /// Length of the recordings and videos, nanoseconds; likewise.
     pub audio_ns: Option<u64>,
@@ -102,7 +102,7 @@ pub struct MediaSummary {
     pub seen_tokens: Option<f64>,
     /// Prompt tokens by kind, of the kinds that were carried; empty if none were reported.
     pub tokens: Vec<KindTokens>,
-    /// Prompt tokens from a cache among all prompt tokens, where the server told both.
+    /// Prompt tokens from a cache among all prompt tokens, if the server reported both.
     pub cached: KnownPart,
     /// The uploads, without the first wave.
     pub upload: Option<Upload>,
@@ -269,8 +269,8 @@ pub(crate) fn amount(media: &SentMedia, metric: Metric) -> Option<f64> {
     }
 }
 
-/// Media per second over a window. Each is absent where none of its kind was sent, and where one was
-/// not looked into.
+/// Media per second over a window. Each is absent if none of its kind was sent, and if one was not
+/// inspected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MediaRates {
     /// Images per second.

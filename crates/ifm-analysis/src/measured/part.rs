@@ -24,7 +24,7 @@ pub struct PartSummary {
     pub prompt_mean: Option<f64>,
     /// Mean output tokens.
     pub output_mean: Option<f64>,
-    /// Cached tokens over prompt tokens, where the server told both, 0 to 1.
+    /// Cached tokens over prompt tokens, if the server reported both, 0 to 1.
     pub cached_share: Option<f64>,
     /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
     /// 1: what a cache that forgets nothing would know.

@@ -167,14 +167,15 @@ pub struct TokenFacts {
     pub prompt_total: Option<u64>,
     /// Who counted the prompts.
     pub prompt_from: CountSources,
-    /// Prompt tokens served from a cache; absent where the server never told.
+    /// Prompt tokens served from a cache; absent if the server never reported them.
     pub cached_total: Option<u64>,
-    /// Cached tokens over prompt tokens, over the requests for which the server told both, 0 to 1.
+    /// Cached tokens over prompt tokens, over the requests for which the server reported both, 0 to
+    /// 1.
     pub cached_share: Option<f64>,
     /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
     /// 1: what a cache that forgets nothing would know.
     pub ideal_share: Option<f64>,
-    /// Reasoning tokens among the output; absent where the server never told.
+    /// Reasoning tokens among the output; absent if the server never reported them.
     pub reasoning_total: Option<u64>,
     /// Reasoning that was counted and not sent; absent where there was none.
     pub hidden_reasoning: Option<HiddenReasoning>,
@@ -183,13 +184,13 @@ pub struct TokenFacts {
     pub unsent: Option<UnsentTokens>,
     /// Streamed answers without a token-bearing event whose tokens were counted.
     pub empty_answers: u64,
-    /// Draft tokens accepted by speculative decoding; absent where the server never told.
+    /// Draft tokens accepted by speculative decoding; absent if the server never reported them.
     pub accepted_draft_total: Option<u64>,
-    /// Draft tokens rejected; absent where the server never told.
+    /// Draft tokens rejected; absent if the server never reported them.
     pub rejected_draft_total: Option<u64>,
     /// Token-bearing events.
     pub events: u64,
-    /// Token-bearing events whose read held another one too, so that they share a stamp.
+    /// Token-bearing events whose read contained another one too, so that they share a timestamp.
     pub co_arrived_events: u64,
     /// Present where events and counted tokens differ by more than 5 %.
     pub disagreement: Option<CountDisagreement>,

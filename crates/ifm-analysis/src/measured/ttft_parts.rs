@@ -10,8 +10,8 @@ use super::upload;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
 
-/// By how much the parts may exceed the whole, nanoseconds: servers tell milliseconds, and not all of
-/// them with digits behind the point.
+/// By how much the parts may exceed the whole, nanoseconds: servers report milliseconds, and not
+/// all of them with decimals.
 const TOLERANCE_NS: i64 = 1_000_000;
 
 /// The parts of one request's TTFT, nanoseconds.
@@ -24,17 +24,17 @@ pub struct TtftSplit {
     pub upload_ns: u64,
     /// Whether the upload ends with the acknowledgement.
     pub is_acked: bool,
-    /// Arrival at the server until scheduled, as the server told; absent where it told no more than the
-    /// next part.
+    /// Arrival at the server until scheduled, as the server reported; absent if it reported only
+    /// the next part.
     pub queue_ns: Option<u64>,
-    /// Scheduled to first token, as the server told.
+    /// Scheduled to first token, as the server reported.
     pub first_token_ns: u64,
     /// What remains; below 0 where the parts are more than the whole.
     pub rest_ns: i64,
 }
 
 impl TtftSplit {
-    /// Of a streamed answer whose server told at least the time from scheduled to first token.
+    /// For a streamed answer whose server reported at least the time from scheduled to first token.
     pub fn of(record: &RequestRecord) -> Option<TtftSplit> {
         let first_ns = record.first_token_ns().filter(|_| record.streamed)?;
         let ttft_ns = first_ns.saturating_sub(record.start_ns);
@@ -53,11 +53,11 @@ impl TtftSplit {
     }
 }
 
-/// The parts of the TTFT at one level, over the requests whose server told the same parts and whose
-/// parts add up.
+/// The parts of the TTFT at one level, over the requests whose server reported the same parts and
+/// whose parts add up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TtftParts {
-    /// Requests whose server told.
+    /// Requests whose server reported its parts.
     pub requests: u64,
     /// Those of them whose parts add up.
     pub adding_up: u64,
@@ -70,15 +70,15 @@ pub struct TtftParts {
     /// Network, frontend and everything else that was not timed, nanoseconds; with the queue if the
     /// server does not report it.
     pub rest_ns: Distribution,
-    /// Arrival until scheduled, nanoseconds, as the server told.
+    /// Arrival until scheduled, nanoseconds, as the server reported.
     pub queue_ns: Option<Distribution>,
-    /// Scheduled to first token, nanoseconds, as the server told.
+    /// Scheduled to first token, nanoseconds, as the server reported.
     pub first_token_ns: Distribution,
 }
 
 impl TtftParts {
-    /// Over complete answers among these requests; absent where no server told, and where no request
-    /// adds up. Where some tell their queue, those that do not are left out.
+    /// Over complete answers among these requests; absent if no server reported them, and if no
+    /// request adds up. If some report their queue, those that do not are left out.
     pub(crate) fn of(requests: &[&RequestRecord], percentiles: &[f64]) -> Option<TtftParts> {
         let splits = told(requests);
         let good: Vec<&TtftSplit> = splits.iter().filter(|split| split.adds_up()).collect();

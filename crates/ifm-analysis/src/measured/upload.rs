@@ -24,7 +24,8 @@ pub struct Upload {
     pub requests: u64,
     /// Start to the last byte in the kernel's hands, nanoseconds.
     pub sent_ns: Distribution,
-    /// Start to the last byte acknowledged, nanoseconds, over the requests of which the kernel told.
+    /// Start to the last byte acknowledged, nanoseconds, over the requests for which the kernel
+    /// reported it.
     pub acked_ns: Option<Distribution>,
     /// Mean bytes of a request on the wire.
     pub bytes_mean: f64,

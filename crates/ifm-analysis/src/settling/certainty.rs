@@ -4,7 +4,7 @@
 //! interval that takes them for independent is too narrow, the more
 //! so the nearer the server is to its limit, which is where it matters: of two stations at 85 % of
 //! what they can do, thirty waits tell as much as one independent one would. So the share of values above each limit gets an interval that knows what the
-//! autocovariances say. What is not here: looks at a level under way, which only ask whether the
+//! autocovariances say. Not here: looks at a level under way, which only ask whether the
 //! target is missed ([`Settling`](super::Settling)), and failures.
 
 use super::interval::{Part, mean_bounds, share_at_most};

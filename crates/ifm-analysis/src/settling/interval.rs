@@ -2,14 +2,14 @@
 //!
 //! All take requests in the order of their starts. Requests in flight together share a queue and a
 //! batch, so the variance of a mean is inflated by what the autocovariances say
-//! ([`plain_inflation`]). What is not here: which values are looked at, and when.
+//! ([`plain_inflation`]). Not here: which values are used, and when.
 
 use crate::stat::blocks::plain_inflation;
 use crate::stat::percentile_of_sorted;
 use crate::stat::proportion::wilson;
 use crate::stat::special::student_upper_quantile;
 
-/// Most values whose dependence is judged; more are taken together in groups of neighbours, so that
+/// Most values whose dependence is judged; more are taken together in groups of neighbors, so that
 /// a look at a million requests takes milliseconds.
 const GROUPS_MAX: usize = 2_000;
 /// Chance left out on each side of a 95 % interval.

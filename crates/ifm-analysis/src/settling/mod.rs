@@ -75,7 +75,7 @@ impl Settling {
         })
     }
 
-    /// Takes a finished request. Once the level has told enough: what ends it.
+    /// Adds a finished request. Returns what ends the level once it has enough data.
     pub fn add(&mut self, record: &RequestRecord) -> Option<LevelEnd> {
         let counts = record.outcome.is_ok() || record.outcome.is_failure();
         if record.phase != Phase::Measure || !counts {

@@ -17,7 +17,7 @@ pub enum SloError {
     /// Longer than any sensible target.
     #[error("the latency target is longer than {TEXT_MAX} bytes")]
     TooLong,
-    /// A word that is no name of a preset.
+    /// A word that is not the name of a preset.
     #[error("unknown latency target: {name}{}; inferometer capacity --list shows all names", offer(.near))]
     Name {
         /// The word as written.
@@ -130,7 +130,7 @@ pub enum SloError {
 }
 
 impl SloError {
-    /// Of a word that is no name.
+    /// For a word that is not a name.
     pub(super) fn unknown(name: &str) -> SloError {
         SloError::Name { name: name.to_owned(), near: nearest(name) }
     }
@@ -169,7 +169,7 @@ pub fn metrics() -> String {
     )
 }
 
-/// How the mean of the times is bounded, which is no mean of speeds.
+/// How to bound the mean of the times, which is not a mean of speeds.
 fn mean_time(word: &str) -> &'static str {
     match word {
         "rtfx" => ", or rtf_heard:mean<0.05 for the mean time of a second of audio",

@@ -144,7 +144,7 @@ impl Evidence<'_> {
         holds != (share >= p / 100.0)
     }
 
-    /// The values of one request each, of what is no latency of tokens.
+    /// The values, one per request, of a metric that is not a latency of tokens.
     fn derived(&self, metric: Metric) -> Option<Distribution> {
         let mut values = Vec::new();
         for record in self.requests.iter().filter(|record| record.outcome.is_ok()) {

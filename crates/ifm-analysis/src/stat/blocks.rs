@@ -2,7 +2,7 @@
 //!
 //! Requests that are in flight together wait in the same queue and share the same steps of the
 //! server: their latencies rise and fall together. Taken as independent, they would make every
-//! interval too narrow and every difference look sure. What is not here: what an interval makes of
+//! interval too narrow and every difference look sure. Not here: what an interval makes of
 //! the dependence, see [`effective`](super::effective).
 
 /// Fewest values whose dependence can be judged.

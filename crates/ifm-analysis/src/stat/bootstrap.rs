@@ -1,7 +1,7 @@
 //! Intervals without an assumption on the shape of the law: by drawing the sample again.
 //!
 //! The values must be independent; for values that follow each other in time, see
-//! [`blocks`](super::blocks). What is not here: statistics that need more than one column.
+//! [`blocks`](super::blocks). Not here: statistics that need more than one column.
 
 use super::quantile::percentile_of_sorted;
 use super::random::RandomStream;
@@ -27,7 +27,7 @@ pub enum BootstrapMethod {
     Percentile,
     /// Bias-corrected and accelerated: percentiles that are shifted for the bias of the draws and
     /// for a spread that changes with the value. Source: Efron (1987). Better for means and ratios
-    /// of means; for percentiles the jackknife behind it is rough, so take the other there.
+    /// of means; for percentiles its jackknife is rough, so use the other one there.
     BiasCorrected,
 }
 

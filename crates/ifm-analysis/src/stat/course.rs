@@ -1,14 +1,14 @@
 //! Changes in a series of values: steps, drifts, and single outliers.
 //!
 //! For one value a night: values that are independent and roughly normal around a level that stays,
-//! steps or drifts. What is not here: what the values are, and whether a change matters.
+//! steps or drifts. Not here: what the values are, and whether a change matters.
 
 use super::quantile::percentile_of_sorted;
 use super::special::{normal_upper_quantile, student_two_sided};
 use ifm_core::order::Order as _;
 use std::ops::Range;
 
-/// Fewest values in which a change is looked for.
+/// Minimum number of values for a change to be detected.
 pub const VALUES_MIN: usize = 5;
 /// Fewest values on a side of a step: a single value may be an outlier.
 const SIDE_MIN: usize = 2;
@@ -418,8 +418,8 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks at a range. What was split is looked at with half of the chance each, so that many pieces
-    /// raise no more false alarms than one.
+    /// Examines a range. After a split, each part is examined with half of the chance, so that many
+    /// pieces raise no more false alarms than one.
     fn look(&mut self, range: Range<usize>, alpha: f64) {
         let Some(found) = self.sums.scan(&range).filter(|found| found.p < alpha) else {
             return;
@@ -438,7 +438,7 @@ impl Search<'_> {
         self.splits.sort_unstable();
     }
 
-    /// Steps are placed anew between their neighbours, and those that are none there are taken away.
+    /// Steps are placed anew between their neighbors, and those that are none there are taken away.
     fn prune(&mut self, end: usize) {
         loop {
             let alpha = if self.splits.len() > 1 { self.alpha / 2.0 } else { self.alpha };

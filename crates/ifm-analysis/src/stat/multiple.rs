@@ -1,6 +1,6 @@
 //! Several tests at once: the more questions, the surer one of them is answered by chance.
 //!
-//! What is not here: single tests.
+//! Not here: single tests.
 
 use ifm_core::order::Order as _;
 

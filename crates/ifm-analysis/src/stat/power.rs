@@ -1,7 +1,7 @@
 //! What a comparison could have found.
 //!
 //! A comparison that shows no difference says little until it is known which difference it would
-//! have shown. What is not here: the comparison itself.
+//! have shown. Not here: the comparison itself.
 
 use super::special::{normal_upper_quantile, student_upper_quantile};
 

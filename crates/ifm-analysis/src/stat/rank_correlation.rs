@@ -1,6 +1,6 @@
 //! Whether one quantity rises with another, by ranks.
 //!
-//! What is not here: drift of a series over time, see [`trend`](super::trend).
+//! Not here: drift of a series over time, see [`trend`](super::trend).
 
 use ifm_core::order::Order as _;
 

@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_step_near_the_start_is_cut_off() {
-        // The cut may lie a little behind the step, the more the values depend on each other.
+        // The cut may lie a little after the step, further the more the values depend on each
+        // other.
         for (factor, memory) in [(3.0, 0.0), (0.4, 0.0), (3.0, 0.5)] {
             let found = courses(400, memory, |at| if at < 0.1 { 100.0 * factor } else { 100.0 });
             let right = found.iter().filter(|course| {

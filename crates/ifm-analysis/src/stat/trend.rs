@@ -1,6 +1,6 @@
 //! Whether values drift while time goes on.
 //!
-//! What is not here: jumps, and values that swing.
+//! Not here: jumps, and values that swing.
 
 use super::quantile::percentile_of_sorted;
 use super::special::normal_above;

@@ -1,7 +1,7 @@
 //! Means: the interval of one, and whether two differ.
 //!
 //! For values that are independent: one value per repeated run, or one per request where requests
-//! do not depend on each other. What is not here: values in one run that follow each other, see
+//! do not depend on each other. Not here: values in one run that follow each other, see
 //! [`blocks`](super::blocks).
 
 use super::special::{student_two_sided, student_upper_quantile};

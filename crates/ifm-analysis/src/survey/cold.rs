@@ -6,7 +6,7 @@ use ifm_core::sheet::{Quantity, Statistic};
 /// A tail that exceeds the tail of the next heavier level by this factor has another cause than the
 /// load.
 const BREAK: f64 = 2.0;
-/// The tails that are looked at.
+/// The tails that are compared.
 const TAILS: [Statistic; 2] = [Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
 
 /// An outlying level.

@@ -83,8 +83,8 @@ impl Curve<'_> {
 }
 
 impl<'a> Pool<'a> {
-    /// Curves of a statistic against the load, told apart by these factors. Cells without load or
-    /// number are left out; so are curves without a point.
+    /// Curves of a statistic against the load; these factors distinguish them. Cells without load
+    /// or number are left out; so are curves without a point.
     pub fn curves(&self, by: &[&str], quantity: &Quantity, statistic: Statistic) -> Vec<Curve<'a>> {
         self.curves_against(by, |cell| {
             Some((cell.load()?.value(), cell.reading(quantity, statistic)?))

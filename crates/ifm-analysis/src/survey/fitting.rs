@@ -157,8 +157,8 @@ fn judge(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     }
 }
 
-/// What a search for this very target found of a load. It judged all looks together, with
-/// statistics for looking again; what several looks are in the mean says less.
+/// The result of a search for this very target about a load. It judged all looks together, with
+/// statistics for repeated looks; the mean of several looks says less.
 fn searched(cell: &Pooled, slo: &SloSpec) -> Option<VerdictState> {
     let mut states = cell.points.iter().map(|point| {
         let searched = point.searched.as_ref().filter(|searched| searched.slo.terms == slo.terms);
@@ -227,7 +227,7 @@ fn error_share(cell: &Pooled) -> Option<f64> {
     counted.or_else(|| Some(cell.reading(&Quantity::ErrorRate, Statistic::Value)?.value))
 }
 
-/// Where the percentile itself is not told a lower one beyond the limit, or a higher one within,
+/// If the percentile itself is not reported, a lower one beyond the limit, or a higher one within,
 /// decides as well.
 fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
     let quantities = quantities(term.metric);
@@ -299,8 +299,8 @@ fn quantities(metric: Metric) -> Vec<Quantity> {
 }
 
 impl<'a> Pool<'a> {
-    /// What fits of each curve, told apart by these factors. Users and rates cannot be ordered:
-    /// where both were measured, rates are the answer.
+    /// What fits for each curve; these factors distinguish curves. Users and rates cannot be
+    /// ordered: if both were measured, rates are the answer.
     pub fn fittings(&self, by: &[&str], slo: &SloSpec) -> Vec<Fitting<'a>> {
         let mut rows: Vec<(Factors, Vec<Pooled>)> = Vec::new();
         for cell in self.cells.iter().filter(|cell| cell.load().is_some()) {

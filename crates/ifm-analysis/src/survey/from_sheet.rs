@@ -62,8 +62,8 @@ fn load(factors: &Factors) -> Option<Load> {
     users.map(|users| Load::Users(users as u32)).or_else(rate)
 }
 
-/// The factors but for the load and the repeat, and the shape of a mask. A concurrency that is no
-/// number, such as `max`, is not a load and stays.
+/// The factors except for the load and the repeat, and the shape of a mask. A concurrency that is
+/// not a number, such as `max`, is not a load and stays.
 fn setting(factors: &Factors, row: &Row) -> Factors {
     let mut setting = Factors::default();
     let is_kept = |name: &str| match name {

@@ -36,8 +36,8 @@ impl Pooled<'_> {
             .filter(|requests| *requests > 0.0)
     }
 
-    /// Requests in flight in the mean where they are clearly fewer than the users that were asked
-    /// for: the limit was not held, for ramp and drain are much of the run.
+    /// Mean requests in flight if they are clearly fewer than the requested users: the concurrency
+    /// was not reached, since ramp and drain are much of the run.
     pub fn held_less(&self) -> Option<f64> {
         let Load::Users(users) = self.load()? else { return None };
         self.in_flight_mean().filter(|mean| *mean < HELD_MIN * f64::from(users))

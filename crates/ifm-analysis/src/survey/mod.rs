@@ -245,8 +245,8 @@ impl Survey {
                 }
             }
         }
-        // What is said of the machine in the words of a document differs with its accelerator; a
-        // concurrency is here only where it is not a number.
+        // A document's description of the machine differs with its accelerator; a concurrency is
+        // here only if it is not a number.
         let is_told =
             |name: &str| ![key::REQUESTS, key::HARDWARE, key::CONCURRENCY].contains(&name);
         let differs = |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && is_told(name);

@@ -15,7 +15,7 @@ pub struct Reading {
     pub low: Option<f64>,
     /// Upper bound with 95 % confidence.
     pub high: Option<f64>,
-    /// Size of the population; absent where it is not told.
+    /// Size of the population; absent if not stated.
     pub n: Option<u64>,
     /// Whether the population is large enough for the statistic; true where its size is unknown.
     pub is_enough: bool,

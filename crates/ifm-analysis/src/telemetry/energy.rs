@@ -322,7 +322,8 @@ mod tests {
         assert!(with(&[(Quantity::GpuPower, "a", &|_| 0.0)]).is_none());
     }
 
-    /// Another program ends after 3 s; what it held is in the peak of the second before, and not what is left.
+    /// Another program ends after 3 s; its memory is in the peak of the second before, and not in
+    /// what is left.
     #[test]
     fn memory_before_a_moment_is_that_of_the_last_sample() {
         let held: &dyn Fn(f64) -> f64 = &|at_s| if at_s < 3.0 { 16e9 } else { 1e9 };

@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(state(&run, "client"), CheckState::Invalid);
         late(19)(&mut run);
         assert_eq!(state(&run, "client"), CheckState::Passed);
-        // A late tail is no other load; half of the requests are.
+        // A late tail does not change the load; half of the requests do.
         let missed = |run: &RunData| load_missed(run, &crate::summarize(run));
         late(51)(&mut run);
         assert_eq!(missed(&run), None);

@@ -42,7 +42,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
-/// Whether a workload as it was typed is of a made-up kind: by its name, or as lengths alone.
+/// Whether a workload as it was typed is of a synthetic kind: by its name, or as lengths alone.
 fn is_made_up(text: &str) -> bool {
     let name = text.split([':', '?']).next().unwrap_or(text);
     MADE_UP.contains(&name) || text.starts_with(|first: char| first.is_ascii_digit())

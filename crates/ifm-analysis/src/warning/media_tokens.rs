@@ -1,6 +1,6 @@
 //! Counts of image tokens that cannot be right.
 //!
-//! Only requests with a single image are looked at: of several the sizes are not known apart.
+//! Only requests with a single image are checked: with several, the individual sizes are unknown.
 
 use super::{AtLevel, Check, Context, Made, Severity};
 use crate::image_tokens::{PIXELS_LARGE, TOKENS_MIN, of_model};

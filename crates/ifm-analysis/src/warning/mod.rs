@@ -1,7 +1,7 @@
 //! Checks of a run: what deserves caution before a number is believed.
 //!
 //! One file per check, one line in `CHECKS`. A check says only what is certain from the run; it
-//! can be silent, can warn about levels, or can be not applicable. What is not here: the client's
+//! can be silent, can warn about levels, or can be not applicable. Not here: the client's
 //! own limits, which are judged in [`crate::health`] and only repeated here.
 
 mod cache;

@@ -22,7 +22,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let (Some(asked), Some(got)) = (tokens.output_asked_mean, tokens.output_mean) else {
         return AtLevel::NotApplicable;
     };
-    // An estimate may be off by more than what is looked for.
+    // An estimate may be off by more than the difference that is checked.
     if asked <= 0.0 || !tokens.output_from.provenance().is_exact() {
         return AtLevel::NotApplicable;
     }

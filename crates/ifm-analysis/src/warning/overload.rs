@@ -54,10 +54,10 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
-/// The time in which requests were due, but for its first part: what comes before the steady window,
-/// or the first third where there is no such window, which a growing queue itself may cause, or where
-/// it begins late. It ends with the last due time: requests that a limit in flight held back end after
-/// it, and would make up for the queue. Absent at a rate that changes.
+/// The time in which requests were due, without its first part: the time before the steady window,
+/// or the first third if there is no such window (a growing queue may cause that) or if it begins
+/// late. It ends with the last due time: requests delayed by a limit in flight end after it, and
+/// would make up for the queue. Absent at a rate that changes.
 fn window(context: &Context, level: &LevelSummary) -> Option<Window> {
     if level.is_changing() {
         return None;

@@ -35,7 +35,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     Some(vec![(Severity::Caution, text)])
 }
 
-/// What is said of a measured run whose server says that it is simulated.
+/// The text for a measured run whose server says that it is simulated.
 fn simulated_server(context: &Context) -> Option<String> {
     let notes = &context.run.manifest.server.notes;
     let of_what = ["machine", "model", "stored_dtype", "server_defaults", "constants_from"];

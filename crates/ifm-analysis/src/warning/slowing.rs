@@ -14,7 +14,7 @@ use ifm_core::words::counted;
 const SPEED_FALL_MIN: f64 = 0.05;
 /// A clock that fell by more was lowered.
 const CLOCK_FALL_MIN: f64 = 0.01;
-/// Where the clock is not told: degrees by which the temperature rose.
+/// If the clock is not reported: degrees by which the temperature rose.
 const RISE_C_MIN: f64 = 5.0;
 /// Events in a third of a level below which it has no speed, and samples of a GPU.
 const EVENTS_MIN: usize = 200;

@@ -55,7 +55,7 @@ mod tests {
             record.server_first_token_ns = Some(80 * MS);
         };
         (0..120).for_each(|number| queue(&mut run, number, 5));
-        // Five of the 118 behind each user's first request are 4.2 %.
+        // Five of the 118 after each user's first request are 4.2 %.
         (10..15).for_each(|number| queue(&mut run, number, 50));
         assert_eq!(found(&run), (CheckState::Passed, String::new()));
         queue(&mut run, 15, 50);

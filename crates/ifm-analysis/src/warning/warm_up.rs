@@ -71,7 +71,7 @@ mod tests {
     use crate::testing::{MS, closed_loop, request};
     use crate::warning::testing::check;
 
-    /// Gives the first wave of two and the 20 requests behind it another time to first token, ms; it
+    /// Gives the first wave of two and the 20 requests after it another time to first token, ms; it
     /// is 100 for the rest of 120.
     fn head(ttft_ms: u64) -> impl Fn(&mut ifm_core::RunData) {
         move |run| {

@@ -1,9 +1,9 @@
-//! What a figure was computed as, found by arithmetic from the others of its row.
+//! How a figure was computed, found by arithmetic from the other figures of its row.
 //!
 //! A time per output token is with or without the time to the first token; a throughput counts
-//! output tokens or all. Where the row holds what they are made of, the one that fits is found, and
-//! told where the name or the tool's own definition says another. A figure that fits nothing, or
-//! two things alike, is left alone.
+//! output tokens or all. If the row holds the parts, the definition that fits is found, and
+//! reported if the name or the tool's own definition says another. A figure that fits no
+//! definition, or fits two equally well, is left alone.
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};

@@ -27,7 +27,7 @@ struct Held<'c> {
     /// What the row says of requests in flight, or what was asked for.
     in_flight: f64,
     is_measured: bool,
-    /// Requests for each user, where what was asked for is looked at.
+    /// Requests for each user, if the figure is the requested concurrency.
     per_user: f64,
 }
 
@@ -89,7 +89,7 @@ fn contradiction(held: &Held) -> Option<Finding> {
     Some(finding)
 }
 
-/// One finding for all levels that were asked for and not held.
+/// One finding for all levels that did not reach the requested concurrency.
 fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
     levels.order_by(|a, b| b.off().total_cmp(&a.off()));
     let worst = levels.first()?;
@@ -230,7 +230,7 @@ mod tests {
         let figure = (Quantity::RequestsFailed, Statistic::Value, "200", Unit::Count);
         failed.parts[0].rows[0].figures.extend(row(7, &[figure]).figures);
         assert_eq!(found("littles_law", &[failed]), []);
-        // What holds by one of the two is not told.
+        // Nothing is reported if one of the two agrees.
         assert_eq!(found("littles_law", &[document(256, "75.00")]), []);
         // A limit that no run could reach is not a limit.
         let none = found("littles_law", &[document(4096, "53.93")]);

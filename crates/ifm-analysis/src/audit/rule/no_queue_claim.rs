@@ -27,7 +27,7 @@ const CLAIMS: [&str; 14] = [
     "immediate gpu attention",
     "no scheduling delay",
 ];
-/// Growth with the load that is worth a look, and that for which sharing the machine is no reason.
+/// Growth with the load that is worth a look, and growth that sharing the machine does not explain.
 const GROWS: f64 = 4.0;
 const GROWS_FAR: f64 = 10.0;
 

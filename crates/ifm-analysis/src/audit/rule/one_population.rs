@@ -49,7 +49,7 @@ fn look(subject: &Subject) -> Looked {
 /// The share of requests that do not belong to a row's figures, and what they do there.
 type Look = fn(&Cell) -> Option<(f64, String)>;
 
-/// What is looked at in single rows: how, from which share on, and how sure it is.
+/// The checks of single rows: how, from which share on, and how sure they are.
 const PARTS: [(Look, f64, Level); 3] = [
     (failed_in_times, FAILED, Level::Strong),
     (failed_in_rate, FAILED, Level::Hint),

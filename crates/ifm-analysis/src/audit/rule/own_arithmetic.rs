@@ -1,8 +1,8 @@
 //! The rates of a serving row are its counts over the time that they are over.
 //!
-//! Looked at where it is known over which time the tool takes its rates ([`window`]): that of
-//! GuideLLM is a window, which has to hold all of the run, and AIPerf's is its phase. k6 counts
-//! requests that failed, and is not looked at.
+//! Applied only if it is known over which time the tool computes its rates ([`window`]): GuideLLM
+//! uses a window, which has to hold all of the run, and AIPerf its phase. k6 counts requests that
+//! failed, and is skipped.
 
 use super::super::subject::slack;
 use super::super::window::{self, Over, Span};

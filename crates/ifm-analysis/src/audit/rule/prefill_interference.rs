@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// A smaller growth between two workloads is not looked at.
+/// A smaller growth between two workloads is ignored.
 const GROWS: f64 = 1.5;
 /// Share by which the growth must pass what reading explains.
 const BEYOND: f64 = 1.1;

@@ -12,7 +12,8 @@ use ifm_core::spec::other_end;
 pub(super) const RULE: Rule =
     Rule { id: "rate_tail", title: "percentiles of speeds describe the slow side", look };
 
-/// A speed this many times that at the same percentile of the time per token is no matter of digits.
+/// A speed this many times that at the same percentile of the time per token is not a rounding
+/// difference.
 const APART: f64 = 1.2;
 const MS_PER_S: f64 = 1e3;
 

@@ -74,7 +74,7 @@ fn look(subject: &Subject) -> Looked {
 }
 
 /// Whether one fast run explains the worst row, and whether it explains the others too: two free
-/// speeds make any mean and deviation, so it is no more than possible.
+/// speeds make any mean and deviation, so it is only a possibility.
 fn explained((first, rest): (f64, f64), known: &Wide, drifting: &[&Wide]) -> String {
     let at = |row: &Wide| power(row.cell).unwrap_or_else(|| "another setting".to_owned());
     let contrary: Vec<String> = drifting

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 /// What two things that are compared may differ in.
 pub(super) const SIDES: [&str; 6] =
     [key::MODEL, key::CONDITION, key::QUANTIZATION, key::GPU, key::ENGINE, key::WORKLOAD];
-/// Pairs of rows that are looked at for one sentence at most.
+/// Maximum number of pairs of rows that are checked for one sentence.
 const PAIRS_MAX: usize = 10_000;
 
 /// Names of quantities in sentences. Of overlapping ones the longest counts.

@@ -49,7 +49,7 @@ const LINKS: [&str; 12] = [
     "gives the",
     "remains the",
 ];
-/// Rows that are looked at for one sentence at most.
+/// Maximum number of rows that are checked for one sentence.
 const ROWS_MAX: usize = 5_000;
 
 fn look(subject: &Subject) -> Looked {
@@ -323,8 +323,8 @@ mod tests {
         }
     }
 
-    /// Where a setting agrees, or one of the quantities that may be meant, nothing is said; nor
-    /// where the sentence can be read otherwise.
+    /// If a setting agrees, or one of the possible quantities, nothing is reported; nor if the
+    /// sentence has another meaning.
     #[test]
     fn what_may_be_meant_is_left_alone() {
         let mut mixed = ROWS;

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Share of the whole time that prompts take from which on decode speed can crown the wrong one.
 const PREFILL_SHARE: f64 = 1.0 / 3.0;
-/// Share from which on decode speed does not rank, whoever is first.
+/// Share from which on decode speed does not decide a ranking, whoever is first.
 const PREFILL_BOUND: f64 = 0.5;
 /// By how much the whole time of another must be shorter to be called faster.
 const FASTER: f64 = 0.05;

@@ -9,7 +9,7 @@ use ifm_core::sheet::Quantity;
 
 /// Distances of round limits, ms, the finest first.
 const STEPS_MS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
-/// Limits that are looked at, at most.
+/// Maximum number of limits.
 const LIMITS_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {

@@ -26,15 +26,15 @@ pub(super) const CACHE: InsightRule = InsightRule {
     look: cache,
 };
 
-/// A smaller share of the prompt tokens is not told.
+/// A smaller share of the prompt tokens is not reported.
 const SHARE_MIN: f64 = 0.05;
 /// From this share on there is nothing else in the prompts.
 const SHARE_ALL: f64 = 0.99;
 /// Shares of two levels that differ by less than this are reported as one.
 const SHARE_APART: f64 = 0.01;
-/// Less of the TTFT than this is no upload to speak of.
+/// A smaller share of the TTFT is a negligible upload.
 const UPLOAD_MIN: f64 = 0.1;
-/// From here on the TTFT is no longer the server's alone.
+/// From this share on the TTFT is not the server's alone.
 const UPLOAD_MUCH: f64 = 0.25;
 /// A cache is reported from this share of the image tokens on.
 const CACHED_MIN: f64 = 0.05;

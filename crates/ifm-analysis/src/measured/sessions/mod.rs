@@ -1,4 +1,4 @@
-//! Conversations as wholes: what became of each session of a level, and of all of them.
+//! Conversations as wholes: the outcome of each session of a level, and of all of them.
 //!
 //! A session is every request of one conversation, including those of its sub-agents. Its numbers
 //! are sums over these requests only. Not here: its turns one by one, see [`turns`](super::turns),

@@ -10,7 +10,8 @@ use ifm_core::{
     CountSource, Counted, EndedSession, Manifest, Outcome, RequestRecord, RunData, SessionEnd,
 };
 
-/// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 told as cached.
+/// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 reported as
+/// cached.
 fn turn(seq: u32, session: u32, (number, turns): (u16, u16), start_ms: f64) -> RequestRecord {
     let mut record = request(seq, 0, session, start_ms, &[100.0, 200.0, 300.0]);
     (record.session, record.turn, record.agent_turns) = (Some(session), Some(number), Some(turns));

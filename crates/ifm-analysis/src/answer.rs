@@ -99,7 +99,7 @@ pub struct LevelAnswer {
     pub is_cut: bool,
     /// How often the load was measured.
     pub repeats: u32,
-    /// The load that was asked for.
+    /// The requested load.
     pub load: Option<Load>,
     /// Median speed for one user, tokens per second.
     pub user_tok_per_s: Option<f64>,
@@ -405,7 +405,7 @@ struct Figures {
 }
 
 /// Output of a level over that of the best one, all over one kind of window; of repeats their mean. A
-/// level in which most requests failed is not the best, whatever the others brought.
+/// level in which most requests failed is not the best, regardless of the others brought.
 fn share_of_best(level: &LevelSummary, levels: &[LevelSummary]) -> Option<f64> {
     let answers = |level: &&LevelSummary| 2 * level.counts.failed <= level.counts.sent;
     let results = levels.iter().filter(|level| level.is_result());

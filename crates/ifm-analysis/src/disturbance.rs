@@ -43,7 +43,7 @@ impl Disturbance {
         self.has_waited() || self.stolen.is_some_and(|share| share > SHARE_MAX)
     }
 
-    /// In words: `waited 12 % of its time for a CPU`.
+    /// As text: `waited 12 % of its time for a CPU`.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if self.has_waited() {

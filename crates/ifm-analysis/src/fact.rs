@@ -203,7 +203,7 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
         })
     });
     facts.extend(machine);
-    // What the user says of a run is what the runs are compared by.
+    // Runs are compared by the tags that the user set.
     facts.extend(manifest.tags.iter().map(|(name, value)| {
         Fact::new(format!("tag {name}"), DifferenceKind::Expected, Some(value.clone()))
     }));
@@ -222,7 +222,7 @@ pub(crate) const DRAFTS_OFF: &str = "off";
 pub(crate) const SEED: &str = "seed of the prompts";
 /// The address of the server.
 pub(crate) const ADDRESS: &str = "address";
-/// What the server reports about itself: a list, of which comparisons show what differs.
+/// What the server reports about itself: a list; comparisons show the differences.
 pub(crate) const ACCOUNT: &str = "server's own account";
 
 /// Servers whose metrics page counts drafts wherever there are any, by how the source of their
@@ -245,7 +245,7 @@ pub(crate) fn drafts(levels: &[LevelSummary]) -> Option<Fact> {
     word.map(fact)
 }
 
-/// Mean lengths that were asked for: of what was sent where that is known, else as specified.
+/// Requested mean lengths: of what was sent if known, else as specified.
 pub(crate) fn asked_of(manifest: &Manifest) -> [Option<f64>; 2] {
     let (sent, spec) = (manifest.workload.as_ref(), &manifest.spec.workload);
     [

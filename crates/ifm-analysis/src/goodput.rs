@@ -3,7 +3,7 @@
 //! A term is applied to one request: its TTFT, its E2E, its TPOT (the largest, with several
 //! choices), and for `itl` the term's percentile over the request's own gaps. A request with one
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
-//! complete is not good. One that completed without the metric of a term (its answer is not sound,
+//! complete is not good. One that completed without the metric of a term (its answer has no sound,
 //! its tokens came at once, or the kernel did not report when its last byte arrived) is neither
 //! good nor not, unless another term is broken. A term over whole sessions applies to no request.
 //! Not here: percentiles over requests.
@@ -78,7 +78,7 @@ fn is_of_tokens(metric: Metric) -> bool {
     matches!(metric, Ttft | TtftAcked | Ttfat | Itl | Tpot)
 }
 
-/// Whether a complete answer may be without a metric and yet be all that was asked for.
+/// Whether a complete answer may lack a metric and yet be as requested.
 fn may_be_untold(metric: Metric) -> bool {
     use Metric::{HeardRtf, Rtf, Silence, Ttfa, TtftAcked};
     matches!(metric, TtftAcked | Ttfa | Rtf | HeardRtf | Silence)

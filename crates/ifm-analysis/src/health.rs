@@ -30,7 +30,8 @@ pub const CO_ARRIVED_SHARE_MIN: f64 = 0.01;
 /// The percentile of the gaps that the lag is compared with.
 const GAP_PERCENTILE: f64 = 5.0;
 
-/// What the client saw of itself over one run, before any judgement, and what it is judged by.
+/// The client's observations of itself over one run, before any judgment, and the data for judging
+/// them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HealthEvidence {
     /// All but the verdict and its reasons.

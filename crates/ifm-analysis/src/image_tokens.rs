@@ -18,7 +18,7 @@ const ASPECT_MAX: f64 = 4.0;
 /// What a model makes of an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rule {
-    /// A constant number of tokens, whatever the size.
+    /// A constant number of tokens, regardless of the size.
     Fixed(f64),
     /// One token for each square with this side in pixels, each side of the image being taken to
     /// its nearest multiple.

@@ -40,7 +40,7 @@ impl Part {
 pub struct MachineFact {
     /// Where it belongs.
     pub part: Part,
-    /// What it is.
+    /// Its name.
     pub what: &'static str,
     /// Whether two runs that are compared should share it; what moves by itself, or is what is compared,
     /// is not.
@@ -49,7 +49,7 @@ pub struct MachineFact {
 }
 
 impl MachineFact {
-    /// What it is on this machine, in words.
+    /// What it is on this machine, as text.
     pub fn value(&self, facts: &Facts) -> Option<String> {
         (self.of)(facts)
     }

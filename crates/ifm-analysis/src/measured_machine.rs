@@ -43,7 +43,7 @@ pub struct Stored<'a> {
     pub sheets: &'a [Sheet],
 }
 
-/// A device whose ceilings are asked for.
+/// A device whose ceilings are requested.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Device {
     /// Name of the processor or GPU.
@@ -283,7 +283,7 @@ impl MeasuredMachine {
         of.max_by(|a, b| a.per_s.total_cmp(&b.per_s))
     }
 
-    /// What it reaches, in words: `EPYC, measured: f32 202 GFLOPS, memory 29.0 GB/s (2026-11-25)`.
+    /// What it reaches, as text: `EPYC, measured: f32 202 GFLOPS, memory 29.0 GB/s (2026-11-25)`.
     pub fn words(&self) -> String {
         let rates = self.arithmetic.iter().map(|ceiling| {
             let (rate, unit) = match ceiling.per_s {

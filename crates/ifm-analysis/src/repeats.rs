@@ -179,7 +179,7 @@ mod tests {
         assert!((high - 134.841_377e6).abs() < 1.0 && (low - 85.158_623e6).abs() < 1.0, "{high}");
         assert!((ttft.relative_half_width().expect("an interval") - 0.225_831).abs() < 1e-6);
         assert_eq!((two.inside, two.outside), (3, 0));
-        // What the answers say is of all repeats, not of the one that happened to come first.
+        // The answers cover all repeats, not the one that happened to come first.
         let answers = summary.answers.expect("levels");
         assert_eq!(answers.at.load, Some(Load::Users(4)));
     }

@@ -149,7 +149,7 @@ pub(crate) fn each_value(
         }
         Metric::Rtf => return metrics.rtf.into_iter().for_each(|value| each(value, true)),
         Metric::E2ePerToken => {
-            // What was asked for is never taken for a count.
+            // The requested number is never taken for a count.
             let counted = record.output_tokens.filter(|counted| counted.tokens > 0);
             if let Some((ns, counted)) = metrics.e2e_ns.zip(counted) {
                 each(ns as f64 / f64::from(counted.tokens), !counted.from.is_estimate());

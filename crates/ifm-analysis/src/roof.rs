@@ -37,7 +37,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// In words: model, format, machine.
+    /// As text: model, format, machine.
     pub fn words(&self) -> String {
         words(&self.setup)
     }
@@ -51,7 +51,7 @@ impl Known {
     }
 }
 
-/// A setup in words: model, format, machine.
+/// A setup as text: model, format, machine.
 pub(crate) fn words(setup: &Setup) -> String {
     format!(
         "{} in {} on {} x {}",

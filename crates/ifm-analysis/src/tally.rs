@@ -124,7 +124,7 @@ impl Tally {
         self.warmup_ended
     }
 
-    /// Measured requests that have ended, whatever the outcome.
+    /// Measured requests that have ended, regardless of the outcome.
     pub fn finished(&self) -> u64 {
         self.outcomes.iter().sum()
     }

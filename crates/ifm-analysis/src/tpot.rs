@@ -14,7 +14,7 @@ use ifm_core::{CountSource, RequestRecord, TokenEvents};
 /// Numbers of tokens that differ by at most this share are taken as equal: no TPOT changes by more.
 const EQUAL_SHARE: f64 = 0.05;
 /// Where the most and the fewest tokens that an answer can have sent differ by at most this share, a
-/// time between the two is an estimate, whatever the text.
+/// time between the two is an estimate, regardless of the text.
 const NEAR_SHARE: f64 = 0.25;
 /// Minimum mean text of a token, bytes. English text has 4 to 5 bytes a token, Chinese 4, code and
 /// JSON 3 to 4; a small vocabulary of a real vLLM gave 3.0. With less, tokens were probably counted
@@ -120,7 +120,7 @@ impl TokenSpread {
         match self {
             TokenSpread::OneEach { hidden, .. } | TokenSpread::Joined { hidden, .. } => hidden,
             TokenSpread::PerEvent => {
-                // What was thought before the first event is counted with it.
+                // Reasoning before the first event is counted with it.
                 let thought = record.reasoning_tokens.unwrap_or(0);
                 let first = record.events.tokens.first().copied().unwrap_or(0);
                 let is_streamed = record.first_answer_ns > record.first_token_ns();

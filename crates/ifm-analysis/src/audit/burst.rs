@@ -43,7 +43,7 @@ impl Burst {
     }
 }
 
-/// What is known of the burst with which a level begins; empty where that is not known to be one.
+/// The burst with which a level begins; empty if the level is not known to begin with one.
 pub(super) fn bursts(cell: &Cell) -> Vec<Burst> {
     let is_at_once = cell.measured_by().is_some_and(|tool| AT_ONCE.contains(&tool));
     let failed = cell.row.value(&Quantity::RequestsFailed, Statistic::Value).unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! What a rule says: a sentence, how sure it is, where, and the numbers it rests on.
+//! A finding of a rule: a sentence, how sure it is, where, and the numbers it rests on.
 
 use ifm_core::sheet::Place;
 

@@ -1,4 +1,5 @@
-//! What a row says of images: how many a request carries, how large one is, what it became.
+//! What a row says about images: how many a request carries, how large one is, how many tokens it
+//! became.
 //!
 //! Several rules ask for it. Not here: what may be wrong with it (`rule`).
 

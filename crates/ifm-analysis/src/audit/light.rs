@@ -153,7 +153,7 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
     let middle = [Statistic::Median];
     let central = [Statistic::Median, Statistic::Mean, Statistic::Value];
     let mut found = Vec::new();
-    // One sequence in the step, whatever the load: no step is shorter.
+    // One sequence in the step, regardless of the load: no step is shorter.
     let step = || setup.decode(1.0, input.unwrap_or(1.0));
     if let Some(gap) = seconds(&Quantity::Itl, &middle) {
         found.push((Quantity::Itl, step(), gap));

@@ -36,7 +36,7 @@ pub const PHYSICS: [&str; 2] = ["faster_than_light", "near_light"];
 pub enum Looked {
     /// It was applied; an empty list means that it found nothing.
     Found(Vec<Finding>),
-    /// The documents do not hold what it needs: what that is.
+    /// The documents do not contain the data that it needs, named here.
     Needs(&'static str),
 }
 
@@ -54,7 +54,7 @@ pub struct Rule {
 pub struct RuleResult {
     /// Id of the rule.
     pub id: &'static str,
-    /// What holds where the rule is silent.
+    /// What holds if the rule finds nothing.
     pub title: &'static str,
     /// What it found.
     pub looked: Looked,

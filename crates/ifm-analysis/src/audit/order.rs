@@ -33,7 +33,7 @@ const SUPERLATIVES: [(&str, Direction); 10] = [
     ("smallest", Direction::Lower),
     ("shortest", Direction::Lower),
 ];
-/// Words that turn an order round, or take some of what it is about away from it.
+/// Words that reverse an order, or restrict what it is about.
 const LIMITING: [&str; 27] = [
     "not",
     "no",

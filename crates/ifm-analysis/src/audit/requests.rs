@@ -46,8 +46,8 @@ pub(super) struct Recomputed<'c> {
     pub requests: usize,
 }
 
-/// Figures of a row with what its requests give; absent where it has none of which it is known that
-/// the figures are theirs.
+/// Figures of a row with what its requests give; absent if none of them is known to cover these
+/// requests.
 pub(super) fn recomputed<'c>(cell: &'c Cell) -> Option<Recomputed<'c>> {
     let tool = cell.measured_by()?;
     let (_, manner) = TOOLS.iter().find(|(name, _)| *name == tool)?;

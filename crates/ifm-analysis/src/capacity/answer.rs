@@ -38,7 +38,7 @@ pub fn replicas(target: f64, per_server: f64, headroom: f64) -> Option<u64> {
 /// What an hour of one server costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Money per hour of the whole server, in whatever currency.
+    /// Money per hour of the whole server, in any currency.
     pub per_hour: f64,
 }
 

@@ -261,7 +261,7 @@ mod tests {
             }
         };
         assert_eq!(measured, [1000, 500, 250, 125]);
-        // Upwards alike; and an end that is known is still come near to.
+        // The same upward; and a known end is still approached.
         let mut search = Search::new(1, 1000, 0.0).unwrap();
         for load in [1, 2, 4, 8] {
             assert_eq!(search.next(), Next::Measure(load));

@@ -9,7 +9,7 @@ use ifm_core::sheet::key;
 
 const W_PER_KW: f64 = 1e3;
 
-/// What the user says that a capacity is to be turned into.
+/// The user's settings for converting a capacity.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Worth {
     /// Pause of a person between two requests, seconds.
@@ -160,7 +160,7 @@ mod tests {
             ("wh_per_session", 40.0),
         ];
         assert_eq!(shares(24.0, all), expect);
-        // What is not known, or nothing, divides nothing.
+        // An unknown value, or zero, is not divided by.
         let none = Carriers { watts: Some(0.0), ..Carriers::default() };
         assert_eq!(shares(24.0, none), []);
         let sessions = Carriers { sessions_per_hour: Some(40.0), ..none };

@@ -1,7 +1,7 @@
-//! What was asked for where something was measured: a load, and what else was set.
+//! The conditions of a measurement: the requested load, and other settings.
 //!
 //! Levels of two sides are matched by it. A run of ours has a load; a row of a document may have a
-//! batch, a test or lengths besides or instead. Not here: what was measured.
+//! batch, a test or lengths in addition or instead. Not here: what was measured.
 
 use crate::level::Load;
 use ifm_core::order::Order as _;
@@ -13,7 +13,7 @@ use std::fmt;
 /// Loads of an open loop that differ by a smaller share than this are the same.
 const SAME_RATE: f64 = 1e-9;
 
-/// What was asked for.
+/// The requested condition.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Condition {
     /// Users or rate; absent where none was set.
@@ -87,7 +87,7 @@ fn by_numbers(a: &Factors, b: &Factors) -> Ordering {
     each.fold(Ordering::Equal, Ordering::then).then_with(|| a.cmp(b))
 }
 
-/// A setting in words.
+/// A setting as text.
 fn words_of(name: &str, value: &str) -> String {
     match name {
         key::TEST | key::MODEL | key::ENGINE | key::GPU | key::QUANTIZATION | key::STRATEGY => {
@@ -145,7 +145,7 @@ pub(crate) fn order(a: Load, b: Load) -> Ordering {
     kind(a).cmp(&kind(b)).then(a.value().total_cmp(&b.value()))
 }
 
-/// A load in words.
+/// A load as text.
 fn load_words(load: Load) -> String {
     match load {
         Load::Users(1) => "1 user".to_owned(),
@@ -154,7 +154,7 @@ fn load_words(load: Load) -> String {
     }
 }
 
-/// Conditions in words, with a comma between them; `none` for none.
+/// Conditions as text, with a comma between them; `none` for none.
 pub(crate) fn list_words<'a>(all: impl Iterator<Item = &'a Condition>) -> String {
     let words: Vec<String> = all.map(ToString::to_string).collect();
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }

@@ -181,7 +181,7 @@ pub(crate) struct Contrast {
     pub basis: Basis,
     /// Why no verdict may rest on it.
     pub shortage: Option<Shortage>,
-    /// What is missing where the interval does not decide.
+    /// What is missing if the interval does not decide.
     pub lacking: Option<Shortage>,
 }
 
@@ -356,7 +356,7 @@ pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
         [run] => (run.value, run.bounds(confidence)),
         runs => between_runs(runs, confidence),
     };
-    // What is measured is never below zero.
+    // Measured values are never below zero.
     let low = low.map(|low: f64| if value >= 0.0 { low.max(0.0) } else { low });
     Some(Cell { value, low, high, n, runs: runs.len(), is_interpolated: false })
 }
@@ -386,7 +386,7 @@ fn between_runs(runs: &[RunEvidence], confidence: f64) -> (f64, (Option<f64>, Op
     (mean, (low, high))
 }
 
-/// What may be said, once p is corrected for all comparisons that are made together.
+/// The verdict, once p is corrected for all comparisons that are made together.
 pub(crate) fn judge(
     measure: Measure,
     contrast: &Contrast,

@@ -18,13 +18,13 @@ const UNTOLD_NAMED: usize = 6;
 /// One thing that was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is.
+    /// Its name.
     pub what: String,
     /// What it means.
     pub kind: DifferenceKind,
-    /// What it is on the first side; absent where it is not known.
+    /// Its value on the first side; absent if unknown.
     pub a: Option<String>,
-    /// What it is on the second side.
+    /// Its value on the second side.
     pub b: Option<String>,
     /// Whether it is one of the machine: by default a gate refuses it.
     pub is_of_machine: bool,
@@ -58,8 +58,8 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found
 }
 
-/// What was asked for on both sides, and by what it was measured: what makes two runs answers to one
-/// question. Lengths as they turned out are not among it.
+/// The requests of both sides, and how they were measured: what makes two runs answers to one
+/// question. Actual lengths are not included.
 pub(crate) fn asked(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
     let (mut found, _) = of_facts(a, b, keys);
     found.extend(asked_lengths(a, b));

@@ -1,9 +1,9 @@
 //! A document of another tool as one side of a comparison: each row a level, each number with what
 //! is known of how far it may be off.
 //!
-//! Single requests count where they are those that the tool's own mean was taken over, which is
-//! tried; else a mean with its deviation and number of values; else a number is alone. What is not
-//! here: reading files (`ifm-interop`).
+//! Single requests count if the tool's own mean was taken over them, which is tried; else a mean
+//! with its deviation and number of values; else a number is alone. Not here: reading files
+//! (`ifm-interop`).
 
 use super::condition::Condition;
 use super::meaning::By;
@@ -30,7 +30,7 @@ const ROW: &str = "row";
 const NOT_ASKED: [&str; 2] = [key::REQUESTS, key::HARDWARE];
 
 impl Member {
-    /// The same of a run that is to be compared with documents: times count from the sending too,
+    /// The same for a run that is to be compared with documents: times count from the sending too,
     /// and the numbers are computed again by the definitions of the documents' tools.
     pub fn beside_documents(
         run: &RunData,
@@ -111,7 +111,8 @@ impl Member {
     }
 }
 
-/// What was remarked while an engine or a kernel was measured: the first of it, and how much more there is.
+/// Remarks made while an engine or a kernel was measured: the first one, and how many more there
+/// are.
 fn remarked(sheet: &Sheet) -> Option<String> {
     let mut remarks = sheet.remarked();
     let first = remarks.next()?;
@@ -341,7 +342,7 @@ impl Level<'_> {
         Some(Told { measure, by: by(reading), column: Column::Stated(stated) })
     }
 
-    /// The reading of a measure. What is one number to us may be a mean to a tool.
+    /// The reading of a measure. A single number to us may be a mean to a tool.
     fn reading(&self, measure: Measure) -> Option<&Reading> {
         let (quantity, statistic) = measure.figure()?;
         let found = self.point.reading(&quantity, statistic);

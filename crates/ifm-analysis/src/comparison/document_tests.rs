@@ -167,7 +167,7 @@ fn what_a_file_holds_decides_what_is_said() {
     let few = pair(&of("a", 100.0, 2.0, 12.0), &of("b", 150.0, 2.0, 12.0), &settings());
     let short = Doubt::Short(Shortage::Values { n: 12, needed: 20 });
     assert_eq!(found(&few, "ttft.mean").doubt, Some(short));
-    // Repeats: the spread between them, whatever each holds.
+    // Repeats: the spread between them, regardless of their contents.
     let repeats = |name: &str, means: [f64; 3]| {
         let sheet = |(index, mean): (usize, f64)| {
             serving(&format!("{name}{index}"), vec![stated(mean, 20.0, 400.0)])

@@ -106,13 +106,13 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// What is known of how far a value may be off.
+/// What is known about the error of a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Spread {
     /// One value per resample (all equal if the requests do not vary), and the effective number of
     /// requests minus one.
     Draws(Vec<f64>, f64),
-    /// Values in rising order, of which two bound a percentile.
+    /// Values in rising order; two of them bound a percentile.
     Ranks(PercentileBounds),
     /// The standard error of a mean, `s / sqrt(n)`, with `n - 1`: from the standard deviation and
     /// the number of values that a document states.
@@ -206,7 +206,7 @@ pub(crate) fn evidence(
     known
 }
 
-/// What is drawn again: requests, or sessions.
+/// What is resampled: requests, or sessions.
 struct Units<'s> {
     n: usize,
     /// How many times as large the variance of a mean of them is as that of independent ones.
@@ -559,7 +559,7 @@ impl PooledPercentile {
         let all = whole(&self.count).sum::<f64>();
         let variance = self.share_variance() * inflation;
         let spread = self.share * (1.0 - self.share);
-        // Requests that are all alike say as much as their values do.
+        // Requests that are all equal say as much as their values do.
         if variance > 0.0 { (spread / variance).min(all) } else { all }
     }
 

@@ -62,7 +62,7 @@ impl By {
         }
     }
 
-    /// The definition in words.
+    /// The definition as text.
     pub fn words(&self) -> String {
         match self {
             By::Ours => "as inferometer defines it".to_owned(),

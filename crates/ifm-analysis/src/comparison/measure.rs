@@ -1,4 +1,4 @@
-//! What two runs are compared by: a metric, and how it is taken over many requests.
+//! The measures that compare two runs: a metric, and how it is taken over many requests.
 //!
 //! Written as `ttft.p99`, `itl.mean`, `out_tok_s`, `error_rate`. Not here: the metrics
 //! themselves ([`ifm_core::metric`]), and how a measure is computed, see `sample`.
@@ -30,7 +30,7 @@ pub struct Measure {
     pub over: Over,
 }
 
-/// What is wrong with a measure as written.
+/// Errors in a measure as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
@@ -162,7 +162,7 @@ impl Measure {
         in_documents.flat_map(measures).collect()
     }
 
-    /// What a figure in the canonical unit of its quantity is multiplied by to be in this unit.
+    /// Factor from a figure in the canonical unit of its quantity to this unit.
     pub(crate) fn scale(&self) -> f64 {
         match self.unit() {
             Unit::Ns => NS_PER_MS,

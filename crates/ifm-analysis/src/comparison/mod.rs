@@ -116,7 +116,7 @@ pub struct Apart {
     pub side: String,
     /// Id of the run.
     pub run: String,
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The measure.
     pub measure: Measure,

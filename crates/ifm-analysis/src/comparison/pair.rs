@@ -1,9 +1,10 @@
-//! Two sides compared row by row: a measure at what was asked for, by one definition on both sides.
+//! Two sides compared row by row: a measure at a requested condition, by one definition on both
+//! sides.
 //!
-//! Sides are matched by what was requested. Where only one side was measured at a load, the other can
-//! be read between its two neighbors, if that is asked for and it was measured below and above. Nothing
-//! is read beyond what was measured. Not here: the
-//! correction for many rows, which [`compare`](super::compare) makes over all pairs.
+//! Sides are matched by what was requested. If only one side was measured at a load, the other can
+//! be interpolated between its two neighbors, if that is requested and it was measured below and
+//! above. Nothing is extrapolated. Not here: the correction for many rows, which
+//! [`compare`](super::compare) makes over all pairs.
 
 use super::condition::Condition;
 use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, Verdict, cell, contrast, judge};
@@ -18,7 +19,7 @@ use ifm_core::order::Order as _;
 /// One measure at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The measure.
     pub measure: Measure,

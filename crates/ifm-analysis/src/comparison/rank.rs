@@ -34,7 +34,7 @@ pub struct Ranked {
 pub struct Ranking {
     /// What they are ordered by.
     pub measure: Measure,
-    /// At what was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The sides: by rank, then by value.
     pub order: Vec<Ranked>,

@@ -18,10 +18,10 @@ const FASTER_MAX: f64 = 1.1;
 /// One prompt against new ones, at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepeatedPrompt {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
-    /// What it is judged by: complete answers per second in a closed loop; where the rate is given, the
-    /// median time of a request.
+    /// The measure that judges it: complete answers per second in a closed loop; if the rate is
+    /// given, the median time of a request.
     pub measure: Measure,
     /// How many times as fast the side with one prompt is, and its interval.
     pub ratio: Estimate,
@@ -36,7 +36,7 @@ enum Sent {
     New,
 }
 
-/// The loads of a pair, of which one side sent one prompt only; empty for all others.
+/// The loads of a pair whose one side sent one prompt only; empty for all others.
 pub(super) fn repeated_prompt(
     (a, b): (&Side, &Side),
     differences: &[Difference],

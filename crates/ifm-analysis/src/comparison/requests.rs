@@ -138,7 +138,8 @@ impl<'a> Requests<'a> {
         };
         let mut found = candidates(quantity).iter().map(of).filter(|values| !values.is_empty());
         if stated.is_empty() {
-            // Nothing in the row says what it means by it: what a request holds under its name.
+            // The row does not say what it means by it: use the value that a request has under its
+            // name.
             return found.next().filter(|_| !is_speed && *quantity != Quantity::Itl);
         }
         found.find(|values| stated.iter().all(|stated| is_of(stated, values)))

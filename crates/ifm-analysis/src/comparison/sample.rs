@@ -36,7 +36,7 @@ pub(crate) struct Values {
     pub over: Over,
 }
 
-/// A percentile of values of which each request has many.
+/// A percentile of values; each request has many.
 #[derive(Debug, Clone)]
 pub(crate) struct PooledPercentile {
     /// The percentile.
@@ -111,10 +111,10 @@ pub(crate) struct Told {
     pub column: Column,
 }
 
-/// What is kept of one level.
+/// The stored data of one level.
 #[derive(Debug, Clone)]
 pub struct LevelSample {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// Where the level is in its run or document.
     pub place: Place,
@@ -132,12 +132,12 @@ pub struct LevelSample {
     pub(crate) sessions: Option<SessionSample>,
 }
 
-/// What is kept of the sessions of one level.
+/// The stored data of the sessions of one level.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionSample {
     /// Sessions that were begun.
     pub sessions: usize,
-    /// The same of means of them.
+    /// The same for means of them.
     pub inflation: f64,
     /// Each measure of sessions that the level has a value for.
     pub columns: Vec<Told>,

@@ -20,7 +20,7 @@ use ifm_core::spec::{LoadSpec, SloSpec};
 use ifm_core::{HealthVerdict, RunData, RunState};
 use std::collections::BTreeSet;
 
-/// What is kept of one run or document: its head, and a column for each measure at each level.
+/// The stored data of one run or document: its head, and a column for each measure at each level.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Id of the run, or name of the document.
@@ -43,13 +43,11 @@ pub struct Member {
     pub(crate) samples: Vec<LevelSample>,
     /// Lengths at each level.
     pub(crate) lengths: Vec<Lengths>,
-    /// Mean lengths of prompts and answers that were asked for.
+    /// Requested mean lengths of prompts and answers.
     pub(crate) asked: [Option<f64>; 2],
-    /// The workload as it was typed, by which these lengths were drawn; absent where that is not
-    /// known.
+    /// The workload as it was typed, from which these lengths were drawn; absent if unknown.
     pub(crate) typed: Option<String>,
-    /// The load that was asked for, where it is known in full, and the digest of the prompts with its
-    /// kind.
+    /// The requested load, if it is known in full, and the digest of the prompts with its kind.
     pub(crate) levels: Vec<LoadSpec>,
     pub(crate) prompts: Option<String>,
     /// Prompts that were sent, and how many different ones, where each was sent by itself.

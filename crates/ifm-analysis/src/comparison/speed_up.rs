@@ -1,9 +1,9 @@
 //! What speculative decoding brought: time per output token without it over that with it, at the
 //! same load.
 //!
-//! Only of two sides of which one drafts and the other does not, and which are alike in all that
-//! makes their numbers answer one question. One run has no speed-up. Not here: whether a side drafts,
-//! see [`speculation`](crate::speculation).
+//! Only if exactly one of the two sides drafts, and they are equal in everything that makes their
+//! numbers answer one question. One run has no speed-up. Not here: whether a side drafts, see
+//! [`speculation`](crate::speculation).
 
 use super::condition::Condition;
 use super::difference::{Difference, DifferenceKind};
@@ -15,7 +15,7 @@ use crate::stat::Estimate;
 /// A speed-up at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpeedUp {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The time that it is a ratio of.
     pub measure: Measure,

@@ -1,7 +1,7 @@
 //! Measurements of a survey compared in pairs, by the evidence and the verdicts of whole results.
 //!
-//! A report speaks of single points and of repeats of them, and what it says of a difference has to be
-//! what `compare` says of the same results. Not here: which points are compared with each
+//! A report is about single points and repeats of them, and its statement about a difference has to
+//! equal that of `compare` for the same results. Not here: which points are compared with each
 //! other, and sentences (`insight`).
 
 use super::condition::Condition;
@@ -41,7 +41,7 @@ pub struct SurveyEvidence {
 #[derive(Debug)]
 struct Origin {
     member: Member,
-    /// What each of its levels says, drawn when it is first asked for.
+    /// Evidence of each of its levels, drawn on first use.
     known: Vec<OnceLock<Vec<Known>>>,
 }
 

@@ -225,7 +225,7 @@ fn loads_of_one_side_are_read_between_those_of_the_other_if_asked() {
     // Without being asked only what was requested of both is compared.
     let matched = two(&a, &b, &Settings { interpolates: false, ..settings.clone() });
     assert!(matched.rows.is_empty() && matched.unlike().next().is_some(), "{matched:?}");
-    // What holds against one neighbor only is not said.
+    // A verdict against one neighbor only is not reported.
     let b = of(50, &[(4, 20.0)]);
     let pair = two(&a, &b, &settings);
     assert_eq!(row(&pair, 4, "itl.p50").verdict, Verdict::Inconclusive);
@@ -337,7 +337,7 @@ fn machines_are_compared_where_both_are_told() {
     assert!(found(None, None, "facts of the machine").is_none());
 }
 
-/// Lengths drawn by another seed differ by chance; others were asked for.
+/// Lengths drawn by another seed differ by chance; others were requested so.
 #[test]
 fn lengths_of_one_workload_may_differ_by_their_seed() {
     let made = |seed: u64, tokens: u32| {

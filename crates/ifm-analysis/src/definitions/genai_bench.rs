@@ -105,7 +105,7 @@ mod tests {
     use ifm_core::sheet::{Quantity, Statistic, meaning};
 
     /// 2 users, 3 requests each of 4 tokens: TTFT 100 ms, gaps 10 ms, the stream ends 20 ms later; one
-    /// answer came in a whole piece.
+    /// answer came in one piece.
     #[test]
     fn a_request_ends_with_its_stream_and_a_short_one_has_no_speed() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));

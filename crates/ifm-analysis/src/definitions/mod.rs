@@ -58,8 +58,8 @@ pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
     sheet_with(run, by, &[])
 }
 
-/// The same with further percentiles of the times, above 0 and at most 100, where the definitions are those
-/// of a client that computes the percentiles that it is asked for.
+/// The same with further percentiles of the times, above 0 and at most 100, if the definitions are
+/// of a client that computes requested percentiles.
 pub fn sheet_with(run: &RunData, by: Definitions, percentiles: &[f64]) -> Sheet {
     let measured = level::measured_by_level(&run.requests);
     let spec = &run.manifest.spec;

@@ -22,7 +22,7 @@ pub(super) enum Percentiles {
     NearestRank,
 }
 
-/// What was asked for at a level.
+/// The request of a level.
 pub(super) fn settings(level: &LevelSummary, row: &mut Row) {
     match level.load() {
         Some(Load::Users(users)) => {
@@ -163,7 +163,7 @@ pub(super) fn push(
 pub(super) struct Totals {
     completed: u64,
     failed: u64,
-    /// Absent unless the prompt of every complete answer was counted, or asked for by length.
+    /// Absent unless the prompt of every complete answer was counted, or its length was requested.
     input_tokens: Option<u64>,
     /// Absent if they were neither counted nor observed.
     output_tokens: Option<u64>,
@@ -189,7 +189,7 @@ pub(super) fn complete<'a>(sent: &[&'a RequestRecord]) -> Vec<&'a RequestRecord>
     sent.iter().copied().filter(|record| record.outcome.is_ok()).collect()
 }
 
-/// Adds counts and the rates that follow from them. What is not known is not there.
+/// Adds counts and the rates that follow from them. Unknown values are omitted.
 pub(super) fn totals(row: &mut Row, totals: Totals) {
     let value = Statistic::Value;
     let both = totals.input_tokens.zip(totals.output_tokens).map(|(input, output)| input + output);

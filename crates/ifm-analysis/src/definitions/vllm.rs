@@ -2,7 +2,7 @@
 //!
 //! Taken over: latencies are over complete answers; E2EL is start to last token and TPOT is
 //! `(E2EL - TTFT) / (n - 1)` for n > 1; ITL is one value per gap between token-bearing events of a
-//! request, whatever its choices; the duration is the first start to the last end, ramp and drain
+//! request, regardless of its choices; the duration is the first start to the last end, ramp and drain
 //! included, and all rates divide by it; percentiles interpolate linearly. The peak of output
 //! throughput counts events, not tokens, in buckets of one second from the first start; the peak
 //! of concurrent requests counts every request that touches a bucket, so requests one after the
@@ -50,7 +50,7 @@ pub struct VllmSummary {
     pub completed: u64,
     /// Requests sent that did not complete.
     pub failed: u64,
-    /// Requests in flight that were asked for.
+    /// Requested number of requests in flight.
     pub max_concurrency: Option<u32>,
     /// First start to last end, seconds.
     pub duration_s: f64,

@@ -9,7 +9,7 @@
 //!
 //! | error of | course | what is off |
 //! |---|---|---|
-//! | ITL | constant | share of the memory bandwidth; where one user is off alike, the host's time of a step |
+//! | ITL | constant | share of the memory bandwidth; if one user is off by the same, the host's time of a step |
 //! | ITL | grows with the users | the host's time for each sequence; with long contexts, the share of the bandwidth that keys and values reach |
 //! | ITL | shrinks with the users | the host's time of a step |
 //! | TTFT | constant | share of the arithmetic; time of the frontend |
@@ -251,7 +251,7 @@ mod tests {
                 course(&points).is_some()
             })
             .count();
-        // One of twenty for each direction, and a few that happen to be alike.
+        // One of twenty for each direction, and a few that are equal by chance.
         assert!(named < 150, "{named} of 1000");
         assert!(named > 20, "the rule does name something: {named}");
     }

@@ -35,12 +35,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 ifm_core::vocabulary! {
-    /// What a threshold, or all of them, came to.
+    /// The result of a threshold, or of all of them.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum GateState {
-        /// Inside, whatever the interval holds.
+        /// Inside, regardless of the interval.
         Pass = "pass",
-        /// Outside, whatever the interval holds.
+        /// Outside, regardless of the interval.
         Fail = "fail",
         /// The data do not decide.
         Inconclusive = "inconclusive",
@@ -79,7 +79,7 @@ impl fmt::Display for GateReason {
 pub struct GateRow {
     /// The threshold, with its load.
     pub threshold: Threshold,
-    /// What was asked for where it is checked.
+    /// The condition at which it is checked.
     pub at: Condition,
     /// The measure as it was found: in an open loop times count from due.
     pub measure: Measure,
@@ -94,7 +94,7 @@ pub struct GateRow {
     pub change: Option<Estimate>,
     /// The same as a number alone, wherever both have a value.
     pub difference: Option<f64>,
-    /// What it came to.
+    /// Its result.
     pub state: GateState,
     /// Why it did not pass; absent where the numbers say it.
     pub reason: Option<GateReason>,
@@ -133,7 +133,7 @@ pub struct GateResult {
 }
 
 impl GateResult {
-    /// How many thresholds came to a state.
+    /// Number of thresholds with a state.
     pub fn count(&self, state: GateState) -> usize {
         self.rows.iter().filter(|row| row.state == state).count()
     }
@@ -331,7 +331,7 @@ fn cautions(run: &Side, rows: &[GateRow]) -> Vec<Warning> {
     run.members.iter().flat_map(|member| &member.warnings).filter(is_about).cloned().collect()
 }
 
-/// Each threshold at what was asked for, and the implied ones. Without a load it holds wherever its
+/// Each threshold at its condition, and the implied ones. Without a load it applies wherever its
 /// measure has a value, or everywhere if it has none.
 fn with_implied(
     thresholds: &[Threshold],
@@ -469,7 +469,7 @@ fn against_side(
     definitions
 }
 
-/// What a contrast says of a threshold that is a change.
+/// Applies a contrast to a threshold that is a change.
 fn held(row: &mut GateRow, contrast: &Contrast) {
     let none = if row.threshold.measure.is_share() { 0.0 } else { 1.0 };
     let found = contrast.change.map(|value| value - none);

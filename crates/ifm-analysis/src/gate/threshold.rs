@@ -49,7 +49,7 @@ pub struct Threshold {
     pub limit: Limit,
 }
 
-/// What is wrong with a threshold as written.
+/// Errors in a threshold as written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThresholdError {

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 /// The fact that is a server with its version.
 pub(super) const SERVER: &str = "server";
-/// Facts that are asked for where they are known on both sides.
+/// Facts that are compared if they are known on both sides.
 const APART: [&str; 2] = [NUMBERS, GPUS];
 
 /// Items of a server's own account that move with its version and with the free memory.
@@ -77,7 +77,7 @@ fn account_apart(first: &Member, second: &Member) -> Vec<(String, String)> {
     second.into_iter().filter(differs).collect()
 }
 
-/// Whether two runs are of one cell. What is not known keeps nothing apart.
+/// Whether two runs are of one cell. Unknown facts separate nothing.
 pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<String>) -> bool {
     let differ = |a: Option<&str>, b: Option<&str>| matches!((a, b), (Some(a), Some(b)) if a != b);
     let (first, second) = (&a.member, &b.member);

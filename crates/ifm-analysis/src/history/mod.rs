@@ -35,7 +35,7 @@ pub const BAND_CONFIDENCE: f64 = 0.99;
 /// A run or document in its place in time.
 #[derive(Debug, Clone)]
 pub struct Dated {
-    /// What is kept of it.
+    /// Its stored data.
     pub member: Member,
     /// When it began, UTC, RFC 3339; absent for documents.
     pub at_utc: Option<String>,
@@ -101,7 +101,7 @@ pub struct History {
 }
 
 ifm_core::vocabulary! {
-    /// What a series came to.
+    /// The result of a series.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum SeriesState {
         /// No change was found.
@@ -120,7 +120,7 @@ ifm_core::vocabulary! {
 }
 
 ifm_core::vocabulary! {
-    /// What a value is in its series.
+    /// The role of a value in its series.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Standing {
         /// It counts.
@@ -141,7 +141,7 @@ pub struct Point {
     pub runs: Vec<usize>,
     /// The value with the interval of its own requests, in the unit of the measure.
     pub cell: Cell,
-    /// What it is in the series.
+    /// Its role in the series.
     pub standing: Standing,
     /// Why it does not count.
     pub shortage: Option<Shortage>,
@@ -205,7 +205,7 @@ pub struct Change {
 pub struct Series {
     /// Place of the cell.
     pub cell: usize,
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The measure.
     pub measure: Measure,
@@ -217,7 +217,7 @@ pub struct Series {
     pub stretches: Vec<Stretch>,
     /// The changes, the first one first.
     pub changes: Vec<Change>,
-    /// What it came to.
+    /// Its result.
     pub state: SeriesState,
     /// Why it is undecided.
     pub doubt: Option<Doubt>,
@@ -252,7 +252,7 @@ fn latest(changes: &[Change]) -> Option<&Change> {
 }
 
 impl History {
-    /// How many series came to a state.
+    /// Number of series with a state.
     pub fn count(&self, state: SeriesState) -> usize {
         self.series.iter().filter(|series| series.state == state).count()
     }

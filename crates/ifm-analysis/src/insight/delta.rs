@@ -82,7 +82,7 @@ impl Delta {
         }
     }
 
-    /// What is compared, in words: `median ITL`, `p99 TTFT`, `output tok/s`.
+    /// What is compared, as text: `median ITL`, `p99 TTFT`, `output tok/s`.
     pub fn name(&self) -> String {
         let metric = self.measure.metric;
         let metric =
@@ -149,7 +149,7 @@ impl Delta {
 }
 
 impl Question<'_> {
-    /// The same of one pair.
+    /// The same for one pair.
     pub(super) fn delta(
         &self,
         base: &Pooled,

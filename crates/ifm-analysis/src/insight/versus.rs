@@ -187,7 +187,7 @@ impl<'a> Versus<'a> {
         Curve { of: Factors::default().with(&self.by, &party.name), points }
     }
 
-    /// A place on the axis in words: `28.5 requests in flight on average`, `1 user`.
+    /// A place on the axis as text: `28.5 requests in flight on average`, `1 user`.
     pub fn counted(&self, at: f64) -> &'static str {
         match (self.axis, at == 1.0) {
             (LoadAxis::Users, true) => " user",
@@ -225,8 +225,8 @@ impl Requested {
     }
 }
 
-/// Compares each measurement with that of the baseline of which the same was requested; all that a
-/// question compares is tested together.
+/// Compares each measurement with that of the baseline at the same request; all comparisons of a
+/// question are tested together.
 fn fill(all: &mut [Versus], question: &Question) {
     let (measures, is_choice) = question.evidence.usual();
     let mut pairs: Vec<(&Pooled, &Pooled)> = Vec::new();
@@ -249,8 +249,8 @@ fn fill(all: &mut [Versus], question: &Question) {
     }
 }
 
-/// Rows of the baseline and of a party of which the same was requested, with their place on the axis.
-/// What was requested of several rows that differ otherwise is left out.
+/// Rows of the baseline and of a party with the same request, with their place on the axis.
+/// Requests of several rows that differ otherwise are left out.
 fn matched_cells<'v, 'a>(
     versus: &'v Versus<'a>,
     party: &'v Party<'a>,

@@ -2,7 +2,7 @@
 //!
 //! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies are
 //! over complete answers after the first wave; error rates are over all requests that were sent;
-//! throughputs count the tokens that arrived, on whatever request. Not here: comparisons between
+//! throughputs count the tokens that arrived, on any request. Not here: comparisons between
 //! levels.
 
 mod cumulative;
@@ -141,13 +141,13 @@ impl LevelSummary {
         Some(self.over(kind).filter(|_| is_output)?.output_tok_per_s)
     }
 
-    /// Requests in flight that were asked for; absent in an open loop, where the server decides.
+    /// Requested number of requests in flight; absent in an open loop, where the server decides.
     pub fn concurrency_asked(&self) -> Option<u32> {
         let asked = self.asked.as_ref().filter(|asked| asked.arrivals.is_none())?;
         Some(asked.concurrency)
     }
 
-    /// The load that was asked for.
+    /// The requested load.
     pub fn load(&self) -> Option<Load> {
         let asked = self.asked.as_ref()?;
         match &asked.arrivals {
@@ -169,8 +169,8 @@ impl LevelSummary {
         self.complete == Some(true) && self.measured_again.is_none()
     }
 
-    /// The load of which the level is a result: that which was asked for, unless the rate changed
-    /// while it ran.
+    /// The load of which the level is a result: the requested one, unless the rate changed while it
+    /// ran.
     pub fn held_load(&self) -> Option<Load> {
         self.load().filter(|_| !self.is_changing() && self.is_result())
     }
@@ -226,7 +226,7 @@ pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
     levels
 }
 
-/// What was seen of a load: its requests, and how those sessions ended of which no request shows it.
+/// The observations of a load: its requests, and the ends of sessions that no request shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// Requests, of any levels.

@@ -3,7 +3,7 @@
 //!
 //! A step's requests are those that were due in it, and their waits count from the due time, so a
 //! queue that one step leaves behind shows in the next. What is served is counted by the clock:
-//! complete answers that ended in the step, of whatever step. Not here: ramps, which have no step,
+//! complete answers that ended in the step, of any step. Not here: ramps, which have no step,
 //! and a verdict, which does not exist for a rate that changes.
 
 use super::{Counts, Latencies};
@@ -16,7 +16,7 @@ const NS_PER_S: f64 = 1e9;
 /// One step of a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepSummary {
-    /// Requests per second that were asked for.
+    /// Requested rate, requests per second.
     pub req_per_s_asked: f64,
     /// When it began, nanoseconds since the run's origin.
     pub start_ns: u64,

@@ -249,7 +249,7 @@ fn several_tokens_in_an_event_change_the_name_of_the_gap() {
     let per_token = latencies.gap_ns_per_token.expect("told");
     assert_eq!((per_token.n, per_token.min, per_token.max), (5, 5e6, 40e6));
     near(per_token.mean, 19e6);
-    // 11 tokens by event time, whatever the events.
+    // 11 tokens by event time, regardless of the events.
     near(level.whole.expect("sent").output_tokens, 11.0);
     assert_eq!(level.tokens.disagreement.map(|both| (both.events, both.tokens)), Some((7, 11)));
 }

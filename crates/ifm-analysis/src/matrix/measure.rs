@@ -66,7 +66,7 @@ impl Matrix<'_> {
         self
     }
 
-    /// What a configuration is ranked by where no user says it: the reason and the measure.
+    /// What a configuration is ranked by unless the user says it: the reason and the measure.
     fn asked_for_by(&self, configuration: usize) -> (Why, Option<Quantity>) {
         let of = self.configurations.get(configuration);
         let why =

@@ -44,7 +44,7 @@ pub struct Matrix<'a> {
     pub rank_by: Option<RankBy>,
 }
 
-/// What was asked of every thing alike.
+/// The request that is the same for every row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configuration {
     /// Sequences in the batch, or users.
@@ -57,7 +57,7 @@ pub struct Configuration {
     pub others: Vec<(String, String)>,
     /// The ending that it adds to all names.
     pub ending: Option<String>,
-    /// What things are ranked by: what its time is spent on.
+    /// The measure that ranks the rows: the one that most of the time is spent on.
     pub measure: Quantity,
     /// Why that.
     pub why: Why,

@@ -97,8 +97,8 @@ pub struct MediaSummary {
     pub file_bytes: Option<u64>,
     /// Of all media, those that an earlier request of the run had carried.
     pub seen: u64,
-    /// Prompt tokens of those, at most what a cache could know of media: of each request the tokens
-    /// of its media by the share of them that was sent before. Absent unless all requests told.
+    /// Prompt tokens of those, the maximum that a cache could know of media: of each request the
+    /// tokens of its media times the share that was sent before. Absent unless all are counted.
     pub seen_tokens: Option<f64>,
     /// Prompt tokens by kind, of the kinds that were carried; empty if none were reported.
     pub tokens: Vec<KindTokens>,

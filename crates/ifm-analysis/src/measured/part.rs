@@ -20,7 +20,7 @@ pub struct PartSummary {
     pub gap_ns: Option<Distribution>,
     /// Start to last token, nanoseconds.
     pub e2e_ns: Option<Distribution>,
-    /// Mean prompt tokens as counted: in conversations, all that was said so far.
+    /// Mean prompt tokens as counted: in conversations, all turns so far.
     pub prompt_mean: Option<f64>,
     /// Mean output tokens.
     pub output_mean: Option<f64>,

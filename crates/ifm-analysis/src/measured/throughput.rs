@@ -72,7 +72,7 @@ pub struct WindowSummary {
     pub concurrency: Concurrency,
     /// Complete answers whose end is in the window.
     pub ok: u64,
-    /// Output tokens that arrived in the window, on whatever request. Where the server did not
+    /// Output tokens that arrived in the window, on any request. Where the server did not
     /// tell the tokens of each event, the tokens of a request are spread evenly over its events.
     pub output_tokens: f64,
     /// Those of them from requests that did not complete.
@@ -240,7 +240,7 @@ fn requests_were(number: u32) -> String {
     }
 }
 
-/// A time in words, in milliseconds below one second.
+/// A time as text, in milliseconds below one second.
 fn seconds(seconds: f64) -> String {
     match seconds < 1.0 {
         true => format!("{:.0} ms", seconds * 1e3),

@@ -26,7 +26,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// In words.
+    /// As text.
     pub fn words(self) -> &'static str {
         match self {
             Provenance::Server => "counted by the server",
@@ -219,7 +219,7 @@ impl TokenFacts {
             prompt_asked.add(record.prompt_tokens_asked);
             output.add(record.output_tokens.map(|counted| counted.tokens));
             prompt.add(record.prompt_tokens.map(|counted| counted.tokens));
-            // Lengths are asked for of the text alone.
+            // The requested length is of the text alone.
             let text = match record.media {
                 Some(_) => record.text_tokens,
                 None => record.prompt_tokens,
@@ -260,7 +260,7 @@ impl TokenFacts {
             }
         }
         facts.output_asked_mean = output_asked.mean();
-        // What later turns carry was not asked for by length: a mean of the first ones would mislead.
+        // The length of later turns was not requested: a mean of the first ones would mislead.
         let has_turns = measured.iter().any(|record| record.turn > Some(0));
         facts.prompt_asked_mean = prompt_asked.mean().filter(|_| !has_turns);
         (facts.output_mean, facts.output_total) = (output.mean(), output.sum());

@@ -71,7 +71,7 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
             means.push(sum / part.count);
         }
     }
-    // What is not known may be on either side.
+    // Unknown values may be on either side.
     let unknown = judged.iter().filter(|record| {
         term.metric == Metric::Tpot && RequestMetrics::derive(record).tpot_absence.is_some()
     });
@@ -83,7 +83,7 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
         Some(p) => share_at_most(&over, &means).is_some_and(|high| high <= 1.0 - p / 100.0),
         None => mean_bounds(&over, z).is_some_and(|(_, high)| high <= term.limit()),
     };
-    // The dependence of the waits themselves is asked for the good news alone: waits that grow
+    // The dependence of the waits themselves is considered for good news only: waits that grow
     // without end all depend on each other, and are bad news however few they are worth.
     if is_missed(term, &over, z) {
         Certainty::Missed

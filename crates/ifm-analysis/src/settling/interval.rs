@@ -80,7 +80,7 @@ pub(super) fn half_width_of_ratio(parts: &[Part]) -> Option<f64> {
     share_of(half, ratio)
 }
 
-/// The same of a median.
+/// The same for a median.
 pub(super) fn half_width_of_median(values: &[f64]) -> Option<f64> {
     Some(median_with_half_width(values)?.1)
 }

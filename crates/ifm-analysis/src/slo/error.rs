@@ -7,7 +7,7 @@ use ifm_core::metric::MetricUnit;
 /// Longest target that is read, bytes.
 pub(super) const TEXT_MAX: usize = 1_000;
 
-/// What is wrong with a target as written.
+/// Errors in a target as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SloError {

@@ -8,7 +8,7 @@
 use ifm_core::order::Order as _;
 use ifm_core::spec::Api;
 
-/// How alike a word and a name are at least, 0 to 1, for the name to be offered.
+/// Minimum similarity of a word and a name, 0 to 1, for the name to be suggested.
 const ALIKE_MIN: f64 = 0.7;
 /// Maximum number of names suggested for an unknown one.
 const OFFERED_MAX: usize = 5;
@@ -22,7 +22,7 @@ pub struct Preset {
     pub also: Option<&'static str>,
     /// The terms, as they are written.
     pub terms: &'static str,
-    /// Whom or what it is for, and whose it is.
+    /// What it is for, and where it comes from.
     pub about: &'static str,
     /// Whether reports compare every result with it. One that belongs to a single model, or to answers that
     /// are no text, is compared only where it was asked for.

@@ -410,7 +410,7 @@ fn answers_without_a_tpot_pass_no_target_of_it() {
     }
     assert_eq!(judged_by(&mut run, "tpot:p99<50ms"), VerdictState::Unknown);
     assert_eq!(judged_by(&mut run, "tpot:mean<50ms"), VerdictState::Unknown);
-    // Nine in ten are inside, whatever the others are; nine in ten are outside.
+    // Nine in ten are inside, regardless of the others are; nine in ten are outside.
     assert_eq!(judged_by(&mut run, "tpot:p50<50ms"), VerdictState::Pass);
     assert_eq!(judged_by(&mut run, "tpot:p50<5ms"), VerdictState::Fail);
     for record in &mut run.requests {

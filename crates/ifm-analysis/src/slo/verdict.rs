@@ -13,7 +13,7 @@ use ifm_core::{Metric, RequestRecord};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A level with a larger share of failed requests is outside every target, whatever its latencies.
+/// A level with a larger share of failed requests is outside every target, regardless of its latencies.
 pub const ERROR_RATE_MAX: f64 = 0.01;
 /// Chance left out on each side of the interval of a mean.
 const MEAN_TAIL: f64 = 0.025;

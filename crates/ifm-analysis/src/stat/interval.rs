@@ -1,7 +1,7 @@
 //! Order statistics that bound a percentile.
 //!
 //! Source: David and Nagaraja, "Order Statistics" (2003), section 7.1: the number of values below
-//! the true quantile is binomial, whatever the distribution of the values. The values must be
+//! the true quantile is binomial, regardless of the distribution of the values. The values must be
 //! independent; of values that depend on each other it must be known how many they are in effect.
 
 use super::special::normal_upper_quantile;
@@ -44,7 +44,7 @@ pub(crate) fn ranks(n: u64, p: f64, tail: f64) -> (Option<u64>, Option<u64>) {
     (low.checked_sub(1), (high <= n).then(|| high - 1))
 }
 
-/// The same of `n` values that are as good as `in_effect` independent ones: what the binomial of these
+/// The same for `n` values that are as good as `in_effect` independent ones: what the binomial of these
 /// says of the share of values below the percentile holds for the `n`. Rounded outward.
 pub(crate) fn ranks_in_effect(
     n: u64,

@@ -80,7 +80,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate> {
     Some(Estimate { value: mean, low: mean - reach, high: mean + reach })
 }
 
-/// The same of amounts, such as times, rates and shares: where no value is below zero the mean is not
+/// The same for amounts, such as times, rates and shares: where no value is below zero the mean is not
 /// either, and it is not above `most`, which is 1 for a share. Bounds beyond are cut there.
 pub fn mean_interval_of_amounts(values: &[f64], confidence: f64, most: f64) -> Option<Estimate> {
     let found = mean_interval(values, confidence)?;

@@ -42,7 +42,7 @@ pub fn name_of(of: &Factors) -> String {
     of.iter().map(|(name, value)| factor_words(name, value)).collect::<Vec<_>>().join(" · ")
 }
 
-/// A factor in words: a value that means nothing alone, such as a number, comes with its name.
+/// A factor as text: a value that means nothing alone, such as a number, comes with its name.
 pub fn factor_words(name: &str, value: &str) -> String {
     let is_bare = value.parse::<f64>().is_ok() || ["true", "false", "on", "off"].contains(&value);
     match name {

@@ -68,7 +68,7 @@ fn setting(manifest: &Manifest) -> Factors {
     setting
 }
 
-/// The lengths that were asked for at a level, where each is one number.
+/// The requested lengths of a level, if each is one number.
 fn lengths(setting: &Factors, level: &LevelSummary) -> Factors {
     let mut setting = setting.clone();
     let means = [

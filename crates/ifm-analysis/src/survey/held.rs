@@ -28,7 +28,7 @@ impl Pooled<'_> {
         Some(rate * mean(Quantity::E2e).or_else(by_gaps)? / MS_PER_S)
     }
 
-    /// Complete answers, or the requests that were asked for.
+    /// Complete answers, or the requested number of requests.
     pub fn requests_ok(&self) -> Option<f64> {
         let told = self.reading(&Quantity::RequestsOk, Statistic::Value);
         told.map(|told| told.value)

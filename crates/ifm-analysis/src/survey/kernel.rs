@@ -47,7 +47,7 @@ pub struct KernelTime {
     pub std_ms: Option<f64>,
     /// See `std_ms`.
     pub calls: Option<u64>,
-    /// The mask that it computes, where it is another than the one that was asked for.
+    /// The mask that it computes, if it differs from the requested one.
     pub computes: Option<String>,
     /// Greatest relative error against 64-bit floats.
     pub error: Option<f64>,

@@ -162,7 +162,7 @@ impl Point {
         (sent > 0).then_some((failed, sent))
     }
 
-    /// Prompt and output tokens that were asked for.
+    /// Requested prompt and output tokens.
     pub fn lengths(&self) -> (Option<f64>, Option<f64>) {
         (self.setting.number(key::INPUT_TOKENS), self.setting.number(key::OUTPUT_TOKENS))
     }

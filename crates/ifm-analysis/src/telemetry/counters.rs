@@ -9,7 +9,7 @@ use ifm_core::Series;
 use ifm_core::order::Order as _;
 use ifm_core::series::Quantity;
 
-/// The server's account of a level. What it does not tell is absent.
+/// The server's account of a level. What it does not report is absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerCounters {
     /// Whose page it is.

@@ -28,7 +28,7 @@ ifm_core::vocabulary! {
 }
 
 ifm_core::vocabulary! {
-    /// How the energy came about.
+    /// How the energy was determined.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum EnergyMethod {
         /// The devices count their energy.
@@ -45,7 +45,7 @@ ifm_core::vocabulary! {
 pub struct LevelEnergy {
     /// Whose it is.
     pub of: PoweredBy,
-    /// How it came about.
+    /// How it was determined.
     pub method: EnergyMethod,
     /// Devices that it is added up over.
     pub devices: u32,
@@ -79,7 +79,7 @@ pub fn tokens_per_kwh(joules_per_token: f64) -> f64 {
 pub struct Drawn {
     /// Whose it is.
     pub of: PoweredBy,
-    /// How it came about.
+    /// How it was determined.
     pub method: EnergyMethod,
     /// Devices that it is added up over.
     pub devices: u32,
@@ -163,7 +163,7 @@ fn limit(run: &RunData) -> Option<f64> {
     sources.iter().map(of_source).sum()
 }
 
-/// What is taken: what the user said, else the GPUs, else the processors.
+/// The devices that count: the user's choice, else the GPUs, else the CPUs.
 fn known_devices(series: &[Series]) -> Option<PoweredBy> {
     let is_there = |quantity| of(series, quantity).next().is_some();
     if is_there(Quantity::StatedPower) {

@@ -1,7 +1,7 @@
-//! Prompts of conversations that a prefix cache could have known, and of which it served much less.
+//! Prompts of conversations that a prefix cache could have known, if it served much fewer of them.
 //!
-//! A note and no more: a cache that is small, shared or spread over replicas is a server as it is. Not
-//! here: prompts that should be new and were not, see `cache`.
+//! Only a note: a cache that is small, shared or spread over replicas is a normal server. Not here:
+//! prompts that should be new and were not, see `cache`.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::{KnownPart, LevelSummary};

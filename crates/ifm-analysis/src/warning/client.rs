@@ -25,8 +25,8 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     Some(findings)
 }
 
-/// Why the whole run is not a result: half of the requests left so late that the load was another than
-/// the one that was asked for. Absent where that is not so.
+/// Why the whole run is not a result: half of the requests left so late that the load was not the
+/// requested one. Absent if that is not so.
 pub fn load_missed(run: &RunData, summary: &RunSummary) -> Option<String> {
     let late = run.manifest.health.as_ref()?.send_lateness?;
     lateness(late.p50_ns, "in the median", &summary.levels)

@@ -103,7 +103,7 @@ impl<'run> Gpu<'run> {
         }
     }
 
-    /// What slowed it down, in words.
+    /// What slowed it down, as text.
     fn slowed(&self) -> Option<String> {
         let mut parts: Vec<String> = self.fall().into_iter().collect();
         for (bit, name) in HELD {

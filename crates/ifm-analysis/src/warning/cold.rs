@@ -118,7 +118,7 @@ fn pairs(levels: &[LevelSummary]) -> Vec<Pair<'_>> {
     pairs.collect()
 }
 
-/// What is worse at the smaller of two loads, in words.
+/// What is worse at the smaller of two loads, as text.
 fn worse(pair: &Pair) -> Vec<String> {
     let all = [
         compare("TTFT p50", pair, 50.0, TTFT),
@@ -128,7 +128,7 @@ fn worse(pair: &Pair) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// What is worse at the smaller load than in any repeat of the larger one, in words.
+/// What is worse at the smaller load than in any repeat of the larger one, as text.
 fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<String> {
     let value = |level: &LevelSummary| Some(pick(level)?.percentile(percentile)?.value);
     let smaller = value(pair.level)?;
@@ -144,7 +144,7 @@ fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<Strin
     })
 }
 
-/// A load in words.
+/// A load as text.
 pub(super) fn words(load: Load) -> String {
     match load {
         Load::Users(users) => counted(users.into(), "user"),

@@ -1,4 +1,4 @@
-//! Answers that do not have the form that was asked for.
+//! Answers that do not have the requested form.
 
 use super::{AtLevel, Check, Context, Made, Severity};
 use crate::level::LevelSummary;

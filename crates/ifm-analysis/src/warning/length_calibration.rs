@@ -21,7 +21,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     (!found.is_empty()).then(|| found.into_iter().flatten().collect())
 }
 
-/// What is wrong with lengths that were to follow the server's count; absent for others.
+/// Errors of lengths that were to follow the server's count; absent for others.
 fn look(what: &str, lengths: &PromptLengths) -> Option<Option<Finding>> {
     match lengths {
         PromptLengths { failure: Some(why), .. } => Some(Some((

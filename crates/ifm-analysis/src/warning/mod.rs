@@ -75,9 +75,9 @@ pub struct Warning {
     pub severity: Severity,
     /// Index of the level; absent if it is about the whole run.
     pub level: Option<u16>,
-    /// The load asked for at that level.
+    /// The requested load of that level.
     pub load: Option<Load>,
-    /// What was found, in words with numbers. Names no level: see `load`.
+    /// What was found, as text with numbers. Names no level: see `load`.
     pub text: String,
 }
 
@@ -208,8 +208,8 @@ const CHECKS: [&Check; 41] = [
     &samples::CHECK,
 ];
 
-/// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
-/// whether a server was warm. A prediction has nothing of all that.
+/// Checks of the measurement itself: of the client, the server's counters and the GPUs, or whether
+/// a server was warm. They do not apply to a prediction.
 const OF_MEASURING: [&Check; 22] = [
     &rejected_fields::CHECK,
     &length_calibration::CHECK,

@@ -214,7 +214,7 @@ mod tests {
         run
     }
 
-    /// One request at a time, 50 ms each: 20 per second at most, whatever the limit in flight hides.
+    /// One request at a time, 50 ms each: 20 per second at most, regardless of the limit in flight hides.
     #[test]
     fn a_limit_in_flight_does_not_hide_a_queue() {
         for limit in [1, 4, 16, 1_000] {

@@ -85,7 +85,7 @@ fn requests(counted: f64, ours: &[&RequestRecord]) -> AtLevel {
     AtLevel::Silent
 }
 
-/// Tokens that were generated for us; absent unless every answer came whole and was counted.
+/// Tokens that were generated for this run; absent unless every answer was complete and counted.
 fn tokens(ours: &[&RequestRecord]) -> Option<f64> {
     let of = |record: &&RequestRecord| {
         let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate());

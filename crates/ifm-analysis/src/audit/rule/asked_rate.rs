@@ -1,4 +1,4 @@
-//! A rate that was asked for is the rate that was measured.
+//! The requested rate is the rate that was measured.
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -15,7 +15,7 @@ const DEVIATIONS: f64 = 2.0;
 /// How many times lower it is where no innocent reason is left.
 const STRONG: f64 = 1.5;
 
-/// A level with the rates that were asked for and reached.
+/// A level with the requested and the achieved rate.
 struct Pace<'c> {
     cell: &'c Cell<'c>,
     asked: f64,

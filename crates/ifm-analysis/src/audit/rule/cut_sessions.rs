@@ -29,7 +29,7 @@ const AIPERF: &str = "context overflow";
 /// Words in the name of a number of all.
 const OF_ALL: [&str; 8] =
     ["num", "number of", "total", "count", "planned", "expected", "scheduled", "all"];
-/// Words in the name of a number of those that came to their end.
+/// Words in the name of a count of completed ones.
 const DONE: [&str; 5] = ["done", "completed", "finished", "successful", "served"];
 
 /// What a row says of sessions that were cut.

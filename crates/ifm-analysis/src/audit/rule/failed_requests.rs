@@ -11,7 +11,7 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic};
 pub(super) const RULE: Rule =
     Rule { id: "failed_requests", title: "hardly any request of a level failed", look };
 
-/// Share of failed requests from which the rest says little about the load that was asked for.
+/// Share of failed requests from which the rest says little about the requested load.
 const STRONG: f64 = 0.1;
 
 fn look(subject: &Subject) -> Looked {

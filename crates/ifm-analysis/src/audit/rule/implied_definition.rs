@@ -83,7 +83,7 @@ fn answer<'q>(question: &'q Question) -> Option<(&'q Way, f64)> {
     }
     let mut fitting = question.others.iter().filter(|way| off(way) <= FITS);
     let way = fitting.next()?;
-    // Two that fit alike tell nothing, unless they are one number.
+    // Two that fit equally well decide nothing, unless they are one number.
     let is_sole = fitting.all(|other| (other.value / way.value - 1.0).abs() <= FITS);
     is_sole.then_some((way, stated))
 }
@@ -127,7 +127,7 @@ fn answer_tokens(cell: &Cell) -> Option<f64> {
     if let Some((min, max)) = value(Statistic::Min).zip(value(Statistic::Max)) {
         return (min == max).then_some(min);
     }
-    // No answer is longer than what was asked for: a mean of that length is all of them.
+    // No answer is longer than requested: a mean of that length is the length of all of them.
     let asked = cell.factors.number(key::OUTPUT_TOKENS)?;
     let completed = cell.row.value(&Quantity::RequestsOk, Statistic::Value);
     let sum = value(Statistic::Sum).or_else(|| value(Statistic::Value));
@@ -206,7 +206,7 @@ fn rate<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<Question<'c>> {
     Some(Question { figure, by_name: vec![own], others: vec![other], remedy })
 }
 
-/// A throughput of which the name does not say which tokens it counts.
+/// A throughput whose name does not say which tokens it counts.
 fn bare<'c>(cell: &'c Cell) -> Option<Question<'c>> {
     let figure = cell.central(&Quantity::Other("token throughput".to_owned()))?;
     let [output, total] = rates(cell)?;
@@ -258,7 +258,7 @@ mod tests {
         fires(&Quantity::Tpot, &Unit::Ms, ["10.0", "15.0"], Level::Strong, with);
         let short = "computed as (E2E - TTFT) / n";
         fires(&Quantity::Tpot, &Unit::Ms, ["10.0", "8.75"], Level::Strong, short);
-        // What fits nothing is left alone.
+        // A figure that fits nothing is left alone.
         assert_eq!(
             super::super::super::testing::found(
                 "implied_definition",

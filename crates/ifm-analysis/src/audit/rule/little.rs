@@ -1,7 +1,7 @@
 //! Little's law: the mean number in flight is the rate times the mean time in the system.
 //!
-//! Where a row has no end-to-end time, it follows from the time to first token, the gaps and the
-//! length of the answers: by ITL and by TPOT, of which the one that accuses less counts.
+//! If a row has no end-to-end time, it follows from the time to first token, the gaps and the
+//! length of the answers: by ITL and by TPOT; the one with the smaller deviation counts.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::order::Order as _;
@@ -24,7 +24,7 @@ struct Held<'c> {
     cell: &'c Cell<'c>,
     /// Rate times latency.
     product: f64,
-    /// What the row says of requests in flight, or what was asked for.
+    /// What the row says about requests in flight, or the requested number.
     in_flight: f64,
     is_measured: bool,
     /// Requests for each user, if the figure is the requested concurrency.

@@ -1,4 +1,4 @@
-//! What was not measured is not zero.
+//! Unmeasured values are not zero.
 
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, RowRole};

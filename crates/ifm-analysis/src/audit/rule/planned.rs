@@ -1,4 +1,4 @@
-//! What a document announces is there.
+//! What a document announces is in it.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{RowRole, WHY};

@@ -1,6 +1,6 @@
-//! A real-time factor says of what it is.
+//! A real-time factor says what it covers.
 //!
-//! That of a request and that of a level differ by the number of requests in flight.
+//! The factors of a request and of a level differ by the number of requests in flight.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Quantity, RowRole};
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule =
 
 /// Names of real-time factors.
 const REAL_TIME: [&str; 3] = ["rtfx", "real time factor", "realtime factor"];
-/// Words by which such a name says of what it is.
+/// Words by which such a name says what it covers.
 const OF_WHAT: [&str; 6] = ["request", "level", "total", "wall", "overall", "run"];
 
 fn look(subject: &Subject) -> Looked {
@@ -34,7 +34,7 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-/// A real-time factor without a word of what it is.
+/// A real-time factor that does not say what it covers.
 fn of_nothing(cell: &Cell, name: &str, factor: f64) -> Option<Finding> {
     // The source of a known tool defines its factor.
     if cell.measured_by().is_some() || OF_WHAT.iter().any(|word| name.contains(word)) {

@@ -1,5 +1,5 @@
-//! Means and deviations that a document states follow from the rows that it shows, and what it
-//! states of requests from the single ones that it holds.
+//! Means and deviations that a document states follow from the rows that it shows, and its figures
+//! of requests from the single requests that it contains.
 
 use super::super::requests;
 use super::super::subject::{self, repeats_of, slack, unit_word};
@@ -40,7 +40,7 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(findings)
 }
 
-/// One finding for all that is wrong, with the first as an example.
+/// One finding for all errors, with the first as an example.
 fn merged(wrong: Vec<Finding>, seen: usize, from: &str) -> Vec<Finding> {
     let n = wrong.len();
     let spots: Vec<_> = wrong.iter().filter_map(|finding| finding.spots.first().cloned()).collect();

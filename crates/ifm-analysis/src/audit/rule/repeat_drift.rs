@@ -22,7 +22,7 @@ struct Wide<'c> {
 }
 
 impl Wide<'_> {
-    /// Speeds of the first and of the other repeats, if one was fast and the others alike: the
+    /// Speeds of the first and of the other repeats, if one was fast and the others equal: the
     /// deviation of a sample is then their difference over the root of the number.
     fn first_and_rest(&self) -> (f64, f64) {
         let rest = self.mean - self.std / REPEATS.sqrt();

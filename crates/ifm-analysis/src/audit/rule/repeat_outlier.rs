@@ -8,7 +8,7 @@ pub(super) const RULE: Rule =
 
 /// Repeats of one group that a median needs.
 const REPEATS_MIN: usize = 3;
-/// Share of the median by which a repeat must be off before anything is said.
+/// Share of the median by which a repeat must be off to be reported.
 const OFF_MIN: f64 = 0.2;
 /// How many times as far from the median as the usual spread of all groups.
 const SPREADS: f64 = 8.0;

@@ -1,6 +1,6 @@
-//! The output tokens that were counted are those that the texts of the answers hold.
+//! The counted output tokens equal the tokens in the texts of the answers.
 //!
-//! SGLang counts what the server reports or, where it reports nothing, what was asked for; then it
+//! SGLang counts what the server reports or, if it reports nothing, the requested number; then it
 //! tokenizes the texts again and prints that number too.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};

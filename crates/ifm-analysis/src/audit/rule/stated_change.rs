@@ -90,7 +90,7 @@ struct Checked {
     high: f64,
     /// The first reading, which is reported.
     told: f64,
-    /// The figures in words.
+    /// The figures as text.
     figures: String,
     spots: Vec<Spot>,
 }

@@ -1,4 +1,4 @@
-//! What a sentence calls faster, slower, higher or lower is so in the rows.
+//! What a sentence describes as faster, slower, higher or lower is so in the rows.
 //!
 //! `Red is faster than blue`, `Blue has the lowest TTFT`: compared with the rows of the things that
 //! it names. Told only where not one setting that was measured for them agrees, by any quantity that

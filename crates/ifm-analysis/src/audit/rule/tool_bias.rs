@@ -1,4 +1,4 @@
-//! What a tool is known to count otherwise is named, with what it would be.
+//! What a tool is known to count differently is named, with its corrected value.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
@@ -86,7 +86,7 @@ fn decode_bias(cell: &Cell) -> Option<f64> {
     is_after_first.then(|| output / (output - 1.0) - 1.0)
 }
 
-/// Peak in flight and the limit that was asked for.
+/// Peak in flight and the requested limit.
 fn peak(cell: &Cell) -> Option<(f64, f64)> {
     let peak = cell.row.value(&Quantity::PeakInFlight, Statistic::Value)?;
     Some((peak, cell.factors.number(key::CONCURRENCY)?))

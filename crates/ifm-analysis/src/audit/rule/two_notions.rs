@@ -49,7 +49,7 @@ fn tool<'c>(cell: &'c Cell) -> Option<&'c str> {
 /// What one tool means by a name.
 struct Notion<'c> {
     tool: &'c str,
-    /// In words; several where the tool has several ways.
+    /// As text; several where the tool has several ways.
     words: BTreeSet<&'c str>,
     /// How ours follows from it; absent where it does not.
     conversion: Option<String>,
@@ -80,7 +80,7 @@ fn of_name(subject: &Subject, name: &Quantity) -> Option<Finding> {
     })
 }
 
-/// A definition in words; absent where none is known.
+/// A definition as text; absent where none is known.
 fn words<'d>(name: &Quantity, definition: &'d Definition) -> Option<&'d str> {
     match definition {
         Definition::Same => ours(name),
@@ -157,7 +157,7 @@ fn tell(name: &Quantity, notions: &[Notion]) -> Finding {
         .remedy("give each meaning a column of its own, or measure both with one tool")
 }
 
-/// The number that was asked for in one tool's rows, and the one that was reached in another's.
+/// The requested number in one tool's rows, and the achieved one in another's.
 fn concurrency(subject: &Subject) -> Option<Finding> {
     let reached = |cell: &Cell| {
         [Statistic::Mean, Statistic::Value]

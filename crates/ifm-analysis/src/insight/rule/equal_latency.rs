@@ -18,8 +18,7 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// Limits of ITL, ms, that all of these curves cross: those that were asked for, else round ones.
-/// Rising.
+/// Limits of ITL, ms, that all of these curves cross: the requested ones, else round ones. Rising.
 pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
     let crossed = |limit: &f64| curves.iter().all(|curve| curve.crossing(*limit).is_some());
     let asked = question.slo.terms.iter().filter(|term| term.metric == Metric::Itl);

@@ -130,7 +130,7 @@ enum Shown {
     /// TTFT of what had been sent before over that of new, with both medians, ms, and the share of the
     /// media that had been sent before.
     Times(Box<Reading>, [f64; 2], f64),
-    /// At least so much of the image tokens came from it, as a share.
+    /// At least this much of the image tokens came from it, as a share.
     Tokens(f64),
 }
 

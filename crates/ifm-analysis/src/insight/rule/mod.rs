@@ -249,7 +249,7 @@ fn measured(measure: &Quantity) -> Meant {
     }
 }
 
-/// A latency target in words: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
+/// A latency target as text: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
 fn target(slo: &SloSpec) -> Sentence {
     let words = |term: &SloTerm| {
         let (metric, over) = term.asked();

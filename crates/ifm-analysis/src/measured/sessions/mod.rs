@@ -80,7 +80,7 @@ pub struct Session {
     /// The value of `ideal` in whole blocks of the server's cache; empty if their size is not
     /// reported.
     pub ideal_in_blocks: KnownPart,
-    /// What the server said came from its cache.
+    /// Tokens from the server's cache, as it reported them.
     pub told: KnownPart,
     /// Time in which at least one of its requests was under way, nanoseconds.
     pub busy_ns: u64,

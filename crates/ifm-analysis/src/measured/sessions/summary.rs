@@ -35,7 +35,7 @@ pub struct SessionsSummary {
     pub ideal_in_blocks: KnownPart,
     /// Tokens of such a block.
     pub block_tokens: Option<u32>,
-    /// What the server said came from its cache.
+    /// Tokens from the server's cache, as it reported them.
     pub told: KnownPart,
 }
 

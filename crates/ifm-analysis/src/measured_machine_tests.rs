@@ -1,4 +1,4 @@
-//! Ceilings found again in sheets made by hand.
+//! Ceilings found in constructed sheets.
 
 use super::*;
 use ifm_core::sheet::{Figure, Part, Place, Unit};
@@ -124,7 +124,7 @@ fn arrays_that_caches_hold_tell_nothing_of_memory() {
     let cached = sheet(EPYC, &[("triad", "f32", "134217727", 2, 300.0)]);
     let error = found(&[("a", &[gemm(), cached.clone()])], &host()).expect_err("only caches");
     assert!(error.contains("smaller than 128 MiB"), "{error}");
-    // A newer one hides no older one that tells of memory.
+    // A newer document without memory results does not hide an older one that has them.
     let both = found(&[("new", &[cached]), ("old", &[gemm(), bandwidth(42.0)])], &host());
     assert_eq!(both.expect("ceilings").bandwidth.document, "old");
     // Where no cache is known, the largest size counts.

@@ -1,9 +1,9 @@
 //! Single requests of a document as columns of a comparison.
 //!
-//! Which time of a request a tool means by its figure is tried: the times whose mean and median are
-//! those that the row states. Where none are, the requests say nothing of that figure, and it stands
-//! by itself. What is not here: what single requests say against their row, which is
-//! the audit's (`audit/requests`).
+//! Which time of a request a tool means by its figure is found by trying: the time whose mean and
+//! median equal those in the row. If none match, the requests say nothing about that figure, and it
+//! is used by itself. Not here: whether single requests contradict their row, which is the audit's
+//! part (`audit/requests`).
 
 use super::Metric;
 use super::measure::{Measure, Over};
@@ -138,7 +138,8 @@ impl<'a> Requests<'a> {
         };
         let mut found = candidates(quantity).iter().map(of).filter(|values| !values.is_empty());
         if stated.is_empty() {
-            // Nothing in the row says what it means by it: what a request holds under its name.
+            // The row does not say what it means by it: use the value that a request has under its
+            // name.
             return found.next().filter(|_| !is_speed && *quantity != Quantity::Itl);
         }
         found.find(|values| stated.iter().all(|stated| is_of(stated, values)))

@@ -7,7 +7,8 @@
 //! the sorted ones, counted from 0; completed samples per second are one fewer than the samples, and
 //! completed tokens per second all tokens, over the time from the first due request to the last token.
 //! Offline it is all samples over the latency of the slowest one, which is that same time.
-//! Beside each percentile stands the early-stopping estimate, or how many values are missing to it.
+//! Each percentile comes with the early-stopping estimate, or with the number of values missing to
+//! it.
 //!
 //! Different on purpose: only complete answers count, for LoadGen knows no failed ones; tokens are
 //! counted as the run has them, where LoadGen believes the system under test. Not here: whether a

@@ -1,4 +1,4 @@
-//! How models are quantized: what stands in which precision at which stage, from `schemes.toml`.
+//! How models are quantized: which parts have which precision at which stage, from `schemes.toml`.
 
 use serde::Deserialize;
 use std::sync::LazyLock;

@@ -15,10 +15,10 @@ const NAMING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::ENGINE, key::GPU]
 type Asked = (Option<String>, Vec<(String, String)>);
 
 impl<'a> Matrix<'a> {
-    /// The batches of a survey, or where it has none the levels of fixed concurrency; absent where
-    /// it has neither. `compare_by` is the factor whose values are compared, by itself the model
-    /// or, where that is the same, the first factor that names things or was tagged; `baseline` is
-    /// one of its values, by itself the one that is called original or base, else the first.
+    /// The batches of a survey, or if it has none the levels of fixed concurrency; absent if it has
+    /// neither. `compare_by` is the factor whose values are compared; the default is the model or,
+    /// if that is the same, the first factor that names things or was tagged. `baseline` is one of
+    /// its values; the default is the value named original or base, else the first.
     pub fn of(
         survey: &'a Survey,
         compare_by: Option<&str>,

@@ -3,14 +3,14 @@
 use super::{Matrix, Ratio};
 use ifm_core::sheet::{PartKind, Quantity};
 
-/// What a thing may be measured by.
+/// Quantities that a ranking may use.
 const MEASURES: [Quantity; 4] =
     [Quantity::OutputRate, Quantity::TotalRate, Quantity::InputRate, Quantity::E2e];
 /// Share of the latency up to which an output rate is that of a part of it.
 const PART_MAX: f64 = 0.95;
 
-/// A thing that the measure of the ranking shows on one side of the baseline, and others on the
-/// other side.
+/// A candidate that the ranking's measure shows on one side of the baseline, and other measures on
+/// the other side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrary {
     /// The thing.

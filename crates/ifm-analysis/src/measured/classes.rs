@@ -1,4 +1,4 @@
-//! The classes of mixed traffic, each apart; the level itself tells of all together.
+//! The classes of mixed traffic, each apart; the level itself covers all together.
 //!
 //! Not here: how a class is drawn (`ifm-workload`).
 
@@ -9,7 +9,7 @@ use ifm_core::spec::TrafficClass;
 /// One class within a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassSummary {
-    /// What it is called.
+    /// Name of the class.
     pub name: String,
     /// Its share of the requests as asked, 0 to 1.
     pub share: f64,

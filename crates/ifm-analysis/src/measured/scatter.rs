@@ -19,7 +19,7 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Absent where the requests have fewer than two different sizes, or nobody knows them.
+    /// Absent if the requests have fewer than two different sizes, or if the sizes are unknown.
     fn of(
         requests: &[&RequestRecord],
         spot: impl Fn(&RequestRecord) -> Option<(f64, f64)>,

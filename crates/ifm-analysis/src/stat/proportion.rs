@@ -1,6 +1,6 @@
 //! Shares: how sure one is, and whether two differ.
 //!
-//! What is not here: what is counted.
+//! Not here: what is counted.
 
 use super::special::{ln_choose, normal_upper_quantile};
 use super::welch::{Estimate, tail};

@@ -1,8 +1,8 @@
 //! Whether a series began elsewhere and then settled: a cold start, a ramp.
 //!
-//! Two questions that must not be mixed up: a head that differs from a level rest may be left out,
-//! a series that drifts all the time may not, because no part of it stands for the whole. What is
-//! not here: what the values are, and what is done with those at the head.
+//! Two cases that must not be confused: a head that differs from a level rest may be left out, a
+//! series that drifts all the time may not, because no part of it represents the whole. Not here:
+//! what the values are, and how the head is treated.
 
 use super::blocks::block_length;
 use super::special::student_two_sided;
@@ -10,7 +10,7 @@ use super::trend::mann_kendall;
 
 /// Fewest values in a batch.
 const BATCH_MIN: usize = 5;
-/// Fewest batches of which a head can be told.
+/// Minimum number of batches for a head to be identified.
 const BATCHES_MIN: usize = 10;
 /// Most batches: more values make the batches longer.
 const BATCHES_MAX: usize = 400;
@@ -24,7 +24,7 @@ const LN_CHANGE_MIN: f64 = 0.095_310_179_804_324_87;
 pub enum Course {
     /// It is level from the start.
     Level,
-    /// So many values at its head differ from a level rest.
+    /// This many values at its head differ from a level rest.
     Settles {
         /// Values at the head.
         values: usize,
@@ -168,7 +168,7 @@ mod tests {
     fn flat_noise_keeps_its_head() {
         for (n, memory) in [(60, 0.0), (300, 0.0), (2_000, 0.0), (400, 0.5), (2_000, 0.7)] {
             let found = courses(n, memory, |_| 100.0);
-            assert!(found.len() >= 150, "{n} {memory}: only {} can be told", found.len());
+            assert!(found.len() >= 150, "{n} {memory}: only {} are decided", found.len());
             let level = found.iter().filter(|course| **course == Course::Level).count();
             assert!(level as f64 >= 0.95 * found.len() as f64, "{n} {memory}: {level}");
         }
@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_step_near_the_start_is_cut_off() {
-        // The cut may lie a little behind the step, the more the values depend on each other.
+        // The cut may lie a little after the step, further the more the values depend on each
+        // other.
         for (factor, memory) in [(3.0, 0.0), (0.4, 0.0), (3.0, 0.5)] {
             let found = courses(400, memory, |at| if at < 0.1 { 100.0 * factor } else { 100.0 });
             let right = found.iter().filter(|course| {

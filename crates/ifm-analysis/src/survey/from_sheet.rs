@@ -55,15 +55,15 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
     }
 }
 
-/// A number of users where one was set, else a rate. A rate of `inf` is none.
+/// A number of users if one was set, else a rate. A rate of `inf` does not count as one.
 fn load(factors: &Factors) -> Option<Load> {
     let users = factors.number(key::CONCURRENCY).filter(|users| *users >= 1.0);
     let rate = || factors.number(key::RATE).filter(|rate| *rate > 0.0).map(Load::ReqPerS);
     users.map(|users| Load::Users(users as u32)).or_else(rate)
 }
 
-/// The factors but for the load and the repeat, and the shape of a mask. A concurrency that is no
-/// number, such as `max`, is not a load and stays.
+/// The factors except for the load and the repeat, and the shape of a mask. A concurrency that is
+/// not a number, such as `max`, is not a load and stays.
 fn setting(factors: &Factors, row: &Row) -> Factors {
     let mut setting = Factors::default();
     let is_kept = |name: &str| match name {

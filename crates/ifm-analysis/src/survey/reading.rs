@@ -11,11 +11,11 @@ pub struct Reading {
     pub statistic: Statistic,
     /// The number.
     pub value: f64,
-    /// Lower bound with 95 % confidence; absent where nobody can give one.
+    /// Lower bound with 95 % confidence; absent if unknown.
     pub low: Option<f64>,
     /// Upper bound with 95 % confidence.
     pub high: Option<f64>,
-    /// Size of the population; absent where it is not told.
+    /// Size of the population; absent if not stated.
     pub n: Option<u64>,
     /// Whether the population is large enough for the statistic; true where its size is unknown.
     pub is_enough: bool,
@@ -23,7 +23,7 @@ pub struct Reading {
     pub printed: Option<String>,
     /// What the tool means by it.
     pub definition: Definition,
-    /// Where it stands, where the point's place does not say it.
+    /// Its position, if it differs from that of the point.
     pub place: Option<Place>,
 }
 

@@ -19,7 +19,7 @@ const THIRD_MIN: usize = 20;
 
 pub(super) const CHECK: Check = Check {
     id: "drift",
-    title: "latencies did not drift while a level ran",
+    title: "latencies did not drift during a level",
     run: Made::ByLevel(make),
 };
 

@@ -16,7 +16,7 @@ const OVERFLOW_SHARE_MAX: f64 = 0.01;
 const CUT_SHARE_MAX: f64 = 0.05;
 
 pub(super) const CHECK: Check =
-    Check { id: "sessions", title: "conversations came to their end", run: Made::ByLevel(make) };
+    Check { id: "sessions", title: "conversations were complete", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(sessions) = level.sessions.as_deref() else { return AtLevel::NotApplicable };
@@ -70,7 +70,7 @@ mod tests {
     use crate::warning::testing::state;
     use ifm_core::{EndedSession, Outcome, RunData, SessionEnd};
 
-    /// 200 sessions of two users, of which so many overflowed.
+    /// 200 sessions of two users, of which this many overflowed.
     fn sessions(overflowed: u32) -> RunData {
         let mut run = run(&[2], conversations((0, 0), (2, 100), 2, 0.0, 0.0));
         let ended = (0..overflowed).map(|session| EndedSession {

@@ -65,8 +65,8 @@ mod tests {
             (Quantity::Ttft, Statistic::Percentile(99.0), "91.04", Unit::Ms),
         ];
         let sound = sheet(PartKind::Serving, vec![row(4, &figures)]);
-        let spoil =
+        let corrupt =
             |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].figures[0].value = Some(180.0);
-        check("percentile_samples", &sound, spoil, Level::Hint, "p99 of 180 requests");
+        check("percentile_samples", &sound, corrupt, Level::Hint, "p99 of 180 requests");
     }
 }

@@ -67,11 +67,11 @@ fn apart(low: &Stream, high: &Stream) -> Finding {
         .at_all([low.cell.spot(), high.cell.spot()])
         .with("gap of one", low.gap.middle(), "ms")
         .with("gap of the other", high.gap.middle(), "ms")
-        .remedy("say over what each is a mean")
+        .remedy("state what each one is a mean over")
 }
 
-/// The fastest of a range of speeds at so many streams that names no workload: that of the workload
-/// with the largest of the efficiencies there, where it is the fastest by itself too.
+/// The fastest of a range of speeds at this number of streams that names no workload: the speed of
+/// the workload with the largest efficiency there, if it is also the fastest by itself.
 fn top<'r, 'c>(streams: &'r [Stream<'c>], of: &Cell, users: f64) -> Option<&'r Stream<'c>> {
     let said = |stream: &&Stream| {
         stream.sort == Sort::Said && !stream.is_derived && std::ptr::eq(stream.cell.sheet, of.sheet)

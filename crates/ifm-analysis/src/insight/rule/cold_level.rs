@@ -49,7 +49,7 @@ fn told(cold: &Cold) -> Option<Insight> {
     Some(Insight::new(RULE.id, Topic::Itl, Tone::Warn, sentence).weighing(ratio.ln()))
 }
 
-/// What fits without the levels that stand out.
+/// What fits without the outlying levels.
 fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
     let target = match question.slo.terms.is_empty() {
         false => question.slo.clone(),
@@ -65,7 +65,7 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let (name, over) = term.asked();
         let found = super::shown(term.shown(*ms), true);
         let sentence = say!(
-            "Without the level that stands out, {} would fit inside {}, and {} would fail: {} {} {}.";
+            "Without the outlying level, {} would fit inside {}, and {} would fail: {} {} {}.";
             fits => Load, super::target(&target), next.load()?.value() => Load,
             name, over, found
         );

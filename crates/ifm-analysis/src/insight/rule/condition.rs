@@ -1,4 +1,5 @@
-//! What a condition costs: by model, by load, by length, in the tail, and where nobody knows.
+//! The cost of a condition: by model, by load, by length, in the tail, and where it was not
+//! measured.
 
 use crate::comparison::Verdict;
 use crate::insight::grid::{Grid, median_change};

@@ -15,7 +15,8 @@ pub(super) const RULE: InsightRule = InsightRule {
 /// Sizes that are named one by one, at most.
 const SIZES_MAX: usize = 6;
 
-/// The configurations in which a thing is shown to be faster, and to be slower.
+/// The configurations in which something is shown to be faster, and those in which it is shown to
+/// be slower.
 struct Crossing {
     thing: usize,
     faster: Vec<(usize, Ratio)>,

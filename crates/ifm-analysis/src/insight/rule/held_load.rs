@@ -31,7 +31,7 @@ fn look(question: &Question) -> Vec<Insight> {
     curves.iter().filter_map(tell).collect()
 }
 
-/// Whether nobody told how many were in flight, so that it follows from Little's law.
+/// Whether the requests in flight were not reported, so that they follow from Little's law.
 fn is_derived(cell: &Pooled) -> bool {
     cell.reading(&Quantity::InFlight, Statistic::Mean).is_none()
 }

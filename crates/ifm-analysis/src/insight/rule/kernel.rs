@@ -17,7 +17,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 const FORWARD: &str = "forward";
 const BACKWARD: &str = "backward";
-/// A backward pass is told after any forward one.
+/// A backward pass is listed after any forward one.
 const BACKWARD_WEIGHT: f64 = 0.1;
 /// Two kernels whose lead differs by less over all masks have nothing to tell.
 const LEAD_MIN: f64 = 1.2;

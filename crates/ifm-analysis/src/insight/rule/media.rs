@@ -26,17 +26,17 @@ pub(super) const CACHE: InsightRule = InsightRule {
     look: cache,
 };
 
-/// A smaller share of the prompt tokens is not told.
+/// A smaller share of the prompt tokens is not reported.
 const SHARE_MIN: f64 = 0.05;
 /// From this share on there is nothing else in the prompts.
 const SHARE_ALL: f64 = 0.99;
-/// Shares of two levels that are this near to each other are told as one.
+/// Shares of two levels that differ by less than this are reported as one.
 const SHARE_APART: f64 = 0.01;
-/// Less of the TTFT than this is no upload to speak of.
+/// A smaller share of the TTFT is a negligible upload.
 const UPLOAD_MIN: f64 = 0.1;
-/// From here on the TTFT is no longer the server's alone.
+/// From this share on the TTFT is not the server's alone.
 const UPLOAD_MUCH: f64 = 0.25;
-/// From this share of the image tokens on a cache is told.
+/// A cache is reported from this share of the image tokens on.
 const CACHED_MIN: f64 = 0.05;
 
 /// What is carried, as a sentence begins.
@@ -98,7 +98,7 @@ fn share(question: &Question) -> Vec<Insight> {
     KINDS.iter().filter_map(of_kind).collect()
 }
 
-/// Where a level stands: its load, and what tells it apart.
+/// A level: its load, and what distinguishes it.
 fn at(question: &Question, cell: &Pooled) -> Sentence {
     let by = told_by(question);
     let words: Vec<String> =
@@ -130,7 +130,7 @@ enum Shown {
     /// TTFT of what had been sent before over that of new, with both medians, ms, and the share of the
     /// media that had been sent before.
     Times(Box<Reading>, [f64; 2], f64),
-    /// At least so much of the image tokens came from it, as a share.
+    /// At least this much of the image tokens came from it, as a share.
     Tokens(f64),
 }
 

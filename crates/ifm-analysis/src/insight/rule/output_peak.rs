@@ -1,4 +1,4 @@
-//! Output that is highest at a load in the middle and falls behind it.
+//! Output that is highest at a load in the middle and falls after it.
 
 use super::{curves, told_by};
 use crate::comparison::{Doubt, Settings, Verdict};

@@ -13,7 +13,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 fn look(question: &Question) -> Vec<Insight> {
     let series = question.survey.power_series();
-    // Generation is what lasts; prompts are told only where there is nothing else.
+    // Generation takes most of the time; prompts are reported only if there is nothing else.
     let is_prompt = |series: &&PowerSeries| series.quantity == Quantity::PrefillRate;
     let all_prompts = series.iter().all(|series| is_prompt(&series));
     series

@@ -33,7 +33,7 @@ fn look(question: &Question) -> Vec<Insight> {
 
 /// Levels that sent the same.
 struct Alike {
-    /// What they are told apart by from those of others.
+    /// Values that distinguish them from other levels.
     of: Vec<Option<String>>,
     /// Prompt tokens and requests of each.
     sent: (f64, f64),

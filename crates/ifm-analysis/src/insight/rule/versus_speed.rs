@@ -48,7 +48,7 @@ struct Pair<'v, 'a> {
 }
 
 impl Pair<'_, '_> {
-    /// What the other is called, under its conditions where there are several.
+    /// The name of the other, with its conditions if there are several.
     fn name(&self) -> String {
         match &self.versus.scene {
             Some(scene) => format!("{scene}: {}", self.party.short),

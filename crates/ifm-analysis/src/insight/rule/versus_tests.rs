@@ -95,7 +95,7 @@ fn the_twins_are_told_apart_and_the_shorter_name_is_the_baseline() {
     assert!(Versus::all(&question).is_empty());
 }
 
-/// Rows of which no load was requested, or not the same, are not compared.
+/// Rows without a requested load, or with different ones, are not compared.
 #[test]
 fn rows_that_were_not_asked_for_the_same_are_not_compared() {
     let survey = survey();

@@ -6,7 +6,7 @@ use ifm_sys::{host, probe, thread};
 /// Who stamps what arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Stamps {
-    /// The kernel, if it can
+    /// The kernel, if possible
     Kernel,
     /// The reading thread
     User,

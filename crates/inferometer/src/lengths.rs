@@ -15,11 +15,11 @@ use ifm_workload::LengthScale;
 /// What `--prompt-lengths` may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LengthsWord {
-    /// By the tokenizer where one is given or the server has the embedded one, else by the server
+    /// The tokenizer if one is given or the server has the embedded one, else the server
     Auto,
-    /// By the tokenizer: exact text, the server's chat template comes on top
+    /// The tokenizer: exact text, plus the server's chat template
     Tokenizer,
-    /// By the server: a few requests find out how it counts; its chat template is included
+    /// The server: a few requests determine how it counts, chat template included
     Server,
 }
 

@@ -17,9 +17,9 @@ pub enum Format {
     Requests,
     /// One line of JSON per session of a conversation
     Sessions,
-    /// The block that `vllm bench serve` prints, from our numbers
+    /// The block that `vllm bench serve` prints, with inferometer's numbers
     Vllm,
-    /// The block that SGLang's bench_serving prints, from our numbers
+    /// The block that SGLang's bench_serving prints, with inferometer's numbers
     Sglang,
     /// Markdown
     Md,

@@ -5,41 +5,47 @@ use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 
-/// When requests are due.
+/// Arrival times of requests.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ArrivalArgs {
-    /// Requests per second, sent when they are due whatever the server does: 5, or in a sweep a
-    /// list such as 2,4,8; with run, inf sends all at once: as many as --max-in-flight allows
+    /// Requests per second (open loop): 5, or in a sweep 2,4,8
+    ///
+    /// Requests are sent on schedule, however slow the server is. With run, inf sends all at once,
+    /// up to --max-in-flight
     #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps", "replay", "bursts"])]
     pub rate: Option<String>,
 
-    /// A rate that changes: from 1 to 50 per second as 1-50/60s; 1-50/60s:exp by the same factor
-    /// each second
+    /// Changing rate: 1-50/60s is linear; 1-50/60s:exp is exponential
     #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with_all = ["steps", "replay", "bursts"])]
     pub ramp: Option<String>,
 
-    /// Rates one after another, each as long: 1,2,4,8/30s
+    /// Rates in sequence, each for the same time: 1,2,4,8/30s
     #[arg(long, value_name = "RATES/SPAN", conflicts_with_all = ["replay", "bursts"])]
     pub steps: Option<String>,
 
-    /// Send N requests every SPAN: 64/5s. Those that find no room wait in order
+    /// Send N requests every SPAN: 64/5s
+    ///
+    /// Requests over the limit of --max-in-flight wait in order
     #[arg(long, value_name = "N/SPAN", conflicts_with_all = ["replay", "arrivals", "burstiness"])]
     pub bursts: Option<String>,
 
-    /// Send each request of a trace at its recorded time; --replay=10 ten times as fast
+    /// Replay a trace at its recorded times; --replay=10 is ten times as fast
     #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "arrivals")]
     pub replay: Option<f64>,
 
-    /// How requests are spaced: poisson, constant, gamma:SHAPE (below 1: in bunches), burst:N
-    /// [default: poisson]
+    /// Arrival process: poisson, constant, gamma:SHAPE, burst:N [default: poisson]
+    ///
+    /// A gamma shape below 1 makes requests arrive in bunches
     #[arg(long, value_name = "LAW")]
     pub arrivals: Option<String>,
 
     #[arg(long, hide = true, value_name = "SHAPE", conflicts_with = "arrivals")]
     pub burstiness: Option<f64>,
 
-    /// Requests in flight at most in an open loop; one that finds no room waits, and its wait counts
+    /// Maximum requests in flight in an open loop
+    ///
+    /// A request over the limit waits, and its wait counts
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = super::levels::level)]
     pub max_in_flight: u32,
 }

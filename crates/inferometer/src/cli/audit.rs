@@ -16,11 +16,11 @@ use std::path::PathBuf;
 /// How sure findings are that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AtLeast {
-    /// All
+    /// All findings
     Hint,
-    /// Those for which an innocent reason is hard to think of
+    /// Findings that are hard to explain innocently
     Strong,
-    /// Those that cannot be right
+    /// Findings that cannot be right
     Proof,
 }
 
@@ -38,23 +38,23 @@ enum AuditFormat {
 /// Flags of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Files, folders, "-" for standard input, imports and runs by id or name
+    /// Files, folders, "-" for standard input, imports and runs by ID or name
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 
-    /// Machine that it was measured on, where documents do not say it, with how many: 8xh100-sxm
+    /// Hardware, where documents do not name it, e.g. 8xh100-sxm
     #[arg(long, value_name = "NAME", value_parser = machine)]
     gpu: Option<String>,
 
-    /// Model that was measured, where documents do not say it
+    /// Model, where documents do not name it
     #[arg(long, value_name = "NAME", value_parser = model)]
     model: Option<String>,
 
-    /// Weakest findings that are shown
+    /// Weakest findings to show
     #[arg(long, value_enum, default_value = "hint")]
     level: AtLeast,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: AuditFormat,
 
@@ -70,11 +70,11 @@ pub struct AuditArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

@@ -47,8 +47,9 @@ pub struct CalibrateArgs {
     #[arg(value_name = "URL", required_unless_present = "from")]
     url: Option<String>,
 
-    /// Results that exist already, in place of a server: runs and imports by id or name, files and
-    /// folders of other tools
+    /// Calibrate from existing results instead of a server
+    ///
+    /// Accepts runs and imports by ID or name, and files and folders of other tools
     #[arg(help_heading = "Measurement", long, value_name = "RESULT", num_args = 1.., conflicts_with = "url")]
     from: Vec<PathBuf>,
 
@@ -59,16 +60,17 @@ pub struct CalibrateArgs {
     #[arg(help_heading = "Results", long)]
     name: Option<String>,
 
-    /// Loads to measure, USERS:PROMPT/OUTPUT
+    /// Loads to measure, as USERS:PROMPT/OUTPUT
     #[arg(help_heading = "Measurement", long, default_value = POINTS, value_name = "LIST")]
     points: String,
 
-    /// Loads to measure that take no part and are predicted; "none" for none
+    /// Loads to measure and predict without fitting to them; "none" for none
     #[arg(help_heading = "Measurement", long, default_value = HELD_OUT, value_name = "LIST")]
     held_out: String,
 
-    /// With --from: users, or requests a second, of the loads that take part; the others are
-    /// predicted [default: all]
+    /// With --from: users or requests per second of the loads to fit [default: all]
+    ///
+    /// The other loads are predicted
     #[arg(
         help_heading = "Measurement",
         long,
@@ -78,15 +80,15 @@ pub struct CalibrateArgs {
     )]
     loads: Vec<f64>,
 
-    /// With --from: the table of the document that is meant, from 1 [default: all]
+    /// With --from: number of the document's table, from 1 [default: all]
     #[arg(help_heading = "Measurement", long, requires = "from", value_name = "N")]
     table: Option<usize>,
 
-    /// With --from: lengths of prompts and answers, where the results do not tell them
+    /// With --from: lengths of prompts and answers, where the results lack them
     #[arg(help_heading = "Measurement", long, value_parser = lengths, requires = "from", value_name = "PROMPT/OUTPUT")]
     lengths: Option<(f64, f64)>,
 
-    /// Requests of each load [default: 6 for each user, 8 at least]
+    /// Requests per load [default: 6 per user, minimum 8]
     #[arg(help_heading = "Measurement", short = 'n', long, value_name = "N")]
     requests: Option<u32>,
 
@@ -105,7 +107,7 @@ pub struct CalibrateArgs {
     #[arg(help_heading = "Results", long)]
     json: bool,
 
-    /// Further flags of `run` for the measurements, behind --: -- --api completions
+    /// Additional flags of `run` for the measurements, after --: -- --api completions
     #[arg(last = true, value_name = "FLAGS")]
     flags: Vec<String>,
 }

@@ -26,9 +26,9 @@ use ifm_core::spec::SloSpec;
 enum By {
     /// Users, each with one request in flight
     Users,
-    /// Sessions of conversations at a time, measured to their end
+    /// Concurrent sessions of conversations, measured to their end
     Sessions,
-    /// Requests per second, sent when they are due
+    /// Requests per second, sent on schedule (open loop)
     Rate,
 }
 
@@ -38,51 +38,58 @@ pub struct CapacityArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Or results that exist already, in place of the URL: runs and imports by id or name, files and
-    /// folders of other tools, "-"; nothing is sent
+    /// Existing results instead of the URL; sends nothing
+    ///
+    /// Accepts runs and imports by ID or name, files and folders of other tools, and "-" for
+    /// standard input
     #[arg(value_name = "RESULT")]
     more: Vec<String>,
 
-    /// What is varied
+    /// Load axis to search
     #[arg(help_heading = "Search", long, value_enum, default_value = "users", value_name = "WHAT")]
     by: By,
 
-    /// Load to begin with: users, or requests per second
+    /// Initial load: users, or requests per second
     #[arg(help_heading = "Search", long, default_value_t = 1.0, value_name = "N")]
     start: f64,
 
-    /// Users at most
+    /// Maximum number of users
     #[arg(help_heading = "Search", long, default_value = "1024", value_parser = level, value_name = "N")]
     max_users: u32,
 
-    /// Requests per second at most, for --by rate
+    /// Maximum requests per second, for --by rate
     #[arg(help_heading = "Search", long, default_value_t = 1000.0, value_name = "RATE")]
     max_rate: f64,
 
-    /// How requests are spaced, for --by rate: poisson, constant, gamma:SHAPE, burst:N
-    /// [default: poisson]
+    /// Arrival process for --by rate: poisson, constant, gamma:SHAPE, burst:N [default: poisson]
     #[arg(help_heading = "Search", long, value_name = "LAW")]
     arrivals: Option<String>,
 
-    /// Requests in flight at most, for --by rate; a rate that needs more is outside
+    /// Maximum requests in flight with --by rate
+    ///
+    /// A rate that needs more fails the target
     #[arg(help_heading = "Search", long, value_name = "N", default_value_t = 4096, value_parser = level)]
     max_in_flight: u32,
 
-    /// The search ends when the highest load that passes and the lowest that fails are this close
+    /// Stop when the highest passing and lowest failing load are this close
     #[arg(help_heading = "Search", long, default_value_t = 0.05, value_name = "SHARE")]
     precision: f64,
 
-    /// Other targets that the same measurements answer: terms, NAME=TERMS, or a name of --list such as
-    /// mlperf-llama3.1-8b; may be repeated
+    /// Additional targets to evaluate on the same measurements; repeatable
+    ///
+    /// Each is TERMS, NAME=TERMS, or a name of --list such as mlperf-llama3.1-8b
     #[arg(help_heading = "Search", long = "tiers", visible_alias = "tier", value_name = "TARGET", value_parser = tier)]
     tiers: Vec<Tier>,
 
-    /// Requests of one measurement of a load; four for each user if that is more
+    /// Requests per measurement of a load
+    ///
+    /// Four per user if that is more
     #[arg(help_heading = "Search", short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     requests: u32,
 
-    /// Time to send in one measurement of a load, instead of a number of requests; --by rate
-    /// extends it where the target needs more
+    /// Sending time per measurement, instead of a number of requests
+    ///
+    /// --by rate extends it where the target needs more
     #[arg(help_heading = "Search", short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], conflicts_with = "requests", value_parser = seconds, value_name = "SPAN")]
     duration: Option<f64>,
 
@@ -90,27 +97,30 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long = "measurements", alias = "looks", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
     looks: u32,
 
-    /// Pause of a person between an answer and the next request; tells how many people the users are
+    /// Think time between an answer and the next request
+    ///
+    /// Converts concurrent users to people served
     #[arg(help_heading = "Search", long, value_parser = seconds, value_name = "SPAN")]
     users_think: Option<f64>,
 
-    /// Number of people to serve; tells how many servers they need
+    /// Number of people to serve; computes the servers needed
     #[arg(help_heading = "Search", long, requires = "users_think", value_name = "N")]
     target_users: Option<u32>,
 
-    /// Share of a server that is kept free
+    /// Share of a server to keep free
     #[arg(help_heading = "Search", long, default_value_t = 0.2, value_name = "SHARE")]
     headroom: f64,
 
-    /// Price of one GPU for an hour, US dollars
+    /// Price per GPU hour, US dollars
     #[arg(help_heading = "Search", long, value_parser = price::money, value_name = "MONEY")]
     price: Option<f64>,
 
-    /// GPUs of the server [default: those of its machine, if it is on loopback; for --price else 1]
+    /// Number of GPUs of the server [default: those of its machine, if it is on loopback; for
+    /// --price else 1]
     #[arg(help_heading = "Search", long, value_name = "N")]
     gpus: Option<f64>,
 
-    /// Show all targets that have a name, and send nothing
+    /// List the named targets and exit
     #[arg(help_heading = "Search", long)]
     list: bool,
 

@@ -32,19 +32,19 @@ const LEVEL_S: f64 = 6.0;
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Size of the model: nano, tiny, small, llama-1b [default: by a look at this machine]
+    /// Model size: nano, tiny, small, llama-1b [default: chosen for this machine]
     #[arg(long)]
     preset: Option<String>,
 
-    /// Variant of the weights, such as q8_0, w8a8 or bf16; `engine --list` names all
+    /// Weight format, such as q8_0, w8a8 or bf16 (all: `engine --list`)
     #[arg(long, default_value = "q8_0")]
     quant: String,
 
-    /// Report to write
+    /// Report file to write
     #[arg(short, long, default_value = "inferometer-demo.html", value_name = "FILE")]
     out: PathBuf,
 
-    /// Seconds of sending at each level
+    /// Sending time per level, seconds
     #[arg(short = 'z', long, default_value_t = LEVEL_S, value_name = "SECONDS")]
     duration: f64,
 
@@ -56,18 +56,18 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// Show the run on the full screen while it goes on; q stops it, ? helps
+    /// Show a full-screen live view; q stops the run, ? shows help
     #[arg(long)]
     tui: bool,
 
     #[command(flatten)]
     quiet: QuietArgs,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

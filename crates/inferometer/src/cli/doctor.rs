@@ -11,11 +11,11 @@ use std::path::PathBuf;
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Exit code 1 where something spoils measurements
+    /// Exit with code 1 if anything distorts measurements
     #[arg(long)]
     strict: bool,
 
-    /// Folder of stored runs, for the room that they have [default: .inferometer/runs]
+    /// Folder of stored runs, to check its free space [default: .inferometer/runs]
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
@@ -23,11 +23,11 @@ pub struct DoctorArgs {
     #[arg(long)]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

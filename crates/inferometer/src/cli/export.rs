@@ -25,7 +25,9 @@ use std::path::{Path, PathBuf};
 /// Flags of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A run or import by id or name, "last", a file or folder of another tool, "-" for standard
+    /// Result to write
+    ///
+    /// A run or import by ID or name, "last", a file or folder of another tool, or "-" for standard
     /// input
     #[arg(default_value = "last")]
     subject: PathBuf,
@@ -34,11 +36,11 @@ pub struct ExportArgs {
     #[arg(long = "as", value_name = "FORMAT", value_parser = formats())]
     format: String,
 
-    /// By whose definitions numbers are computed from the events of a run [default: the format's]
+    /// Tool whose definitions compute a run's numbers from its events [default: the format's]
     #[arg(long, value_name = "TOOL", value_parser = tools())]
     definitions: Option<String>,
 
-    /// File to write, or folder where there are several [default: standard output]
+    /// File to write, or folder for several [default: standard output]
     #[arg(short, long, value_name = "FILE|DIR")]
     out: Option<PathBuf>,
 

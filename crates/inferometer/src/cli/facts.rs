@@ -11,12 +11,13 @@ use std::path::PathBuf;
 /// Flags of `facts`.
 #[derive(Debug, Args)]
 pub struct FactsArgs {
-    /// File to write, JSON: run, sweep and capacity attach it with --facts [default: text on standard
-    /// output]
+    /// JSON file to write [default: text on standard output]
+    ///
+    /// run, sweep and capacity attach it with --facts
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Process of a running server, whose command line is kept without secrets
+    /// PID of the server; its command line is recorded with secrets removed
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
 
@@ -24,11 +25,11 @@ pub struct FactsArgs {
     #[arg(long)]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

@@ -24,7 +24,7 @@ enum Format {
     Json,
     /// Markdown
     Md,
-    /// Every value, a line each
+    /// Every value, one per line
     Csv,
 }
 
@@ -38,25 +38,23 @@ enum FailOn {
 /// Flags of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// A tag or a name, for all runs that have it; runs by id; files and folders of other tools
-    /// [default: every stored run]
+    /// Runs: a tag, a name or IDs; files and folders of other tools [default: every stored run]
     #[arg(value_name = "TAG|RUN")]
     runs: Vec<String>,
 
-    /// Metrics to look at: ttft.p50,itl.p99,out_tok_s,… [default: those of compare]
+    /// Metrics to analyze: ttft.p50,itl.p99,out_tok_s,… [default: those of compare]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
     metric: Vec<Measure>,
 
-    /// Facts or tags that keep series apart, besides those that always do: server, kernel, branch, …;
-    /// may be repeated
+    /// Additional facts or tags that separate series: server, kernel, branch, …; repeatable
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     by: Vec<String>,
 
-    /// What becomes one value: run, day, or the name of a tag such as commit
+    /// Unit of one value: run, day, or a tag such as commit
     #[arg(long, default_value = "run", value_name = "WHAT")]
     per: String,
 
-    /// The latest runs, so many at most
+    /// Maximum number of latest runs
     #[arg(long, default_value_t = 100, value_name = "N",
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=RUNS_MAX as u64))]
     last: usize,
@@ -65,11 +63,11 @@ pub struct HistoryArgs {
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
     threshold: f64,
 
-    /// Exit code 1 if the latest change of a series is for the worse
+    /// Exit with code 1 if the latest change of a series is worse
     #[arg(long, value_enum, value_name = "WHAT")]
     fail_on: Option<FailOn>,
 
-    /// Seed of the draws behind the intervals
+    /// Random seed for the intervals
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
 
@@ -77,11 +75,11 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// File to write: .html, .md, .json, .csv, .svg or .png; may be repeated [default: standard output]
+    /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// What goes to standard output when no file is named
+    /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
 
@@ -89,11 +87,11 @@ pub struct HistoryArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

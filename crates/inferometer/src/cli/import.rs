@@ -22,28 +22,28 @@ const REMARKS_MAX: usize = 5;
 /// What goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {
-    /// What was read, for people
+    /// What was read, as text
     Text,
-    /// Everything that was read, one JSON document
+    /// Everything that was read, as one JSON document
     Json,
 }
 
 /// Flags of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Files, folders, or "-" for standard input; the content says what they are
+    /// Files, folders, or "-" for standard input; formats are detected by content
     #[arg(required_unless_present = "list_formats")]
     files: Vec<PathBuf>,
 
-    /// Name of the import, to find it by
+    /// Name to store the import under
     #[arg(long)]
     name: Option<String>,
 
-    /// Rows of a table that fits no format: which column is what, as ttft_ms=first_tok,users=conc
+    /// Map columns of an unknown table, e.g. ttft_ms=first_tok,users=conc
     #[arg(long, value_name = "NAME=COLUMN,…")]
     map: Option<String>,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: ImportFormat,
 
@@ -51,15 +51,15 @@ pub struct ImportArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Only read and tell: keep nothing in the store
+    /// Dry run: parse and print, store nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Tell every remark
+    /// Print every remark
     #[arg(short, long)]
     verbose: bool,
 
-    /// List the formats that can be read
+    /// List the readable formats and exit
     #[arg(long)]
     list_formats: bool,
 

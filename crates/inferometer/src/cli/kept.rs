@@ -24,11 +24,11 @@ pub struct KeptArgs {
     #[arg(help_heading = "Results", long)]
     pub json: bool,
 
-    /// Name of the result, to find it by
+    /// Name to store the result under
     #[arg(help_heading = "Results", long)]
     pub name: Option<String>,
 
-    /// Label to store with the result, such as condition=cc-on; may be repeated
+    /// Label to store with the result, such as condition=cc-on; repeatable
     #[arg(help_heading = "Results", long = "tag", value_parser = parse_tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
 
@@ -40,15 +40,15 @@ pub struct KeptArgs {
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     pub store: Option<PathBuf>,
 
-    /// Print the results alone
+    /// Print only the results
     #[arg(help_heading = "Results", short = 's', long)]
     pub quiet: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(help_heading = "Results", long)]
     pub no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(help_heading = "Results", long)]
     pub ascii: bool,
 }

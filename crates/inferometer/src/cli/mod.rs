@@ -68,10 +68,10 @@ pub mod workload_args;
 use crate::exit::{Code, Failure};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-/// Benchmark LLM servers and believe the numbers.
+/// Benchmark LLM servers with numbers you can trust.
 ///
 /// Without a command: starts the embedded engine as a server, measures it at 1, 2, 4 and 8 users,
-/// and prints what it found. Needs no GPU, no server and no network.
+/// and prints the results. Needs no GPU, no server and no network.
 #[derive(Debug, Parser)]
 #[command(name = "inferometer", version, max_term_width = 100)]
 pub struct Cli {
@@ -79,7 +79,7 @@ pub struct Cli {
     verb: Option<Verb>,
 }
 
-/// The flags of a command as a program of their own, so that defaults are read in one place.
+/// The flags of a command as a program of its own, so that defaults are read in one place.
 #[derive(Debug, Parser)]
 struct Alone<T: Args> {
     #[command(flatten)]
@@ -88,84 +88,82 @@ struct Alone<T: Args> {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure the embedded engine: needs nothing (also: no command at all)
+    /// Measure the embedded engine, with no setup (default command)
     Demo(demo::DemoArgs),
     /// Measure a server at one load
     #[command(after_help = run::SHAPES)]
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
-    /// Find the highest load that meets a latency target: on a server, or in results
+    /// Find the highest load that meets a latency target
     Capacity(capacity::CapacityArgs),
-    /// Run an experiment of many cells from one file: servers, workloads, loads, conditions
+    /// Run an experiment of many cells from one file
     Plan(plan::PlanCommand),
-    /// Predict what a machine and a model will do under a load, without either
+    /// Predict performance without the hardware or the server
     Predict(Box<predict::PredictArgs>),
-    /// Find the constants of a server that predictions of it need
+    /// Calibrate predictions against a real server
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Identify a server and its features, in a few seconds
+    /// Identify a server and its features in a few seconds
     Probe(probe::ProbeArgs),
-    /// Run the embedded engine, or a simulated server, with OpenAI's API
+    /// Serve the embedded engine, or a simulated server, with OpenAI's API
     #[command(after_help = serve::SIMULATED)]
     Serve(serve::ServeArgs),
-    /// Run a simulated server with OpenAI's API: nothing is computed, tokens come when it would send
-    /// them
+    /// Run a simulated server with OpenAI's API: real timing of tokens, nothing is computed
     #[command(hide = true, name = serve_simulated::VERB, override_usage = serve_simulated::USAGE)]
     ServeSimulated(Box<serve_simulated::ServeSimulatedArgs>),
-    /// Show what a workload would send, or list workloads; sends nothing
+    /// Preview what a workload would send, or list workloads
     Workload(workload::WorkloadCommand),
-    /// Compare results with a baseline: what differs, and how sure that is
+    /// Compare results with a baseline: what differs, and how certain that is
     Compare(compare::CompareArgs),
-    /// Rank results by a metric; those without a proven difference share a rank
+    /// Rank results by a metric; without a proven difference they share a rank
     Rank(rank::RankArgs),
-    /// Check a result against thresholds; the exit code says whether it passes
+    /// Check a result against thresholds; the exit code reports pass or fail
     Gate(gate::GateArgs),
-    /// Run a command line of another tool as it stands: vllm bench serve, guidellm, llama-bench, …
+    /// Run another tool's command line: vllm bench serve, guidellm, llama-bench, …
     As(pasted::AsArgs),
-    /// Show what `as` would run, and what differs in definition; sends nothing
+    /// Dry run of `as`: show the command and the differences in definition
     Translate(pasted::TranslateArgs),
-    /// Show stored runs one after the other: what changed, when, and what it came with
+    /// Show stored runs over time: what changed, when, and together with what
     History(history::HistoryArgs),
-    /// Read results of other tools: files, folders, printed text
+    /// Import results of other tools: files, folders, printed text
     Import(import::ImportArgs),
-    /// Write results in the files of other tools, by their definitions, or send them (--push)
+    /// Write results in other tools' formats, or send them (--push)
     Export(export::ExportArgs),
     /// Check results for errors, noise and unsupported claims
     Audit(audit::AuditArgs),
     /// Test a client against streams with known answers
     Conform(conform::ConformArgs),
-    /// Show this machine as results record it, or write it for a client on another host
+    /// Show the facts of this machine, or write them for a remote client
     Facts(facts::FactsArgs),
-    /// Show what of this machine spoils measurements, and how to mend it
+    /// Check what on this machine distorts measurements, and how to fix it
     Doctor(doctor::DoctorArgs),
-    /// Compute what a machine and a model can reach at most
+    /// Compute the upper bounds of a model's speed on a machine
     Limit(limit::LimitArgs),
     /// Measure an engine without a server: prompt and generation speed, static batches
     Engine(Box<engine::EngineArgs>),
-    /// Measure kernels: attention under masks, matrix products, memory bandwidth
+    /// Measure kernels: attention with masks, matrix products, memory bandwidth
     Kernel(Box<kernel::KernelCommand>),
     /// Measure any command, such as a training run: time, memory, energy, rates
     Exec(exec::ExecArgs),
-    /// Show the run store as a local web page: list, compare, watch, import
+    /// Open the run store as a local web page
     Ui(ui::UiArgs),
     /// List stored runs (also: show, rename, tag, seal, rm)
     Runs(runs::RunsArgs),
-    /// Write results as a document: HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
+    /// Write results as HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
     Report(report::ReportArgs),
-    /// Print the JSON Schema of a format that this program writes, or list them
+    /// Print the JSON Schema of an output format, or list them
     Schema(schema::SchemaArgs),
-    /// Print the completion script of a shell: commands, flags, and names as values
+    /// Print a shell completion script for commands, flags and names
     Completions(completions::CompletionsArgs),
-    /// Show the manual of the program or of a command, or write all pages to a folder
+    /// Show a manual page, or write all pages to a folder
     Man(manual::ManArgs),
-    /// What may stand at the cursor of a line; asked by those scripts
+    /// Print completions for the word at the cursor
     #[command(hide = true)]
     Complete(completions::CompleteArgs),
-    /// Undo what a process that died had set up; started by ourselves
+    /// Undo the setup of a process that died; started by inferometer
     #[command(hide = true)]
     Guard,
-    /// The embedded engine, or our own kernels, as a process that answers on its standard output; started
-    /// by ourselves
+    /// Run the embedded engine or the kernels as a worker; started by inferometer
     #[command(hide = true)]
     Worker {
         #[arg(value_parser = ["kernels"])]

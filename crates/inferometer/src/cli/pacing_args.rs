@@ -8,12 +8,14 @@ use ifm_core::spec::RunSpec;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct PacingArgs {
-    /// Pause between two levels
+    /// Pause between levels
     #[arg(long, value_parser = seconds, value_name = "SPAN")]
     cooldown: Option<f64>,
 
-    /// Time for all levels together: none is begun that cannot end in it, one that is under way
-    /// is cut there, and what was left out is listed
+    /// Time budget for all levels together
+    ///
+    /// A level that cannot end within the budget is not started. A level in progress is cut off
+    /// when the budget ends. Skipped levels are listed
     #[arg(long, value_parser = seconds, value_name = "SPAN")]
     budget: Option<f64>,
 }

@@ -16,8 +16,9 @@ use std::sync::OnceLock;
 /// Flags of `as`.
 #[derive(Debug, Args)]
 pub struct AsArgs {
-    /// The line as it was pasted: as it is, in quotes, or "-" for standard input; our own flags may stand in
-    /// it too
+    /// Command line to run, with or without quotes, or "-" for standard input
+    ///
+    /// It can include inferometer's own flags
     #[arg(
         value_name = "LINE",
         required = true,
@@ -34,7 +35,7 @@ pub struct TranslateArgs {
     #[arg(long)]
     json: bool,
 
-    /// The line as it was pasted: as it is, in quotes, or "-" for standard input
+    /// Command line to translate, with or without quotes, or "-" for standard input
     #[arg(
         value_name = "LINE",
         required = true,

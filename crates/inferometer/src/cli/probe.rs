@@ -25,39 +25,43 @@ pub struct ProbeArgs {
     #[arg(value_name = "URL")]
     url: Option<String>,
 
-    /// Model to ask for [default: the only one that the server offers]
+    /// Model to request [default: the only one that the server offers]
     #[arg(short, long)]
     model: Option<String>,
 
-    /// Show what the file of an API finds in a first answer, instead of all questions
+    /// Show what an API file finds in one answer, instead of probing
     #[arg(long, value_name = "custom:FILE", value_parser = ApiWord)]
     api: Option<Api>,
 
-    /// Look at a saved answer instead of asking a server: its body, or a whole response
+    /// Read a saved answer instead of asking a server
+    ///
+    /// Either its body, or a whole response
     #[arg(long, value_name = "FILE", requires = "api", conflicts_with = "url")]
     answer: Option<PathBuf>,
 
-    /// Print the file of --api, to be changed, and stop
+    /// Print the file of --api, for editing, and exit
     #[arg(long, requires = "api", conflicts_with_all = ["url", "answer", "json"])]
     print: bool,
 
-    /// Tokenizer to compare the server's counts with, as for `run` [default: the embedded one]
+    /// Tokenizer to compare the server's counts with, as in `run` [default: the embedded one]
     #[arg(long, value_name = "PATH|NAME")]
     tokenizer: Option<String>,
 
-    /// Longest time for all questions together; one request takes at most a third of it
+    /// Maximum time for all questions together
+    ///
+    /// One request takes at most a third of it
     #[arg(long, default_value = "10s", value_parser = seconds, value_name = "SPAN")]
     limit: f64,
 
-    /// Extra header, "name: value"; may be repeated
+    /// Extra header, "name: value"; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     headers: Vec<String>,
 
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY, if set]
+    /// Environment variable that contains the API key [default: OPENAI_API_KEY, if set]
     #[arg(long, value_name = "NAME")]
     api_key_env: Option<String>,
 
-    /// Do not check the server's certificate
+    /// Do not verify the server's certificate
     #[arg(long)]
     insecure: bool,
 
@@ -65,11 +69,11 @@ pub struct ProbeArgs {
     #[arg(long)]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

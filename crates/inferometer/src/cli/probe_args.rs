@@ -21,16 +21,18 @@ use ifm_workload::{LengthScale, OpenedWorkload, WorkloadRequest};
 /// What the class of a probe is called.
 const NAME: &str = "probe";
 
-/// What a bystander sends.
+/// The background probe.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ProbeArgs {
-    /// Also send small requests of this workload, one at a time over a connection of their own, to see
-    /// what the load does to a bystander, such as random:32/8; they are in no number of the load
+    /// Also send small background requests of this workload, such as random:32/8
+    ///
+    /// They are sent one at a time over their own connection, to see what the load does to a
+    /// bystander. No number of the load includes them
     #[arg(long, hide_short_help = true, value_name = "WORKLOAD")]
     probe: Option<String>,
 
-    /// Pause from the end of one request of the probe to the start of the next
+    /// Pause between the end of a probe request and the next start
     #[arg(long, hide_short_help = true, value_parser = seconds, default_value = "1s", requires = "probe", value_name = "SPAN")]
     probe_pause: f64,
 }

@@ -8,7 +8,7 @@ use clap::Args;
 /// No progress.
 #[derive(Debug, Clone, Args)]
 pub struct QuietArgs {
-    /// No progress lines
+    /// Print no progress lines
     #[arg(help_heading = "Results", hide_short_help = true, short = 's', long)]
     pub quiet: bool,
 }

@@ -29,21 +29,23 @@ use std::path::PathBuf;
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Runs and imports by id, start of an id, name or "last"; files and folders of other tools;
-    /// "-" for standard input; repeats of one thing with commas between them: a1,a2,a3; of a history
-    /// also tags, and without a name every stored run
+    /// Results to report
+    ///
+    /// Accepts runs and imports by ID, start of an ID, name or "last", files and folders of other
+    /// tools, and "-" for standard input. Separate repeats of the same configuration with commas:
+    /// a1,a2,a3. A history also accepts tags, and without a name it includes every stored run
     #[arg(default_value = "last")]
     subjects: Vec<PathBuf>,
 
-    /// Kind of report [default: what the results ask for]
+    /// Kind of report [default: based on the results]
     #[arg(long, alias = "type", value_name = "KIND", value_parser = kinds())]
     kind: Option<String>,
 
-    /// File to write: .html, .md, .json, .csv, .svg or .png; may be repeated [default: standard output]
+    /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// What goes to standard output when no file is named
+    /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
 
@@ -55,48 +57,49 @@ pub struct ReportArgs {
     #[arg(long)]
     title: Option<String>,
 
-    /// Markdown file with words of your own, which the report shows as yours
+    /// Markdown file with your own notes, which the report marks as yours
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
 
-    /// Latency target, or a preset [default: that of the run]
+    /// Latency target, or a preset [default: the run's]
     #[arg(long, value_name = "TERMS")]
     slo: Option<String>,
 
-    /// Price of the server, US dollars per hour
+    /// Price of the server per hour, US dollars
     #[arg(long, value_parser = price::money, value_name = "USD")]
     price: Option<f64>,
 
-    /// Factor whose values are compared, such as cc or model [default: the one that differs]
+    /// Factor to compare by, such as cc or model [default: the one that differs]
     #[arg(long, value_name = "FACTOR")]
     compare: Option<String>,
 
-    /// Value of that factor that the others are compared with
+    /// Baseline value of that factor
     #[arg(long, value_name = "VALUE")]
     baseline: Option<String>,
 
-    /// What models are ranked by: output, overall or input throughput, or latency [default: what the
-    /// lengths of prompts and answers ask for]
+    /// Rank models by output, overall or input throughput, or latency
+    ///
+    /// The default depends on the lengths of prompts and answers
     #[arg(long, value_name = "MEASURE", value_parser = measures())]
     rank_by: Option<String>,
 
-    /// Rank every model by its mean alone, even where the repeats show no difference
+    /// Rank models by mean alone, even if the repeats show no difference
     #[arg(long)]
     strict_order: bool,
 
-    /// Places as numbers instead of medals
+    /// Show places as numbers instead of medals
     #[arg(long)]
     no_emoji: bool,
 
-    /// Machine, by name or figures as for "limit": draws what it allows at most
+    /// Machine whose limits to draw, by name or figures as in "limit"
     #[arg(long, value_name = "GPU")]
     gpu: Option<String>,
 
-    /// Model whose limit is drawn [default: that of the results]
+    /// Model whose limit to draw [default: that of the results]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// People to be served: the report says how many servers they need
+    /// Number of people to serve; reports the servers needed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     people: Option<u32>,
 
@@ -104,11 +107,11 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

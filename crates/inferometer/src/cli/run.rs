@@ -28,7 +28,7 @@ pub struct RunArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Requests in flight; with --rate the most that may be [default: 1]
+    /// Concurrent requests; with --rate, the maximum [default: 1]
     #[arg(help_heading = "Load", short, long, allow_negative_numbers = true, aliases = ["max-concurrency", "num-concurrent-requests"], value_parser = level, value_name = "N")]
     concurrency: Option<u32>,
 

@@ -21,11 +21,11 @@ pub const USAGE: &str = "inferometer serve --sim --gpu NAME --model NAME [OPTION
 /// Flags of `serve --sim`.
 #[derive(Debug, Args)]
 pub struct ServeSimulatedArgs {
-    /// Time on the clock for a second of the simulation, seconds: 0.1 is ten times as fast
+    /// Real seconds per simulated second: 0.1 is ten times as fast
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     time_scale: f64,
 
-    /// Most tokens of a prompt and its answer [default: what fits into the memory]
+    /// Maximum tokens of a prompt and its answer [default: what fits in memory]
     #[arg(long, alias = "max-model-len", value_name = "TOKENS")]
     context: Option<usize>,
 

@@ -14,10 +14,10 @@ use std::time::Duration;
 /// Most that a second of audio or a million pixels may cost: tokens, milliseconds.
 const MEDIA_COST_MAX: f64 = 1e6;
 
-/// How a server is reached, and what it does beside answering.
+/// The address, the faults and the extra fields of a server.
 #[derive(Debug, Args)]
 pub struct ServingArgs {
-    /// Seed of whatever is drawn at random: weights, words, and the requests that faults strike
+    /// Random seed for weights, words and which requests get faults
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 
@@ -25,44 +25,47 @@ pub struct ServingArgs {
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub host: IpAddr,
 
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 8000)]
     pub port: u16,
 
-    /// Name of the model in requests [default: its own]
+    /// Model name in requests [default: its own]
     #[arg(long, value_name = "NAME")]
     pub served_model_name: Option<String>,
 
-    /// Environment variable that holds the key which requests must bring
+    /// Environment variable that contains the key required in requests
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
 
-    /// Faults on demand, such as 429:0.05,stall:0.01:2s,no-usage; each is in docs/reference/serve.md
+    /// Inject faults, such as 429:0.05,stall:0.01:2s,no-usage
+    ///
+    /// docs/reference/serve.md describes each
     #[arg(long, value_name = "LIST")]
     pub fault: Option<String>,
 
-    /// How long the first request of each form of answers waits for its grammar, milliseconds
-    /// [default: 0; with --sim the constant grammar_compile_ms]
+    /// Grammar compile time, milliseconds [default: 0; with --sim the constant grammar_compile_ms]
+    ///
+    /// The first request of each structured form waits this long
     #[arg(long, value_name = "MS")]
     pub form_compile_ms: Option<u64>,
 
-    /// Answers tell their times, as vLLM's do with this flag
+    /// Report times in each answer, as vLLM does with this flag
     #[arg(long)]
     pub enable_per_request_metrics: bool,
 
-    /// Tokens of an image and of each frame of a video: a number, or qwen2-vl for that model's rule
+    /// Tokens per image and video frame: a number, or qwen2-vl (its rule)
     #[arg(long, value_name = "RULE", default_value = "256")]
     pub image_tokens: ImageTokens,
 
-    /// Tokens of a second of audio
+    /// Tokens per second of audio
     #[arg(long, value_name = "TOKENS", default_value_t = MediaOptions::default().audio_tokens_s)]
     pub audio_tokens_s: f64,
 
-    /// Time that a million pixels take before their request is handed in, milliseconds
+    /// Processing time per million pixels before a request is submitted, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     pub media_ms_per_mpixel: f64,
 
-    /// Media that were seen before take as long as new ones
+    /// Disable the media cache: repeated media take as long as new ones
     #[arg(long)]
     pub no_media_cache: bool,
 

@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 /// Largest `config.json` that is read.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
 
-/// A model on machines.
+/// A model and its hardware.
 #[derive(Debug, Clone, Args)]
 pub struct SetupArgs {
-    /// Machine: a name ("l40s", "NVIDIA H100 80GB HBM3"), figures (bw=864,bf16=362,mem=45), or a
-    /// name with figures replaced (l40s,bw=900); "measured" or measured:ID for results of "kernel"
+    /// Machine: a name ("l40s", "NVIDIA H100 80GB HBM3") or figures (bw=864,bf16=362,mem=45)
+    ///
+    /// Figures can replace those of a name: l40s,bw=900. "measured" or measured:ID uses results of
+    /// "kernel"
     #[arg(help_heading = "Deployment", long, value_name = "NAME")]
     pub gpu: Option<String>,
 
@@ -28,20 +30,21 @@ pub struct SetupArgs {
     #[arg(help_heading = "Deployment", long, value_name = "FILE", conflicts_with = "model")]
     pub config: Option<PathBuf>,
 
-    /// Number format of the weights: bf16, fp8, w8a8, w8a16, w4a16, mxfp4, q4_k_m, …
-    /// [default: what the model's name says, else what it is published in]
+    /// Weight format: bf16, fp8, w8a8, w8a16, w4a16, mxfp4, q4_k_m, …
+    ///
+    /// The default is the format in the model's name, else the format that it is published in
     #[arg(help_heading = "Deployment", long, alias = "quantization", value_name = "FORMAT", value_parser = weights)]
     pub quant: Option<WeightFormat>,
 
-    /// Number format of keys and values
+    /// Number format of the KV cache
     #[arg(help_heading = "Deployment", long, alias = "kv-cache-dtype", default_value = "bf16", value_name = "FORMAT", value_parser = kv)]
     pub kv: KvFormat,
 
-    /// Size of the weights where it is known, such as 39.59GiB
+    /// Size of the weights, if known, such as 39.59GiB
     #[arg(help_heading = "Deployment", long, value_name = "SIZE", value_parser = size)]
     pub weights: Option<f64>,
 
-    /// GPUs that share the model (tensor parallelism) [default: what --gpu counts, else 1]
+    /// GPUs that share the model (tensor parallelism) [default: number in --gpu, else 1]
     #[arg(help_heading = "Deployment", long, alias = "tensor-parallel-size", value_name = "N")]
     pub tp: Option<u32>,
 }

@@ -26,7 +26,7 @@ pub struct SideArgs {
     #[arg(long)]
     pub even_so: bool,
 
-    /// Seed of the draws behind the intervals
+    /// Random seed for the intervals
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
 
@@ -42,15 +42,15 @@ pub struct SideArgs {
     #[arg(long)]
     md: bool,
 
-    /// File to write: .md or .json; may be repeated [default: standard output]
+    /// File to write: .md or .json; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }

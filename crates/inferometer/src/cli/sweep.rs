@@ -22,8 +22,10 @@ pub struct SweepArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256, ending early
-    /// when two doublings bring less than 5 % or more than 1 % of the requests fail]
+    /// Users per level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256]
+    ///
+    /// The default ends early when two doublings bring less than 5 % or more than 1 % of the
+    /// requests fail
     #[arg(help_heading = "Load", short, long, allow_negative_numbers = true, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     concurrency: Option<String>,
 
@@ -33,12 +35,14 @@ pub struct SweepArgs {
     #[command(flatten)]
     repeats: RepeatArgs,
 
-    /// Which loads, in GuideLLM's words: sweep measures one user, as many as possible, and then
-    /// rates between what the two reached; concurrent takes --rate as users
+    /// Load profile of GuideLLM
+    ///
+    /// sweep measures one user, as many as possible, and then rates between the results of these
+    /// two. concurrent uses --rate as users
     #[arg(help_heading = "Load", long, value_enum, aliases = ["rate-type", "benchmark-kind"], value_name = "PROFILE", conflicts_with_all = ["ramp", "steps", "bursts", "replay"])]
     profile: Option<Profile>,
 
-    /// Rates between the two ends of --profile sweep
+    /// Number of rates between the ends of --profile sweep
     #[arg(help_heading = "Load", long, default_value_t = 8, requires = "profile", value_parser = clap::value_parser!(u32).range(1..=98), value_name = "N")]
     points: u32,
 
@@ -57,15 +61,15 @@ pub struct SweepArgs {
 enum Profile {
     /// One user
     Synchronous,
-    /// As many requests in flight as --max-in-flight allows, 512 at most
+    /// As many requests in flight as --max-in-flight allows, maximum 512
     Throughput,
     /// One user, as many as possible, and rates between
     Sweep,
-    /// So many users as --rate says, or --concurrency
+    /// Number of users from --rate, or --concurrency
     Concurrent,
-    /// The rates of --rate, at even distances
+    /// The rates of --rate, at constant intervals
     Constant,
-    /// The rates of --rate, at random
+    /// The rates of --rate, at random intervals
     Poisson,
 }
 

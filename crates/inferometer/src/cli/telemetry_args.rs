@@ -8,33 +8,35 @@ use http::Uri;
 /// Most watts that a server may be said to draw.
 const WATTS_MAX: f64 = 1e7;
 
-/// What is recorded beside the answers.
+/// Telemetry to record during a run.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Telemetry")]
 pub struct TelemetryArgs {
-    /// Prometheus page with the server's counters [default: /metrics at the server, if what it
-    /// tells is known]
+    /// URL of the server's Prometheus metrics [default: the server's /metrics, if its metrics are
+    /// known]
     #[arg(long, value_name = "URL", conflicts_with = "no_metrics")]
     pub metrics_url: Option<String>,
 
-    /// Do not read the server's counters
+    /// Do not read the server's metrics
     #[arg(long)]
     pub no_metrics: bool,
 
-    /// Devices of this host whose power counts as the server's: auto (all, if the server is on
-    /// loopback), local, local:0,1 (these GPUs), off
+    /// Devices whose power counts as the server's: auto, local, local:0,1, off
+    ///
+    /// auto is all devices of this host if the server is on loopback, local is all of them, and
+    /// local:0,1 is these GPUs
     #[arg(long, default_value = "auto", value_parser = power, value_name = "WHICH")]
     pub power: PowerWord,
 
-    /// Page of a DCGM exporter that tells the power of the server's GPUs
+    /// Page of a DCGM exporter that reports the server's GPU power
     #[arg(long, value_name = "URL", conflicts_with = "power_watts")]
     pub power_url: Option<String>,
 
-    /// Power that the server draws, if you know it and nothing measures it
+    /// Assume this power draw when no sensor is available
     #[arg(long, value_parser = watts, value_name = "W")]
     pub power_watts: Option<f64>,
 
-    /// Say what was looked for and not found
+    /// Also report what was not found
     #[arg(help_heading = "Results", short, long)]
     pub verbose: bool,
 }

@@ -13,11 +13,11 @@ use std::path::PathBuf;
 /// Flags of `ui`.
 #[derive(Debug, Args)]
 pub struct UiArgs {
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Address to listen on; only one that no other machine reaches
+    /// Address to listen on; other machines must not be able to reach it
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     host: IpAddr,
 

@@ -29,7 +29,7 @@ pub struct WorkloadCommand {
 enum Verb {
     /// Show lengths, samples and histograms of a workload; sends nothing
     Preview(PreviewArgs),
-    /// List the presets and the kinds of data sets
+    /// List the presets and the kinds of datasets
     List(ListArgs),
 }
 
@@ -38,7 +38,7 @@ struct PreviewArgs {
     #[command(flatten)]
     workload: Box<WorkloadArgs>,
 
-    /// Items to look at
+    /// Number of items to inspect
     #[arg(short = 'n', long, default_value_t = 1000, value_name = "N")]
     items: u32,
 
@@ -46,7 +46,7 @@ struct PreviewArgs {
     #[arg(long)]
     json: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -134,7 +134,7 @@ struct ListedDataset {
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Folder of workload presets of your own
+    /// Folder of your own workload presets
     #[arg(long, value_name = "DIR", env = "INFEROMETER_PRESETS")]
     presets: Option<PathBuf>,
 

@@ -19,7 +19,7 @@ use line::Line;
 enum Shell {
     /// In ~/.bashrc: eval "$(inferometer completions bash)"
     Bash,
-    /// In ~/.zshrc, behind compinit: eval "$(inferometer completions zsh)"
+    /// In ~/.zshrc, after compinit: eval "$(inferometer completions zsh)"
     Zsh,
     /// In ~/.config/fish/config.fish: inferometer completions fish | source
     Fish,
@@ -49,8 +49,8 @@ pub struct CompleteArgs {
     #[arg(value_enum)]
     shell: Shell,
 
-    /// The words of the line, the last of them up to the cursor. In bash the line as one text, and what of
-    /// its last word is replaced.
+    /// Words of the line, the last of them up to the cursor. In bash, the line as one text and the
+    /// part of its last word to replace.
     #[arg(last = true)]
     words: Vec<String>,
 }

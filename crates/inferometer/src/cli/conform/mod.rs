@@ -26,15 +26,17 @@ enum ConformFormat {
 /// Flags of `conform`.
 #[derive(Debug, Args)]
 pub struct ConformArgs {
-    /// The client, as a command for the shell. {url} becomes the server's base URL without /v1,
-    /// {base} the same with it, {endpoint} the path, {api} "chat" or "completions", {requests} how
-    /// many requests to send, one after the other, {out} a folder for the client's files,
-    /// {tokenizer} the folder of a small tokenizer; {first_token_s}, {idle_s} and {total_s} the
-    /// limits that a case needs, seconds [default: inferometer itself]
+    /// Client to test, as a shell command [default: inferometer itself]
+    ///
+    /// Placeholders: {url} is the server's base URL without /v1, {base} the same with it,
+    /// {endpoint} the path, {api} "chat" or "completions", {requests} the number of requests to
+    /// send one after the other, {out} a folder for the client's files, and {tokenizer} the folder
+    /// of a small tokenizer. {first_token_s}, {idle_s} and {total_s} are the limits that a case
+    /// needs, in seconds
     #[arg(long, value_name = "COMMAND")]
     cmd: Option<String>,
 
-    /// The client for the completions API, where that takes another command
+    /// Client for the completions API, if that needs a different command
     #[arg(long, value_name = "COMMAND", requires = "cmd")]
     completions_cmd: Option<String>,
 
@@ -42,35 +44,35 @@ pub struct ConformArgs {
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
 
-    /// Only cases of this API: chat or completions
+    /// Run only cases of this API: chat or completions
     #[arg(long, value_name = "API")]
     api: Option<String>,
 
-    /// How far off a time may be, milliseconds, on top of the server's own lateness
+    /// Tolerance of times, milliseconds, in addition to the server's own lateness
     #[arg(long, default_value_t = 10.0, value_name = "MS")]
     tolerance_ms: f64,
 
-    /// Runs of the client for each case, an odd number: most of them decide
+    /// Runs of the client per case, an odd number; the majority decides
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = odd)]
     runs: usize,
 
-    /// Longest time for the client to start and send its first request
+    /// Maximum time for the client to start and send its first request
     #[arg(long, default_value = "2m", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     start_limit: f64,
 
-    /// Longest time from the client's first request to its end
+    /// Maximum time from the client's first request to its end
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     time_limit: f64,
 
-    /// Cases to run at the same time; a case mostly waits
+    /// Number of cases to run in parallel; a case mostly waits
     #[arg(long, default_value_t = 4, value_name = "N")]
     jobs: usize,
 
-    /// Folder for the client's files, kept [default: a temporary one]
+    /// Folder to keep the client's files in [default: a temporary one]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: ConformFormat,
 
@@ -78,7 +80,7 @@ pub struct ConformArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// List the cases and run nothing; with --case, what the server sends
+    /// List the cases and exit; with --case, what the server sends
     #[arg(long)]
     list: bool,
 }

@@ -43,48 +43,59 @@ pub enum Inconclusive {
 /// Flags of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// A run or import by id or name, "last", a file or folder of another tool, "-" for standard
-    /// input; repeats of one thing with commas between them: a1,a2,a3
+    /// Result to check
+    ///
+    /// A run or import by ID or name, "last", a file or folder of another tool, or "-" for standard
+    /// input. Separate repeats of the same configuration with commas: a1,a2,a3
     #[arg(default_value = "last", conflicts_with = "interleave")]
     run: String,
 
-    /// The run or file that changes are taken against; history:20 for the last 20 runs of the same,
-    /// history:20:TAG for those with a tag or a name: without a threshold no metric may leave their band
+    /// Baseline run or file; history:20 for the last 20 runs of the same
+    ///
+    /// history:20:TAG is the last 20 with a tag or a name. With history and no threshold, no metric
+    /// may leave the band of those runs
     #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
 
-    /// Measure two servers now, in turn (A B B A …), and take changes of the second against the
-    /// first; "engine", or "engine:FLAGS" with flags of serve, is the embedded engine
+    /// Measure two servers in turn (A B B A …) and compare them
+    ///
+    /// Changes are those of the second server against the first. "engine", or "engine:FLAGS" with
+    /// flags of serve, is the embedded engine
     #[arg(long, num_args = 2, action = clap::ArgAction::Set, value_names = ["BASELINE_URL", "URL"], conflicts_with = "init")]
     interleave: Vec<String>,
 
-    /// Times that --interleave measures each server; an even number meets each order as often
-    /// [default: 4]
+    /// Measurements of each server with --interleave [default: 4]
+    ///
+    /// An even number contains each order equally often
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=50), value_name = "N")]
     repeat: Option<u32>,
 
-    /// What --interleave measures: flags of sweep, the same for both servers
+    /// Flags of sweep for --interleave, the same for both servers
     #[arg(last = true, allow_hyphen_values = true, value_name = "SWEEP_FLAGS")]
     load: Vec<String>,
 
-    /// File of thresholds, TOML; --init prints one
+    /// TOML file of thresholds; --init prints one
     #[arg(short, long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
 
-    /// At most: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%, itl.p50=band; may be repeated
+    /// Upper thresholds: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%, itl.p50=band; repeatable
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     max: Vec<String>,
 
-    /// At least: out_tok_s@256=-3%, success=99%, rtfx.p10=20, the metrics of --max; may be repeated
+    /// Lower thresholds: out_tok_s@256=-3%, success=99%, rtfx.p10=20; repeatable
+    ///
+    /// Accepts the metrics of --max
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     min: Vec<String>,
 
-    /// A difference that is meant: of the machine (kernel, power-limit, …) or of what was asked, by the
-    /// name under which it is refused; may be repeated
+    /// Accept an intended difference; repeatable
+    ///
+    /// Either of the machine (kernel, power-limit, …) or of what was requested, by the name in the
+    /// refusal
     #[arg(long, value_name = "NAME")]
     allow_difference: Vec<String>,
 
-    /// What becomes of a threshold that the data do not decide [default: report]
+    /// How to treat inconclusive thresholds [default: report]
     #[arg(long, value_enum, value_name = "WHAT")]
     inconclusive: Option<Inconclusive>,
 
@@ -92,11 +103,11 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
-    /// Also add Markdown to the summary of the GitHub Actions job
+    /// Also add Markdown to the job summary of GitHub Actions
     #[arg(long)]
     github_summary: bool,
 
-    /// Print a thresholds file made from the run, and check nothing
+    /// Print a thresholds file based on the run and exit
     #[arg(long, conflicts_with_all = ["thresholds", "max", "min", "junit", "github_summary"])]
     init: bool,
 

@@ -60,7 +60,7 @@ pub struct AttentionArgs {
     )]
     kernels: Vec<String>,
 
-    /// Masks, such as causal,sliding:1024; joined by &: "alibi&causal"; see --list
+    /// Masks, such as causal,sliding:1024; join with &: "alibi&causal"; see --list
     #[arg(
         help_heading = "Kernels",
         short,
@@ -70,8 +70,9 @@ pub struct AttentionArgs {
     )]
     masks: Vec<String>,
 
-    /// Sizes: BATCHxHEADSxTOKENSxWIDTH; fewer heads of keys and another number of keys behind a slash:
-    /// 1x32/8x512/4096x128
+    /// Sizes: BATCHxHEADSxTOKENSxWIDTH
+    ///
+    /// Fewer key heads, or another number of keys, follow a slash: 1x32/8x512/4096x128
     #[arg(help_heading = "Kernels", long = "size", visible_alias = "shape", value_name = "SIZE,…", value_delimiter = ',', value_parser = heads)]
     sizes: Vec<Heads>,
 
@@ -89,27 +90,30 @@ pub struct AttentionArgs {
     #[arg(help_heading = "Kernels", long = "pass", value_name = "PASS,…", value_delimiter = ',')]
     passes: Vec<Way>,
 
-    /// Kernels, masks and size by name: quick, cpu, gym (attention-gym's benchmark) [default: quick; with a
-    /// GPU --device gym, which PyTorch runs]
+    /// Named kernels, masks and size: quick, cpu, gym [default: quick; gym with a GPU --device]
+    ///
+    /// gym is attention-gym's benchmark and runs in PyTorch
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     preset: Option<String>,
 
-    /// Side of a block of the mask
+    /// Side of a block of the mask, tokens
     #[arg(help_heading = "Kernels", long, default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=65_536), value_name = "N")]
     block: u64,
 
-    /// The kernel that the others are held against [default: naive, else the first]
+    /// Kernel to compare the others with [default: naive, else the first]
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     reference: Option<String>,
 
     #[command(flatten)]
     pub course: CourseArgs,
 
-    /// Check results against 64-bit floats and time nothing
+    /// Check results against 64-bit floats, without timing
     #[arg(help_heading = "Repeats", long)]
     check_only: bool,
 
-    /// Skip the ceilings of this machine, a product and a triad in front of each provider's kernels
+    /// Skip the ceilings of this machine
+    ///
+    /// They are a matrix product and a triad, measured before each provider's kernels
     #[arg(help_heading = "Repeats", long)]
     no_limit: bool,
 

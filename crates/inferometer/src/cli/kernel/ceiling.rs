@@ -57,12 +57,13 @@ pub struct GemmArgs {
     #[arg(help_heading = "Kernels", long, value_name = "NAME,…", value_delimiter = ',')]
     provider: Vec<String>,
 
-    /// Sizes: a side, or ROWSxCOLUMNSxDEPTH [default: 512,1024,2048; on a GPU 2048,4096,8192]
+    /// Sizes: SIDE, or ROWSxCOLUMNSxDEPTH [default: 512,1024,2048; on a GPU 2048,4096,8192]
     #[arg(help_heading = "Kernels", long = "size", value_name = "SIZE,…", value_delimiter = ',', value_parser = product)]
     sizes: Vec<(u64, u64, u64)>,
 
-    /// Types: f32, f16, bf16, int8; of PyTorch on a GPU also tf32 and fp8 [default: f32; on a GPU f32 and
-    /// bf16]
+    /// Types: f32, f16, bf16, int8 [default: f32; on a GPU f32 and bf16]
+    ///
+    /// PyTorch on a GPU also supports tf32 and fp8
     #[arg(
         help_heading = "Kernels",
         long = "type",
@@ -88,7 +89,9 @@ pub struct BandwidthArgs {
     #[arg(help_heading = "Kernels", long = "kind", value_name = "NAME,…", value_delimiter = ',', value_parser = TRANSFERS)]
     kinds: Vec<String>,
 
-    /// Bytes of one array; those that caches hold tell of caches. auto: four times the largest cache
+    /// Bytes of one array; auto is four times the largest cache
+    ///
+    /// An array that fits in a cache measures that cache
     #[arg(help_heading = "Kernels", long = "bytes", default_value = "auto", value_name = "BYTES,…", value_delimiter = ',', value_parser = bytes)]
     bytes: Vec<u64>,
 

@@ -17,59 +17,62 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Written before each run: more than the caches of most machines hold, and of all GPUs.
 const FLUSH_BYTES: u64 = 256 << 20;
 
-/// Who computes, on what, how often, and where results go.
+/// The device, the repeats and the destination of results.
 #[derive(Debug, Args)]
 pub struct CourseArgs {
-    /// The Python whose PyTorch is measured
+    /// Python interpreter whose PyTorch to measure
     #[arg(help_heading = "Kernels", long, default_value = "python3", value_name = "PATH")]
     python: PathBuf,
 
-    /// A command that speaks the kernel protocol, for kernels named command:NAME
+    /// Command that speaks the kernel protocol, for kernels named command:NAME
     #[arg(help_heading = "Kernels", long, value_name = "COMMAND")]
     command: Option<String>,
 
-    /// Device to compute on: cpu, cuda, cuda:1 [default: the CPU for native kernels, a GPU for PyTorch
-    /// where there is one]
+    /// Device to compute on: cpu, cuda, cuda:1
+    ///
+    /// By default the CPU for native kernels, and a GPU for PyTorch if there is one
     #[arg(help_heading = "Kernels", long, value_name = "DEVICE")]
     device: Option<String>,
 
-    /// Threads that compute [default: all processors]
+    /// Number of compute threads [default: all processors]
     #[arg(help_heading = "Kernels", short, long, value_parser = clap::value_parser!(u32).range(1..=4096), value_name = "N")]
     threads: Option<u32>,
 
-    /// Instructions of the processor: baseline, avx2, avx512 [default: all that it has]
+    /// Processor instructions to use: baseline, avx2, avx512 [default: all it has]
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     instructions: Option<String>,
 
-    /// Runs of each pass that count
+    /// Counted runs of each pass
     #[arg(help_heading = "Repeats", short = 'r', long, visible_alias = "repetitions", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
     repeats: u32,
 
-    /// Runs in front of them that do not count
+    /// Warm-up runs before them
     #[arg(help_heading = "Repeats", long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1_000), value_name = "N")]
     warm_up: u32,
 
-    /// Most time for the runs of a pass, seconds; one is made in any case
+    /// Maximum time for the runs of a pass, seconds; minimum one run
     #[arg(help_heading = "Repeats", long, default_value_t = 10.0, value_name = "S")]
     budget: f64,
 
-    /// Empty the caches before each run: 256 MiB are written, not timed
+    /// Empty the caches before each run
+    ///
+    /// This writes 256 MiB, outside the timing
     #[arg(help_heading = "Repeats", long)]
     flush: bool,
 
-    /// Count disturbed runs too, in place of making them again
+    /// Count disturbed runs too, instead of measuring them again
     #[arg(help_heading = "Repeats", long)]
     keep_disturbed: bool,
 
-    /// Time limit of a run, seconds
+    /// Time limit per run, seconds
     #[arg(help_heading = "Repeats", long, default_value_t = 120.0, value_name = "S")]
     timeout: f64,
 
-    /// Time limit for starting a provider, and for compiling a kernel, seconds
+    /// Time limit for starting a provider or compiling a kernel, seconds
     #[arg(help_heading = "Repeats", long, default_value_t = 900.0, value_name = "S")]
     start_timeout: f64,
 
-    /// A file to write: .html, .md, .json or .csv; may be repeated
+    /// File to write: .html, .md, .json or .csv; repeatable
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 

@@ -28,11 +28,11 @@ pub struct KernelCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Attention under masks, forward and backward: time, arithmetic rate, blocks left out
+    /// Attention with masks, forward and backward: time, arithmetic rate, skipped blocks
     Attention(Box<attention::AttentionArgs>),
-    /// Matrix products: the arithmetic rate that this machine reaches, by type and size
+    /// Matrix products: arithmetic rate of this machine, by type and size
     Gemm(Box<ceiling::GemmArgs>),
-    /// Reading, writing, copying: the bandwidth that this machine reaches
+    /// Memory transfers: bandwidth of this machine for reading, writing and copying
     Bandwidth(Box<ceiling::BandwidthArgs>),
 }
 

@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// As `man` reads it
+    /// Format of `man`
     Roff,
     /// Markdown
     Markdown,
@@ -46,15 +46,15 @@ impl Format {
 /// Flags of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Command whose page is shown [default: the program's own]
+    /// Command to show the page of [default: the program itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 
-    /// Folder to write every page to, such as ~/.local/share/man/man1
+    /// Folder for all pages, such as ~/.local/share/man/man1
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 
-    /// How pages are written [default: roff]
+    /// Format of the pages [default: roff]
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
 }

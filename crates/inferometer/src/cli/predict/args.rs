@@ -26,7 +26,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
+    /// Users per level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
     #[arg(help_heading = "Load", short, long, value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     pub concurrency: Option<String>,
 
@@ -36,8 +36,9 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub ending: EndingArgs,
 
-    /// A measured result, a run or a file of another tool: its loads are predicted, and both are
-    /// shown side by side
+    /// Predict the loads of a measured result, and show both side by side
+    ///
+    /// The result is a run, or a file of another tool
     #[arg(help_heading = "Questions", long, value_name = "RESULT", conflicts_with_all = ["concurrency", "rate", "vary"])]
     pub against: Option<PathBuf>,
 
@@ -80,21 +81,22 @@ impl PredictArgs {
     }
 }
 
-/// Questions of what if.
+/// What-if questions.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Questions")]
 pub struct VaryArgs {
-    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100-sxm or
-    /// quant=bf16,fp8 or users=8,32 or workload=512/64,8192/64; may be repeated. Each is loaded up to the latency
-    /// target, or with the load that is named
+    /// Compare deployments by a flag and its values, e.g. gpu=l40s,h100-sxm; repeatable
+    ///
+    /// Other examples: quant=bf16,fp8, users=8,32, workload=512/64,8192/64. Each deployment is
+    /// loaded up to the latency target, or with the given load
     #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
     pub vary: Vec<(String, Vec<String>)>,
 
-    /// Users at most, for --vary
+    /// Maximum number of users, for --vary
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "vary", value_name = "N")]
     pub max_users: u32,
 
-    /// Price of one GPU for an hour, US dollars: one for all, or l40s=0.9,h100=2.5
+    /// Price per GPU hour, US dollars: one for all, or l40s=0.9,h100=2.5
     #[arg(long, requires = "vary", value_name = "USD")]
     pub price: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The flags of an open loop: requests are due at a rate, whatever the server does.
+//! The flags of an open loop: requests are sent at a rate, however slow the server is.
 
 use crate::exit::Failure;
 use clap::Args;
@@ -57,10 +57,10 @@ impl ArrivalArgs {
         self.replay.is_some() || shapes.into_iter().any(Option::is_some)
     }
 
-    /// Whether all requests are to go at once.
+    /// Whether to send all requests at once.
     ///
     /// # Errors
-    /// A law for requests that nothing spaces.
+    /// An arrival process for requests without spacing.
     pub fn is_all_at_once(&self) -> Result<bool, Failure> {
         let is_infinite = self.rate.as_deref().is_some_and(|rate| rate.trim() == "inf");
         if is_infinite && self.arrivals.is_some() {
@@ -72,13 +72,13 @@ impl ArrivalArgs {
     /// The schedule of each level, all from one seed; empty for a closed loop.
     ///
     /// # Errors
-    /// The flag that cannot be understood, and what it should be.
+    /// The flag that is invalid, and what it should be.
     pub fn schedules(&self, seed: u64) -> Result<Vec<ArrivalSpec>, Failure> {
         if !self.is_open_loop() {
             return Ok(Vec::new());
         }
         if let Some(speed) = self.replay {
-            // The rate is that of the trace, which is not open yet.
+            // The rate is that of the trace, which has not been opened yet.
             let law = ArrivalLaw::Replay(speed);
             return Ok(vec![ArrivalSpec { law, stretches: Vec::new(), seed }]);
         }
@@ -98,7 +98,7 @@ impl ArrivalArgs {
         Ok(stretches.into_iter().map(|stretches| ArrivalSpec { law, stretches, seed }).collect())
     }
 
-    /// That nobody spaces requests that have no due times.
+    /// Rejects an arrival process for requests without scheduled times.
     ///
     /// # Errors
     /// --arrivals without a rate.
@@ -111,10 +111,10 @@ impl ArrivalArgs {
         }
     }
 
-    /// How requests are spaced.
+    /// The arrival process.
     ///
     /// # Errors
-    /// A word that names no law.
+    /// An unknown name.
     pub fn law(&self) -> Result<ArrivalLaw, Failure> {
         if let Some(shape) = self.burstiness {
             return Ok(ArrivalLaw::Gamma(shape));

@@ -1,5 +1,6 @@
-//! `inferometer capacity URL`: the largest number of users, or rate, inside a latency target; of
-//! stored runs and files of other tools, between which of their loads it lies.
+//! `inferometer capacity URL`: finds the largest number of users, or rate, that meets a latency
+//! target. For stored runs and files of other tools, it finds the loads between which the capacity
+//! lies.
 
 use super::arrival_args::ArrivalArgs;
 use super::levels::level;
@@ -131,7 +132,7 @@ pub struct CapacityArgs {
     pacing: PacingArgs,
 }
 
-/// All targets that have a name, a line each.
+/// All named targets, one per line.
 fn list() -> String {
     let rows =
         || slo::PRESETS.iter().flat_map(|preset| preset.names().map(move |name| (name, preset)));
@@ -148,10 +149,10 @@ fn list() -> String {
     text
 }
 
-/// Reads a target with or without its name: `fast=speed:p10>50,ttft:p95<3s`.
+/// Parses a target with or without a name: `fast=speed:p10>50,ttft:p95<3s`.
 ///
 /// # Errors
-/// What is wrong with the target.
+/// The error in the target.
 fn tier(text: &str) -> Result<Tier, String> {
     let is_name = |name: &&str| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
@@ -187,13 +188,13 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
             None => Ending::new(Some(args.requests), None, None)?,
             Some(duration_s) => Ending::new(None, None, Some(duration_s))?,
         },
-        // The servers of rates are warmed up by some requests, not by one for each that may be in
-        // flight.
+        // For rates, a fixed number of requests warms up the server, not one for each request that
+        // may be in flight.
         warmup: (args.by == By::Rate).then_some(RATE_WARMUP),
     };
     let mut load = args.load.clone();
     let (first_tier, tiers) = match args.tiers.split_first() {
-        // Without a target the first tier is it.
+        // Without a target, the first tier is the target.
         Some((tier, others)) if load.results.slo.is_none() && load.results.goodput.is_empty() => {
             load.results.slo = Some(match slo::preset(&tier.slo.name) {
                 Some(_) => tier.slo.name.clone(),
@@ -214,7 +215,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         return Err(Failure::usage("a capacity needs a latency target")
             .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\""));
     }
-    // Whoever asks for a capacity asks for the target of the API where no other is named.
+    // Without a named target, the API's default target applies.
     job.spec.slo.is_default = false;
     args.pacing.set(&mut job.spec);
     let template = job.spec.levels[0].clone();
@@ -225,7 +226,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         seed: job.spec.workload.seed,
         is_of_sessions: args.by == By::Sessions,
     };
-    // All of them stand in one table, the first among them.
+    // All of them are in one table, the first included.
     let tiers = first_tier.into_iter().chain(tiers).collect();
     let course =
         CapacityCourse::new(search, axis, template, args.looks, look, worth).with_tiers(tiers);
@@ -234,10 +235,10 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     execute(job)
 }
 
-/// What the capacity is to be turned into.
+/// What to convert the capacity to.
 ///
 /// # Errors
-/// A share or a number of GPUs that is none.
+/// An invalid share or number of GPUs.
 fn worth(args: &CapacityArgs) -> Result<Worth, Failure> {
     if !(0.0..1.0).contains(&args.headroom) {
         return Err(Failure::usage("--headroom is not a share from 0 to below 1"));
@@ -257,12 +258,12 @@ fn worth(args: &CapacityArgs) -> Result<Worth, Failure> {
     })
 }
 
-/// Requests that warm a server up before a look at a rate.
+/// Warm-up requests before a measurement at a rate.
 const RATE_WARMUP: u32 = 4;
-/// A precision below this is taken as this one for how long a look at a rate is.
+/// Minimum precision used to compute the duration of a measurement at a rate.
 const PRECISION_MIN: f64 = 0.005;
 
-/// What is varied, and the search over it.
+/// The load axis, and the search over it.
 fn search(args: &CapacityArgs) -> Result<(Axis, Search), Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let is_number = |load: f64| load > 0.0 && load.is_finite();
@@ -299,8 +300,8 @@ fn step(most: f64) -> f64 {
     times.unwrap_or(1.0) * power
 }
 
-/// The longest wait that the target allows a whole request or its first token, seconds. A queue that
-/// grows by the precision of each second is longer than that after as many seconds over the
+/// The longest wait that the target allows for a whole request or its first token, seconds. A queue
+/// that grows by the precision each second exceeds that after this many seconds divided by the
 /// precision.
 fn longest_wait_s(slo: &SloSpec) -> f64 {
     let waits = slo.terms.iter().filter(|term| {

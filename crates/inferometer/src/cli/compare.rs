@@ -1,4 +1,4 @@
-//! `inferometer compare A B…`: results compared with a baseline.
+//! `inferometer compare A B…`: compares results with a baseline.
 
 use super::sides::{Rendered, SideArgs, has_documents, name_sides, read_sides, settings, share};
 use crate::exit::{Code, Failure};
@@ -92,7 +92,7 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
     Ok(code(&comparison, args.fail_on))
 }
 
-/// A target without a term: no capacity is compared.
+/// A target without terms: no capacity is compared.
 pub(super) fn no_target() -> SloSpec {
     SloSpec::none()
 }

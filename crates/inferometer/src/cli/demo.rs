@@ -1,4 +1,4 @@
-//! `inferometer demo`: the embedded engine, measured.
+//! `inferometer demo`: measures the embedded engine.
 
 use super::load_args::{JsonKind, LoadArgs};
 use super::quiet_args::QuietArgs;
@@ -19,14 +19,14 @@ use std::time::Duration;
 
 /// Users at each level.
 const LEVELS: &str = "1,2,4,8";
-/// Models with prompt and output tokens that a level has room for, the largest first: a look at the
-/// machine takes the first that it is quick enough for, or else the last.
+/// Models with the prompt and output tokens of a level, the largest first. The first model for
+/// which this machine is fast enough is used, else the last.
 const CHOICES: [(Preset, u32, u32); 3] =
     [(Preset::Tiny, 128, 64), (Preset::Nano, 128, 64), (Preset::Nano, 64, 16)];
-/// Longest that the prompt of one user, and each step, may take: a quarter of what people wait for, so
-/// that several users fit into it.
+/// Maximum time of one user's prompt, and of each step: a quarter of what people accept, so that
+/// several users fit.
 const QUICK: (Duration, Duration) = (Duration::from_millis(125), Duration::from_millis(12));
-/// Seconds of sending at each level.
+/// Sending time per level, seconds.
 const LEVEL_S: f64 = 6.0;
 
 /// Flags of `demo`.
@@ -78,7 +78,7 @@ impl Default for DemoArgs {
     }
 }
 
-/// Looks at what the machine does in a second, and takes the largest model that it is quick enough for.
+/// Measures this machine for a second, and picks the largest model for which it is fast enough.
 fn choose(quant: &str) -> Result<(String, u32, u32), Failure> {
     let quantization: Quantization =
         quant.parse().map_err(|error| Failure::usage(format!("--quant: {error}")))?;
@@ -94,7 +94,7 @@ fn choose(quant: &str) -> Result<(String, u32, u32), Failure> {
             generated_tokens: 8,
             prefill_chunk: *prompt as usize,
         };
-        // What fails here fails in the server too, and is said there.
+        // An error here also occurs in the server, which reports it.
         let Ok(model) = Model::load_on(&source, Some(256), compute) else { break };
         let Ok(timing) = model.time_static_batch(batch) else { break };
         let step_ns = timing.step_ns.iter().min().copied().unwrap_or_default();
@@ -143,7 +143,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     load.results.quiet = args.quiet.quiet;
     load.results.no_color = args.no_color;
     load.results.ascii = args.ascii;
-    // The engine's own server asks for no key, and none must reach it.
+    // The engine's own server needs no key, and must not receive one.
     load.api_key_env = None;
     let ending = Ending::new(None, None, Some(args.duration))?;
     let levels: Vec<LevelRequest> = levels::parse(LEVELS)

@@ -1,7 +1,6 @@
-//! The flags that describe a server which is simulated: a machine, a model, and how the server is
-//! set.
+//! The flags that describe a simulated server: a machine, a model, and the server's settings.
 //!
-//! Not here: what is sent to it (`workload_args`), and what becomes of it (`crate::predict`).
+//! Not here: the load (`workload_args`), and the result (`crate::predict`).
 
 use super::setup_args::SetupArgs;
 use crate::exit::Failure;
@@ -15,8 +14,8 @@ use ifm_sim::{
 };
 use ifm_store::Store;
 
-/// Bandwidth between replicas that read prompts and those that answer, where nobody says it: one
-/// network card of 400 Gbit/s, GB/s.
+/// Default bandwidth between prefill replicas and those that answer: one network card of 400
+/// Gbit/s, GB/s.
 const TRANSFER_GB_S: f64 = 50.0;
 
 /// A simulated server.
@@ -116,20 +115,20 @@ fn routers() -> impl TypedValueParser<Value = Router> {
     })
 }
 
-/// `bandwidth_share=0.85`, its name and its value checked.
+/// `bandwidth_share=0.85`, with its name and value checked.
 fn constant(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    let value: f64 = value.trim().parse().map_err(|_| format!("\"{value}\" is no number"))?;
+    let value: f64 = value.trim().parse().map_err(|_| format!("\"{value}\" is not a number"))?;
     let mut any = Constants::NONE_LOST;
     any.set(name.trim(), value)?;
     Ok((name.trim().to_owned(), value))
 }
 
 impl DeploymentArgs {
-    /// The deployment, with what is told of it.
+    /// The deployment, and the text that describes it.
     ///
     /// # Errors
-    /// Names that are not known, settings that contradict each other, a model that does not fit.
+    /// Unknown names, contradictory settings, or a model that does not fit.
     pub fn deployed(&self, store: &Store, seed: u64) -> Result<Deployed, Failure> {
         let calibration = match &self.calibration {
             Some(name) => Some(Calibration::open(store, name)?),
@@ -153,7 +152,7 @@ impl DeploymentArgs {
                      --gpu-memory-utilization lets the server use more",
                 ),
                 DeploymentError::UnknownMemory => {
-                    failure.hint("--kv-tokens says it, or --gpu NAME,mem=GIB")
+                    failure.hint("use --kv-tokens, or --gpu NAME,mem=GIB")
                 }
                 _ => failure,
             }
@@ -162,7 +161,7 @@ impl DeploymentArgs {
         if !self.constants.is_empty() {
             from.push_str(", some by hand");
         }
-        // What is set on the command line, the rows need not determine.
+        // Constants set on the command line need not be determined from the rows.
         let own = calibration.filter(|_| self.constants.is_empty());
         let spread = own.as_ref().map(|own| own.spread.spread(constants));
         let unsaid = own.as_ref().map(Calibration::cautions).unwrap_or_default();
@@ -173,7 +172,7 @@ impl DeploymentArgs {
         Ok(Deployed { deployment, kind, constants_from: from, unsaid, spread })
     }
 
-    /// The model on the machines, those of the calibration where none are named.
+    /// The model on the machines, those of the calibration by default.
     fn setup_or(&self, calibration: Option<&Calibration>, store: &Store) -> Result<Setup, Failure> {
         let mut asked = self.setup.clone();
         if let Some(own) = calibration {
@@ -197,7 +196,7 @@ impl DeploymentArgs {
     ) -> Settings {
         let defaults = Settings::defaults(kind, setup);
         let mut settings = match calibration {
-            // The room is that of the calibrated machine and model.
+            // The KV cache size is that of the calibrated machine and model.
             Some(own) if self.changes_nothing() => own.settings.clone(),
             Some(own) => Settings { kv_tokens: None, ..own.settings.clone() },
             None => defaults,
@@ -224,7 +223,7 @@ impl DeploymentArgs {
         settings
     }
 
-    /// Whether machine, model and format are left to the calibration.
+    /// Whether machine, model and format come from the calibration.
     fn changes_nothing(&self) -> bool {
         let setup = &self.setup;
         setup.gpu.is_none()

@@ -1,4 +1,4 @@
-//! `inferometer doctor`: what of this machine spoils measurements, and how to mend it.
+//! `inferometer doctor`: checks what on this machine distorts measurements, and how to fix it.
 
 use crate::doctor::{self, DoctorDocument, Machine, State};
 use crate::exit::{Code, Failure};

@@ -1,4 +1,4 @@
-//! The flags that say how long a level lasts.
+//! The flags that set how long a level lasts.
 
 use crate::exit::Failure;
 use crate::levels::{Ending, LevelRequest};
@@ -38,15 +38,15 @@ pub struct EndingArgs {
 }
 
 impl EndingArgs {
-    /// Requests to measure, if that was said.
+    /// Number of requests to measure, if set.
     pub fn requests(&self) -> Option<u32> {
         self.requests
     }
 
-    /// Levels of an open loop, with so many requests in flight at most.
+    /// Levels of an open loop, with a maximum number of requests in flight.
     ///
     /// # Errors
-    /// A level of no request.
+    /// A level without requests.
     pub fn open_levels(
         &self,
         schedules: Vec<ArrivalSpec>,
@@ -71,7 +71,7 @@ impl EndingArgs {
     /// Levels of these numbers of users.
     ///
     /// # Errors
-    /// A level of no request.
+    /// A level without requests.
     pub fn levels(&self, concurrencies: &[u32]) -> Result<Vec<LevelRequest>, Failure> {
         let ending = Ending::new(self.requests, self.sessions, self.duration)?
             .until_settled(self.until_settled)?;

@@ -1,4 +1,4 @@
-//! `inferometer exec -- CMD…`: any command under the telemetry of runs, kept as a result.
+//! `inferometer exec -- CMD…`: runs any command with the telemetry of runs, and stores the result.
 
 use super::telemetry_args::{PowerWord, power, power_ask, watts};
 use crate::exec::pattern::{Field, Patterns};
@@ -142,21 +142,21 @@ pub struct Executed<'a> {
     /// What kind of document this is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_exec")))]
     kind: &'static str,
-    /// Exit code: 0 if every run ended well, else that of the first that did not.
+    /// Exit code: 0 if every run succeeded, else that of the first that did not.
     exit_code: u8,
-    /// What was measured, as it is stored.
+    /// The measurements, as they are stored.
     import: &'a Import,
 }
 
 /// Runs the command and gives its exit code.
 ///
 /// # Errors
-/// A flag that cannot be understood, or results that cannot be kept.
+/// An invalid flag, or results that cannot be stored.
 pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
     let ask = args.ask()?;
     args.out.iter().try_for_each(|path| output::check_path(path))?;
     let root = store_root(args.store.as_ref());
-    // What took hours is not to be lost at the end.
+    // Hours of work must not be lost at the end.
     std::fs::create_dir_all(&root).map_err(|error| {
         Failure::files(format!("cannot make the store {}: {error}", root.display()))
     })?;
@@ -200,7 +200,7 @@ impl ExecArgs {
         added.map_err(|why| Failure::usage(format!("--json-lines: {why}")))?;
         if self.tokens_per_step.is_some() && !patterns.has(Field::Step) {
             return Err(Failure::usage(
-                "--tokens-per-step needs --steps: it is tokens of each step",
+                "--tokens-per-step needs --steps: it counts the tokens of each step",
             ));
         }
         let mut factors = Factors::default();
@@ -224,7 +224,7 @@ impl ExecArgs {
                 power: power_ask(self.power_url.as_deref(), self.power_watts, &self.power)?,
                 verbose: self.verbose,
             },
-            // In a group of its own it could not read a terminal, and would stand still.
+            // In its own group it could not read a terminal, and would hang.
             has_input: is_once && !std::io::stdin().is_terminal(),
             output: if self.json { Stream::Err } else { Stream::Out },
             tells: !self.quiet,
@@ -232,8 +232,8 @@ impl ExecArgs {
         })
     }
 
-    /// Says what was measured, and writes it where that was asked for. Standard output is the
-    /// command's own, unless a document was asked for.
+    /// Prints the measurements, and writes them to the requested files. Standard output belongs to
+    /// the command, unless a document was requested.
     fn tell(&self, import: &Import, code: u8) -> Result<(), Failure> {
         let remarks = import.sheets.iter().flat_map(|sheet| &sheet.remarks);
         for remark in remarks.filter(|_| !self.quiet) {

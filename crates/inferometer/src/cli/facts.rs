@@ -1,4 +1,4 @@
-//! `inferometer facts`: the machine, for the record.
+//! `inferometer facts`: records the facts of this machine.
 
 use super::project;
 use crate::exit::{Code, Failure};
@@ -45,7 +45,7 @@ pub fn run(args: &FactsArgs) -> Result<Code, Failure> {
     let (mut found, without_gpus) = facts::of_host();
     found.server = server;
     if let Some(why) = without_gpus {
-        terminal::say(&format!("no GPU is told: {why}"));
+        terminal::say(&format!("no GPU visible: {why}"));
     }
     if let Some(path) = &args.out {
         let document = FactsDocument::from(found.clone());

@@ -1,4 +1,4 @@
-//! `inferometer history [TAG|RUN…]`: stored runs one after the other, and what changed in them.
+//! `inferometer history [TAG|RUN…]`: shows stored runs over time, and what changed in them.
 
 use super::compare::{metric, no_target};
 use super::sides::share;
@@ -15,7 +15,7 @@ use ifm_report::{Charts, history_csv, history_json, history_page};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// What changed, and a table
@@ -96,7 +96,8 @@ pub struct HistoryArgs {
     ascii: bool,
 }
 
-/// Draws behind the interval of each value: what is found rests on how runs differ.
+/// Draws for the interval of each value; the detection of changes uses the differences between
+/// runs.
 const RESAMPLES: u32 = 400;
 
 /// Runs the command.
@@ -124,10 +125,10 @@ pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
     Ok(if args.fail_on.is_some() && is_worse { Code::Failed } else { Code::Done })
 }
 
-/// The history of runs, as the command finds it when nothing else is asked of it.
+/// The history of runs, as the command computes it by default.
 ///
 /// # Errors
-/// A word that names nothing, or no run.
+/// A name of nothing, or no run.
 pub fn of_runs(store: &Path, runs: &[String]) -> Result<History, Failure> {
     let words = ["history".to_owned(), "--store".to_owned(), store.display().to_string()];
     let words = words.into_iter().chain(["--".to_owned()]).chain(runs.iter().cloned());
@@ -162,14 +163,15 @@ fn find(args: &HistoryArgs) -> Result<History, Failure> {
         "day" => Per::Day,
         name if is_known(name, &known) => Per::Tag(name.to_owned()),
         name => {
-            return Err(Failure::usage(format!("no run has a tag {name}=…"))
-                .hint("--per takes run, day, or the name of a tag: runs tag last commit=1a2b3c"));
+            return Err(Failure::usage(format!("no run has a tag {name}=…")).hint(
+                "--per accepts run, day, or the name of a tag: runs tag last commit=1a2b3c",
+            ));
         }
     };
     let found = history(&all, &HistorySettings { comparison, by: args.by.clone(), per });
     if found.series.is_empty() {
         return Err(Failure::usage("no run has a value of these metrics")
-            .hint("inferometer runs show last tells what a run has"));
+            .hint("inferometer runs show last lists what a run has"));
     }
     Ok(found)
 }
@@ -179,7 +181,7 @@ fn is_known(name: &str, known: &[String]) -> bool {
     known.iter().any(|one| plain(one) == plain(name))
 }
 
-/// Writes the history; the ending of the name says in which format.
+/// Writes the history; the file extension selects the format.
 fn write(found: &History, path: &Path) -> Result<output::Written, Failure> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => history_json(found),

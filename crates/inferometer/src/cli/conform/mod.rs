@@ -1,4 +1,4 @@
-//! `inferometer conform`: any client through the suite of streams with a known answer.
+//! `inferometer conform`: tests any client against a suite of streams with known answers.
 
 mod details;
 pub mod document;
@@ -14,7 +14,7 @@ use ifm_truth::Case;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ConformFormat {
     /// For people
@@ -115,7 +115,7 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
         }
     });
     if args.out.is_none() {
-        // What cannot be removed is left to the system.
+        // The system cleans up what cannot be removed.
         let _ = std::fs::remove_dir_all(&trial.folder);
     }
     let tried = tried?;
@@ -127,13 +127,13 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
     let some_wrong = tried.iter().any(|tried| is_wrong(tried.verdict));
     if is_text && some_wrong && !is_detailed {
         terminal::print(&format!(
-            "\nA case in full, with what was sent and said: {again} --case NAME\n"
+            "\nA case in full, with what was sent and reported: {again} --case NAME\n"
         ));
     }
     Ok(if some_wrong { Code::Failed } else { Code::Done })
 }
 
-/// The cases that were asked for.
+/// The requested cases.
 fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
     let mut cases = ifm_truth::cases::suite();
     if let Some(unknown) = args.cases.iter().find(|name| !cases.iter().any(|c| c.name == **name)) {
@@ -152,14 +152,15 @@ fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
 fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
     let folder = match &args.out {
         Some(folder) => folder.clone(),
-        // Made for the user alone, by a name that others cannot know before. It stays: results name it.
+        // Created for this user only, with a name that others cannot predict. It is kept, because
+        // results name it.
         None => tempfile::Builder::new()
             .prefix("inferometer-conform-")
             .tempdir()
             .map_err(|error| Failure::files(format!("no folder can be made: {error}")))?
             .keep(),
     };
-    // The client runs in a folder of its own: a relative path would lead elsewhere.
+    // The client runs in its own folder: a relative path would resolve differently there.
     let folder = std::path::absolute(&folder)
         .map_err(|error| Failure::files(format!("{}: {error}", folder.display())))?;
     Ok(Trial {
@@ -180,8 +181,9 @@ fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
 
 /// This program as a client.
 fn own_command() -> Result<String, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Code::Internal, format!("where am I? {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Code::Internal, format!("cannot determine the current folder: {error}"))
+    })?;
     let program = details::quoted(&program.display().to_string());
     let alone = crate::child::PROJECT_VARIABLE;
     Ok(format!(

@@ -1,5 +1,5 @@
-//! `inferometer engine`: an engine without a server's queue, in the notation of llama-bench, or in
-//! static batches.
+//! `inferometer engine`: measures an engine without a server's queue, in llama-bench's notation or
+//! in static batches.
 
 mod ask;
 mod flags;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tables::tables;
 
-/// How the table is written.
+/// Format of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// llama-bench's table, Markdown
@@ -38,7 +38,7 @@ enum Format {
     Sql,
 }
 
-/// The words of the formats.
+/// The names of the formats.
 pub fn formats() -> Vec<clap::builder::PossibleValue> {
     Format::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect()
 }
@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-/// A list of numbers behind one flag.
+/// A list of numbers for one flag.
 #[derive(Debug, Clone)]
 struct Numbers(Vec<u32>);
 
@@ -271,16 +271,16 @@ pub struct EngineDocument<'a> {
     /// What kind of document this is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_engine")))]
     kind: &'static str,
-    /// Tests without a single repeat.
+    /// Tests that have no repeat.
     failed: usize,
-    /// What was measured, as it is stored.
+    /// The measurements, as they are stored.
     import: &'a Import,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// A flag that cannot be understood, an engine that gives no result, or results that cannot be kept.
+/// An invalid flag, an engine without a result, or results that cannot be stored.
 pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     if args.list {
         list().tell(args.kept.json);
@@ -293,7 +293,7 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     let kept = Kept::new(&args.kept)?;
     let import_of =
         |all: &[Done]| kept.import(engine::sheet(&ask, kept.name(), &args.kept.factors(), all));
-    // What is measured is kept test by test: whatever ends us, what was done is there.
+    // Results are stored test by test, so that none is lost if the program ends early.
     let keep = |all: &[Done]| {
         let done: Vec<Done> = all.iter().filter(|done| done.is_begun()).cloned().collect();
         if done.iter().any(|done| !done.repeats.is_empty()) {
@@ -331,7 +331,7 @@ fn failed(all: &[Done]) -> usize {
     all.iter().filter(|done| done.repeats.is_empty()).count()
 }
 
-/// What can be asked for by name.
+/// Prints what can be requested by name.
 fn list() -> List {
     let presets = Preset::ALL.iter().map(|preset| Entry {
         group: Some("preset"),
@@ -380,7 +380,7 @@ impl EngineArgs {
         Ok((formats, files))
     }
 
-    /// Says what was measured, and writes it where that was asked for.
+    /// Prints the measurements, and writes them to the requested files.
     fn tell(
         &self,
         import: &Import,

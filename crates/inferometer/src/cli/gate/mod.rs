@@ -1,5 +1,5 @@
-//! `inferometer gate RESULT`: a stored run or a file of another tool checked against thresholds, for
-//! build servers; or two servers that are measured in turn.
+//! `inferometer gate RESULT`: checks a stored run or a file of another tool against thresholds, for
+//! build servers. It can also measure two servers in turn.
 
 mod file;
 mod interleave;
@@ -25,10 +25,10 @@ use ifm_store::Store;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The variable by which GitHub Actions names the file of a job's summary.
+/// The variable with which GitHub Actions names the file of a job's summary.
 const SUMMARY_VARIABLE: &str = "GITHUB_STEP_SUMMARY";
 
-/// What becomes of a threshold that the data do not decide.
+/// How to treat an inconclusive threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inconclusive {
@@ -118,13 +118,13 @@ pub struct GateArgs {
     sides: SideArgs,
 }
 
-/// Times that each server is measured.
+/// Measurements per server by default.
 const REPEATS: u32 = 4;
 
 /// Runs the command.
 pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
     if args.interleave.is_empty() && (args.repeat.is_some() || !args.load.is_empty()) {
-        return Err(Failure::usage("--repeat and the flags behind -- belong to --interleave")
+        return Err(Failure::usage("--repeat and the flags after -- belong to --interleave")
             .hint("a stored run is not measured again: inferometer sweep measures one"));
     }
     args.sides.check_files()?;
@@ -153,7 +153,7 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
             &args.load,
             &folder,
         )?;
-        // What is checked stands first, before its baseline.
+        // The checked result comes first, before its baseline.
         sides.reverse();
         let named = sides.iter().map(|side| name_runs(&store, &side.label, &side.runs));
         named.collect::<Result<_, _>>()?
@@ -162,7 +162,7 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
         args.allow_difference.iter().chain(&file.allow_differences).collect();
     let mut result = check(args, (&store, &named, past.as_ref()), &thresholds, &allowed)?;
     if !args.interleave.is_empty() {
-        // What repeats it measures both sides again.
+        // The repeat command measures both sides again.
         result.run.command = mask_command(words);
     }
     let inconclusive = args.inconclusive.or(file.inconclusive).unwrap_or(Inconclusive::Report);
@@ -193,7 +193,7 @@ fn code(state: GateState, inconclusive: Inconclusive) -> Code {
     }
 }
 
-/// The thresholds of the file, then those of the flags. Against a history none are needed.
+/// The thresholds of the file, then those of the flags. With a history, none are required.
 fn thresholds(
     args: &GateArgs,
     file: &ThresholdsFile,
@@ -254,18 +254,18 @@ fn check(
     Ok(result)
 }
 
-/// A name as it is compared: `power-limit` is `power limit`.
+/// Normalizes a name for comparison: `power-limit` is `power limit`.
 fn plain_name(name: &str) -> String {
     name.to_lowercase().replace(['-', '_'], " ")
 }
 
-/// Prints a thresholds file made from the run.
+/// Prints a thresholds file based on the run.
 fn init(args: &GateArgs, store: &Store) -> Result<Code, Failure> {
     let named = name_sides(store, std::slice::from_ref(&args.run))?;
     let Some(first) = named.first() else {
         return Err(Failure::usage("there is no run to begin with"));
     };
-    // What fits is judged by the run's own target.
+    // The run's own target decides which loads fit.
     let target = first.slo().map_or_else(no_target, |slo| slo.named());
     let measures = Suggestion::measures();
     let settings = settings(&args.sides, measures, target, Settings::default().threshold);

@@ -1,4 +1,4 @@
-//! Flags that all kernels share: who computes, on what, how often, and where results go.
+//! Flags that all kernels share: the device, the repeats, and the destination of results.
 
 use super::super::kept::KeptArgs;
 use crate::exit::Failure;
@@ -12,9 +12,9 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a provider may take to end by itself.
+/// Maximum time for a provider to exit on its own.
 const GRACE: Duration = Duration::from_secs(2);
-/// Written before each run: more than the caches of most machines hold, and of all GPUs.
+/// Written before each run: larger than the caches of most machines, and of all GPUs.
 const FLUSH_BYTES: u64 = 256 << 20;
 
 /// The device, the repeats and the destination of results.
@@ -80,8 +80,8 @@ pub struct CourseArgs {
     pub kept: KeptArgs,
 }
 
-/// Providers by name where none is asked for, each with whether it computes on a GPU. Native kernels run
-/// on the processor, so that a GPU is measured by PyTorch. `has_gpu_torch` is asked only where it matters.
+/// Default providers, each with whether it computes on a GPU. Native kernels run on the processor, so that
+/// a GPU is measured with PyTorch. `has_gpu_torch` is called only if it matters.
 fn usual(
     device: Option<&str>,
     has_command: bool,
@@ -101,12 +101,12 @@ fn is_cpu(device: &str) -> bool {
 }
 
 impl CourseArgs {
-    /// Whether the kernels are to run on a GPU.
+    /// Whether the kernels should run on a GPU.
     pub fn is_on_gpu(&self) -> bool {
         self.device.as_deref().is_some_and(|device| !is_cpu(device))
     }
 
-    /// The providers of these names, or those that suit this host, each with whether it computes on a GPU.
+    /// The named providers, or the default ones for this host, each with whether it computes on a GPU.
     ///
     /// # Errors
     /// No provider has this name, or it needs a command.
@@ -134,7 +134,7 @@ impl CourseArgs {
         let named = |name: &String| {
             let provider = self.provider_of(name)?;
             let is_torch = matches!(provider, Provider::Torch(_));
-            // PyTorch takes a GPU where no device is named and there is one.
+            // PyTorch uses a GPU if no device is named and there is one.
             let is_gpu = self.is_on_gpu() || (self.device.is_none() && has_gpu());
             Ok((provider, is_torch && is_gpu))
         };
@@ -160,7 +160,7 @@ impl CourseArgs {
         })
     }
 
-    /// The provider that a name stands for, and the rest of the name: `torch:flex`, `tiled`.
+    /// The provider in a name, and the rest of the name: `torch:flex`, `tiled`.
     ///
     /// # Errors
     /// There is no such provider.
@@ -190,10 +190,10 @@ impl CourseArgs {
         }
     }
 
-    /// Everything that is asked for.
+    /// All requested cases.
     ///
     /// # Errors
-    /// Times that are none, or no place for a file.
+    /// Invalid times, or a file that cannot be created.
     pub fn ask(
         &self,
         (cases, reference): (Vec<(Provider, Case)>, String),
@@ -232,8 +232,8 @@ impl CourseArgs {
     }
 }
 
-/// Whether this host has a GPU that PyTorch may know: one of NVIDIA by its library, one of AMD by its
-/// driver.
+/// Whether this host has a GPU that PyTorch may support: an NVIDIA GPU by its library, an AMD GPU by
+/// its driver.
 fn has_gpu() -> bool {
     !facts::of_host().0.gpus.is_empty() || Path::new("/dev/kfd").exists()
 }

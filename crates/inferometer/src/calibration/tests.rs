@@ -137,7 +137,7 @@ fn counts_that_are_none_are_not_believed() {
         Fault::Unknown(why) => why,
         other => panic!("nothing is known of lengths: {other:?}"),
     };
-    assert!(unknown(error(|_| None)).contains("does not tell"));
+    assert!(unknown(error(|_| None)).contains("does not report"));
     assert!(unknown(error(|_| Some(10))).contains("do not add up"));
     let template = error(|text| Some(80 + text.len() as u32));
     assert!(matches!(template, Fault::Template(79 | 80, 64)), "{template:?}");

@@ -1,4 +1,4 @@
-//! `inferometer limit`: what a machine and a model can do at most.
+//! `inferometer limit`: computes the upper bounds of a model on a machine.
 
 use super::levels;
 use super::setup_args::SetupArgs;
@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use ifm_store::Store;
 use std::path::PathBuf;
 
-/// Most tokens of a prompt or an answer.
+/// Maximum number of tokens of a prompt or an answer.
 const TOKENS_MAX: u64 = 100_000_000;
 
 /// Flags of `limit`.

@@ -1,4 +1,4 @@
-//! The flags that every command that drives load understands.
+//! The flags of every command that drives load.
 
 use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
@@ -15,13 +15,13 @@ use ifm_core::spec::Api;
 use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
 
-/// Reads whose words a form is told in.
+/// Parses the server dialect of structured-output fields.
 fn form_speeches() -> impl TypedValueParser<Value = FormSpeech> {
     PossibleValuesParser::new(FormSpeech::ALL.map(FormSpeech::word))
-        .try_map(|word| FormSpeech::from_word(&word).ok_or("no such words"))
+        .try_map(|word| FormSpeech::from_word(&word).ok_or("no such dialect"))
 }
 
-/// What `--json` may say.
+/// Values of `--json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum JsonKind {
     /// One document
@@ -283,7 +283,7 @@ pub struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// The files of other tools that the run is to leave.
+    /// The files of other tools to write after the run.
     pub fn exports(&self) -> Vec<ExportAsk> {
         let appended = self.appended.iter().map(|ask| ask.clone().appends(true));
         self.exports.iter().cloned().chain(appended).collect()

@@ -171,38 +171,39 @@ enum Verb {
     },
 }
 
-/// The command line as it is parsed and as its help shows it.
+/// The command line as parsed and as shown in its help.
 pub fn command() -> Command {
     long_help::apply(short_help::apply(Cli::command()))
 }
 
-/// Reads the words of a command line, program name first, as if there were no project's file.
+/// Parses the words of a command line, program name first, without a project file.
 ///
 /// # Errors
-/// What cannot be understood, and the questions for help and version.
+/// An invalid command line, and requests for help and version.
 #[cfg(test)]
 pub fn parse(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command().try_get_matches_from(words)?)
 }
 
-/// A command line that was understood, with what the project's file adds to it.
+/// A parsed command line, with what the project file adds to it.
 pub struct Read {
-    /// What it asks for.
+    /// The requested command.
     pub cli: Cli,
     /// Its words, program name first.
     pub words: Vec<String>,
 }
 
-/// Reads the words that the program was started with.
+/// Parses the words that the program was started with.
 ///
 /// # Errors
-/// What cannot be understood, in the words or in the project's file, and the questions for help and version.
+/// Invalid words or an invalid project file, and requests for help and version.
 pub fn read(words: &[String]) -> Result<Read, Refused> {
     let parsed = serve::told_apart(engine::spelled_out(pasted::spelled_out(words.to_vec())));
     read_as(words, parsed, &[])
 }
 
-/// The same of words that are parsed as others; of the project's file only the keys that are named, if any is.
+/// The same for words that are parsed in another form. If `only` names keys, only those of the project file
+/// are used.
 ///
 /// # Errors
 /// As [`read`].
@@ -219,11 +220,11 @@ pub fn read_as(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<R
 pub use mistakes::explained;
 pub use project::Refused;
 
-/// Runs the command that the words ask for, and gives the exit code: one of ours, or that of a
-/// command that was measured.
+/// Runs the requested command, and returns the exit code: inferometer's own, or that of a measured
+/// command.
 ///
 /// # Errors
-/// What the user has to know.
+/// The error to report to the user.
 pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
     let code = match cli.verb.unwrap_or_else(|| Verb::Demo(demo::DemoArgs::default())) {
         Verb::Demo(args) => demo::run(&args, words),
@@ -277,10 +278,10 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Lines of a terminal of usual height, less its prompt.
+    /// Lines of a terminal of usual height, minus its prompt.
     const SCREEN_LINES: usize = 45;
 
-    /// Commands that print no results: what they write is a file, a server or a sentence.
+    /// Commands that print no results: they write a file, run a server, or print a sentence.
     const WITHOUT_DOCUMENT: [&str; 15] = [
         "as",
         "complete",
@@ -299,7 +300,7 @@ mod tests {
         "worker",
     ];
 
-    /// Every command with its words, commands of commands among them.
+    /// Every command with its words, subcommands included.
     fn commands() -> Vec<(String, Command)> {
         fn below(path: &str, command: &Command, all: &mut Vec<(String, Command)>) {
             for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
@@ -361,7 +362,7 @@ mod tests {
         let described = schema::described();
         let mut with_json = BTreeSet::new();
         for (path, command) in commands() {
-            // A group of commands prints nothing itself, but for `runs`.
+            // A group of commands prints nothing itself, except `runs`.
             let is_group = command.has_subcommands() && !has(&command, "json");
             if is_group || WITHOUT_DOCUMENT.contains(&path.as_str()) {
                 assert!(!has(&command, "json"), "{path}");

@@ -1,4 +1,4 @@
-//! The flags that say how much time several levels may take, and how far they are apart.
+//! The flags for the total time of several levels, and the pause between them.
 
 use clap::Args;
 use ifm_core::duration::seconds;
@@ -21,7 +21,7 @@ pub struct PacingArgs {
 }
 
 impl PacingArgs {
-    /// Writes them into what is asked for.
+    /// Writes them into the request.
     pub fn set(&self, spec: &mut RunSpec) {
         spec.cooldown_s = self.cooldown;
         spec.budget_s = self.budget;

@@ -64,7 +64,7 @@ impl OutputArgs {
         Experiment::open(plan, Store::at(store_root(self.store.as_ref())))
     }
 
-    /// Prints what became of a plan.
+    /// Prints the state of a plan.
     fn tell(&self, of: &Experiment, shows_all: bool) -> Result<(), Failure> {
         let journal = of.journal()?;
         match self.json {
@@ -118,7 +118,7 @@ struct CheckArgs {
     flags: Vec<String>,
 }
 
-/// How a script for Slurm is used.
+/// How to use a script for Slurm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlurmWord {
     /// Write it and submit it with sbatch
@@ -205,7 +205,7 @@ struct CollectArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// A plan that cannot be meant, and what keeps all of its cells from being measured.
+/// An invalid plan, or a reason why none of its cells can be measured.
 pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
     match &command.verb {
         PlanVerb::Init(args) => init(args),
@@ -265,7 +265,7 @@ fn init(args: &InitArgs) -> Result<Code, Failure> {
     };
     let Some(template) = TEMPLATES.iter().find(|template| template.word == kind) else {
         let words: Vec<&str> = TEMPLATES.iter().map(|template| template.word).collect();
-        return Err(Failure::usage(format!("no kind of plan is called {kind}"))
+        return Err(Failure::usage(format!("no kind of plan is named {kind}"))
             .hint(format!("there are {}", words.join(", "))));
     };
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{kind}.toml")));
@@ -290,7 +290,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
         let (of, journal) = plan::predicted(&of, &args.flags)?;
         if let (None, Some(reason)) = (journal.runs().next(), first_reason(&of, &journal)) {
             return Err(Failure::usage(format!("no cell can be simulated: {reason}"))
-                .hint("the flags of `predict` go behind --: -- --gpu l40s --model llama-3.1-8b"));
+                .hint("put flags of `predict` after --: -- --gpu l40s --model llama-3.1-8b"));
         }
         match args.plan.output.json {
             true => terminal::print_document(&PlanDocument::new(&of, &journal)),
@@ -311,7 +311,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Why the first cell that has no result has none.
+/// The reason why the first cell without a result has none.
 fn first_reason(of: &Experiment, journal: &Journal) -> Option<String> {
     of.cells.iter().find_map(|cell| match journal.fate(&cell.key) {
         Fate::Failed { reason, .. } => Some(reason.clone()),

@@ -1,4 +1,4 @@
-//! `inferometer probe URL`: what a server is and can do.
+//! `inferometer probe URL`: identifies a server and its features.
 
 use super::api_word::ApiWord;
 use super::resolve;
@@ -123,25 +123,25 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
     }
     match report.has_answers {
         true => Ok(Code::Done),
-        false => {
-            Err(Failure::server(format!("{url} gives no answer to any API that is known here"))
-                .hint("check --model and the API key; the report says what was tried"))
-        }
+        false => Err(Failure::server(format!(
+            "{url} does not respond to any API that inferometer supports"
+        ))
+        .hint("check --model and the API key; the report says what was tried")),
     }
 }
 
-/// Prompt of the answer that a file is tried on.
+/// Prompt for testing an API file.
 const TRIED_PROMPT: &str = "Count from one to five in words.";
-/// Most output tokens of it.
+/// Maximum output tokens of the answer.
 const TRIED_TOKENS: u32 = 24;
-/// Largest saved answer that is read, bytes.
+/// Maximum size of a saved answer, bytes.
 const SAVED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What the file of an API finds in a first answer.
+/// Shows what an API file finds in a first answer.
 fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
     let Some(file) = dialect::of(api).file() else {
         return Err(Failure::usage(format!("--api {} is known here", api.word())).hint(
-            "probe asks every known API by itself; --api is for the file of another: custom:FILE",
+            "probe tries every built-in API; --api is for the file of another one: custom:FILE",
         ));
     };
     if args.print {
@@ -172,8 +172,11 @@ fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
     }
     match report.has_answers {
         true => Ok(Code::Done),
-        false => Err(Failure::server(format!("{} is no good answer by this file", report.url))
-            .hint("the report says what stands where the file looks")),
+        false => Err(Failure::server(format!(
+            "{} is not a valid answer according to this file",
+            report.url
+        ))
+        .hint("the report shows what the fields of the file contain")),
     }
 }
 
@@ -187,7 +190,7 @@ fn saved(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(probe::custom::response(&bytes))
 }
 
-/// Asks a server for a first answer: its address, and the response as it came.
+/// Asks a server for a first answer: its address, and the response as received.
 fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
     let url = match &args.url {
         Some(typed) => BaseUrl::parse(typed)?.0,
@@ -221,7 +224,7 @@ fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
     if reply.status().is_none() {
         return Err(Failure::server(format!("{url}: {}", reply.fault())));
     }
-    // What a server repeats of a key is not shown.
+    // A key that a server echoes is not shown.
     let response = String::from_utf8_lossy(&reply.response()).into_owned();
     Ok((url.to_string(), secrets.blot(&response).into_owned().into_bytes()))
 }

@@ -1,4 +1,4 @@
-//! `--push URL`: where results are sent.
+//! `--push URL`: the destination of results.
 
 use super::resolve::headers;
 use crate::exit::Failure;
@@ -30,7 +30,7 @@ pub struct PushArgs {
 }
 
 impl PushArgs {
-    /// The server that was named; absent where none was.
+    /// The named server, if any.
     ///
     /// # Errors
     /// The URL, a header or the key cannot be read.

@@ -1,7 +1,7 @@
-//! The flag that takes progress away, for commands without results of a run of their own.
+//! The flag that disables progress output, for commands without results of their own run.
 //!
-//! It is read in one place for all commands (`cli::read`). Not here: what is progress, which every command says by
-//! `terminal::tell`.
+//! It is read in one place for all commands (`cli::read`). Not here: what counts as progress: every command
+//! prints it with `terminal::tell`.
 
 use clap::Args;
 

@@ -38,8 +38,8 @@ pub struct RankArgs {
     sides: SideArgs,
 }
 
-/// Metrics by which results are ordered where nobody says it: throughputs, the most usual first, and
-/// times of files that hold none.
+/// Default metrics to rank by: throughputs, the most usual first, and times for files without
+/// throughput.
 const METRICS: [Measure; 11] = [
     Measure::value_of(Metric::OutputRate),
     Measure::value_of(Metric::DecodeRate),
@@ -79,8 +79,8 @@ pub fn run(args: &RankArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// What is ordered by, and at which load: the largest that all sides have a value for, unless one
-/// is named.
+/// The metric and the load to rank by: the largest load for which all sides have a value, unless
+/// one is named.
 fn place(
     args: &RankArgs,
     sides: &[Side],

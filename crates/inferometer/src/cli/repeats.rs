@@ -1,10 +1,10 @@
-//! Levels that are measured several times, and in which order.
+//! How often levels are measured, and in which order.
 
 use crate::levels::LevelRequest;
 use clap::{Args, ValueEnum};
 use ifm_workload::Rng;
 
-/// In which order repeated levels run.
+/// Order of repeated levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// All repeats of a level, then those of the next level
@@ -15,7 +15,7 @@ pub enum Order {
     Shuffled,
 }
 
-/// How often, and in which order.
+/// Number and order of repeats.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct RepeatArgs {
@@ -41,7 +41,7 @@ impl RepeatArgs {
         self.repeat > 1
     }
 
-    /// Whether levels that were worse than a larger load are measured again.
+    /// Whether to remeasure levels that were worse than a larger load.
     pub fn measures_again(&self) -> bool {
         self.auto_retry
     }
@@ -68,7 +68,7 @@ fn places(levels: usize, repeats: usize, order: Order, seed: u64) -> Vec<usize> 
     }
 }
 
-/// Places forth, then back, and so on: 0 1 1 0 0 1 1 0.
+/// Indices forward, then backward, and so on: 0 1 1 0 0 1 1 0.
 pub fn forth_and_back(places: usize, repeats: usize) -> Vec<usize> {
     let round = |round| {
         let forth = round % 2 == 0;

@@ -116,7 +116,7 @@ pub struct ReportArgs {
     ascii: bool,
 }
 
-/// The kind that is not made of what a run came to but of the runs in the order of time.
+/// The kind that shows runs over time instead of their results.
 const HISTORY: &str = "history";
 
 fn kinds() -> PossibleValuesParser {
@@ -172,7 +172,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     args.tell(&|_| page.clone(), format)
 }
 
-/// The names of what computed a run: GPUs, and the processor where it has none.
+/// The names of the devices that computed a run: GPUs, or the processor if it has none.
 fn machine_of(run: &ReportModel) -> Vec<&str> {
     let Some(facts) = &run.manifest.facts else { return Vec::new() };
     let gpus = facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
@@ -181,7 +181,7 @@ fn machine_of(run: &ReportModel) -> Vec<&str> {
     if gpus.is_empty() { cpu.into_iter().collect() } else { gpus }
 }
 
-/// What the machines of runs and documents were measured to reach at most.
+/// The measured ceilings of the machines of runs and documents.
 fn ceilings(subjects: &Subjects, store: &Store) -> Option<String> {
     let mut names: Vec<&str> = subjects.runs.iter().flat_map(machine_of).collect();
     let parts = subjects.sheets.iter().flat_map(|sheet| &sheet.parts);
@@ -199,7 +199,7 @@ fn say(written: &[PathBuf]) {
     written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
 }
 
-/// Every request of every run as a line of JSON.
+/// Every request of every run as one line of JSON.
 fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
         let run = subjects::open_run(store, name)?;
@@ -223,7 +223,7 @@ fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 }
 
 impl ReportArgs {
-    /// Writes a page to its files, and prints it where it was asked for; a terminal has room for few charts.
+    /// Writes a page to its files, and prints it if requested; a terminal has room for few charts.
     fn tell(&self, page: &dyn Fn(Charts) -> Page, format: Format) -> Result<Code, Failure> {
         for path in &self.out {
             say(&output::write_page(&page(Charts::All), path)?);
@@ -243,7 +243,7 @@ impl ReportArgs {
         Ok(Code::Done)
     }
 
-    /// The runs of a history: one run alone has none.
+    /// The runs of a history: a single run has none.
     fn dated(&self) -> Vec<String> {
         let named = self.subjects.iter().map(|name| name.to_string_lossy().into_owned());
         match named.collect::<Vec<_>>() {
@@ -252,7 +252,7 @@ impl ReportArgs {
         }
     }
 
-    /// What is asked of levels says nothing of a history.
+    /// Flags for levels have no meaning for a history.
     ///
     /// # Errors
     /// The first such flag.
@@ -276,7 +276,7 @@ impl ReportArgs {
         }
     }
 
-    /// Whether nothing was asked that only a page can show.
+    /// Whether no flag requests something that only a page can show.
     fn is_plain(&self) -> bool {
         self.kind.is_none()
             && self.title.is_none()
@@ -290,10 +290,10 @@ impl ReportArgs {
             && self.people.is_none()
     }
 
-    /// The flags of words, as a command line gives them.
+    /// The values of a flag, as typed on a command line.
     ///
     /// # Errors
-    /// A word that is none of them.
+    /// An unknown value.
     pub fn of_words(words: &[String]) -> Result<ReportArgs, Failure> {
         let parsed = super::Alone::<ReportArgs>::try_parse_from(words);
         let args = parsed.map_err(|error| Failure::usage(error.to_string().trim().to_owned()))?;
@@ -301,7 +301,7 @@ impl ReportArgs {
         Ok(args.args)
     }
 
-    /// The report of what is open.
+    /// The report of the opened results.
     ///
     /// # Errors
     /// Nothing to report, or a target that cannot be read.
@@ -341,7 +341,7 @@ impl ReportArgs {
         };
         let kind = match &self.kind {
             Some(word) if word == HISTORY => {
-                return Err(Failure::usage("a history is one of stored runs")
+                return Err(Failure::usage("a history needs stored runs")
                     .hint("inferometer report --kind history TAG, or inferometer history TAG"));
             }
             Some(word) => Kind::from_word(word),
@@ -353,10 +353,10 @@ impl ReportArgs {
         Ok(page)
     }
 
-    /// Refuses a factor that no result has, and a baseline that is no value.
+    /// Rejects a factor that no result has, and a baseline that is not one of its values.
     ///
     /// # Errors
-    /// The factors or values that there are.
+    /// The available factors or values.
     fn check_factors(&self, survey: &Survey) -> Result<(), Failure> {
         let factors = survey.factor_names();
         if let Some(by) = self.compare.as_ref().filter(|by| !factors.contains(by)) {
@@ -400,7 +400,7 @@ impl ReportArgs {
         Audited::new(&subjects.sheets).measured_with(self.gpu.clone(), self.model.clone())
     }
 
-    /// A machine or model that nobody knows is told before anything is drawn.
+    /// An unknown machine or model is reported before anything is drawn.
     fn check_names(&self) -> Result<(), Failure> {
         let wrong = |error: ifm_roofline::RooflineError| Failure::usage(error.to_string());
         if let Some(gpu) = &self.gpu {
@@ -412,7 +412,7 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// The target that was named, here or for the first run; else none.
+    /// The target given here or for the first run, if any.
     fn target(&self, subjects: &Subjects) -> Result<SloSpec, Failure> {
         match (&self.slo, subjects.runs.first()) {
             (Some(text), _) => slo::parse(text).map_err(|error| Failure::usage(error.to_string())),

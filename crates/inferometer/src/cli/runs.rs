@@ -1,4 +1,4 @@
-//! `inferometer runs`: what the store holds.
+//! `inferometer runs`: the contents of the store.
 //!
 //! Not here: the list as text and as JSON (`cli/run_list`).
 
@@ -135,7 +135,7 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
     }
 }
 
-/// Puts tags on, or takes them off, and prints those that are there then.
+/// Adds or removes tags, and prints the resulting tags.
 fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Code, Failure> {
     let meant = find_either(store, run)?;
     let mut kept = match &meant {
@@ -160,7 +160,7 @@ fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Co
     Ok(Code::Done)
 }
 
-/// A text that cannot be a name or a tag is the user's mistake; the rest is the disk's.
+/// An invalid name or tag is the user's error; other errors are the disk's.
 fn refused(error: StoreError) -> Failure {
     match error {
         StoreError::BadName { .. } | StoreError::BadTag { .. } => Failure::usage(error.to_string()),

@@ -1,6 +1,6 @@
-//! `inferometer serve`: the embedded engine as a server.
+//! `inferometer serve`: runs the embedded engine as a server.
 //!
-//! Not here: simulated servers (`serve_simulated`), what both have in common (`serving_args`).
+//! Not here: simulated servers (`serve_simulated`), and what both have in common (`serving_args`).
 
 use super::serve_simulated;
 use super::serving_args::ServingArgs;
@@ -12,7 +12,7 @@ use ifm_engine::{
 };
 use std::path::PathBuf;
 
-/// What its help says at the end.
+/// The end of its help.
 pub const SIMULATED: &str =
     "A simulated server, for real clients: serve --sim --help shows its flags";
 
@@ -87,8 +87,8 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     served
 }
 
-/// Tells the two kinds of server apart, which share the command and few of its flags: the words of
-/// a simulated one become those of a command of its own.
+/// Distinguishes the two kinds of servers, which share the command and few of its flags: the words
+/// for a simulated server become those of a separate command.
 pub fn told_apart(mut words: Vec<String>) -> Vec<String> {
     let is_sim = |word: &String| word == "--sim";
     let has_sim = words.iter().any(is_sim);

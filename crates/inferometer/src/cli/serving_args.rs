@@ -1,6 +1,6 @@
-//! The flags that every server of ours has, and the life of one.
+//! The flags of every server of inferometer, and its lifetime.
 //!
-//! Not here: what answers (`serve`, `serve_simulated`).
+//! Not here: the engine or simulation (`serve`, `serve_simulated`).
 
 use crate::exit::{Code, Failure};
 use crate::terminal;
@@ -11,7 +11,7 @@ use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// Most that a second of audio or a million pixels may cost: tokens, milliseconds.
+/// Maximum cost of a second of audio or a million pixels: tokens, milliseconds.
 const MEDIA_COST_MAX: f64 = 1e6;
 
 /// The address, the faults and the extra fields of a server.
@@ -75,10 +75,10 @@ pub struct ServingArgs {
 }
 
 impl ServingArgs {
-    /// The flags, found to be good before a model is loaded.
+    /// The flags, checked before a model is loaded.
     ///
     /// # Errors
-    /// Faults that are not known, a key that is not there.
+    /// Unknown faults, or a missing key.
     pub fn checked(&self) -> Result<Serving<'_>, Failure> {
         let faults = self.fault.as_deref().map(|list| Faults::parse(list, self.seed)).transpose();
         let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
@@ -106,7 +106,7 @@ impl ServingArgs {
     }
 }
 
-/// Flags that are good.
+/// Checked flags.
 #[derive(Debug)]
 pub struct Serving<'a> {
     args: &'a ServingArgs,
@@ -117,8 +117,8 @@ pub struct Serving<'a> {
 }
 
 impl Serving<'_> {
-    /// The same, where each grammar takes so long by a model of the server; what was said on the command
-    /// line holds.
+    /// The same, with the compile time of each grammar from a model of the server; the command line
+    /// takes precedence.
     pub fn with_form_compile(mut self, takes: Option<Duration>) -> Self {
         if let (None, Some(takes)) = (self.args.form_compile_ms, takes) {
             self.form_compile = takes;
@@ -126,10 +126,10 @@ impl Serving<'_> {
         self
     }
 
-    /// Serves until a signal; `line` says what answers.
+    /// Serves until a signal; `line` describes the server.
     ///
     /// # Errors
-    /// An address that cannot be had.
+    /// An address that is not available.
     pub fn serve(self, backend: Backend, line: &str) -> Result<Code, Failure> {
         let Serving { args, faults, api_key, media, form_compile } = self;
         let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), backend);
@@ -160,11 +160,11 @@ impl Serving<'_> {
 fn key(name: &str) -> Result<String, Failure> {
     match std::env::var(name) {
         Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
-        _ => Err(Failure::usage(format!("the environment variable {name} holds no key"))),
+        _ => Err(Failure::usage(format!("the environment variable {name} contains no key"))),
     }
 }
 
-/// The first signal ends the server in order, the second at once.
+/// The first signal shuts the server down in order, the second at once.
 fn watch_signals(shutdown: &Shutdown) {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     let shutdown = shutdown.clone();
@@ -184,7 +184,7 @@ fn watch_stdin(shutdown: &Shutdown) {
     let shutdown = shutdown.clone();
     std::thread::spawn(move || {
         let mut byte = [0];
-        // Whatever is read or fails: only the end of the stream counts, and an error is one.
+        // Data and errors do not matter: only the end of the stream counts, and an error is one.
         while matches!(std::io::stdin().read(&mut byte), Ok(count) if count > 0) {}
         shutdown.request();
     });

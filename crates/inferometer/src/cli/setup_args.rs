@@ -9,7 +9,7 @@ use ifm_roofline::{KvFormat, Machine, Model, Precision, RooflineError, Setup, We
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// Largest `config.json` that is read.
+/// Maximum size of `config.json`.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
 
 /// A model and its hardware.
@@ -50,10 +50,10 @@ pub struct SetupArgs {
 }
 
 impl SetupArgs {
-    /// The model on the machines, and who says how its weights are stored.
+    /// The model on the machines, and the source of its weight format.
     ///
     /// # Errors
-    /// A machine, model or format that is not known, and a number of GPUs that cannot be.
+    /// An unknown machine, model or format, or an impossible number of GPUs.
     pub fn setup(&self, store: &Store) -> Result<(Setup, FormatOrigin), Failure> {
         let Some(gpu) = self.gpu.as_deref() else {
             return Err(Failure::usage("no machine is named")
@@ -74,7 +74,7 @@ impl SetupArgs {
         Ok((self.on_machine(gpu, model, format, store)?, origin))
     }
 
-    /// The model of a calibration, where none is named.
+    /// The model of a calibration, if none is named.
     ///
     /// # Errors
     /// As [`SetupArgs::setup`].
@@ -171,7 +171,7 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The format of the weights, and who says so.
+/// The format of the weights, and its source.
 fn weight_format(args: &SetupArgs, model: &Model) -> Result<(WeightFormat, FormatOrigin), Failure> {
     if let Some(format) = &args.quant {
         return Ok((format.clone(), FormatOrigin::Asked));
@@ -185,7 +185,7 @@ fn weight_format(args: &SetupArgs, model: &Model) -> Result<(WeightFormat, Forma
             Ok((format, FormatOrigin::Published))
         }
         None => Err(Failure::usage("the configuration does not say how weights are stored")
-            .hint("say it with --quant, such as --quant bf16")),
+            .hint("set it with --quant, such as --quant bf16")),
     }
 }
 

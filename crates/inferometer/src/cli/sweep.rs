@@ -1,4 +1,4 @@
-//! `inferometer sweep URL`: several loads, one table.
+//! `inferometer sweep URL`: measures several loads, in one table.
 
 use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
@@ -13,7 +13,7 @@ use crate::exit::{Code, Failure};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 
-/// The levels that are tried when none is named: they end early when more users bring nothing.
+/// Default levels: they end early when more users add nothing.
 const DEFAULT_LEVELS: &str = "1..256";
 
 /// Flags of `sweep`.
@@ -73,10 +73,10 @@ enum Profile {
     Poisson,
 }
 
-/// Users and arrivals as the words of a profile mean them.
+/// The users and arrivals of a profile.
 ///
 /// # Errors
-/// A load beside a profile that has its own, and none beside one that needs it.
+/// A load in addition to a profile that has its own, or no load for a profile that needs one.
 fn meant(args: &SweepArgs) -> Result<(Option<String>, ArrivalArgs), Failure> {
     let (mut users, mut arrivals) = (args.concurrency.clone(), args.arrivals.clone());
     let Some(profile) = args.profile else { return Ok((users, arrivals)) };
@@ -105,7 +105,7 @@ fn meant(args: &SweepArgs) -> Result<(Option<String>, ArrivalArgs), Failure> {
     Ok((users, arrivals))
 }
 
-/// Requests in flight of the profile throughput, at most.
+/// Maximum requests in flight of the profile throughput.
 const THROUGHPUT_USERS: u32 = 512;
 
 /// Runs the command.
@@ -130,7 +130,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     let finds_its_levels = args.profile == Some(Profile::Sweep)
         || (args.profile.is_none() && concurrency.is_none() && !is_open_loop);
     if args.repeats.repeats() && finds_its_levels {
-        return Err(Failure::usage("--repeat needs levels that are known before")
+        return Err(Failure::usage("--repeat needs levels that are known in advance")
             .hint("name them with --concurrency or --rate"));
     }
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));

@@ -1,11 +1,11 @@
-//! The flags that say what is recorded beside the answers: the server's counters, power.
+//! The flags for telemetry during a run: the server's metrics, and power.
 
 use crate::exit::Failure;
 use crate::job::{MetricsAsk, PowerAsk, TelemetryAsk};
 use clap::Args;
 use http::Uri;
 
-/// Most watts that a server may be said to draw.
+/// Maximum power draw that can be given, watts.
 const WATTS_MAX: f64 = 1e7;
 
 /// Telemetry to record during a run.
@@ -41,7 +41,7 @@ pub struct TelemetryArgs {
     pub verbose: bool,
 }
 
-/// What `--power` may say.
+/// Values of `--power`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PowerWord {
     /// This host's devices, if the server is on loopback.
@@ -80,10 +80,10 @@ pub fn watts(text: &str) -> Result<f64, String> {
 }
 
 impl TelemetryArgs {
-    /// What is asked for.
+    /// The requested telemetry.
     ///
     /// # Errors
-    /// A URL that cannot be one.
+    /// An invalid URL.
     pub fn ask(&self) -> Result<TelemetryAsk, Failure> {
         let metrics = match &self.metrics_url {
             Some(typed) => MetricsAsk::At(page_url("--metrics-url", typed)?),
@@ -95,10 +95,10 @@ impl TelemetryArgs {
     }
 }
 
-/// Whose power is recorded, by what three flags say of it.
+/// The source of power readings, from three flags.
 ///
 /// # Errors
-/// A URL that cannot be one.
+/// An invalid URL.
 pub fn power_ask(
     url: Option<&str>,
     watts: Option<f64>,
@@ -117,8 +117,8 @@ pub fn power_ask(
 fn page_url(flag: &str, typed: &str) -> Result<String, Failure> {
     let typed = typed.trim();
     if typed.contains('@') {
-        // What stands before the @ may be a secret: it is not repeated.
-        return Err(Failure::usage(format!("{flag}: the URL holds a user name or a password")));
+        // The part before the @ may be a secret: it is not repeated.
+        return Err(Failure::usage(format!("{flag}: the URL contains a user name or a password")));
     }
     let with_scheme = match typed.contains("://") {
         true => typed.to_owned(),

@@ -1,4 +1,4 @@
-//! The flags that say what is sent.
+//! The flags of the workload.
 
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What a malformed row of a data set does.
+/// How to handle a malformed row of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BadRowWord {
     /// Stop, and report file, line and reason
@@ -20,7 +20,7 @@ pub enum BadRowWord {
     Skip,
 }
 
-/// Where the answers come from that later turns of a conversation carry.
+/// Source of the answers that later turns of a conversation include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AnswersWord {
     /// Answers of the measured server

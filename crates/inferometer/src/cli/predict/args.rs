@@ -14,7 +14,7 @@ use clap::Args;
 use ifm_store::Store;
 use std::path::PathBuf;
 
-/// Users at each level when nothing is said.
+/// Default users per level.
 const LEVELS: &str = "1,8,32";
 
 /// Flags of `predict`.
@@ -50,10 +50,10 @@ pub struct PredictArgs {
 }
 
 impl PredictArgs {
-    /// The levels that are asked for.
+    /// The requested levels.
     ///
     /// # Errors
-    /// A load that cannot be.
+    /// An impossible load.
     pub fn levels(&self) -> Result<Vec<LevelRequest>, Failure> {
         self.arrivals.check_law_is_used()?;
         let schedules = self.arrivals.schedules(0)?;
@@ -66,7 +66,7 @@ impl PredictArgs {
         self.ending.levels(&users)
     }
 
-    /// Whether a load was named.
+    /// Whether a load was given.
     pub fn names_a_load(&self) -> Result<bool, Failure> {
         Ok(self.concurrency.is_some() || !self.arrivals.schedules(0)?.is_empty())
     }
@@ -102,13 +102,13 @@ pub struct VaryArgs {
 }
 
 impl VaryArgs {
-    /// Whether variants are asked for.
+    /// Whether variants are requested.
     pub fn is_asked(&self) -> bool {
         !self.vary.is_empty()
     }
 }
 
-/// Other words for flags that people vary.
+/// Other names for flags that people vary.
 const OTHER_WORDS: [(&str, &str); 7] = [
     ("users", "concurrency"),
     ("c", "concurrency"),
@@ -119,7 +119,7 @@ const OTHER_WORDS: [(&str, &str); 7] = [
     ("m", "model"),
 ];
 
-/// `gpu=l40s,h100`; values with a comma of their own are parted by semicolons.
+/// `gpu=l40s,h100`; values that contain a comma are separated by semicolons.
 fn axis(text: &str) -> Result<(String, Vec<String>), String> {
     let (flag, values) = text.split_once('=').ok_or("write it as FLAG=VALUE,VALUE")?;
     let flag = flag.trim().trim_start_matches('-');

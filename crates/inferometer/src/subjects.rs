@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "c holds the same measurement as a: it counts once",
+                "c contains the same measurement as a: it counts once",
                 "b.parquet is named more than once and counts once"
             ]
         );

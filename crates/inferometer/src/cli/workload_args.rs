@@ -139,15 +139,15 @@ impl WorkloadArgs {
     /// The tokenizer that counts prompts.
     ///
     /// # Errors
-    /// A file that is none.
+    /// An invalid file.
     pub fn tokenizer(&self) -> Result<Tokenizer, Failure> {
         open_tokenizer(self.tokenizer.as_deref())
     }
 
-    /// The workload that the flags ask for.
+    /// The requested workload.
     ///
     /// # Errors
-    /// A flag that cannot be understood.
+    /// An invalid flag.
     pub fn request(&self, seed: u64, items_max: Option<u32>) -> Result<WorkloadRequest, Failure> {
         let mut request = WorkloadRequest::new(self.text()?, seed);
         request.prompt_tokens = lengths("--input-len", self.input_len.as_deref())?;
@@ -173,7 +173,7 @@ impl WorkloadArgs {
         Ok(request)
     }
 
-    /// The workload as our own flag would have it, whatever tool's flags were used.
+    /// The workload in inferometer's own notation, whatever tool's flags were used.
     fn text(&self) -> Result<String, Failure> {
         let mut text = match (self.dataset_name.as_deref(), self.dataset_path.as_deref()) {
             (None, None) => self.workload.clone(),
@@ -206,18 +206,18 @@ impl WorkloadArgs {
 /// Opens a workload.
 ///
 /// # Errors
-/// The name, option, file, row or column that cannot be used.
+/// An unusable name, option, file, row or column.
 pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWorkload, Failure> {
     let begin = Instant::now();
     let opened = ifm_workload::open(request, tokenizer).map_err(|error| {
         let failure = Failure::usage(format!("--workload {}: {error}", request.text));
         match error {
-            // The workload is understood: what is wrong lies in a file.
+            // The workload is valid: the error is in a file.
             WorkloadError::File { .. }
             | WorkloadError::Read { .. }
             | WorkloadError::BadRow { .. }
             | WorkloadError::NoRows { .. } => failure,
-            _ => failure.hint("inferometer workload list shows what there is"),
+            _ => failure.hint("inferometer workload list shows all workloads"),
         }
     })?;
     let is_bounded = request.items_max.is_some();
@@ -228,9 +228,9 @@ pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWo
     Ok(opened)
 }
 
-/// What to say of a load that waited for all rows of a file, though it may need a few of them.
+/// A note for a load that waited for all rows of a file, though it may need only a few.
 fn slow(took: Duration, items: u64) -> Option<String> {
-    /// Nobody wonders at less.
+    /// Shorter waits are not worth a note.
     const PATIENCE: Duration = Duration::from_secs(5);
     (took >= PATIENCE).then(|| {
         format!(
@@ -244,13 +244,13 @@ fn slow(took: Duration, items: u64) -> Option<String> {
 /// The tokenizer of a file or a name, or the embedded one.
 ///
 /// # Errors
-/// A file that is none, or a name that is not known.
+/// An invalid file, or an unknown name.
 pub fn open_tokenizer(text: Option<&str>) -> Result<Tokenizer, Failure> {
     match text {
         None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
         Some(text) => Tokenizer::open(text).map_err(|error| {
             Failure::usage(format!("--tokenizer: {error}"))
-                .hint("give the tokenizer of the model, or leave the flag out")
+                .hint("use the tokenizer of the model, or leave the flag out")
         }),
     }
 }

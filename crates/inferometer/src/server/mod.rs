@@ -495,7 +495,7 @@ mod tests {
         });
         let error = inspect(&url, true, None, &[], None, PATIENCE).unwrap_err().to_string();
         server.join().unwrap();
-        assert!(error.contains("does not speak TLS") && error.contains("http://"), "{error}");
+        assert!(error.contains("does not use TLS") && error.contains("http://"), "{error}");
     }
 
     #[test]

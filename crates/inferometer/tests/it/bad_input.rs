@@ -34,7 +34,7 @@ fn answers_that_are_no_openai_api_are_code_5() {
             ["answered with text/html", "OpenAI-compatible"],
         ),
         ("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n", ["API key", "OPENAI_API_KEY"]),
-        ("SSH-2.0-OpenSSH_9.2\r\n", ["cannot be asked", "hint:"]),
+        ("SSH-2.0-OpenSSH_9.2\r\n", ["request to http", "hint:"]),
     ] {
         check(&["run", &canned(answer), "-n", "1"], 5, &texts);
     }

@@ -1,22 +1,22 @@
-//! The two streams: results on standard output, everything else on standard error; and what stands
-//! on the terminal while a load runs, so that neither writes into it.
+//! The two streams: results on standard output, everything else on standard error. It also tracks
+//! what the terminal shows while a load runs, so that neither stream writes into it.
 //!
-//! Not here: what a progress line says and what a full screen shows (`live`).
+//! Not here: the content of a progress line and of a full screen (`live`).
 
 use ifm_report::TerminalStyle;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Width that is assumed where the terminal does not tell.
+/// Default width if the terminal does not report one.
 const DEFAULT_WIDTH: usize = 100;
-/// Messages to standard error that are held back at most while the full screen stands.
+/// Maximum number of messages to standard error held back while the full screen is active.
 const HELD_MESSAGES_MAX: usize = 1_000;
 
 /// Why standard output could not be written, once.
 static OUTPUT_FAILURE: OnceLock<String> = OnceLock::new();
 
-/// What stands on the terminal at present.
+/// What the terminal currently shows.
 static STAGE: Mutex<Stage> = Mutex::new(Stage {
     has_line: false,
     leave_screen: None,
@@ -25,11 +25,11 @@ static STAGE: Mutex<Stage> = Mutex::new(Stage {
 });
 
 struct Stage {
-    /// A progress line stands in the last row.
+    /// A progress line in the last row.
     has_line: bool,
-    /// The full screen stands; how to leave it.
+    /// The full screen; how to leave it.
     leave_screen: Option<fn()>,
-    /// Results that wait until the screen is gone.
+    /// Results that wait until the full screen ends.
     output: String,
     /// Messages that wait.
     messages: Vec<String>,
@@ -57,12 +57,12 @@ impl Stage {
     }
 }
 
-/// Prints to standard output and says whether more is wanted. A closed pipe is not a failure, its
-/// reader wants no more; any other is kept for the end of the program. While the full screen
-/// stands on the same terminal the text waits.
+/// Prints to standard output, and returns whether more output is wanted. A closed pipe is not a
+/// failure, since its reader needs no more. Any other error is kept for the end of the program.
+/// While the full screen is on the same terminal, the text waits.
 pub fn print(text: &str) -> bool {
     if !std::io::stdout().is_terminal() {
-        // A slow reader keeps nobody but its writer waiting.
+        // A slow reader blocks only its writer.
         return write_out(text);
     }
     let mut stage = stage();
@@ -76,7 +76,7 @@ pub fn print(text: &str) -> bool {
 
 /// Prints one JSON document, indented.
 pub fn print_document(document: &impl serde::Serialize) {
-    // The keys of every document are text and its numbers always serialize.
+    // The keys of every document are text, and its numbers always serialize.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
     print(&format!("{text}\n"));
 }
@@ -99,8 +99,8 @@ pub fn output_failure() -> Option<&'static str> {
     OUTPUT_FAILURE.get().map(String::as_str)
 }
 
-/// Text that may quote a server or a file, as it goes to a terminal or to the log of a CI system: only
-/// colors steer the terminal, and no line is a command of the CI system.
+/// Text that may quote a server or a file, for a terminal or the log of a CI system: only colors
+/// control the terminal, and no line is a command of the CI system.
 fn harmless(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {

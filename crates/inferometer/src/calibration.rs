@@ -7,7 +7,7 @@
 //! server counts what was requested. If that fails by far, there is no run.
 //!
 //! The words are counted all at once rather than by samples. They are divided into two texts. The
-//! tokens of both texts counted separately, less those of both in one prompt, are the constant part
+//! tokens of both texts counted separately, minus the tokens of both in one prompt, are the constant part
 //! of every prompt.
 
 use crate::exit::Failure;
@@ -57,7 +57,7 @@ pub struct CalibrationAsk<'ask> {
     pub tokenizer: &'ask Tokenizer,
     /// Requested prompt lengths.
     pub prompt_tokens: LengthRange,
-    /// Seed of the run; the prompts sent here differ from those of the run.
+    /// Seed of the run; the prompts sent here are different.
     pub seed: u64,
     /// Context of the model, if known.
     pub context_tokens: Option<u32>,

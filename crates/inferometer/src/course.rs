@@ -44,7 +44,7 @@ pub enum Course {
 /// How many levels there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LevelCount {
-    /// So many.
+    /// A fixed number.
     Exactly(usize),
     /// This many, or fewer if more load adds nothing.
     AtMost(usize),
@@ -98,7 +98,7 @@ impl Course {
     }
 }
 
-/// Open-loop levels at rates between those of the first two levels.
+/// Open-loop levels at rates between the first two levels.
 fn between(spec: &RunSpec, measured: &[LevelSummary], points: u32, law: ArrivalLaw) -> Step {
     let rate = |level: &LevelSummary| level.window().map(|window| window.req_per_s);
     let (Some(template), Some(low), Some(high)) =

@@ -195,7 +195,7 @@ impl Baseline {
     /// The runs before `run` that answer the same question, oldest first.
     ///
     /// # Errors
-    /// There is none, or one cannot be read.
+    /// No such run exists, or one cannot be read.
     pub fn before(&self, store: &Store, run: &Side, settings: &Settings) -> Result<Side, Failure> {
         let ids: BTreeSet<&str> = run.members.iter().map(|member| member.id.as_str()).collect();
         let all = stored(store, self.tag.as_deref())?;

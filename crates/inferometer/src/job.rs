@@ -158,7 +158,7 @@ pub enum MetricsAsk {
 /// The source of the server's power.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PowerAsk {
-    /// Nobody's.
+    /// No device.
     Off,
     /// This host's devices, if the server is on loopback.
     IfLoopback,

@@ -63,7 +63,7 @@ mod tests {
         let watch = Watch::begin(std::process::id());
         let until = ifm_sys::mono_ns() + 20_000_000;
         while ifm_sys::mono_ns() < until {}
-        let seen = watch.end().expect("the kernel tells");
+        let seen = watch.end().expect("the kernel reports it");
         assert!(seen.wall_ns >= 20_000_000 && seen.cpu_ns > 0, "{seen:?}");
     }
 }

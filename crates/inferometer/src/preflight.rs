@@ -32,7 +32,7 @@ pub const TRIES: u32 = 2;
 const REJECTED_MAX: usize = 16;
 /// Maximum wait for the first answer if no limit is given.
 const FIRST_ANSWER_TIME: Duration = Duration::from_secs(30);
-/// Time after which the user is told what the program is waiting for.
+/// Time after which the program reports what it is waiting for.
 const SILENCE: Duration = Duration::from_secs(5);
 /// The flag that adds fields.
 pub const EXTRA_BODY: &str = "--extra-body";
@@ -180,7 +180,7 @@ pub struct Preflight {
 }
 
 impl Preflight {
-    /// Sends nothing yet. `template` writes the requests like those of the load.
+    /// Sends nothing yet. `template` writes the requests as for the load.
     pub fn new(
         caller: Caller,
         template: RequestTemplate,

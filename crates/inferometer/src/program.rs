@@ -209,7 +209,7 @@ impl Program {
     /// Its next line.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no line.
     pub fn line(&self, limit: Duration) -> Result<String, NoLine> {
         let until = Instant::now().checked_add(limit);
         loop {

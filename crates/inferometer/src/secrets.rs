@@ -459,14 +459,14 @@ mod tests {
     fn a_command_keeps_no_secret_of_its_flags_or_environment() {
         let words =
             ["train", "--hf-token", "hf_0123456", "--api_key=sk-98765", "--max-tokens", "4096"];
-        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/somebody")];
+        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/user")];
         let own = |text: &&str| (*text).to_owned();
         let secrets = Secrets::of_command(
             &words.iter().map(own).collect::<Vec<_>>(),
             environment.iter().map(|(name, value)| (own(name), own(value))),
         );
-        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/somebody";
-        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/somebody");
+        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/user";
+        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/user");
     }
 
     #[test]

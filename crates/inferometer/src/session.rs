@@ -345,7 +345,7 @@ impl Session {
             self.board.end_level(ifm_sys::mono_ns());
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
-            // A panic in inferometer's own code is a bug and is propagated as such.
+            // A panic in inferometer's own code is a bug and is propagated.
             let probed = probe
                 .map(|probe| probe.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             (result, probed.unwrap_or(Ok(())))
@@ -507,7 +507,7 @@ impl Session {
     }
 }
 
-/// Whether answers should have a form: those of a simulation have the requested length, and no
+/// Whether answers should have a form: simulated answers have the requested length, and no
 /// text.
 fn has_answers_to_check(job: &Job) -> bool {
     !job.forms.is_empty() && job.deployed.is_none()

@@ -35,7 +35,7 @@ pub struct RunSink {
     ended_by: Option<LevelEnd>,
     /// Fills in the tokens of media that the server does not report.
     pub pairs: Arc<Pairs>,
-    /// Input of the progress display; absent if there is none.
+    /// Input of the progress display; absent without one.
     board: Option<Arc<Board>>,
     /// Source of a probe's requests.
     beside: Option<Finished>,

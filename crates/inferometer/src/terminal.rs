@@ -132,7 +132,7 @@ fn harmless(text: &str) -> String {
     clean
 }
 
-/// Length of the color code at the beginning of a text; 0 for none.
+/// Length of the color code at the beginning of a text; 0 without one.
 fn color_bytes(text: &str) -> usize {
     let Some(codes) = text.strip_prefix("\x1b[") else { return 0 };
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';');
@@ -142,7 +142,7 @@ fn color_bytes(text: &str) -> usize {
     }
 }
 
-/// Prints one line to standard error. While the full screen stands it waits.
+/// Prints one line to standard error. While the full screen is active, the line waits.
 pub fn say(line: &str) {
     let line = harmless(line);
     let mut stage = stage();
@@ -153,19 +153,19 @@ pub fn say(line: &str) {
         return;
     }
     stage.clear_line();
-    // With standard error closed there is nobody to tell.
+    // With standard error closed, messages go nowhere.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Whether nothing is said of progress.
+/// Whether progress output is disabled.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Says nothing of progress from here on: `--quiet`.
+/// Disables progress output from here on: `--quiet`.
 pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints a line on what goes on, unless that was not to be said.
+/// Prints a progress message, unless progress output is disabled.
 pub fn tell(line: &str) {
     if !IS_QUIET.load(Ordering::Relaxed) {
         say(line);
@@ -177,15 +177,16 @@ pub fn warn(sentence: &str) {
     say(&format!("warning: {sentence}"));
 }
 
-/// Shows a line that the next one replaces, on a terminal behind standard error.
+/// Shows a line that the next one replaces, if standard error is a terminal.
 pub fn show_line(line: &str) {
     let mut stage = stage();
     stage.has_line = true;
-    // With standard error closed there is nobody to show it to.
+    // With standard error closed, messages go nowhere.
     let _ = write!(std::io::stderr().lock(), "\r{line}\x1b[K");
 }
 
-/// Shows a line of progress if a terminal is behind standard error, cut to its width; a log gets none.
+/// Shows a progress line cut to the terminal's width, if standard error is a terminal; a log gets
+/// none.
 pub fn show_progress(line: &str) {
     let is_quiet = IS_QUIET.load(Ordering::Relaxed);
     if !is_quiet && std::io::stderr().is_terminal() && !is_dumb() {
@@ -196,24 +197,24 @@ pub fn show_progress(line: &str) {
     }
 }
 
-/// Takes the line away that [`show_line`] showed.
+/// Removes the line that [`show_line`] showed.
 pub fn clear_line() {
     stage().clear_line();
 }
 
-/// Lets the full screen stand. What is printed waits from here on.
+/// Starts the full screen. Output waits from here on.
 pub fn begin_screen(leave: fn()) {
     let mut stage = stage();
     stage.clear_line();
     stage.leave_screen = Some(leave);
 }
 
-/// Whether the full screen stands.
+/// Whether the full screen is active.
 pub fn has_screen() -> bool {
     stage().leave_screen.is_some()
 }
 
-/// Writes a picture to the full screen, if it still stands.
+/// Writes a picture to the full screen, if it is still active.
 ///
 /// # Errors
 /// The terminal cannot be written.
@@ -226,14 +227,13 @@ pub fn paint_screen(bytes: &[u8]) -> std::io::Result<()> {
     terminal.write_all(bytes).and_then(|()| terminal.flush())
 }
 
-/// Leaves the full screen, if it stands, and prints what has waited. May be called at any time,
-/// by any thread.
+/// Leaves the full screen, if it is active, and prints what has waited. Any thread may call this at
+/// any time.
 pub fn end_screen() {
     stage().end_screen();
 }
 
-/// Takes away what stands on the terminal, for a thread that may be in the middle of writing there: then nothing
-/// is taken away.
+/// Clears the terminal for a thread that may be in the middle of writing to it: then nothing is cleared.
 pub fn give_back() {
     let mut stage = match STAGE.try_lock() {
         Ok(stage) => stage,
@@ -249,20 +249,20 @@ pub fn waiting_message() -> Option<String> {
     stage().messages.last().map(|message| message.trim().to_owned())
 }
 
-/// How results are printed here: colours only on a terminal that wants them.
+/// How results are printed here: colors only on a terminal that supports them.
 pub fn style(no_color: bool, ascii: bool) -> TerminalStyle {
     let is_terminal = std::io::stdout().is_terminal();
     let color = wants_color(no_color, is_terminal);
     TerminalStyle { width: width(is_terminal), color, ascii }
 }
 
-/// Whether a stream shows colours.
+/// Whether a stream shows colors.
 pub fn wants_color(no_color: bool, is_terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !no_color && !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (is_terminal && !is_dumb()))
 }
 
-/// Whether the terminal can do nothing but print lines.
+/// Whether the terminal can only print lines.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
@@ -280,7 +280,8 @@ fn width(is_terminal: bool) -> usize {
 /// Columns of a line of words.
 const WIDTH: usize = 96;
 
-/// A sentence in lines of at most 96 columns: the first begins with `lead`, the others as far in.
+/// A sentence in lines of up to 96 columns: the first begins with `lead`, the others are indented
+/// by its width.
 pub fn wrapped(lead: &str, sentence: &str) -> String {
     let indent = " ".repeat(lead.chars().count());
     let (mut text, mut line, mut has_word) = (String::new(), lead.to_owned(), false);

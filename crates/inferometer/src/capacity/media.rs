@@ -44,8 +44,8 @@ pub(super) fn lines(inside: Option<&Judged>, model: &ReportModel) -> Vec<String>
     let words: Vec<String> =
         rates.into_iter().map(|(metric, value)| media_rate(metric, value)).collect();
     let media = (!words.is_empty()).then(|| fact("Media", &words.join(", ")));
-    let beside = probed(inside, model).and_then(bystander);
-    media.into_iter().chain(beside.map(|words| fact("Bystander", &words))).collect()
+    let bystander = probed(inside, model).and_then(bystander);
+    media.into_iter().chain(bystander.map(|words| fact("Bystander", &words))).collect()
 }
 
 /// Media per second as JSON, by the names of the metrics; absent without media.

@@ -398,7 +398,7 @@ fn calibration(
     Ok(Calibration {
         schema_version: SCHEMA_VERSION,
         name,
-        // Ceilings of this host are those of the current day.
+        // The ceilings of this host were measured today.
         gpu: measured_machine::resolve(asked.gpu.as_deref().unwrap_or_default(), store)?,
         gpus: setup.gpus() as u32,
         model: config.is_none().then(|| setup.model().id.clone()),

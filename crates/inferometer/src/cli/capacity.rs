@@ -116,7 +116,7 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, value_parser = price::money, value_name = "MONEY")]
     price: Option<f64>,
 
-    /// Number of GPUs of the server [default: those of its machine, if it is on loopback; for
+    /// Number of GPUs of the server [default: from its machine, if it is on loopback; for
     /// --price else 1]
     #[arg(help_heading = "Search", long, value_name = "N")]
     gpus: Option<f64>,
@@ -141,7 +141,7 @@ fn list() -> String {
     };
     let (name, terms) = (width(|(name, _)| name), width(|(_, preset)| preset.terms));
     let mut text = String::from(
-        "For --slo and --tiers. Those of MLPerf are the limits of its server scenario, round 6.1.\n\n",
+        "For --slo and --tiers. MLPerf targets are the limits of its server scenario, round 6.1.\n\n",
     );
     for (word, preset) in rows() {
         text.push_str(&format!("{word:<name$}  {:<terms$}  {}\n", preset.terms, preset.about));

@@ -121,7 +121,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     }
     if !ifm_engine::BUILT {
         return Err(Failure::usage(ifm_engine::NOT_BUILT)
-            .hint("serve --sim stands in for a server; the full program has the engine"));
+            .hint("use serve --sim instead of a server; the full program has the engine"));
     }
     terminal::tell("No server needed: starting the embedded engine.");
     let (preset, prompt, output) = match &args.preset {

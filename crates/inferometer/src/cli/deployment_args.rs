@@ -172,7 +172,7 @@ impl DeploymentArgs {
         Ok(Deployed { deployment, kind, constants_from: from, unsaid, spread })
     }
 
-    /// The model on the machines, those of the calibration by default.
+    /// The model on the machines; by default, both are from the calibration.
     fn setup_or(&self, calibration: Option<&Calibration>, store: &Store) -> Result<Setup, Failure> {
         let mut asked = self.setup.clone();
         if let Some(own) = calibration {

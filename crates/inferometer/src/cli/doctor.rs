@@ -42,6 +42,6 @@ pub fn run(args: &DoctorArgs) -> Result<Code, Failure> {
             terminal::print(&doctor::text(&findings, &terminal::style(args.no_color, args.ascii)));
         }
     }
-    let spoils = doctor::count(&findings, State::Caution) + doctor::count(&findings, State::Bad);
-    Ok(if args.strict && spoils > 0 { Code::Failed } else { Code::Done })
+    let problems = doctor::count(&findings, State::Caution) + doctor::count(&findings, State::Bad);
+    Ok(if args.strict && problems > 0 { Code::Failed } else { Code::Done })
 }

@@ -42,7 +42,7 @@ pub struct HistoryArgs {
     #[arg(value_name = "TAG|RUN")]
     runs: Vec<String>,
 
-    /// Metrics to analyze: ttft.p50,itl.p99,out_tok_s,… [default: those of compare]
+    /// Metrics to analyze: ttft.p50,itl.p99,out_tok_s,… [default: as in compare]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
     metric: Vec<Measure>,
 

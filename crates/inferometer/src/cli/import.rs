@@ -109,7 +109,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
                 }
                 sheets.push(sheet);
             }
-            // Folders contain all kinds of files: those of unknown formats are only counted.
+            // Folders contain all kinds of files: unknown formats are only counted.
             Document { sheet: Err(ImportError::NotKnown { .. }), is_named: false, .. } => {
                 unknown += 1;
             }

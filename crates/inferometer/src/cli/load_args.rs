@@ -239,7 +239,7 @@ pub struct ResultArgs {
 
     /// Also write another tool's file at the end, such as vllm:result.json; repeatable
     ///
-    /// Formats are those of `export --as`. {model} and {date} in the file name are filled in. vllm
+    /// Formats are as in `export --as`. {model} and {date} in the file name are filled in. vllm
     /// and sglang have options, as in
     /// vllm?backend=openai-chat&metrics=ttft,e2el&percentiles=50,99&detailed=no:result.json
     #[arg(help_heading = "Results", long = "export", hide_short_help = true, value_parser = ExportAsk::parse, value_name = "FORMAT:FILE")]

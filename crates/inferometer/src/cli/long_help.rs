@@ -70,7 +70,7 @@ mod tests {
             let has = |(flag, help): &(String, String)| {
                 flag.ends_with(&format!(" {id}")) && help.contains("\n\n")
             };
-            assert!(all.iter().any(has), "no flag is called {id}");
+            assert!(all.iter().any(has), "no flag is named {id}");
         }
     }
 }

@@ -83,7 +83,7 @@ pub fn run(
     let survey = subjects.survey();
     let mut by = told_by(&Question::new(&survey));
     by.retain(|name| name != key::STRATEGY);
-    // Predicted results are marked as such, even without measured ones.
+    // Predicted results are marked, even without measured ones.
     let is_predicted = survey.points.iter().any(Point::is_predicted);
     if is_predicted && !by.iter().any(|name| name == key::NUMBERS) {
         by.push(key::NUMBERS.to_owned());

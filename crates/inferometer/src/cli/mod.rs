@@ -202,7 +202,7 @@ pub fn read(words: &[String]) -> Result<Read, Refused> {
     read_as(words, parsed, &[])
 }
 
-/// The same for words that are parsed in another form. If `only` names keys, only those of the project file
+/// The same for words that are parsed in another form. If `only` names keys, only these keys of the project file
 /// are used.
 ///
 /// # Errors

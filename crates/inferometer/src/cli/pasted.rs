@@ -218,7 +218,7 @@ fn help(table: &Table) -> String {
     let width = flags.keys().map(String::len).max().unwrap_or_default();
     let mut text = format!(
         "A line of {tool} {version} as inferometer {verb}: the translation of each flag.\n\
-         Flags of inferometer {verb} may stand in the line too.\nSource: {source}\n\n"
+         The line can also contain flags of inferometer {verb}.\nSource: {source}\n\n"
     );
     for (name, row) in flags {
         let becomes = match &row.becomes {

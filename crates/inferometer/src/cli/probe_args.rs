@@ -58,7 +58,7 @@ impl ProbeArgs {
         let seed = args.seed.map_or_else(fresh_seed, |seed| seed.wrapping_add(1 << 32));
         let mut asked = args.request(seed, None)?;
         asked.text.clone_from(&text);
-        // Their facts are reported as those of the load.
+        // These flags describe the load, not the probe.
         (asked.prompt_tokens, asked.output_tokens) = (None, None);
         asked.shared_prefix_tokens = 0;
         asked.columns.clear();

@@ -7,7 +7,7 @@ use ifm_workload::Rng;
 /// Order of repeated levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// All repeats of a level, then those of the next level
+    /// All repeats of a level, then the next level
     Blocked,
     /// All levels forward, then backward, and so on, so that drift affects all equally
     Interleaved,

@@ -163,11 +163,11 @@ impl Row {
         }
         let model = cut(self.model.as_deref().unwrap_or("-"), 28);
         let mark = if self.predicted.is_some() { "  (predicted)" } else { "" };
-        let beside: String = match self.beside_text.as_slice() {
+        let extras: String = match self.beside_text.as_slice() {
             [] => String::new(),
             some => format!("  {}", some.join(", ")),
         };
-        format!("{head} {model:<28} {}{mark}{beside}{tags}\n", self.loads.join(","))
+        format!("{head} {model:<28} {}{mark}{extras}{tags}\n", self.loads.join(","))
     }
 }
 

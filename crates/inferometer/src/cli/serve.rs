@@ -88,7 +88,7 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
 }
 
 /// Distinguishes the two kinds of servers, which share the command and few of its flags: the words
-/// for a simulated server become those of a separate command.
+/// for a simulated server become the words of a separate command.
 pub fn told_apart(mut words: Vec<String>) -> Vec<String> {
     let is_sim = |word: &String| word == "--sim";
     let has_sim = words.iter().any(is_sim);

@@ -17,7 +17,7 @@ const CONFIG_BYTES_MAX: u64 = 4 << 20;
 pub struct SetupArgs {
     /// Machine: a name ("l40s", "NVIDIA H100 80GB HBM3") or figures (bw=864,bf16=362,mem=45)
     ///
-    /// Figures can replace those of a name: l40s,bw=900. "measured" or measured:ID uses results of
+    /// Figures after a name override its figures: l40s,bw=900. "measured" or measured:ID uses results of
     /// "kernel"
     #[arg(help_heading = "Deployment", long, value_name = "NAME")]
     pub gpu: Option<String>,

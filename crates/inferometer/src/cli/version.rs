@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn facts_of_the_build_are_told_where_both_words_stand() {
-        let text = asked("inferometer --version --verbose").expect("both words stand");
+        let text = asked("inferometer --version --verbose").expect("both words are present");
         assert!(text.starts_with(concat!("inferometer ", env!("CARGO_PKG_VERSION"), "\n")));
         for (name, part) in [("target", std::env::consts::ARCH), ("compiler", "rustc 1.")] {
             let line = text.lines().find(|line| line.starts_with(name)).expect("a line for it");

@@ -407,7 +407,7 @@ fn sessions(found: &Sessions, turns: &LengthCounts) -> String {
     );
     if found.sub_agents > 0 {
         out.push_str(&format!(
-            "  agents    {} beside them, turns {}, at most {} of a session in flight at once\n",
+            "  agents    {} in addition, turns {}, at most {} of a session in flight at once\n",
             counted(u64::from(found.sub_agents), "sub-agent"),
             range(&found.agent_turns, "", 1.0),
             counted(u64::from(found.parallel), "request"),

@@ -235,7 +235,7 @@ fn slow(took: Duration, items: u64) -> Option<String> {
     (took >= PATIENCE).then(|| {
         format!(
             "reading the workload and counting the tokens of its {items} items took {} s; -n, or \
-             items=N in the workload, takes only so many",
+             items=N in the workload, limits the number of items",
             took.as_secs()
         )
     })

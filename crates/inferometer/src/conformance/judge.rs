@@ -141,7 +141,7 @@ fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Optio
     Some(Check { matter: Matter::Time, what, said, accepted, is_right })
 }
 
-/// Accepted values of a time, milliseconds: inferometer's first, then those of other definitions in
+/// Accepted values of a time, milliseconds: inferometer's first, then by other definitions in
 /// use.
 ///
 /// The end of an answer is its last token, or any moment from there to the end of the stream. If a

@@ -80,7 +80,7 @@ pub struct Known<'a> {
     pub page: PageReader,
 }
 
-/// The facts for a run: those of a document, or of this host if the server is on loopback; absent
+/// The facts for a run, from a document, or from this host if the server is on loopback; absent
 /// without a source. The server's own report fills the gaps.
 pub fn of_run(attached: Option<Facts>, known: &Known<'_>) -> Option<Facts> {
     let is_here = known.addresses.iter().all(|address| address.ip().is_loopback());

@@ -123,7 +123,7 @@ fn requests(answer: &Answer) -> String {
             bytes(capacity.weight_bytes),
             bytes(memory)
         ),
-        (Some(count), _) => format!(", at most {count} fit beside the weights"),
+        (Some(count), _) => format!(", at most {count} fit next to the weights"),
         (None, _) => String::new(),
     };
     format!("{lengths}{fit}")

@@ -36,7 +36,7 @@ pub enum Measured {
         /// Whether another try could end differently.
         is_worth_a_retry: bool,
     },
-    /// Unknown: it was told to stop.
+    /// Unknown: it was stopped from outside.
     Interrupted,
 }
 

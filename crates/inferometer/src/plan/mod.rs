@@ -45,7 +45,7 @@ impl Experiment {
     /// Opens a plan: a file, or the name of one that was run before.
     ///
     /// # Errors
-    /// There is none, or it is invalid.
+    /// It does not exist, or is invalid.
     pub fn open(name: &Path, store: Store) -> Result<Experiment, Failure> {
         let text = text_of(name, &store)?;
         let wrong =

@@ -143,7 +143,7 @@ impl<'a> Runner<'a> {
         self.in_scope().iter().filter(is_left).cloned().collect()
     }
 
-    /// Cells of this call: all, or those of a cluster's task.
+    /// Cells of this call: all, or a cluster task's cells.
     fn in_scope(&self) -> &'a [Cell] {
         let all = &self.of.cells;
         match self.limits.task {

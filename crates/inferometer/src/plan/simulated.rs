@@ -79,7 +79,7 @@ fn failed(cell: &Cell, reason: String) -> Event {
     Event::Failed { cell: cell.key.clone(), attempt: 1, reason, is_final: true }
 }
 
-/// The command line that predicts a cell, or the reason why there is none.
+/// The command line that predicts a cell, or why it cannot be predicted.
 fn line(of: &Experiment, cell: &Cell, flags: &[String]) -> Result<Vec<String>, String> {
     match &cell.what {
         CellLoad::Users(_) | CellLoad::Rate(_) => {}

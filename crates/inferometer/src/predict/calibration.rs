@@ -91,7 +91,7 @@ pub struct EstimateDocument {
     pub default: f64,
     /// Whether the rows determine it; otherwise it is the default, or depends on it.
     pub is_determined: bool,
-    /// The constant that explains the rows equally well; absent if there is none.
+    /// The constant that explains the rows equally well; absent without one.
     #[serde(default)]
     pub rival: Option<String>,
 }
@@ -103,7 +103,7 @@ impl EstimateDocument {
     }
 }
 
-/// Alternative sets of constants: each set replaces those of the calibration.
+/// Alternative sets of constants: each set replaces the calibration's constants.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpreadDocument {
@@ -294,7 +294,7 @@ impl Calibration {
     /// The calibration with a name.
     ///
     /// # Errors
-    /// There is none, or its file cannot be read.
+    /// It does not exist, or its file cannot be read.
     pub fn open(store: &Store, name: &str) -> Result<Calibration, Failure> {
         use std::io::Read as _;
         let known = Calibration::names(store);
@@ -337,9 +337,9 @@ impl Calibration {
         };
         std::fs::create_dir_all(store.root().join(FOLDER)).map_err(failure)?;
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        let beside = path.with_extension("json.new");
-        std::fs::write(&beside, format!("{text}\n")).map_err(failure)?;
-        std::fs::rename(&beside, &path).map_err(failure)?;
+        let temporary = path.with_extension("json.new");
+        std::fs::write(&temporary, format!("{text}\n")).map_err(failure)?;
+        std::fs::rename(&temporary, &path).map_err(failure)?;
         Ok(path)
     }
 

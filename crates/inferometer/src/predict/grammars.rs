@@ -56,6 +56,6 @@ mod tests {
         assert_eq!(grammars.wait_ns(Some(0), 900 * ms), 0);
         assert_eq!(grammars.wait_ns(Some(1), 900 * ms), 500 * ms);
         assert_eq!(grammars.wait_ns(Some(1), 2000 * ms), 500 * ms, "each has its own");
-        assert_eq!(Grammars::new(None, &forms).wait_ns(Some(0), 0), 0, "nobody knows it");
+        assert_eq!(Grammars::new(None, &forms).wait_ns(Some(0), 0), 0, "the time is unknown");
     }
 }

@@ -31,7 +31,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
         let (off, way) = if most < 0 { (-most, "behind") } else { (least, "ahead of") };
         let text = format!("at least {:.1} s {way} the client's", seconds(off));
         Finding::known(id, Grade::Note, value, text).means(
-            "times in the server's log are not those of the run; the run itself does not use them",
+            "times in the server's log differ from the run's; the run itself does not use them",
         )
     } else {
         let text = format!("{:+.1} to {:+.1} s from the client's", seconds(least), seconds(most));

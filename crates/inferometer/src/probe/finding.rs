@@ -63,7 +63,7 @@ impl Grade {
     }
 }
 
-/// A finding, or why there is none.
+/// A finding, or the reason for its absence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {

@@ -147,7 +147,7 @@ impl Inquiry {
     /// Gets a document, whatever its status.
     ///
     /// # Errors
-    /// Why there is none, in a clause.
+    /// Why there is no document, in a clause.
     pub fn get(&mut self, path: &str, more: &[(&str, &str)]) -> Result<Reply, String> {
         let patience = self.patience()?;
         let reply = self.caller.get(path, more, patience);

@@ -36,7 +36,7 @@ use std::time::Duration;
 /// A kind of question. Later ones use the results of earlier ones.
 type Question = fn(&mut Inquiry) -> Vec<Finding>;
 
-/// Every question, in order: prerequisites of others first, then by importance.
+/// Every question, in order: prerequisites first, then by importance.
 const QUESTIONS: [Question; 11] = [
     connection::ask,
     stream::ask,

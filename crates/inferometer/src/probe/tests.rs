@@ -130,7 +130,7 @@ fn what_a_server_keeps_is_found_out() {
     assert!(calls <= inquiry::REQUESTS_MAX);
 }
 
-/// A server that ignores requests: no stream, no counts except those of the prompt, which is always
+/// A server that ignores requests: no stream, no counts except for the prompt, which is always
 /// 7, no parameter honored, and no IDs.
 fn liar(asked: &Asked) -> Said {
     match asked.method.as_str() {

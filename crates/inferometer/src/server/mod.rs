@@ -358,7 +358,7 @@ fn no_api(at: &str, answer: &Answer, list: Option<&ModelList>, secrets: &Secrets
     Failure::server(format!("{at} {what}{says}")).hint(match list {
         Some(_) => {
             "the file of this API says in [models] that the list is there; name the model with --model, \
-             or mend the path"
+             or fix the path"
         }
         None => {
             "check that the URL is that of an OpenAI-compatible server (it usually ends with /v1); if \

@@ -156,7 +156,7 @@ fn template(job: &Job, run_id: &str, ignore_eos: bool) -> Result<RequestTemplate
     .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The templates of a run, with those of its forms.
+/// The templates of a run and of its forms.
 ///
 /// # Errors
 /// A form that the API does not support.
@@ -170,7 +170,7 @@ pub fn form_templates(job: &Job, free: RequestTemplate) -> Result<Templates, Fai
 }
 
 /// Maximum number of items whose requests are written before anything is sent, and the time limit:
-/// synthetic media take long, and those of the first item represent all.
+/// synthetic media take long, and the first item represents all.
 const CHECKED_ITEMS_MAX: u32 = 4096;
 const CHECKED_TIME_MAX: Duration = Duration::from_secs(1);
 

@@ -256,7 +256,7 @@ mod tests {
 
     /// What is measured against a server that counts a token for each byte of an address, and how
     /// many requests it received.
-    fn measured(items: u32, tells: bool, wants_all: bool) -> (Paired, usize) {
+    fn measured(items: u32, reports: bool, wants_all: bool) -> (Paired, usize) {
         let asked_for = Arc::new(Mutex::new(0));
         let count = asked_for.clone();
         let endpoint = server(move |asked| {
@@ -266,7 +266,7 @@ mod tests {
             let url = content[0]["image_url"]["url"].as_str().unwrap_or_default();
             assert!(!content.to_string().contains("a prompt of the run"));
             let mut usage = json!({"prompt_tokens": 12 + url.len(), "completion_tokens": 1});
-            if tells && !url.is_empty() {
+            if reports && !url.is_empty() {
                 usage["prompt_tokens_details"] = json!({"multimodal_tokens": {"image": 7}});
             }
             let choice = json!({"index": 0, "message": {"role": "assistant", "content": "a"},

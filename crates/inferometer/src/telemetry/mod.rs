@@ -108,15 +108,15 @@ impl State {
 impl Telemetry {
     /// Looks for available sources, reports them, and starts.
     pub fn start(job: &Job, origin_ns: u64) -> Telemetry {
-        let tells = !job.quiet && job.format == Format::Text;
-        Telemetry::watch(&job.telemetry, Some(job), tells, origin_ns)
+        let reports = !job.quiet && job.format == Format::Text;
+        Telemetry::watch(&job.telemetry, Some(job), reports, origin_ns)
     }
 
     /// The same for what runs on this host without a server: for a job only if there is one.
     pub fn watch(
         ask: &TelemetryAsk,
         server: Option<&Job>,
-        tells: bool,
+        reports: bool,
         origin_ns: u64,
     ) -> Telemetry {
         let (sources, absent) = Sources::find(ask, server);
@@ -131,7 +131,7 @@ impl Telemetry {
         if words.is_empty() {
             return Telemetry { shared: None, thread: None };
         }
-        if tells {
+        if reports {
             say(&format!("also recorded: {}", words.join(", ")));
         }
         let state = State { sources, recorder: Recorder::default(), origin_ns, is_over: false };

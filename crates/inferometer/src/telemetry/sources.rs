@@ -95,7 +95,7 @@ impl Sources {
         (sources, absent)
     }
 
-    /// GPUs of the driver, or else those of the kernel; and the processors.
+    /// GPUs reported by the driver, or else by the kernel; and the processors.
     fn find_devices(&mut self, gpus: Option<&[u32]>, is_asked: bool, absent: &mut Absent) {
         let mut why = Vec::new();
         match Gpus::of_driver(crate::facts::library().as_deref(), gpus) {

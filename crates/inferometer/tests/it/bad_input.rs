@@ -22,7 +22,7 @@ fn a_server_that_is_not_there_is_code_5() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
     check(&["run", &url, "-n", "1"], 5, &["nothing listens at", "hint: start the server"]);
-    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["is not known"]);
+    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["cannot resolve the host"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ struct Place<'c> {
     awaits: Option<&'c Arg>,
     /// Number of values that flag still expects.
     missing: usize,
-    /// Words that are not flags, after those of the command.
+    /// Non-flag words after the command.
     positionals: usize,
     /// `--` was typed.
     flags_ended: bool,

@@ -579,7 +579,7 @@ mod tests {
         let mut known = BTreeSet::new();
         ids(&program, &mut known);
         for id in ROWS.iter().flat_map(|(ids, ..)| ids.iter()).chain(OWN) {
-            assert!(known.contains(*id), "no argument is called {id}");
+            assert!(known.contains(*id), "no argument is named {id}");
         }
     }
 }

@@ -252,7 +252,7 @@ pub struct EngineArgs {
     )]
     output: Vec<String>,
 
-    /// Format on standard error: one of those of --output
+    /// Format on standard error, as in --output
     #[arg(help_heading = "Results", long = "output-err", value_name = "FORMAT")]
     output_err: Option<Format>,
 

@@ -59,7 +59,7 @@ pub struct GateArgs {
 
     /// Measure two servers in turn (A B B A …) and compare them
     ///
-    /// Changes are those of the second server against the first. "engine", or "engine:FLAGS" with
+    /// Changes compare the second server with the first. "engine", or "engine:FLAGS" with
     /// flags of serve, is the embedded engine
     #[arg(long, num_args = 2, action = clap::ArgAction::Set, value_names = ["BASELINE_URL", "URL"], conflicts_with = "init")]
     interleave: Vec<String>,
@@ -193,7 +193,7 @@ fn code(state: GateState, inconclusive: Inconclusive) -> Code {
     }
 }
 
-/// The thresholds of the file, then those of the flags. With a history, none are required.
+/// The thresholds of the file, then of the flags. With a history, none are required.
 fn thresholds(
     args: &GateArgs,
     file: &ThresholdsFile,

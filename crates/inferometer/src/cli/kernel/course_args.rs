@@ -172,7 +172,7 @@ impl CourseArgs {
     /// A provider by its name.
     ///
     /// # Errors
-    /// There is none of the name, or it needs a command.
+    /// No provider has this name, or it needs a command.
     pub fn provider_of(&self, name: &str) -> Result<Provider, Failure> {
         match (name, &self.command) {
             ("native", _) => Ok(Provider::Native),

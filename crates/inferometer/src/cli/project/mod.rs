@@ -52,7 +52,7 @@ struct Added<'f> {
 }
 
 /// Reads a command line where the program was started. `parsed` is the form in which the words are parsed.
-/// If `only` names keys, only those of the file are used.
+/// If `only` names keys, no others of the file are used.
 ///
 /// # Errors
 /// Invalid words, or an invalid file.

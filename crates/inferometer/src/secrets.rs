@@ -1,5 +1,5 @@
-//! What is stored and shown in the place of secrets: headers, body fields and command lines without
-//! them, and what a server says without the secrets that it repeats.
+//! Redaction of secrets before storing and showing: in headers, body fields and command lines, and
+//! in a server's messages that repeat them.
 //!
 //! Not here: which names are secret (`ifm-wire`).
 
@@ -16,20 +16,19 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Shortest word of a value of several words that is blotted out by itself, and shortest beginning
-/// of a secret, where the rest of it was cut off.
+/// Minimum length of a word that is redacted on its own, for values of several words, and of the
+/// beginning of a secret whose rest was cut off.
 const PART_MIN: usize = 8;
 
 /// The secrets of a run: the API key, values of headers, and texts of body fields.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
-    /// Longest first, so that the whole of a value goes before a part of it.
+    /// Longest first, so that a whole value is redacted before a part of it.
     known: Vec<Vec<char>>,
 }
 
 impl Secrets {
-    /// The secrets among what is sent with each request. `authorization` is the value of that
-    /// header.
+    /// The secrets in what is sent with each request. `authorization` is the value of that header.
     pub fn new(
         authorization: Option<&str>,
         headers: &[(String, String)],
@@ -43,8 +42,8 @@ impl Secrets {
         secrets.sorted()
     }
 
-    /// The secrets of a command: values of its environment, and of flags among its words, under names
-    /// that speak of one.
+    /// The secrets of a command: values of its environment, and of flags among its words, with names
+    /// that indicate a secret.
     pub fn of_command(
         words: &[String],
         environment: impl Iterator<Item = (String, String)>,
@@ -56,16 +55,16 @@ impl Secrets {
         secrets.with_words(words)
     }
 
-    /// These, and the value of the header `Authorization`.
+    /// These, and the value of the `Authorization` header.
     pub fn with_authorization(mut self, value: Option<&str>) -> Secrets {
         value.into_iter().for_each(|value| self.add(value));
         self.sorted()
     }
 
-    /// These, and what the words of a command line hold: values of flags under names that speak of a
-    /// secret, of headers, and in URLs passwords and fields of the query.
+    /// These, and those in the words of a command line: values of flags with names that indicate a
+    /// secret, of headers, and in URLs passwords and query fields.
     pub fn with_words(mut self, words: &[String]) -> Secrets {
-        // A command for a shell is one word.
+        // A shell command is one word.
         let inner: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
         let joined = inner.iter().filter_map(|word| word.split_once('='));
         let apart = inner.iter().copied().zip(inner.iter().copied().skip(1));
@@ -89,7 +88,7 @@ impl Secrets {
         self
     }
 
-    /// A value, and its parts that a server may repeat alone: the key behind `Bearer`, the value of
+    /// A value, and its parts that a server may repeat alone: the key after `Bearer`, the value of
     /// a cookie.
     fn add(&mut self, value: &str) {
         let words: Vec<&str> =
@@ -119,8 +118,8 @@ impl Secrets {
         }
     }
 
-    /// The text without the secrets in it, however they are escaped, and without beginnings of
-    /// them of which the rest was cut off.
+    /// The text with its secrets redacted, however they are escaped, including the beginnings of
+    /// secrets that were cut off.
     pub fn blot<'text>(&self, text: &'text str) -> Cow<'text, str> {
         if self.known.is_empty() {
             return Cow::Borrowed(text);
@@ -146,9 +145,9 @@ impl Secrets {
         Cow::Owned(clean)
     }
 
-    /// A document without the secrets that one of its texts repeats. Shorter secrets than eight characters
-    /// stay, since they may be words. What does not survive being written as JSON comes back as it was: the
-    /// store does not keep it.
+    /// A document with the secrets in its texts redacted. Secrets shorter than eight characters stay, since
+    /// they may be words. If the result is not valid JSON, the original is returned: the store does not
+    /// keep it.
     pub fn blot_document<T: Serialize + DeserializeOwned>(&self, document: T) -> T {
         let long = self.known.iter().filter(|secret| secret.len() >= PART_MIN);
         let long = Secrets { known: long.cloned().collect() };
@@ -169,7 +168,7 @@ impl Secrets {
         }
     }
 
-    /// Words without the secrets in them.
+    /// Words with the secrets in them redacted.
     pub fn blot_words(&self, words: &[String]) -> Vec<String> {
         words.iter().map(|word| self.blot(word).into_owned()).collect()
     }
@@ -180,25 +179,25 @@ impl Secrets {
         }
     }
 
-    /// Blots out what a record repeats of the server's words.
+    /// Redacts secrets that a record repeats from the server's messages.
     pub fn blot_record(&self, record: &mut RequestRecord) {
         let texts = [&mut record.error, &mut record.finish_reason, &mut record.text];
         texts.into_iter().flatten().for_each(|text| self.blot_in(text));
     }
 
-    /// Blots out what an answer repeats of the server's words, its text left as it is.
+    /// Redacts secrets that an answer repeats from the server's messages, without its text.
     pub fn blot_answer(&self, answer: &mut Answer) {
         let texts = [&mut answer.error, &mut answer.finish_reason];
         texts.into_iter().flatten().for_each(|text| self.blot_in(text));
     }
 
-    /// Blots out what a server's process says.
+    /// Redacts secrets in a server process's output.
     pub fn blot_process(&self, server: &mut ServerProcess) {
         let texts = server.command.iter_mut().chain(server.notes.values_mut());
         texts.for_each(|text| self.blot_in(text));
     }
 
-    /// Blots out what a server says about itself.
+    /// Redacts secrets in what a server reports about itself.
     pub fn blot_server(&self, server: &mut ServerInfo) {
         let ServerInfo { kind: _, version, server_header, models, context_tokens: _, notes } =
             server;
@@ -207,13 +206,13 @@ impl Secrets {
     }
 }
 
-/// Whether what has this name, as a flag, a variable or a field of a query, is a secret.
+/// Whether a flag, variable or query field with this name is secret.
 fn is_secret_name(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
     is_secret_field(&name) || is_secret_field(&name.replace('_', "")) || name.ends_with("token")
 }
 
-/// Where a URL in a word holds secrets: its user name and password, and values of secret fields of its query.
+/// Where a URL in a word contains secrets: its user name and password, and values of secret query fields.
 fn url_secrets(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let Some(scheme) = word.find("://") else { return found };
@@ -236,7 +235,7 @@ fn url_secrets(word: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A word without the secrets of a URL in it.
+/// A word with the secrets of its URL redacted.
 fn mask_url(word: &str) -> String {
     let mut masked = word.to_owned();
     for range in url_secrets(word).into_iter().rev() {
@@ -245,8 +244,8 @@ fn mask_url(word: &str) -> String {
     masked
 }
 
-/// The words of a server's command line as they are stored: values of flags whose names speak of a
-/// secret are masked, and so is what stands behind them.
+/// The words of a server's command line as stored: values of flags with names that indicate a
+/// secret are masked, and so is what follows them.
 pub fn mask_flags(words: &[String]) -> Vec<String> {
     let is_secret = |flag: &str| flag.starts_with('-') && is_secret_name(flag);
     let mut was_flag = false;
@@ -259,7 +258,7 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
                 was_flag = true;
                 word.clone()
             }
-            // A command for a shell is one word.
+            // A shell command is one word.
             _ if word.contains(' ') => {
                 let inner: Vec<String> = word.split(' ').map(str::to_owned).collect();
                 mask_flags(&inner).join(" ")
@@ -270,8 +269,8 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
     masked.collect()
 }
 
-/// How many bytes at the beginning of the text are the secret, or a beginning of it that is long
-/// enough to be no chance.
+/// How many bytes at the start of the text are the secret, or a beginning of it that is too long to
+/// be chance.
 fn found(text: &str, secret: &[char]) -> Option<usize> {
     let (mut used, mut matched) = (0, 0);
     while matched < secret.len() {
@@ -282,8 +281,8 @@ fn found(text: &str, secret: &[char]) -> Option<usize> {
     (matched == secret.len() || matched >= PART_MIN).then_some(used)
 }
 
-/// How many bytes at the beginning of the text are this character: escaped as in JSON, a URL or HTML,
-/// or as it is.
+/// How many bytes at the start of the text are this character: escaped as in JSON, a URL or HTML, or
+/// unescaped.
 fn written(text: &str, wanted: char) -> Option<usize> {
     let plain = text.trim_start_matches('\\');
     let slashes = text.len() - plain.len();
@@ -307,7 +306,7 @@ fn numbered(digits: Option<&str>, radix: u32) -> Option<char> {
     char::from_u32(u32::from_str_radix(digits?, radix).ok()?)
 }
 
-/// The character that an entity of HTML means, and the bytes that it takes.
+/// The character of an HTML entity, and its number of bytes.
 fn entity(text: &str) -> (Option<char>, usize) {
     let Some((name, _)) = text.strip_prefix('&').and_then(|rest| rest.split_once(';')) else {
         return (None, 0);
@@ -326,7 +325,7 @@ fn entity(text: &str) -> (Option<char>, usize) {
     (meant, name.len() + 2)
 }
 
-/// Headers as they are stored.
+/// Headers as stored.
 pub fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
     headers
         .iter()
@@ -337,8 +336,7 @@ pub fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Fields of the body as they are stored: texts under names that speak of a secret are masked, at
-/// any depth.
+/// Fields of the body as stored: texts under names that indicate a secret are masked, at any depth.
 pub fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
     fields.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
 }
@@ -352,20 +350,19 @@ fn masked_value(name: &str, value: &Value) -> Value {
     }
 }
 
-/// Whether a text is a key by its form, whatever its name.
+/// Whether a text has the form of a key, whatever its name.
 fn has_key_form(text: &str) -> bool {
     ["Bearer ", "sk-"].iter().any(|start| text.starts_with(start))
 }
 
-/// What stands behind `-H` in a word of short flags, such as `-vHName: value`.
+/// What follows `-H` in a word of short flags, such as `-vHName: value`.
 fn short_header(word: &str) -> Option<(&str, &str)> {
     let flags = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let at = flags.find('H').filter(|at| flags[..*at].chars().all(|c| c.is_ascii_lowercase()))?;
     Some(word.split_at(at + 2))
 }
 
-/// The command line as it is stored: values of headers and body fields that look secret are
-/// masked.
+/// The command line as stored: values of headers and body fields that look secret are masked.
 pub fn mask_command(words: &[String]) -> Vec<String> {
     let header = |text: &str| match text.split_once(':') {
         Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: {MASK}"),
@@ -462,14 +459,14 @@ mod tests {
     fn a_command_keeps_no_secret_of_its_flags_or_environment() {
         let words =
             ["train", "--hf-token", "hf_0123456", "--api_key=sk-98765", "--max-tokens", "4096"];
-        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/somebody")];
+        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/user")];
         let own = |text: &&str| (*text).to_owned();
         let secrets = Secrets::of_command(
             &words.iter().map(own).collect::<Vec<_>>(),
             environment.iter().map(|(name, value)| (own(name), own(value))),
         );
-        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/somebody";
-        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/somebody");
+        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/user";
+        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/user");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The list of the store: a row of each run and import, as text and as JSON.
+//! The list of the store: one row per run and import, as text and as JSON.
 
 use crate::exit::Failure;
 use ifm_core::order::Order as _;
@@ -30,7 +30,7 @@ pub struct RunList {
 struct Row {
     /// Identity.
     id: String,
-    /// What it is or is doing.
+    /// What it is, or its state.
     state: State,
     /// Its folder.
     path: String,
@@ -40,7 +40,7 @@ struct Row {
     /// Start, UTC, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_utc: Option<String>,
-    /// Model that was asked for.
+    /// Requested model.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// Server and its address, or what the run was predicted from.
@@ -49,16 +49,16 @@ struct Row {
     /// API, kind of workload, lengths, and options that differ from plain text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workload: Vec<String>,
-    /// What its workload has beside text, in few words: media, structured answers, the probe.
+    /// Parts of its workload in addition to text: media, structured answers, the probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside_text: Vec<String>,
-    /// Loads that were asked for: `8` users, `2.5/s` of an open loop, `trace`.
+    /// Requested loads: `8` users, `2.5/s` of an open loop, `trace`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loads: Vec<String>,
     /// Names of the files of an import.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
-    /// From what it was computed, where it was predicted and not measured.
+    /// What it was computed from, if it was predicted and not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted: Option<String>,
     /// Tags.
@@ -70,7 +70,7 @@ struct Row {
 }
 
 ifm_core::vocabulary! {
-    /// What a run is or is doing.
+    /// The kind or state of a run.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -79,9 +79,9 @@ ifm_core::vocabulary! {
         Complete = "complete",
         /// A run that was sealed after it was cut short.
         Partial = "partial",
-        /// A run that goes on.
+        /// A run in progress.
         Running = "running",
-        /// A run that was cut off and is not sealed.
+        /// An interrupted run that is not sealed.
         Unsealed = "unsealed",
         /// Documents of other tools.
         Imported = "imported",
@@ -233,8 +233,8 @@ impl Row {
     }
 }
 
-/// The load of a level in few letters: `8` users, `2.5/s` of an open loop, whose number in flight
-/// is a bound and no load.
+/// The load of a level in few letters: `8` users, or `2.5/s` of an open loop, whose number in
+/// flight is only a bound.
 fn load_asked(level: &LoadSpec) -> String {
     let Some(arrivals) = &level.arrivals else { return level.concurrency.to_string() };
     match arrivals.mean_req_per_s() {

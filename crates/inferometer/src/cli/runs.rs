@@ -1,4 +1,4 @@
-//! `inferometer runs`: what the store holds.
+//! `inferometer runs`: the contents of the store.
 //!
 //! Not here: the list as text and as JSON (`cli/run_list`).
 
@@ -29,46 +29,46 @@ pub struct RunsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// All runs, newest first (also: without a word)
+    /// List all runs, newest first (default)
     List {
         /// One JSON document on standard output
         #[arg(long)]
         json: bool,
     },
-    /// One run: its table and answers
+    /// Show the table and answers of a run
     Show {
-        /// Id, start of an id, name, path, or "last"
+        /// ID, start of an ID, name, path, or "last"
         run: String,
-        /// One JSON document on standard output, as of report --json
+        /// One JSON document on standard output, as in report --json
         #[arg(long)]
         json: bool,
-        /// No colour (also: NO_COLOR)
+        /// Print without color (also: NO_COLOR)
         #[arg(long)]
         no_color: bool,
-        /// Only ASCII characters
+        /// Print only ASCII characters
         #[arg(long)]
         ascii: bool,
     },
-    /// Give a run or import another name
+    /// Rename a run or import
     Rename {
-        /// Id, start of an id, name, or path
+        /// ID, start of an ID, name, or path
         run: String,
-        /// The name; "" takes it away
+        /// New name; "" removes the name
         name: String,
     },
-    /// Put tags on a run or import, or show those that it has
+    /// Add tags to a run or import, or show its tags
     Tag {
-        /// Id, start of an id, name, path, or "last"
+        /// ID, start of an ID, name, path, or "last"
         run: String,
-        /// Tags to put on
+        /// Tags to add
         tags: Vec<String>,
-        /// Take these tags off instead
+        /// Remove these tags instead
         #[arg(long, requires = "tags")]
         remove: bool,
     },
-    /// Turn the journal of a run that was cut off into its final files
+    /// Convert the journal of an interrupted run to its final files
     Seal {
-        /// Id, start of an id, name, path, or "last"
+        /// ID, start of an ID, name, path, or "last"
         run: String,
     },
     /// Move a run or import to the bin
@@ -185,7 +185,7 @@ fn restore(store: &Store, id: Option<&str>) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Puts tags on, or takes them off, and prints those that are there then.
+/// Adds or removes tags, and prints the resulting tags.
 fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Code, Failure> {
     let meant = find_either(store, run)?;
     let mut kept = match &meant {
@@ -210,7 +210,7 @@ fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Co
     Ok(Code::Done)
 }
 
-/// A text that cannot be a name or a tag is the user's mistake; the rest is the disk's.
+/// An invalid name or tag is the user's error; other errors are the disk's.
 fn refused(error: StoreError) -> Failure {
     match error {
         StoreError::BadName { .. } | StoreError::BadTag { .. } => Failure::usage(error.to_string()),

@@ -1,4 +1,4 @@
-//! The tables of machines and models, for people.
+//! The tables of machines and models, as text.
 
 use ifm_roofline::{Machine, Model, WeightFormat};
 

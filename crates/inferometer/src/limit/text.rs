@@ -1,4 +1,4 @@
-//! The answer as text, no wider than 80 columns, in ASCII.
+//! The result as text, up to 80 columns wide, in ASCII.
 
 use super::{Answer, FormatOrigin, Held, Level};
 use ifm_core::words::counted;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// Widest line.
 const WIDTH: usize = 80;
-/// Where the facts begin.
+/// Column of the facts.
 const INDENT: usize = 10;
 
 /// The answer.
@@ -123,7 +123,7 @@ fn requests(answer: &Answer) -> String {
             bytes(capacity.weight_bytes),
             bytes(memory)
         ),
-        (Some(count), _) => format!(", at most {count} fit beside the weights"),
+        (Some(count), _) => format!(", at most {count} fit next to the weights"),
         (None, _) => String::new(),
     };
     format!("{lengths}{fit}")
@@ -165,7 +165,7 @@ fn prefill(answer: &Answer) -> String {
     out
 }
 
-/// The terms of a bound, one line for each part.
+/// The terms of a bound, one line per part.
 fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
     let mut out = format!(
         "  {:<11} {:>10} {:>11} {:>11} {:>10} {:>10}\n",
@@ -177,7 +177,7 @@ fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
         "longer"
     );
     for part in &bound.operators {
-        // What is sent is told where other parts tell what is read: no part does both.
+        // Network transfers are printed if other parts print reads: no part does both.
         let _ = writeln!(
             out,
             "  {:<11} {:>10} {:>11} {:>11} {:>10} {:>10}",
@@ -203,7 +203,7 @@ fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
 
 fn held(answer: &Answer, held: &Held) -> String {
     let share = &held.share;
-    // What was measured here is no law: another kernel may do better.
+    // A measured ceiling is not a law: another kernel may be faster.
     let is_measured = answer.setup.machine().confidence == Confidence::Measured;
     let verdict = match share.verdict {
         verdict if verdict == Verdict::Possible || !is_measured => verdict.label(),

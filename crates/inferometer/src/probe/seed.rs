@@ -1,4 +1,4 @@
-//! Whether a seed makes an answer come again.
+//! Whether a seed makes an answer reproducible.
 
 use super::{Finding, Grade, Inquiry, Section};
 use serde_json::json;
@@ -26,6 +26,6 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
         }
         (false, _) => Finding::known(id, Grade::Note, false, "not honoured")
             .how(how)
-            .means("texts do not come again; lengths do if ignore_eos is honoured"),
+            .means("texts are not reproducible; lengths are if ignore_eos is honored"),
     }]
 }

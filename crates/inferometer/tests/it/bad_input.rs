@@ -22,7 +22,7 @@ fn a_server_that_is_not_there_is_code_5() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
     check(&["run", &url, "-n", "1"], 5, &["nothing listens at", "hint: start the server"]);
-    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["is not known"]);
+    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["cannot resolve the host"]);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn answers_that_are_no_openai_api_are_code_5() {
             ["answered with text/html", "OpenAI-compatible"],
         ),
         ("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n", ["API key", "OPENAI_API_KEY"]),
-        ("SSH-2.0-OpenSSH_9.2\r\n", ["cannot be asked", "hint:"]),
+        ("SSH-2.0-OpenSSH_9.2\r\n", ["request to http", "hint:"]),
     ] {
         check(&["run", &canned(answer), "-n", "1"], 5, &texts);
     }

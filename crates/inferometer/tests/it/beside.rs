@@ -77,7 +77,7 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
 fn what_cannot_be_a_probe_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
     for (flags, part) in [
-        (&["--probe", "random:32/8?turns=3"][..], "its requests stand alone"),
+        (&["--probe", "random:32/8?turns=3"][..], "requests of a probe are independent"),
         (&["--probe", "nothing:3"], "--probe nothing:3"),
         (&["--probe-pause", "2s"], "--probe"),
     ] {

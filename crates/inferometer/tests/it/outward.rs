@@ -220,7 +220,7 @@ fn what_a_server_does_not_take_is_told_without_the_key() {
         (
             &["--as", "mlflow", "--push", &nobody, "--push-key-env", "NO_KEY"],
             2,
-            "NO_KEY holds no key",
+            "NO_KEY contains no key",
         ),
         (&["--as", "mlflow", "--insecure"], 2, "--push"),
     ] {

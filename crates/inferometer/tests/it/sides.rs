@@ -164,7 +164,7 @@ fn copies_are_one_measurement() {
     // The run in three forms is its own report.
     let all = run(folder, &["report", "a", "a.json", "a.parquet"]);
     assert_eq!(stdout(&all), stdout(&run(folder, &["report", "a"])));
-    assert!(stderr(&all).contains("a.json holds the same measurement as a"), "{}", stderr(&all));
+    assert!(stderr(&all).contains("a.json contains the same measurement as a"), "{}", stderr(&all));
     for (name, seed) in [("old.json", "a"), ("new.json", "a"), ("other.json", "b")] {
         let words = ["export", seed, "--as", "vllm", "-o", name];
         assert!(run(folder, &words).status.success(), "{name}");

@@ -1,4 +1,4 @@
-//! Imports in the store: sheets of other tools' results, kept beside the runs.
+//! Imports in the store: sheets of other tools' results, stored next to the runs.
 //!
 //! An import is a folder `<store>/<id>/` with one file, written as a whole.
 
@@ -126,7 +126,7 @@ impl Store {
         Ok(import)
     }
 
-    /// The import of this whole id or name; absent where there is none.
+    /// The import with exactly this id or name; absent if not found.
     ///
     /// # Errors
     /// The store or the import cannot be read.

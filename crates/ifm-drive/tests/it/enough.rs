@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
-/// Has enough after so many records.
+/// Stops the level after this many records.
 struct Sated(Vec<RequestRecord>, usize);
 
 impl Sink for Sated {
@@ -136,7 +136,7 @@ fn what_was_due_by_then_and_found_no_room_is_told_and_what_was_not_is_not() {
     .unwrap();
 }
 
-/// Stops the server after so many records.
+/// Stops the server after this many records.
 struct Killer(Vec<RequestRecord>, usize, Option<Paced>);
 
 impl Sink for Killer {

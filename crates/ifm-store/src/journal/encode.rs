@@ -128,7 +128,7 @@ pub(super) fn put_request(out: &mut Vec<u8>, record: &RequestRecord) -> Result<(
     Ok(())
 }
 
-/// What went beside text, and what came.
+/// Media that were sent and received.
 fn put_media(out: &mut Vec<u8>, record: &RequestRecord) {
     if let Some(at_ns) = record.acked_ns {
         put_offset(out, record.start_ns, at_ns);
@@ -170,7 +170,7 @@ fn put_maybe(out: &mut Vec<u8>, number: Option<u64>) {
     put_number(out, number.map_or(0, |number| number.saturating_add(1)));
 }
 
-/// Tokens of the prompt by what they stand for.
+/// Tokens of the prompt by the kind of input that they encode.
 fn media_tokens(record: &RequestRecord) -> [Option<Counted>; 4] {
     [record.text_tokens, record.image_tokens, record.audio_tokens, record.video_tokens]
 }
@@ -248,7 +248,7 @@ fn put_stamps(out: &mut Vec<u8>, start_ns: u64, stamps: &[u64]) {
     }
 }
 
-/// A list that is left out where it is empty: its flag tells.
+/// A list that is left out if empty, which its flag shows.
 fn put_list<T: Copy + Into<u64>>(out: &mut Vec<u8>, list: &[T]) {
     if list.is_empty() {
         return;

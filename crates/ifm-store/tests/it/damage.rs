@@ -177,7 +177,7 @@ fn a_missing_or_exchanged_file_is_told() {
     let scene = Scene::new(true);
     let requests = scene.read(REQUESTS_FILE);
     scene.write(REQUESTS_FILE, &requests[..requests.len() / 2]);
-    assert!(scene.open_error().contains("the manifest tells"));
+    assert!(scene.open_error().contains("the manifest says"));
     std::fs::remove_file(scene.path.join(REQUESTS_FILE)).unwrap();
     assert!(scene.open_error().starts_with("cannot open"));
     scene.write(REQUESTS_FILE, &requests);

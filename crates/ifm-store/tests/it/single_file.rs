@@ -1,5 +1,5 @@
 //! A run in one file: it holds the run, any reader of Parquet opens it, and damage of its columns
-//! is told.
+//! is detected.
 
 use crate::fixtures::{manifest, records, series};
 use ifm_store::{REQUESTS_FILE, RunEntry, Store, read_single_file, write_single_file};

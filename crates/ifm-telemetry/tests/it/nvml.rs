@@ -1,4 +1,5 @@
-//! GPUs by a stand-in for NVIDIA's library: what it tells, what it does not, and what is set on it.
+//! GPUs by a stand-in for NVIDIA's library: what it reports, what it does not, and what is set on
+//! it.
 
 use ifm_analysis::testing::{closed_loop, run};
 use ifm_core::series::Quantity;
@@ -55,7 +56,7 @@ impl StandIn {
 
 const S: f64 = 1e9;
 
-/// A run whose telemetry comes from the stand-in at made-up times: one reading a second.
+/// A run whose telemetry comes from the stand-in at simulated times: one reading a second.
 fn measured(stand_in: &StandIn) -> ifm_core::RunData {
     // 2 users, 60 rounds: 15 s, sampled from before its start until after its end.
     let mut run = run(&[2], closed_loop((0, 0), (2, 60), 1000.0, (100.0, 10.0, 16)));

@@ -1,4 +1,5 @@
-//! Pages of real servers give the numbers that stand on them; spoilt ones give none that does not.
+//! Pages of real servers give the numbers that they contain; damaged ones never give any other
+//! number.
 
 use ifm_core::series::Quantity as Q;
 use ifm_telemetry::engine::recognise;

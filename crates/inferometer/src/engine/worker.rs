@@ -98,7 +98,7 @@ impl Worker {
         if seed != Some(self.seed) {
             let told = seed.map_or("no run".to_owned(), |seed| format!("run {seed}"));
             return Err(
-                self.lost(&format!("the engine answered {told} in place of run {}", self.seed))
+                self.lost(&format!("the engine answered {told} instead of run {}", self.seed))
             );
         }
         let mut repeat = repeat?;
@@ -129,7 +129,7 @@ fn contradiction(case: &Case, repeat: &Repeat) -> Option<String> {
             "the engine reported {told} ns for a run that took {wall_ns} ns here"
         ));
     }
-    // Only what stands in front of the prompts may be known: they are new each time.
+    // Only the context before the prompts may be cached: the prompts are new each time.
     let known = u64::from(case.batch) * u64::from(case.depth);
     let cached = repeat.cached.filter(|cached| *cached > known)?;
     Some(format!(

@@ -1,8 +1,9 @@
-//! The runs of a command as rows of a document: what was measured, by which definition, and what is
-//! kept beside it.
+//! The runs of a command as rows of a document: what was measured, by which definition, and
+//! additional data that is kept.
 //!
-//! A run that did not end by itself has no time and no energy: that was somebody's choice. One that
-//! failed has no figures at all; what was measured of it is kept as fields that nobody compares.
+//! A run that did not end by itself has no time and no energy, since a person or a limit chose its
+//! end. One that failed has no figures at all; its measurements are kept as fields that are never
+//! compared.
 
 use super::Ask;
 use super::pattern::Field;
@@ -23,11 +24,11 @@ const FORMAT: &str = "inferometer-exec";
 const TOOL: &str = "inferometer exec";
 /// Most marks and samples of a series that are kept with a row: of more, every n-th.
 const KEPT_MAX: usize = 2_000;
-/// So many steps tell whether they come in bunches.
+/// Number of steps from which bunching can be detected.
 const BUNCHES_FROM: u64 = 4;
-/// Memory on the GPUs before the start that is told, bytes.
+/// Memory in use on the GPUs before the start from which on it is reported, bytes.
 const BEFORE_MIN: f64 = 256.0 * 1_048_576.0;
-/// What is meant where the kernel tells no shares.
+/// The definition where the kernel reports no proportional shares.
 const WHOLE: &str = "largest sum of the resident memory of all processes, what they share counted \
                      once for each";
 const GPU_MEMORY: &str = "most memory in use on the GPUs together, whole devices and all of their \
@@ -294,7 +295,7 @@ fn progress(lived: &Lived, origin_ns: u64) -> Value {
     })
 }
 
-/// The samples of a series around a run; absent where there is none.
+/// The samples of a series around a run; absent if there are none.
 fn samples(series: &Series, (start_ns, end_ns): (u64, u64)) -> Option<Value> {
     let from = series.at_ns.partition_point(|at_ns| *at_ns < start_ns).saturating_sub(1);
     let to = (series.at_ns.partition_point(|at_ns| *at_ns <= end_ns) + 1).min(series.at_ns.len());

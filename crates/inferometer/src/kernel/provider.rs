@@ -21,7 +21,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// What stands in front of the names of its implementations.
+    /// The prefix of the names of its implementations.
     pub fn name(&self) -> &'static str {
         match self {
             Provider::Native => "native",
@@ -125,7 +125,7 @@ impl Running {
         Err(Trouble::Lost(why.to_owned()))
     }
 
-    /// Prepares a case on inputs that nobody has seen before.
+    /// Prepares a case on new inputs.
     ///
     /// # Errors
     /// Why it cannot be.
@@ -141,7 +141,7 @@ impl Running {
         }
     }
 
-    /// Times a pass, and tells what disturbed it.
+    /// Times a pass, and reports what disturbed it.
     ///
     /// # Errors
     /// Why there are no times.

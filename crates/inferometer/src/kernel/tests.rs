@@ -11,7 +11,7 @@ use crate::program::Limits;
 use ifm_core::sheet::{Factors, RemarkKind, RowRole};
 use std::time::Duration;
 
-/// What every stand-in knows: to be ready, to prepare a copy of the same number, to time two runs.
+/// What every stand-in can do: be ready, prepare a copy of the same number, time two runs.
 const KNOWN: &str = r#"
 ready() { read -r load; echo '{"is":"ready","provider":"stand-in","device":"cpu"}'; }
 prepare() {

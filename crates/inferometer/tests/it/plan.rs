@@ -272,9 +272,9 @@ fn plans_that_cannot_be_meant_end_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     for (text, expect) in [
         ("[plan]\nname = 1", "line 2"),
-        (&SMALL.replace("kind = \"embedded\"", "kind = \"vlm\""), "no kind of server is called"),
+        (&SMALL.replace("kind = \"embedded\"", "kind = \"vlm\""), "unknown kind of server"),
         (&SMALL.replace("users = [1, 2]", ""), "exactly one of users"),
-        (&format!("{SMALL}[[exclude]]\nuser = 1\n"), "no factor of this plan is called user"),
+        (&format!("{SMALL}[[exclude]]\nuser = 1\n"), "this plan has no factor user"),
     ] {
         write(folder.path(), text);
         let output = plan(folder.path(), &["run", "plan.toml"]);

@@ -374,7 +374,7 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
             "vllm bench serve --dataset-name sharegpt",
             "--dataset-name sharegpt needs --dataset-path",
         ),
-        ("vllm bench serve --backend deepspeed", "--backend deepspeed is none that is known"),
+        ("vllm bench serve --backend deepspeed", "--backend deepspeed is not supported"),
         ("vllm bench latency --model m", "inferometer engine --adapter vllm"),
         ("vllm bench throughput --model m", "inferometer engine --adapter vllm"),
         (
@@ -462,8 +462,8 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
             "-D nowhere.json: no such file or folder",
         ),
         ("aiperf profile -m m --endpoint-type chatt", "chat is the nearest"),
-        ("genai-perf profile -m m --service-kind opeai", "none of openai and triton"),
-        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "none of D(IN,OUT)"),
+        ("genai-perf profile -m m --service-kind opeai", "use openai or triton"),
+        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "is not supported; use D(IN,OUT)"),
         ("inference-perf", "inference-perf needs --config_file"),
         ("llama-batched-bench -m a.gguf -npp 0 -ntg 8 -npl 1", "-npp 1 or more"),
         (

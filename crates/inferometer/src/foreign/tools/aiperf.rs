@@ -6,7 +6,7 @@ use super::{number, opens, plain, whole};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The lengths of its prompts where nobody says any; answers have none there.
+/// The prompt length if the line gives none; answers have no length then.
 const INPUT: &str = "550";
 const OUTPUT: &str = "128";
 
@@ -30,9 +30,9 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     for sentence in [
         "the file is by AIPerf's definitions: a latency ends with the last content, ITL is one value for \
          each request, from its first to its last content over the tokens between; the table is by ours",
-        "AIPerf counts tokens with its tokenizer unless it is told not to; ours is the server's count \
-         where it tells",
-        "rates divide by the whole time there; in the table they are those of the steady part",
+        "AIPerf counts tokens with its tokenizer by default; inferometer uses the server's count \
+         where it reports one",
+        "its rates divide by the whole time; rates in the table cover the steady part",
         "the first request of each user is left out of latencies in the table, since all begin together; \
          AIPerf counts it",
     ] {
@@ -114,7 +114,9 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
     let of_triton = match given.last("--service-kind") {
         None | Some("openai" | "dynamic_grpc" | "tensorrtllm_engine") => false,
         Some("triton") => true,
-        Some(other) => return Err(format!("--service-kind {other} is none of openai and triton")),
+        Some(other) => {
+            return Err(format!("--service-kind {other} is not supported; use openai or triton"));
+        }
     };
     let api = match given.last("--endpoint-type") {
         None if of_triton => {
@@ -157,7 +159,7 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         Some("builtin") | None => {}
         Some(name) => draft.leave_out(
             "--tokenizer",
-            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+            format!("{name} is not on this machine; prompt lengths use the server's count, where it reports one"),
         ),
     }
     Ok(())
@@ -195,7 +197,7 @@ fn spoken(kind: &str) -> Result<&str, String> {
     })
 }
 
-/// Sets the load, and gives what stands for it in the name of AIPerf's folder.
+/// Sets the load, and returns its part of the name of AIPerf's folder.
 fn load(given: &Given, draft: &mut Draft) -> Result<String, String> {
     let users = given.list("--concurrency").join(",");
     if users.contains(',') {

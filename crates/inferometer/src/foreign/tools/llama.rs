@@ -62,7 +62,7 @@ pub fn bench(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         );
     }
     draft.differs(
-        "a repeat that something else disturbed is made again, where llama-bench counts it; \
+        "a repeat that another process disturbed is measured again; llama-bench counts it; \
          --keep-disturbed counts it too",
     );
     Ok(())

@@ -69,9 +69,9 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         );
     }
     for sentence in [
-        "oha's latency is that of a whole answer, from the first byte sent; ours has the time to its \
-         first token and the gaps beside that, and streams where the API does",
-        "with -z oha cuts off what is in flight at the end, and counts it as aborted; here it is waited \
+        "oha measures the latency of a whole answer, from the first byte sent; inferometer also reports the \
+         time to first token and the gaps, and streams where the API does",
+        "with -z oha cuts off what is in flight at the end, and counts it as aborted; inferometer waits \
          for",
         "the first request of each user opens no connection inside its latency: they are open before",
     ] {

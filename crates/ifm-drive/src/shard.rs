@@ -468,11 +468,11 @@ impl<'level> Shard<'level> {
     fn note_stamps(&mut self, index: usize) -> bool {
         let slot = &mut self.slots[index];
         let Some(transport) = &slot.transport else { return false };
-        let mut nobody = Upload::default();
+        let mut unused = Upload::default();
         let (upload, start_ns) = match &mut slot.active {
             Some(active) => (&mut active.upload, active.start_ns),
-            // Of a request that was answered before all of it had arrived.
-            None => (&mut nobody, 0),
+            // For a request that was answered before all of it had arrived.
+            None => (&mut unused, 0),
         };
         upload.note(transport, self.clock, start_ns, mono_ns())
     }

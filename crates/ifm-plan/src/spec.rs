@@ -244,7 +244,7 @@ pub struct Condition {
     /// GPUs that it is set on [default: all].
     #[serde(default)]
     pub gpus: Vec<u32>,
-    /// Command that sets it; `{value}` stands for the value.
+    /// Command that sets it; `{value}` is replaced by the value.
     #[serde(default)]
     pub before: Vec<String>,
     /// Command that undoes it; it runs however the plan ends.

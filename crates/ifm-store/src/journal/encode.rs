@@ -296,7 +296,7 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
     let told = server_spans(record);
     let media = record.media.unwrap_or_default();
     let made = record.made_audio.unwrap_or_default();
-    let beside = [
+    let of_media = [
         record.acked_ns,
         media.pixels,
         media.audio_ns,
@@ -306,7 +306,7 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
         made.audio_ns,
         made.silence_ns,
     ];
-    let sometimes = sometimes.into_iter().chain(told).chain(beside).flatten();
+    let sometimes = sometimes.into_iter().chain(told).chain(of_media).flatten();
     let all = always.into_iter().chain(sometimes);
     let stamps = record.events.at_ns.iter().copied();
     // A bit that any value has is in the union of all: no branch for each stamp.

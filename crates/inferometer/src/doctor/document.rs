@@ -23,7 +23,7 @@ pub struct DoctorDocument<'a> {
     version: u32,
     /// When the machine was looked at: UTC, RFC 3339.
     taken_utc: String,
-    /// The checks, those of the host first.
+    /// The checks; the host's come first.
     checks: &'a [Finding],
 }
 

@@ -6,7 +6,7 @@ use ifm_core::facts::Gpu;
 /// Reasons for a low clock that no measurement of speed survives, as the facts word them.
 const FORCED: [&str; 4] = ["hardware", "heat (software)", "heat (hardware)", "power supply"];
 
-/// Every GPU, by every check; one row if there is none.
+/// Runs every check on every GPU; returns one row if there is no GPU.
 pub fn look(machine: &Machine) -> Vec<(&'static str, String, Seen)> {
     if machine.facts.gpus.is_empty() {
         let why = machine.without_gpus.clone().unwrap_or_else(|| "there are none".to_owned());

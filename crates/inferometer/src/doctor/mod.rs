@@ -39,7 +39,7 @@ pub struct Seen {
     found: String,
     /// How to fix it, in one line.
     effect: Option<&'static str>,
-    /// How to mend it, in one line.
+    /// How to fix it, in one line.
     fix: Option<String>,
 }
 

@@ -52,7 +52,7 @@ fn a_server_that_goes_away_in_mid_run_is_code_5_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let (server, url) = serve(folder.path(), &[]);
     let mut client = program(folder.path())
-        // Several users see sooner that nobody is there any more.
+        // Several users notice sooner that the server is gone.
         .args(["run", &url, "-c", "8", "-n", "100000", "-W", "16/4", "--json=requests", "-w", "0"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -162,7 +162,7 @@ fn what_may_mislead_is_told_beside_a_format_without_checks() {
         let error = stderr(&run(folder.path(), &words));
         assert!(error.contains("warning: 1 user: only 2 complete answers"), "{error}");
         let quiet = run(folder.path(), &[&words[..], &["-s"]].concat());
-        // A host so busy that requests left late is told, quiet or not.
+        // A host so busy that requests left late is reported, quiet or not.
         if quiet.status.success() { Ok(quiet) } else { Err(stderr(&quiet)) }
     });
     assert_eq!(stderr(&quiet.unwrap()), "");

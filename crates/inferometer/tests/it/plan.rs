@@ -82,7 +82,7 @@ fn a_plan_that_is_killed_goes_on_where_it_was_and_leaves_no_process() {
     wait_until("a first cell is done", || journal().contains("\"event\":\"done\""));
     running.0.kill().unwrap();
     running.0.wait().unwrap();
-    // Its server ends although nobody could tell it to.
+    // Its server ends although no process could ask it to.
     let facts: Value =
         serde_json::from_slice(&fs::read(kept.join("logs/facts-1.json")).unwrap()).unwrap();
     let server = format!("/proc/{}", facts["server"]["pid"]);
@@ -111,7 +111,7 @@ fn a_plan_that_is_killed_goes_on_where_it_was_and_leaves_no_process() {
     let grown = plan(folder.path(), &["run", "plan.toml", "-o", "r.html"]);
     assert_eq!(stderr(&grown).matches(": done in ").count(), 4, "{}", stderr(&grown));
     let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
-    assert!(page.contains("max-batch 2"), "curves are told apart by the parameter");
+    assert!(page.contains("max-batch 2"), "the parameter distinguishes the curves");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn each_kind_of_failure_is_listed_with_its_number() {
         .iter()
         .flat_map(|failure| [*failure, "quick", "quick", "quick", "quick"])
         .collect();
-    // A host that stands still for longer than a server may be silent makes silences of its own.
+    // A host that stalls for longer than a server may be silent causes silences of its own.
     let (folder, output, document) = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().unwrap();
         let options = ScriptedOptions { turns: turns.clone(), ..ScriptedOptions::for_tests() };

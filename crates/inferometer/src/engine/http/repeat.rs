@@ -162,7 +162,8 @@ impl Seen<'_> {
         }
     }
 
-    /// Who counted the prompts, what was computed of them, and what of that was not asked for.
+    /// Who counted the prompts, how many of their tokens were computed, and how many of those were
+    /// not requested.
     fn count_prompts(&self, repeat: &mut Repeat) {
         let case = self.case;
         let sum = |of: fn(&Heard) -> Option<u32>| -> Option<u64> {

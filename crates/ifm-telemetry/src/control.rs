@@ -15,7 +15,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// The driver's library cannot be opened, or the driver is not there.
-    #[error("there is no driver to ask: {0}")]
+    #[error("no GPU driver available: {0}")]
     NoDriver(String),
     /// The process may not set it.
     #[error("GPU {gpu}: setting {what} needs root")]

@@ -103,7 +103,7 @@ impl Gpus {
             Some(wanted) => wanted.to_vec(),
         };
         match indices.iter().find(|index| **index >= count) {
-            Some(index) => Err(format!("NVML: there is no GPU {index} among {count}")),
+            Some(index) => Err(format!("NVML: no GPU {index}; the driver reports {count}")),
             None if indices.is_empty() => Err("NVML: no GPU".to_owned()),
             None => Ok(Gpus { library, indices }),
         }

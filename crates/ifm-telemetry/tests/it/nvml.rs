@@ -234,7 +234,7 @@ fn what_cannot_be_set_is_refused_in_one_sentence() {
     );
     assert_eq!(control.power_limit(0).unwrap().set_mw, 700_000, "nothing was set");
     let nowhere = Control::open(Some(Path::new("/nowhere/libnvidia-ml.so"))).map(|_| ());
-    assert!(nowhere.unwrap_err().to_string().starts_with("there is no driver to ask: NVML: "));
+    assert!(nowhere.unwrap_err().to_string().starts_with("no GPU driver available: NVML: "));
 }
 
 /// Says where its library is, so that the test below may start it as a process of its own.

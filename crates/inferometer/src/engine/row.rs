@@ -20,8 +20,7 @@ const FORMAT: &str = "inferometer-engine";
 const TOOL: &str = "inferometer engine";
 /// What a rate of a static batch means.
 const PREFILL: &str = "prompt tokens of the batch over the time to its last first token";
-const STEPS: &str =
-    "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
+const STEPS: &str = "of the whole batch, over the steps after the first tokens: n - 1 for n tokens";
 const FIRST_TOKENS: &str = "to the first token of the last sequence of the batch";
 /// The time of a server's prompt, by whose clock it was, and that of its steps.
 const BY_CLIENT: &str = "from the last byte sent to the last first token, less what a request of one \

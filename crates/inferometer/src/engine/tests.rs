@@ -68,7 +68,7 @@ fn what_an_engine_does_wrong_is_a_sentence() {
         ("echo 'no licence' >&2; exit 3", "the engine ended (exit status: 3); it said: no licence"),
         (
             "read -r load; echo hello",
-            "the engine printed \"hello\", which is no line of the protocol",
+            "the engine printed \"hello\", which is not a line of the protocol",
         ),
         (
             "read -r load; kill -9 $$",
@@ -88,7 +88,7 @@ fn what_an_engine_does_wrong_is_a_sentence() {
         ),
         (
             r#"ready; order; echo '{"is":"ran","seed":1,"prompt_ns":9,"step_ns":[1,1],"cached_tokens":8}'"#,
-            "8 prompt tokens came from a cache that may hold 0 at most",
+            "8 prompt tokens came from a cache that can contain at most 0",
         ),
         (
             "ready; order; head -c 20000000 /dev/zero",

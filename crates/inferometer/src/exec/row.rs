@@ -219,16 +219,18 @@ fn remarks_of(
         End::Code(_) | End::Signal(_) => {
             tell(true, missing, format!("it failed ({end}), so that no figure of it counts"));
         }
-        _ => tell(true, missing, format!("it was ended ({end}): its time and energy do not count")),
+        _ => {
+            tell(true, missing, format!("it was stopped ({end}): its time and energy do not count"))
+        }
     }
     for (field, word) in [(Field::Step, "step"), (Field::Tokens, "tokens")] {
         let is_unseen = ask.patterns.has(field) && progress.seen() == 0;
-        tell(is_unseen, missing, format!("no line of the output told {word}"));
+        tell(is_unseen, missing, format!("no line of the output contained {word}"));
     }
     let is_brief = lived.memory.peak().max(lived.largest).is_none();
     tell(is_brief, missing, "it was too short for its memory to be sampled".to_owned());
     let no_loss = ask.patterns.has(Field::Loss) && progress.losses.is_none();
-    tell(no_loss, missing, "no line of the output told a loss".to_owned());
+    tell(no_loss, missing, "no line of the output contained a loss".to_owned());
     let rates = progress.rates(ask.skip_steps, ask.tokens_per_step);
     let is_short = progress.seen() > 0 && rates.window_s.is_none();
     tell(
@@ -244,19 +246,19 @@ fn remarks_of(
         seen >= BUNCHES_FROM && 2 * together >= seen,
         measured,
         format!(
-            "{together} of {seen} steps came together with the one before: the command holds its \
-             output back, and rates may be off by what it held at both ends"
+            "{together} of {seen} steps came together with the one before: the command buffers its \
+             output, and rates may be off by what it buffered at both ends"
         ),
     );
     tell(
         progress.looks_like_totals(),
         measured,
-        "the tokens rise with every line: if they are totals, --tokens-total is meant".to_owned(),
+        "the tokens rise with every line: if they are totals, use --tokens-total".to_owned(),
     );
     tell(
         progress.began_anew > 0,
         measured,
-        format!("the step began anew {}", counted(progress.began_anew, "time")),
+        format!("the step count restarted {}", counted(progress.began_anew, "time")),
     );
     tell(
         progress.losses_lost > 0,
@@ -267,7 +269,7 @@ fn remarks_of(
     tell(
         lived.left_behind > 0,
         measured,
-        format!("it left processes behind: {} ended", lived.left_behind),
+        format!("it left processes running: {} were ended", lived.left_behind),
     );
     let start = lived.span_ns.0 - origin_ns;
     // The last sample: what came before may be the run before this one.

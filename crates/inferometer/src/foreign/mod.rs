@@ -158,7 +158,7 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
     }
     let known = tools()?.into_iter().map(|table| table.tool).collect::<Vec<_>>().join(", ");
     let first = words.first().map_or("an empty line", String::as_str);
-    Err(Failure::usage(format!("{first} is no tool whose lines are known"))
+    Err(Failure::usage(format!("{first} is not a tool whose commands can be translated"))
         .hint(format!("there are {known}")))
 }
 

@@ -457,9 +457,9 @@ impl Table {
         });
         let fields: Vec<String> = self.fields().map(|name| format!("--{name}")).collect();
         let near = ifm_core::words::nearest(typed, flags.chain(fields.iter().map(String::as_str)));
-        let meant = near.map(|name| format!(": {name} is the nearest that is known"));
+        let meant = near.map(|name| format!("; {name} is the nearest match"));
         format!(
-            "{typed} is no flag of {} {}, and none of inferometer {}{}",
+            "{typed} is not a flag of {} {} or of inferometer {}{}",
             self.tool,
             self.version,
             self.verb,

@@ -165,7 +165,7 @@ fn read<const N: usize>(file: &Path, counts: [u64; N]) -> Result<[Vec<f32>; N], 
     if bytes.len() as u64 != wanted {
         let told = bytes.len();
         return Err(format!(
-            "the provider wrote {told} bytes to check its results by, and not {wanted}; it is not timed"
+            "the provider wrote {told} bytes to check its results, expected {wanted}; it is not timed"
         ));
     }
     let mut numbers = bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));

@@ -175,14 +175,14 @@ fn contradiction(timed: &Timed, repeats: u32, wall_ns: u64) -> Option<String> {
         let may_be_absent = name != "wall";
         if times.len() != runs && !(may_be_absent && times.is_empty()) {
             let told = times.len();
-            return Some(format!("the provider told {told} {name} times of {runs} runs"));
+            return Some(format!("the provider reported {told} {name} times for {runs} runs"));
         }
         if name != "processor" && times.contains(&0) {
-            return Some(format!("the provider told a {name} time of 0 ns"));
+            return Some(format!("the provider reported a {name} time of 0 ns"));
         }
     }
     let sum = |times: &[u64]| times.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns));
     let told = sum(&timed.wall_ns).max(sum(&timed.device_ns));
     (told > wall_ns)
-        .then(|| format!("the provider told {told} ns for runs that took {wall_ns} ns here"))
+        .then(|| format!("the provider reported {told} ns for runs that took {wall_ns} ns here"))
 }

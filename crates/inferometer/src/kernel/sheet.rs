@@ -376,8 +376,8 @@ impl Of<'_> {
         let above = self.done.passes.iter().filter_map(|(pass, passed)| {
             let share = self.roofline(*pass, median_ns(&passed.runs)? / 1e9)?;
             let text = format!(
-                "{}: {share:.1} times as fast as the product and the triad in front allow, which are no ceiling \
-                 then: it has no share of the roofline",
+                "{}: {share:.1} times as fast as the measured product and triad allow, so they are not a ceiling \
+                 here: the share of the roofline is left out",
                 pass_name(*pass)
             );
             (share > ABOVE).then_some((RemarkKind::Missing, text))

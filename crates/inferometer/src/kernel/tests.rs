@@ -69,7 +69,7 @@ fn what_a_provider_does_wrong_is_a_sentence() {
         ),
         (
             "read -r l; echo hello",
-            "the provider printed \"hello\", which is no line of the protocol",
+            "the provider printed \"hello\", which is not a line of the protocol",
         ),
         (
             "read -r l; kill -9 $$",
@@ -82,9 +82,12 @@ fn what_a_provider_does_wrong_is_a_sentence() {
             "ready; prepare 100",
             "the provider wrote 100 bytes to check its results by, and not 2048",
         ),
-        ("ready; prepare; run 5,5", "the provider told 2 wall times of 1 runs"),
-        ("ready; prepare; run 0", "the provider told a wall time of 0 ns"),
-        ("ready; prepare; run 99999999999999", "the provider told 99999999999999 ns for runs that"),
+        ("ready; prepare; run 5,5", "the provider reported 2 wall times for 1 runs"),
+        ("ready; prepare; run 0", "the provider reported a wall time of 0 ns"),
+        (
+            "ready; prepare; run 99999999999999",
+            "the provider reported 99999999999999 ns for runs that",
+        ),
         (
             "ready; prepare; read -r o; head -c 20000000 /dev/zero",
             "the provider printed a line of more than 16777216 bytes",

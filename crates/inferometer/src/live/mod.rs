@@ -76,7 +76,7 @@ impl Manner {
         }
         if job.tui {
             terminal::warn(
-                "--tui needs a terminal behind standard error for itself: progress lines are shown \
+                "--tui needs standard error to be a terminal of its own: progress lines are shown \
                  instead",
             );
         }

@@ -118,7 +118,7 @@ fn lines_make_steps_tokens_and_losses() {
     let (_, document) = exec(folder.path(), &["--json-lines", "step=.step,loss=.t.loss"], script);
     assert_eq!(figure(&rows(&document)[0], "loss"), Some(2.5));
     let (_, document) = exec(folder.path(), &["--steps", "step", "--loss", "l=(.)"], "echo none");
-    assert!(remarks(&document).contains("no line of the output told step"), "{document}");
+    assert!(remarks(&document).contains("no line of the output contained step"), "{document}");
     assert_eq!(figure(&rows(&document)[0], "step_rate"), None);
 }
 

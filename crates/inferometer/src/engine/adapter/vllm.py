@@ -130,7 +130,7 @@ class Vllm:
     def run(self, order):
         batch, depth, steps = order["batch_size"], order["depth_tokens"], order["steps"]
         if depth and not self.cache.enable_prefix_caching:
-            raise Cannot("tokens in front need vLLM's prefix cache, and it is off for this model")
+            raise Cannot("context tokens need vLLM's prefix cache, and it is off for this model")
         self.check_room(order)
         fronts, own = prompts(order, self.model.get_vocab_size())
         if depth:
@@ -156,7 +156,7 @@ class Vllm:
         whole_blocks = batch * (depth - depth % self.cache.block_size)
         if cached < whole_blocks:
             raise Cannot(
-                f"too little memory: of {whole_blocks} tokens in front {cached} were in the cache"
+                f"too little memory: of {whole_blocks} context tokens {cached} were in the cache"
             )
         return ran(order, stamps, cached_tokens=cached)
 

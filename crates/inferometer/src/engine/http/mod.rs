@@ -145,7 +145,7 @@ fn way(
             }
         }
     }
-    Err(why.unwrap_or_else(|| "there is no way to send a prompt to it".to_owned()))
+    Err(why.unwrap_or_else(|| "it has no supported API for prompts".to_owned()))
 }
 
 impl Engine for Server {

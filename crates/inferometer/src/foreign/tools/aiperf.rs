@@ -39,7 +39,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         draft.differs(sentence);
     }
     if !given.has("--streaming") {
-        draft.differs("without --streaming there is no time to a first token, as there");
+        draft.differs("without --streaming there is no time to first token, as in AIPerf");
     }
     Ok(())
 }
@@ -190,9 +190,9 @@ fn spoken(kind: &str) -> Result<&str, String> {
         other => {
             let meant = ifm_core::words::nearest(other, KINDS.into_iter()).map_or_else(
                 || "--api custom:FILE describes any".to_owned(),
-                |near| format!("{near} is the nearest that is known"),
+                |near| format!("{near} is the nearest match"),
             );
-            return Err(format!("--endpoint-type {other} is no API that is known: {meant}"));
+            return Err(format!("--endpoint-type {other} is not supported; {meant}"));
         }
     })
 }
@@ -221,8 +221,9 @@ fn load(given: &Given, draft: &mut Draft) -> Result<String, String> {
                 draft.assume("--arrivals", format!("gamma:{}", shape.unwrap_or("1")))
             }
             (law @ ("constant" | "poisson"), _) => draft.assume("--arrivals", law),
-            (other, _) => draft
-                .leave_out("--request-rate-mode", format!("{other} is no law of arrivals here")),
+            (other, _) => {
+                draft.leave_out("--request-rate-mode", format!("{other} is not supported"))
+            }
         }
     }
     let milliseconds = number(given, "--measurement-interval")?;
@@ -276,9 +277,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
             "single_turn" | "random_pool" => "custom",
             "multi_turn" => "sharegpt-chat",
             other => {
-                return Err(format!(
-                    "--custom-dataset-type {other} is no kind of file that is known"
-                ));
+                return Err(format!("--custom-dataset-type {other} is not supported"));
             }
         };
         options.extend(given.last("--isl-block-size").map(|block| format!("block={block}")));
@@ -339,7 +338,7 @@ fn made_up(given: &Given, draft: &mut Draft, options: &mut Vec<String>) -> Resul
         (pool, prefix) => {
             // The part behind a prefix has one length.
             if input.starts_with("normal") {
-                draft.leave_out("--isl-stddev", "prompts behind a shared prefix have one length");
+                draft.leave_out("--isl-stddev", "prompts after a shared prefix have one length");
             }
             let input = given.last("--isl").unwrap_or(INPUT);
             options.push(format!("prefixes={pool}&order=random"));
@@ -429,7 +428,7 @@ fn goodput(given: &Given, draft: &mut Draft) -> Result<(), String> {
             "inter_token_latency" => "tpot",
             "request_latency" => "e2e",
             other => {
-                draft.leave_out("--goodput", format!("{other} is no term of a target here"));
+                draft.leave_out("--goodput", format!("{other} is not a supported metric"));
                 continue;
             }
         };

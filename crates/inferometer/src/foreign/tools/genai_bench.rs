@@ -150,10 +150,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
         }
         (path, scenario) => {
             if path.is_some() {
-                draft.leave_out(
-                    "--dataset-path",
-                    "the words of prompts of a given length are made up here",
-                );
+                draft.leave_out("--dataset-path", "prompts of a given length use synthetic words");
             }
             let text = match scenario.unwrap_or("D(100,100)") {
                 // Embeddings and ranking: an input and no output.
@@ -180,7 +177,9 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
                             format!("random:100/100?image={width}x{height}&images={count}")
                         }
                         _ => {
-                            return Err(format!("--traffic-scenario {text} is no I(WIDTH,HEIGHT)"));
+                            return Err(format!(
+                                "--traffic-scenario {text} is not I(WIDTH,HEIGHT)"
+                            ));
                         }
                     }
                 }

@@ -34,7 +34,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         "the file is by GuideLLM's definitions: TPOT is the whole time of a request over all of its \
          tokens, so that it holds the time to the first, and ITL one value for each request, weighed by \
          its tokens; the table is by ours",
-        "GuideLLM's rates spread a request's tokens evenly over its time; ours count them when they came",
+        "GuideLLM's rates spread a request's tokens evenly over its time; inferometer counts them when they arrive",
         "requests that a level's end cuts off are incomplete there; here they are waited for",
         "the first request of each user is left out of latencies in the table, since all begin together; \
          GuideLLM counts it",
@@ -114,7 +114,7 @@ fn server(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         "audio/transcriptions" | "audio_transcriptions" | "audio_transcription" => "transcriptions",
         "audio/translations" | "audio_translations" | "audio_translation" => "translations",
         "embeddings" | "pooling" => "embeddings",
-        other => return Err(format!("--request-format {other} is no API that is known")),
+        other => return Err(format!("--request-format {other} is not supported")),
     };
     draft.assume("--api", api);
     let mut extra = backend;
@@ -477,7 +477,7 @@ fn outputs(given: &Given, draft: &mut Draft) -> Result<(), String> {
             "html" => ("--out", "html"),
             "console" | "none" => continue,
             other => {
-                draft.leave_out("--output", format!("{other} is no format that is written here"));
+                draft.leave_out("--output", format!("{other} is not supported"));
                 continue;
             }
         };

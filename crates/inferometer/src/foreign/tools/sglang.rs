@@ -179,7 +179,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<u64, String> {
     // The text of random prompts comes from the file there; here it is made up.
     match path {
         Some(_) if matches!(name, "random" | "random-ids" | "image") => {
-            draft.leave_out("--dataset-path", "words of random prompts are made up here");
+            draft.leave_out("--dataset-path", "random prompts use synthetic words");
         }
         Some(path) => draft.reads("--dataset-path", path),
         None => {}

@@ -85,7 +85,7 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
             Some(_) => (url, chosen) = (format!("{base}{endpoint}"), None),
             None => {
                 return Err(format!(
-                    "--endpoint {endpoint} is the path of no API that is known: name one of ours \
+                    "--endpoint {endpoint} is not the path of a supported API: name one \
                      with --api"
                 ));
             }
@@ -420,7 +420,7 @@ fn probe(given: &Given, draft: &mut Draft) -> Result<(), String> {
         draft.assume("--probe", "random:8/1");
         draft.assume("--probe-pause", format!("{}s", plain(1.0 / rate)));
         draft.differs(
-            "the client's probes are sent at their rate whatever becomes of them; ours one after the \
+            "the client's probes are sent at their rate, answered or not; inferometer sends one after the \
              other, with that pause between them",
         );
     }

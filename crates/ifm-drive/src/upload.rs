@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_that_was_kept_back_counts_one_round_trip_behind_the_packet() {
+    fn a_delayed_acknowledgement_counts_one_round_trip_after_the_packet() {
         let of = |steps: &[(SentStep, u64)], way: Option<(u64, bool)>| {
             let mut upload = Upload { last_id: Some(9), ..Upload::default() };
             for (what, at_ns) in steps {

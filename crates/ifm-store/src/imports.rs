@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_kept_beside_runs_and_are_no_runs() {
+    fn imports_are_kept_next_to_runs_and_are_not_listed_as_runs() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path().join("runs"));
         assert_eq!(store.import_ids().unwrap(), Vec::<String>::new());

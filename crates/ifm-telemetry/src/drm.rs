@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_no_power_is_no_source() {
+    fn a_card_without_power_is_not_a_source() {
         assert!(Cards::find(Path::new("/nowhere"), None).is_err());
         let root = tree(&[
             ("card0/device/hwmon/hwmon3/name", "amdgpu"),

@@ -131,7 +131,7 @@ mod tests {
     use super::reasons;
 
     #[test]
-    fn reasons_are_words_and_none_is_lost() {
+    fn reasons_become_words_without_loss() {
         assert!(reasons(0).is_empty());
         assert_eq!(reasons(0x44), ["power limit", "heat (hardware)"]);
         assert_eq!(reasons(0x1004), ["power limit", "unknown (0x1000)"]);

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_absent() {
+    fn what_is_not_reported_is_absent() {
         let root = tree(&[("proc/x", "")]);
         assert_eq!(read(root.path()), Host::default());
         assert_eq!(confidential_guest(root.path()), None);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_the_processor_protects_is_told_from_its_host() {
+    fn a_protected_guest_is_distinguished_from_its_host() {
         let guest = |flags: &str, file: &str| {
             confidential_guest(tree(&[("proc/cpuinfo", &processors(flags)), (file, "")]).path())
         };

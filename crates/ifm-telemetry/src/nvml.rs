@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gpu_tells_has_our_units() {
+    fn gpu_readings_have_our_units() {
         let found = read(None);
         assert_eq!(found.len(), 9);
         let first = |quantity| {

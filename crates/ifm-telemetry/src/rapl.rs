@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_none_is_told() {
+    fn reports_why_there_is_no_zone() {
         let root = tempfile::tempdir().expect("a folder");
         assert!(Zones::find(root.path()).is_err_and(|why| why.contains("no RAPL")));
         zone(root.path(), "intel-rapl:1", "psys", "5\n");

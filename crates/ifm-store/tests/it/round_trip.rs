@@ -200,7 +200,7 @@ fn checkpoints_replace_the_manifest_and_keep_the_run_open() {
 }
 
 #[test]
-fn a_run_that_nobody_called_complete_is_partial() {
+fn a_run_never_marked_complete_is_partial() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());
     let writer = store.create(&manifest(ID)).unwrap();

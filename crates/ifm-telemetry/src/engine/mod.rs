@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_something_else_is_nobodys() {
+    fn a_page_of_something_else_is_not_recognised() {
         for text in ["", "python_gc_objects_collected_total 3\nvllm 1\n", "<html></html>"] {
             assert!(recognise(&Page::read(text)).is_none(), "{text}");
         }

@@ -100,7 +100,7 @@ fn the_energy_of_a_run_is_that_of_the_known_curve() {
 }
 
 #[test]
-fn what_the_driver_tells_is_in_the_facts() {
+fn facts_contain_what_the_driver_reports() {
     let stand_in = StandIn::new();
     stand_in.set("process", format!("{} 1048576", std::process::id()));
     stand_in.set("limit", 350_000);
@@ -132,7 +132,7 @@ fn what_the_driver_tells_is_in_the_facts() {
 }
 
 #[test]
-fn confidential_computing_is_told_as_it_is_read() {
+fn confidential_computing_is_reported_as_read() {
     // Environment, feature, development tools; and what follows.
     for (cc, is_on, environment, dev_mode) in [
         ("2 1 0", true, Some("production"), false),
@@ -163,7 +163,7 @@ fn what_an_old_driver_lacks_is_absent() {
 }
 
 #[test]
-fn a_gpu_that_falls_off_the_bus_tells_nothing_more() {
+fn a_gpu_that_falls_off_the_bus_reports_nothing_more() {
     let stand_in = StandIn::new();
     let mut gpus = Gpus::of_driver(Some(&stand_in.library), None).unwrap();
     assert!(!gpus.read().is_empty());

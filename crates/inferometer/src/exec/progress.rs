@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_begin_behind_the_steps_that_are_left_out() {
+    fn rates_begin_after_the_skipped_steps() {
         // The first step is reported after 60 s, each further one takes 2 s and 100 tokens.
         let lines: Vec<(u64, Vec<(Field, Found)>)> = (1..=11_u32)
             .map(|n| (58 + 2 * u64::from(n), vec![step(f64::from(n)), tokens(100.0)]))
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_and_what_cannot_be_read_are_told() {
+    fn reports_losses_and_unreadable_numbers() {
         let loss = |number| (Field::Loss, Found::Number(number));
         let unread = (Field::Step, Found::Unread);
         let progress = told(&[

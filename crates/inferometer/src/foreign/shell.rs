@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_the_command_is_told_and_not_run() {
+    fn what_follows_the_command_is_reported_and_not_run() {
         for (text, expect, rest) in [
             ("a b | tee log", &["a", "b"][..], "| tee log"),
             ("a b 2>&1 | tee log", &["a", "b"], "2>&1 | tee log"),

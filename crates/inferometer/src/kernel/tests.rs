@@ -78,10 +78,7 @@ fn what_a_provider_does_wrong_is_a_sentence() {
         ("read -r l; echo '{\"is\":\"cannot\",\"why\":\"no torch here\"}'", "no torch here"),
         ("ready; run 5", "the provider answered out of turn"),
         ("ready; read -r o; echo '{\"is\":\"prepared\"}'", "the provider wrote no file to check"),
-        (
-            "ready; prepare 100",
-            "the provider wrote 100 bytes to check its results by, and not 2048",
-        ),
+        ("ready; prepare 100", "the provider wrote 100 bytes to check its results, expected 2048"),
         ("ready; prepare; run 5,5", "the provider reported 2 wall times for 1 runs"),
         ("ready; prepare; run 0", "the provider reported a wall time of 0 ns"),
         (
@@ -173,7 +170,7 @@ fn about(gpu: Option<&str>) -> About {
 }
 
 #[test]
-fn a_product_that_nobody_gave_a_size_is_larger_on_a_gpu() {
+fn a_product_without_a_given_size_is_larger_on_a_gpu() {
     let size = |grows: u64, gpu: Option<&str>| {
         let mut case = Case {
             implementation: "gemm".to_owned(),

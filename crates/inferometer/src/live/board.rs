@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_tells_no_time_unless_it_has_a_budget() {
+    fn a_search_shows_no_time_unless_it_has_a_budget() {
         let board = Board::new(RunFacts::default(), Arc::default(), None, 0);
         board.begin_level(0, &[load(1)], LevelCount::Open, S);
         assert_eq!(board.view(2 * S).left, None);

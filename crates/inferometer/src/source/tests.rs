@@ -316,7 +316,7 @@ fn a_cadence_holds_for_each_user() {
 
 /// The schedule begins when the last request that warms up has been answered.
 #[test]
-fn a_cadence_begins_behind_the_warm_up() {
+fn a_cadence_begins_after_the_warm_up() {
     let carrying = Carrying { cadence_ns: Some(100), ..Carrying::default() };
     let items = (0..2).map(|id| WorkItem::new(id, vec![user("a"); 2])).collect();
     let made = Made { items, shared_tokens: None };

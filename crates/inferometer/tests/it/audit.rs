@@ -58,7 +58,7 @@ fn real(name: &str) -> String {
 }
 
 #[test]
-fn files_of_several_tools_that_mean_different_things_are_told() {
+fn reports_files_of_several_tools_with_different_definitions() {
     let folder = tempfile::tempdir().unwrap();
     let notions = |names: &[&str]| {
         let files: Vec<String> = names.iter().map(|name| real(name)).collect();
@@ -91,7 +91,7 @@ fn files_of_several_tools_that_mean_different_things_are_told() {
 }
 
 #[test]
-fn what_a_real_file_computed_is_held_against_its_names() {
+fn computed_values_of_a_real_file_are_compared_with_their_names() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "vllm-serve-0.33/result.json",

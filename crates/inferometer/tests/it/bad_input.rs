@@ -41,7 +41,7 @@ fn answers_that_are_no_openai_api_are_code_5() {
 }
 
 #[test]
-fn tls_where_there_is_none_is_code_5() {
+fn tls_to_a_plain_port_is_code_5() {
     let answer = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let url = canned(answer).replace("http://", "https://");
     check(&["run", &url, "-n", "1", "--insecure"], 5, &["hint:"]);
@@ -152,7 +152,7 @@ fn results_that_cannot_be_printed_are_code_74() {
 }
 
 #[test]
-fn what_may_mislead_is_told_beside_a_format_without_checks() {
+fn a_format_without_checks_comes_with_a_warning() {
     let quiet = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().unwrap();
         let server = paced(5 * factor, 0);

@@ -24,7 +24,7 @@ fn manifest(folder: &std::path::Path) -> Value {
 }
 
 #[test]
-fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
+fn a_probe_measures_the_load_and_is_in_no_number_of_the_load() {
     let (folder, document) = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().expect("a folder");
         let scale = format!("{}", 0.2 * factor as f64);
@@ -74,7 +74,7 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
 }
 
 #[test]
-fn what_cannot_be_a_probe_is_said() {
+fn rejects_what_cannot_be_a_probe() {
     let folder = tempfile::tempdir().expect("a folder");
     for (flags, part) in [
         (&["--probe", "random:32/8?turns=3"][..], "its requests stand alone"),

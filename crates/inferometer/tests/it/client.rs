@@ -223,7 +223,7 @@ fn a_turn_says_its_session_and_carries_the_calls_before_it() {
 }
 
 #[test]
-fn a_redirect_and_a_whole_answer_are_told_with_a_way_out() {
+fn a_redirect_and_an_unstreamed_answer_are_reported_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let words = |url: &str, more: &[&str]| {
         let words =
@@ -251,7 +251,7 @@ fn a_redirect_and_a_whole_answer_are_told_with_a_way_out() {
 }
 
 #[test]
-fn prompts_that_would_be_far_too_long_are_told_before_the_load() {
+fn reports_far_too_long_prompts_before_the_load() {
     // Every letter is a token, and a request may have 300 of them.
     let loads = Arc::new(Mutex::new(0));
     let seen = loads.clone();

@@ -21,7 +21,7 @@ fn llama_bench(folder: &Path) -> String {
 }
 
 #[test]
-fn what_llama_bench_tells_comes_out_again_field_by_field() {
+fn every_field_of_llama_bench_is_passed_on() {
     let folder = tempfile::tempdir().unwrap();
     let tool = llama_bench(folder.path());
     let script = std::fs::read_to_string(data().join("llama-bench")).unwrap();

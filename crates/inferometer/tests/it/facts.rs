@@ -46,7 +46,7 @@ fn manifest(folder: &Path, name: &str) -> Manifest {
 }
 
 #[test]
-fn the_machine_is_told_written_and_attached() {
+fn the_machine_is_printed_written_and_attached() {
     let (stand_in, folder) = (StandIn::new(), tempfile::tempdir().unwrap());
     let folder = folder.path();
     stand_in.set("limit", "350000");

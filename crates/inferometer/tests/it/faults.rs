@@ -117,17 +117,17 @@ fn all_hold(cases: &[Case]) {
 }
 
 #[test]
-fn answers_that_fail_are_told_and_a_sound_server_is_not() {
+fn reports_failing_answers_but_not_a_sound_server() {
     all_hold(&ENDS);
 }
 
 #[test]
-fn events_that_are_not_tokens_are_told() {
+fn reports_events_that_are_not_tokens() {
     all_hold(&EVENTS);
 }
 
 #[test]
-fn answers_that_wait_are_told() {
+fn reports_answers_that_wait() {
     all_hold(&TIMES);
 }
 

@@ -191,7 +191,7 @@ fn spans_reach_a_collector_in_parts_and_with_the_key() {
 }
 
 #[test]
-fn what_a_server_does_not_take_is_told_without_the_key() {
+fn reports_what_a_server_rejects_without_the_key() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), "sweep", &[1], (5.0, 2.0));
     let left_out = || json!({"partialSuccess": {"rejectedSpans": "3", "errorMessage": "x"}});

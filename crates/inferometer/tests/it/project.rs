@@ -109,7 +109,7 @@ fn a_mistake_in_the_file_has_its_line_and_what_was_meant() {
 
 /// A flag that may be typed without its value is switched as one that takes none.
 #[test]
-fn a_switch_may_stand_for_a_value_that_may_be_left_out() {
+fn a_switch_can_replace_an_optional_value() {
     for (text, expected) in [("true", Some("5%")), ("false", None), ("\"3%\"", Some("3%"))] {
         let folder = with_file(&format!("[predict]\nuntil-settled = {text}\nrequests = 8\n"));
         let document = json(&run_in(folder.path(), &PREDICT));

@@ -214,7 +214,7 @@ fn found(rule: &str, folder: &Path, spoiled: Option<(&str, &str)>) -> Option<Vec
 }
 
 #[test]
-fn a_number_that_is_changed_in_a_real_file_is_told() {
+fn reports_a_changed_number_in_a_real_file() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
     let lines = include_str!("../data/audit/damages.txt").lines().skip(1);
     for line in lines {

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_counted_and_told() {
+    fn a_template_is_counted_and_reported() {
         let one = repeat(PP, heard(540, Some(0), 1), None).unwrap();
         assert_eq!(one.prompt_tokens, Some(540));
         assert!(one.remarks[0].contains("540 prompt tokens where 512 were asked for (+5.5 %)"));

@@ -133,7 +133,7 @@ fn a_prefix_goes_first_and_the_server_times() {
 }
 
 #[test]
-fn the_client_times_who_tells_nothing() {
+fn the_client_times_a_server_that_reports_nothing() {
     let (repeats, log) = slower(&Script::default(), Case { depth: 32, ..PG }, 2);
     let told = &repeats[0].told;
     assert_eq!((&told["timed_by"], &told["depth_from"]), (&json!("client"), &json!("unknown")));

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_from_the_event_that_tells_them() {
+    fn times_are_read_from_the_event_that_has_them() {
         let of = |text: &str| ServerTimes::of(text.as_bytes());
         let llama =
             of("data: {\"content\":\"a\"}\n\ndata: {\"stop\":true,\"timings\":{\"cache_n\":3,\

@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 def program() -> str:
     """The path of the program: what ``INFEROMETER`` names, the one installed with this package, or that of PATH.
 
-    :raises FileNotFoundError: there is none.
+    :raises FileNotFoundError: it is not found.
     """
     named = os.environ.get("INFEROMETER")
     if named:

@@ -31,7 +31,7 @@ const CUT_OFF: char = '…';
 /// Failures without any success before a level is given up: at least this many, or one a slot.
 const HOPELESS_MIN: u64 = 8;
 
-/// What the decoder tells about the level.
+/// The decoder's report on the level.
 #[derive(Debug, Default)]
 pub(crate) struct DecoderReport {
     pub cpu_ns: u64,
@@ -88,8 +88,9 @@ impl<'level> Decoder<'level> {
     /// Decodes until the shards are done and the queue is empty.
     pub fn run(mut self, sink: &mut dyn Sink) -> DecoderReport {
         match self.plan.precise {
-            // Behind the shards, but before what else wants their processors: a shard whose decoder
-            // starves waits for it. Without the right it stays as it is, and the shards say so.
+            // Lower priority than the shards, but higher than anything else on their processors: a
+            // shard whose decoder starves waits for it. Without permission the priority stays
+            // unchanged, and the shards report that.
             true => {
                 let _ = thread::run_second();
             }
@@ -327,7 +328,8 @@ impl<'level> Decoder<'level> {
         record
     }
 
-    /// Failures in a row after which a server that never answered is none.
+    /// Number of consecutive failures after which a server that never answered counts as
+    /// unreachable.
     fn hopeless_limit(&self) -> u64 {
         HOPELESS_MIN.max(u64::from(self.plan.slots))
     }

@@ -335,8 +335,8 @@ impl Feed {
         self.exhausted.load(Ordering::Acquire)
     }
 
-    /// When sending ended; absent before. Never before a request began: what was handed over in
-    /// time may begin just after another slot was told that nothing more comes.
+    /// When sending ended; absent before. Never earlier than the start of a request: a request
+    /// handed over in time may begin just after another slot has learned that there are no more.
     pub fn send_end_ns(&self) -> Option<u64> {
         let told_ns = Some(self.send_end_ns.load(Ordering::Relaxed)).filter(|end| *end > 0)?;
         Some(told_ns.max(self.last_begun_ns.load(Ordering::Relaxed)))

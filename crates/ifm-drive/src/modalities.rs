@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_what_is_left_where_all_kinds_are_told() {
+    fn the_rest_of_the_tokens_is_text_when_all_kinds_are_reported() {
         let prompt = |tokens| Some(Counted { tokens, from: CountSource::FinalUsage });
         let both = SentMedia { images: 1, videos: 1, ..SentMedia::default() };
         let image = SentMedia { images: 2, ..SentMedia::default() };

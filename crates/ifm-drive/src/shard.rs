@@ -50,7 +50,7 @@ const WAITED_NS: u64 = 10_000;
 /// What the poller calls the connection of the marks; slots have their index.
 const MARKS: u64 = u64::MAX;
 
-/// What a shard tells about itself at the end.
+/// A shard's report about itself at the end.
 #[derive(Debug, Default)]
 pub(crate) struct ShardReport {
     pub cpu_ns: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Shard<'level> {
     clock: ClockPair,
     clock_noted_ns: u64,
     started: bool,
-    /// Tells how late stamps are that the kernel does not take.
+    /// Measures the delay of stamps that the kernel does not take.
     marks: Option<Marks>,
     /// What is ready now was not ready then.
     unready_ns: u64,
@@ -142,7 +142,7 @@ impl<'level> Shard<'level> {
         }
         self.shared.wait_for_start();
         self.started = true;
-        // Only now: what is prepared before the start is not work for a thread that nobody stops.
+        // Only now: preparation does not belong on a real-time thread, which nothing can preempt.
         self.report.ran_first = self.plan.precise && thread::run_first().is_ok();
         self.idle.extend((0..self.slots.len()).rev());
         let before = thread::usage();
@@ -167,8 +167,8 @@ impl<'level> Shard<'level> {
         self.poller.add(&marks.stream, MARKS, Interest::Read)
     }
 
-    /// Opens all connections before the start, a few at a time. A slot whose connection fails
-    /// stays down and tries again with its first request, which then tells why.
+    /// Opens all connections before the start, a few at a time. A slot whose connection fails stays
+    /// down and tries again with its first request, which then reports the reason.
     fn open_lines(&mut self) -> io::Result<()> {
         if self.plan.target.fresh_connections {
             return Ok(());
@@ -257,7 +257,7 @@ impl<'level> Shard<'level> {
                     continue;
                 }
                 let index = ready.token as usize;
-                // What else is ready is told again.
+                // Anything else that is ready is reported again.
                 if ready.has_error && self.note_stamps(index) {
                     continue;
                 }
@@ -464,15 +464,15 @@ impl<'level> Shard<'level> {
         self.watch(index, !done)
     }
 
-    /// Takes what the kernel tells of bytes that were sent; whether it told anything.
+    /// Reads the kernel's timestamps of sent bytes; returns whether there were any.
     fn note_stamps(&mut self, index: usize) -> bool {
         let slot = &mut self.slots[index];
         let Some(transport) = &slot.transport else { return false };
-        let mut nobody = Upload::default();
+        let mut unused = Upload::default();
         let (upload, start_ns) = match &mut slot.active {
             Some(active) => (&mut active.upload, active.start_ns),
-            // Of a request that was answered before all of it had arrived.
-            None => (&mut nobody, 0),
+            // For a request that was answered before all of it had arrived.
+            None => (&mut unused, 0),
         };
         upload.note(transport, self.clock, start_ns, mono_ns())
     }
@@ -486,7 +486,8 @@ impl<'level> Shard<'level> {
         }
         let Some(transport) = &mut slot.transport else { return };
         let Some(active) = &mut slot.active else {
-            // Nobody asked: the server closed an idle connection, or speaks out of turn.
+            // Unsolicited bytes: the server closed an idle connection, or sent data between
+            // requests.
             self.report.reconnects += u64::from(slot.line_used);
             return slot.hang_up();
         };
@@ -639,7 +640,8 @@ impl<'level> Shard<'level> {
         while let Err(back) = self.shared.post(message) {
             message = back;
             self.report.decoder_stalls += 1;
-            // To yield lets only equals run, and the decoder is none of a shard that runs first.
+            // A yield only lets threads of equal priority run, and the decoder of a shard that runs
+            // first has a lower one.
             match self.report.ran_first {
                 true => std::thread::sleep(Duration::from_nanos(REST_NS)),
                 false => std::thread::yield_now(),

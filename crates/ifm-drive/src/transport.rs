@@ -44,7 +44,7 @@ impl Outlet {
         Outlet { socket, stamped: None, marks: false }
     }
 
-    /// Asks the kernel for stamps, once for the connection. Where it has none, nothing is told.
+    /// Enables kernel timestamps, once for the connection. Failure is not reported.
     fn begin_stamps(&mut self) {
         if self.stamped.is_none() && sent::stamp_sends(&self.socket).is_ok() {
             self.stamped = Some(0);
@@ -134,7 +134,7 @@ impl Transport {
         }
     }
 
-    /// Goes on with the TLS handshake; true when there is none or it is done.
+    /// Continues the TLS handshake; returns true without TLS, or once it is done.
     ///
     /// # Errors
     /// Why it failed: a certificate that is not believed, or no TLS on the other side.
@@ -278,7 +278,7 @@ impl TlsStream {
                     reader.consume(count);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // An end without the TLS goodbye: HTTP's own framing tells whether it matters.
+                // An end without the TLS goodbye: HTTP's own framing shows whether it matters.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     closed = true;
                     break;
@@ -292,7 +292,7 @@ impl TlsStream {
         Ok(Arrival { bytes: out.len() - before, closed, kernel_real_ns: received.kernel_real_ns })
     }
 
-    /// Gives the session all of `cipher`; an empty one tells it that the peer closed.
+    /// Feeds all of `cipher` to the session; an empty slice means that the peer closed.
     fn take_cipher(&mut self) -> io::Result<()> {
         let mut input = self.cipher.as_slice();
         loop {

@@ -27,7 +27,7 @@ impl Bits {
         }
     }
 
-    /// So many zeros and a one.
+    /// This many zeros, then a one.
     pub fn put_unary(&mut self, mut zeros: u32) {
         while zeros >= 24 {
             self.put(0, 24);

@@ -84,7 +84,7 @@ struct Area {
 
 impl Area {
     fn drawn(width: u32, height: u32, place: usize, quick: &mut Quick) -> Self {
-        // Large areas first, so that small ones stand before them.
+        // Large areas first, so that small ones are drawn on top of them.
         let part = 3 + place as u32;
         let half = |side: u32, quick: &mut Quick| {
             i64::from(side / part / 2 + quick.below(side / part + 1)).max(1)

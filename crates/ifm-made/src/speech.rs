@@ -17,7 +17,7 @@ const OVERTONES: u32 = 12;
 /// How loud the voice is at most, of 1.
 const LOUDNESS: f64 = 0.25;
 
-/// Samples from -1 to 1, so many at a rate.
+/// Samples from -1 to 1: this many, at this rate.
 pub fn draw(samples: usize, rate: u32, draws: &mut Draws) -> Vec<f32> {
     let table: Vec<f32> =
         (0..TABLE).map(|step| libm::sin(TAU * step as f64 / TABLE as f64) as f32).collect();

@@ -79,7 +79,7 @@ impl WordList {
         self.text.len().div_ceil(self.ends.len().max(1))
     }
 
-    /// Appends so many drawn words, each with the space before it.
+    /// Appends this many drawn words, each with the space before it.
     pub fn put_drawn(&self, mut count: usize, draws: &mut Draws, out: &mut String) {
         let mut drawn = [0_u32; DRAWN_AT_ONCE];
         let mut written = [0_u8; DRAWN_AT_ONCE * SLOT_BYTES];

@@ -194,9 +194,9 @@ mod tests {
         let of_v = |cell: &&Cell| cell.factors(&plan).contains(&("server".into(), "v".into()));
         assert!(cells.iter().filter(of_v).all(|cell| cell.what != CellLoad::Users("8".into())));
         for (filter, expect) in [
-            ("[[exclude]]\nsevrer = \"v\"", "no factor of this plan is called sevrer"),
+            ("[[exclude]]\nsevrer = \"v\"", "this plan has no factor sevrer"),
             ("[[include]]\nserver = \"w\"", "matches no cell"),
-            ("[[exclude]]\nrepeat = 1", "no factor of this plan is called repeat"),
+            ("[[exclude]]\nrepeat = 1", "this plan has no factor repeat"),
         ] {
             let error = super::cells(&Plan::parse(&format!("{PLAN}\n{filter}")).unwrap());
             assert!(error.as_ref().is_err_and(|e| e.to_string().contains(expect)), "{error:?}");

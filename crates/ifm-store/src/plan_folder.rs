@@ -1,8 +1,8 @@
 //! The folder of a plan: its text as it was run, the journals of the processes that run it, and logs.
 //!
-//! It stands hidden in the store, below `.plans`, so that one folder holds an experiment and all its
-//! runs. A process writes a journal of its own under an exclusive lock; readers take the lines of all
-//! of them by their time. What a line means is not known here.
+//! It is hidden in the store, below `.plans`, so that one folder holds an experiment and all its
+//! runs. Each process writes its own journal under an exclusive lock; readers merge the lines of all
+//! journals by time. What a line means is not known here.
 
 use crate::disk::{
     LockOutcome, RealFiles, lock_exclusive, private_folder, read_file, replace_file, sync_parent,
@@ -121,7 +121,7 @@ impl PlanFolder {
     /// Keeps the plan as it is run now.
     ///
     /// # Errors
-    /// The disk's: the former text then stays.
+    /// The disk's: the previous text then stays.
     pub fn keep_text(&self, text: &str) -> Result<(), StoreError> {
         private_folder(&self.path)?;
         let path = self.path.join(TEXT_FILE);

@@ -11,7 +11,7 @@ use ifm_core::Manifest;
 use std::io;
 use std::path::PathBuf;
 
-/// One run of a store, as far as its head tells.
+/// One run of a store, as far as its manifest describes it.
 #[derive(Debug)]
 pub struct RunEntry {
     /// Name of the folder, which is the run's id.

@@ -188,7 +188,10 @@ impl Program {
         }
         match self.line(limit) {
             Ok(line) => serde_json::from_str(&line).map_err(|_| {
-                format!("the {who} printed \"{}\", which is no line of the protocol", shown(&line))
+                format!(
+                    "the {who} printed \"{}\", which is not a line of the protocol",
+                    shown(&line)
+                )
             }),
             Err(NoLine::Closed) => Err(self.how_it_ended()),
             Err(none) => Err(none.words(who, limit)),

@@ -39,8 +39,8 @@ impl Shard<'_> {
         }
     }
 
-    /// Whether the decoder, having seen all bytes, knows of a token. It is asked once about each
-    /// wait, which is told by its start, and given a moment to answer.
+    /// Whether the decoder, having seen all bytes, has found a token. It is asked once for each
+    /// wait, which is identified by its start, and given a moment to answer.
     fn has_first_token(&mut self, index: usize, since_ns: u64, now: u64) -> Option<bool> {
         let slot = &mut self.slots[index];
         let id = slot.id as usize;

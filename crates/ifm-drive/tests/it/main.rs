@@ -1,6 +1,6 @@
 //! The load generator against real sockets: servers that know what they did.
 
-// Helpers beside the tests may fail as the tests do.
+// Test helpers may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]
 
 mod conformance;

@@ -57,7 +57,7 @@ fn drive(gap_ns: u64, requests: u32, answer_ns: u64, change: LevelPlan) -> Vec<R
     drive_told(gap_ns, requests, answer_ns, change).0
 }
 
-/// The same with what the client tells about itself.
+/// The same, with the client's report about itself.
 fn drive_told(
     gap_ns: u64,
     requests: u32,
@@ -115,7 +115,7 @@ fn a_precise_client_sends_the_same_and_says_whether_it_ran_first() {
     let granted = std::thread::spawn(|| ifm_sys::thread::run_first().is_ok()).join().unwrap();
     assert_eq!(evidence.counts.readers_first, Some(granted));
     let (_, evidence) = drive_told(2 * MS, 5, MS, any_address());
-    assert_eq!(evidence.counts.readers_first, None, "nobody asked");
+    assert_eq!(evidence.counts.readers_first, None, "not requested");
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub fn values(text: &str) -> Result<Vec<u32>, String> {
     let mut all = Vec::new();
     for part in text.split(',') {
         let number = |word: &str| {
-            word.trim().parse::<u32>().map_err(|_| format!("\"{}\" is no number", word.trim()))
+            word.trim().parse::<u32>().map_err(|_| format!("\"{}\" is not a number", word.trim()))
         };
         let Some((first, rest)) = part.split_once('-') else {
             all.push(number(part)?);

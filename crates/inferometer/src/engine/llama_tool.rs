@@ -1,7 +1,8 @@
 //! llama.cpp through its own tool, `llama-bench`: started once for each test, read line by line.
 //!
-//! It loads the model, warms up and repeats by itself, and tells the time of each repeat. Prompts and
-//! steps of one test it does not part. Not here: `llama-batched-bench`, so batches have one sequence.
+//! It loads the model, warms up and repeats by itself, and reports the time of each repeat. It does
+//! not separate the prompts and steps of one test. Not here: `llama-batched-bench`, so batches have
+//! one sequence.
 
 use super::case::Case;
 use super::protocol::About;

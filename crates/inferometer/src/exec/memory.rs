@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Shortest time between two samples.
 const PERIOD_MIN: Duration = Duration::from_millis(100);
-/// Reading takes at most one part in so many of the time: it holds up a process for a moment.
+/// Reading takes at most one part in this many of the time: it pauses a process for a moment.
 const COST_PARTS: u32 = 20;
 /// Of fewer samples the largest says nothing.
 const SAMPLES_MIN: u64 = 5;

@@ -1,6 +1,7 @@
 //! How a command goes on, by what its lines told and when: steps, tokens, loss, and rates of them.
 //!
-//! A line has the time of the read that brought its end. Not here: what stands in a line (`pattern`).
+//! A line has the time of the read that brought its end. Not here: the contents of a line
+//! (`pattern`).
 
 use super::pattern::{Field, Found};
 use serde::Serialize;
@@ -15,15 +16,15 @@ const RISING_MIN: u64 = 10;
 pub struct Mark {
     /// Nanoseconds since the origin.
     pub at_ns: u64,
-    /// Steps; without a pattern for them, lines that told tokens.
+    /// Steps; without a pattern for them, lines that reported tokens.
     pub steps: f64,
     /// Tokens.
     pub tokens: f64,
-    /// The last loss that was told.
+    /// The last reported loss.
     pub loss: Option<f64>,
 }
 
-/// Everything that was told of the progress.
+/// All reported progress.
 #[derive(Debug, Default)]
 pub struct Progress {
     marks: Vec<Mark>,
@@ -110,9 +111,9 @@ impl Progress {
         }
     }
 
-    /// Takes the number of a step and says whether it is a further one. A number that is not above
-    /// the first one begins anew; another one that is not above the last, such as that of a second
-    /// process that tells the same, is none.
+    /// Records the number of a step and returns whether it is a new step. A number that is not
+    /// above the first one begins a new count; any other number that is not above the last, such as
+    /// a second process reporting the same step, is ignored.
     fn step_to(&mut self, step: f64) -> bool {
         if !self.has_steps {
             // Until here lines with tokens were counted.
@@ -217,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn rates_begin_behind_the_steps_that_are_left_out() {
-        // The first step is told after 60 s, each further one takes 2 s and 100 tokens.
+    fn rates_begin_after_the_skipped_steps() {
+        // The first step is reported after 60 s, each further one takes 2 s and 100 tokens.
         let lines: Vec<(u64, Vec<(Field, Found)>)> = (1..=11_u32)
             .map(|n| (58 + 2 * u64::from(n), vec![step(f64::from(n)), tokens(100.0)]))
             .collect();
@@ -249,7 +250,7 @@ mod tests {
             lines.iter().enumerate().map(|(at_s, line)| (at_s as u64, line.as_slice())).collect();
         let progress = told(&lines);
         assert_eq!((progress.rates(0, None).steps, progress.began_anew), (Some(40.0), 1));
-        // A late line of another process is none.
+        // A late line of another process is ignored.
         let late = told(&[(0, &[step(5.0)]), (1, &[step(7.0)]), (2, &[step(6.0)])]);
         assert_eq!((late.rates(0, None).steps, late.seen()), (Some(7.0), 2));
     }
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_and_what_cannot_be_read_are_told() {
+    fn reports_losses_and_unreadable_numbers() {
         let loss = |number| (Field::Loss, Found::Number(number));
         let unread = (Field::Step, Found::Unread);
         let progress = told(&[

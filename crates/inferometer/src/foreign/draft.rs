@@ -26,7 +26,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Sets a flag, in place of a value that it had.
+    /// Sets a flag, replacing its previous value.
     pub fn set(&mut self, flag: &str, value: impl Into<String>) {
         self.unset(flag);
         self.add(flag, value);
@@ -54,7 +54,7 @@ impl Draft {
             || self.own.iter().any(|word| word.split('=').next() == Some(flag))
     }
 
-    /// Sets a flag that nobody set.
+    /// Sets a flag unless it is already set.
     pub fn assume(&mut self, flag: &str, value: impl Into<String>) {
         if !self.has(flag) {
             self.add(flag, value);
@@ -88,7 +88,7 @@ impl Draft {
         for (flag, value) in &self.flags {
             match value {
                 None => words.push(flag.clone()),
-                // A value that looks like a flag, or one of a flag that wants its sign.
+                // A value that looks like a flag, or the value of a flag that requires `=`.
                 Some(value) if value.starts_with('-') || JOINED.contains(&flag.as_str()) => {
                     words.push(format!("{flag}={value}"));
                 }
@@ -103,5 +103,5 @@ impl Draft {
     }
 }
 
-/// Flags whose value stands behind an equals sign only.
+/// Flags that accept a value only after an equals sign.
 const JOINED: &[&str] = &["--ignore-eos", "--replay", "--json"];

@@ -86,7 +86,7 @@ pub struct Translation {
     pub environment: Vec<(String, String)>,
     /// The words of the line from its program on.
     pub words: Vec<String>,
-    /// What stands behind the command and is not run.
+    /// What follows the command and is not run.
     pub rest: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub fn words_of(given: &[String]) -> Result<shell::Line, Failure> {
     }
 }
 
-/// Understands a line of another tool. `ours` tells of the flags of our commands.
+/// Translates a line of another tool. `ours` describes the flags of our commands.
 ///
 /// # Errors
 /// One sentence: a tool or a flag that is not known, a value that cannot be read.
@@ -145,7 +145,7 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
     let (environment, words) = apart(&words);
     if let Some((table, rules, behind)) = found(words)? {
         let draft = drafted(&table, rules, behind, ours).map_err(|why| {
-            Failure::usage(why).hint(format!("the flags are those of {}", table.source))
+            Failure::usage(why).hint(format!("see {} for its flags", table.source))
         })?;
         let Table { tool, version, .. } = table;
         let words = words.to_vec();
@@ -158,7 +158,7 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
     }
     let known = tools()?.into_iter().map(|table| table.tool).collect::<Vec<_>>().join(", ");
     let first = words.first().map_or("an empty line", String::as_str);
-    Err(Failure::usage(format!("{first} is no tool whose lines are known"))
+    Err(Failure::usage(format!("{first} is not a tool whose commands can be translated"))
         .hint(format!("there are {known}")))
 }
 

@@ -7,7 +7,7 @@
 pub struct Line {
     /// Its words, quotes taken away.
     pub words: Vec<String>,
-    /// What stands behind the command and is not run: a pipe, a redirection, a second command.
+    /// What follows the command and is not run: a pipe, a redirection, a second command.
     pub rest: Option<String>,
 }
 
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Some(sign)
     }
 
-    /// Whether nothing but spaces stands before the end of the line.
+    /// Whether only spaces are left before the end of the line.
     fn ends_line(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let (line, has_more) = match rest.split_once('\n') {
@@ -141,7 +141,8 @@ impl Reader<'_> {
         true
     }
 
-    /// What stands between pointed brackets, as documents have it where a reader is to put something.
+    /// The text between angle brackets, which documents use for a value that the reader has to
+    /// supply.
     fn placeholder(&self) -> Option<&str> {
         let rest = &self.text[self.at..];
         let name = &rest[..rest.find(['>', '<', '\n'])?];
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_the_command_is_told_and_not_run() {
+    fn what_follows_the_command_is_reported_and_not_run() {
         for (text, expect, rest) in [
             ("a b | tee log", &["a", "b"][..], "| tee log"),
             ("a b 2>&1 | tee log", &["a", "b"], "2>&1 | tee log"),

@@ -17,7 +17,7 @@ pub struct Table {
     pub source: String,
     /// How its command lines begin. `python` is any Python.
     pub programs: Vec<String>,
-    /// Our command, whose own flags may stand in the line too.
+    /// Our command, whose own flags the line may contain too.
     pub verb: String,
     /// Whether a flag may be cut short where no other begins so, as argparse does.
     #[serde(default)]
@@ -158,7 +158,7 @@ pub enum Becomes {
 pub struct Given {
     /// Flags by the name in the table, with their values, in their order.
     flags: Vec<(String, Vec<String>)>,
-    /// Fields of the tool's file that stand in the line, by their names with points.
+    /// Fields of the tool's file that the line contains, by their dotted names.
     pub fields: Vec<(String, String)>,
     /// Flags whose values a later occurrence replaced, as they were typed.
     pub replaced: Vec<(String, Vec<String>)>,
@@ -171,7 +171,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether a flag stands in the line.
+    /// Whether the line contains a flag.
     pub fn has(&self, name: &str) -> bool {
         self.flags.iter().any(|(known, _)| known == name)
     }
@@ -194,7 +194,7 @@ impl Given {
         all.map(str::trim).filter(|value| !value.is_empty()).collect()
     }
 
-    /// Sets a flag as if it had stood in the line; one that stands there counts.
+    /// Adds a flag as if it were in the line; one that the line contains takes precedence.
     pub fn assume(&mut self, name: &str, value: &str) {
         if !self.has(name) {
             self.flags.push((name.to_owned(), vec![value.to_owned()]));
@@ -457,9 +457,9 @@ impl Table {
         });
         let fields: Vec<String> = self.fields().map(|name| format!("--{name}")).collect();
         let near = ifm_core::words::nearest(typed, flags.chain(fields.iter().map(String::as_str)));
-        let meant = near.map(|name| format!(": {name} is the nearest that is known"));
+        let meant = near.map(|name| format!("; {name} is the nearest match"));
         format!(
-            "{typed} is no flag of {} {}, and none of inferometer {}{}",
+            "{typed} is not a flag of {} {} or of inferometer {}{}",
             self.tool,
             self.version,
             self.verb,

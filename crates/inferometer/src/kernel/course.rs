@@ -38,9 +38,9 @@ pub struct Ask {
     pub flush_bytes: u64,
     /// Most time for the runs of a pass: at least one run is made.
     pub budget: Duration,
-    /// Whether disturbed runs are made again, as many times as there are repeats.
+    /// Whether disturbed runs are measured again, up to as many times as there are repeats.
     pub replaces: bool,
-    /// The implementation that the others are held against.
+    /// The implementation that the others are compared with.
     pub reference: String,
     /// Whether anything is timed.
     pub times: bool,
@@ -79,7 +79,7 @@ impl Run {
 pub struct Passed {
     /// Runs that count, in order.
     pub runs: Vec<Run>,
-    /// Disturbed ones that were made again.
+    /// Disturbed runs that were replaced.
     pub replaced: Vec<Run>,
     /// Why there are none, or not all.
     pub trouble: Option<String>,
@@ -141,8 +141,8 @@ impl Done {
     }
 }
 
-/// Measures. Tells of each case that had its turn: all of them, and which it was. Ends early at Ctrl-C,
-/// with what there is.
+/// Measures. Reports each finished turn of a case: all cases, and which one it was. Ends early at
+/// Ctrl-C, with the results so far.
 pub fn measure(ask: &Ask, mut tell: impl FnMut(&[Done], usize)) -> Vec<Done> {
     let mut providers: Vec<Slot> = ask.providers.iter().map(|one| Slot::new(ask, one)).collect();
     let cases = ask.cases.iter();
@@ -268,7 +268,7 @@ fn time(ask: &Ask, running: &mut Running, pass: Pass, passed: &mut Passed) -> Re
     let device = running.about.device.clone();
     passed.clock_mhz.extend(clock_mhz(&device));
     let (mut spent, mut slowest) = (Duration::ZERO, Duration::ZERO);
-    // Of a short run the first tells only how short it is.
+    // The first of several short runs only shows how short they are.
     let mut is_look = true;
     let wanted = ask.repeats as usize;
     while passed.runs.len() < wanted && ask.limits.interrupts.urge() == Urge::None {

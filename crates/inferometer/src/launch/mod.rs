@@ -316,7 +316,7 @@ impl Launched {
         self.process.log.path().to_owned()
     }
 
-    /// Whether its process runs; the processes that it started may have ended all the same.
+    /// Whether its process runs; the processes that it started may have ended nevertheless.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.process.child.try_wait(), Ok(None))
     }

@@ -1,4 +1,4 @@
-//! Prompts that stand alone, in the order of their items.
+//! Single-turn prompts, in the order of their items.
 
 use super::ledger::{Ledger, digest};
 use super::templates::Templates;
@@ -16,7 +16,7 @@ pub enum Due {
     Schedule(Box<Arrivals>),
     /// By the times of the items, counted from the first measured one.
     Recorded {
-        /// So many times as fast.
+        /// Speed-up factor.
         speed: f64,
         /// Time of the first measured item, once it is known.
         first_ns: Option<u64>,

@@ -40,7 +40,7 @@ fn the_embedded_engine_is_found_out() {
 }
 
 #[test]
-fn a_server_that_is_none_is_code_5() {
+fn a_service_that_is_not_a_model_server_is_code_5() {
     let folder = tempfile::tempdir().unwrap();
     let models = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
     let output = run(folder.path(), &["probe", &canned(models)]);

@@ -70,7 +70,7 @@ fn two_servers_of_one_model_are_two_sides_in_every_report() {
 
 /// The same model name and no run name: what their servers report distinguishes them.
 #[test]
-fn sides_without_names_are_told_apart_by_their_servers() {
+fn sides_without_names_are_distinguished_by_their_servers() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     measure(folder, "bf16", &[]);

@@ -365,25 +365,25 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
     for (text, part) in [
         (
             "vllm bench serve --num-promts 5",
-            "--num-promts is no flag of vllm bench serve 0.33, and none of inferometer run: --num-prompts is the nearest",
+            "--num-promts is not a flag of vllm bench serve 0.33 or of inferometer run; --num-prompts is the nearest match",
         ),
         // A flag of a newer version.
-        ("vllm bench serve --lora-assignments random", "--lora-assignment is the nearest"),
+        ("vllm bench serve --lora-assignments random", "--lora-assignment is the nearest match"),
         ("vllm bench serve --num-prompts", "--num-prompts of vllm bench serve needs a value"),
         ("vllm bench serve --num-prompts ten", "--num-prompts ten is not a whole number"),
         (
             "vllm bench serve --dataset-name sharegpt",
             "--dataset-name sharegpt needs --dataset-path",
         ),
-        ("vllm bench serve --backend deepspeed", "--backend deepspeed is none that is known"),
+        ("vllm bench serve --backend deepspeed", "--backend deepspeed is not supported"),
         ("vllm bench latency --model m", "inferometer engine --adapter vllm"),
         ("vllm bench throughput --model m", "inferometer engine --adapter vllm"),
         (
             "guidellm run --profile kind=knee --data prompt_tokens=1,output_tokens=1",
             "inferometer capacity",
         ),
-        ("wrk -c 5 http://h", "wrk is no tool whose lines are known"),
-        ("oha http://h:1/", "is no API of a model that is known"),
+        ("wrk -c 5 http://h", "wrk is not a tool whose commands can be translated"),
+        ("oha http://h:1/", "is not a supported model API"),
         // A word that belongs to no flag, with the flag before it.
         (
             "vllm bench serve --model base stray --dataset-name random",
@@ -443,13 +443,19 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
         ),
         ("vllm bench serve --model -m", "--model of vllm bench serve needs a value"),
         // Possible errors in each tool's line: a flag of a newer version, or a typo.
-        ("python3 -m sglang.bench_serving --num-promts 5", "--num-prompts is the nearest"),
-        ("guidellm benchmark --target http://h:1 --max-request 5", "--max-requests is the nearest"),
-        ("aiperf profile -m m --request-cout 5", "--request-count is the nearest"),
-        ("genai-bench benchmark --num-concurency 5", "--num-concurrency is the nearest"),
-        ("oha -n 5 --burst-dely 2s http://h:1/v1/completions", "--burst-delay is the nearest"),
-        ("llama-bench --n-promt 5", "--n-prompt is the nearest"),
-        ("llama-batched-bench --ctx-sise 5", "--ctx-size is the nearest"),
+        ("python3 -m sglang.bench_serving --num-promts 5", "--num-prompts is the nearest match"),
+        (
+            "guidellm benchmark --target http://h:1 --max-request 5",
+            "--max-requests is the nearest match",
+        ),
+        ("aiperf profile -m m --request-cout 5", "--request-count is the nearest match"),
+        ("genai-bench benchmark --num-concurency 5", "--num-concurrency is the nearest match"),
+        (
+            "oha -n 5 --burst-dely 2s http://h:1/v1/completions",
+            "--burst-delay is the nearest match",
+        ),
+        ("llama-bench --n-promt 5", "--n-prompt is the nearest match"),
+        ("llama-batched-bench --ctx-sise 5", "--ctx-size is the nearest match"),
         ("inference-perf --config_fil c.yml", "--config_file is the nearest"),
         ("inference-perf --load.type constant", "load.stages names no rate"),
         (
@@ -463,8 +469,8 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
             "-D nowhere.json: no such file or folder",
         ),
         ("aiperf profile -m m --endpoint-type chatt", "chat is the nearest"),
-        ("genai-perf profile -m m --service-kind opeai", "none of openai and triton"),
-        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "none of D(IN,OUT)"),
+        ("genai-perf profile -m m --service-kind opeai", "use openai or triton"),
+        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "is not supported; use D(IN,OUT)"),
         ("inference-perf", "inference-perf needs --config_file"),
         ("llama-batched-bench -m a.gguf -npp 0 -ntg 8 -npl 1", "-npp 1 or more"),
         (

@@ -1,5 +1,5 @@
-//! What stands beside the computing when the client times: the way to the server and back, and what its
-//! frontend does.
+//! What client-side times contain in addition to the computation: the way to the server and back, and
+//! the work of its frontend.
 //!
 //! A prompt of one token takes one pass of the model, as each step behind it does. What its first token
 //! takes longer than a step is taken for the way, and is taken off the time to the first token of a test.

@@ -179,7 +179,7 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 /// Sound that a server made, as it arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MadeAudio {
-    /// When the first byte of sound arrived (the head of a sound file is none).
+    /// When the first byte of sound arrived (the header of a sound file does not count).
     pub first_ns: u64,
     /// Length of the sound, nanoseconds; absent where its format does not tell.
     pub audio_ns: Option<u64>,

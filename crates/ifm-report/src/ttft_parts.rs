@@ -14,7 +14,7 @@ type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
 
 /// The parts in their order in time.
 fn parts(found: &TtftParts) -> Vec<Part<'_>> {
-    // Small requests are not asked about, so that both may stand side by side.
+    // A small request is not checked for it, so both may occur.
     let until = match (found.acked, found.acked == found.adding_up) {
         (0, _) => "until the request had left the client",
         (_, true) => "until the server's machine had acknowledged the last byte",
@@ -24,8 +24,8 @@ fn parts(found: &TtftParts) -> Vec<Part<'_>> {
     };
     let upload = ("upload", until, &found.upload_ns);
     let rest = match found.queue_ns {
-        Some(_) => ("network and frontend", "what nobody timed: the rest", &found.rest_ns),
-        None => ("network, frontend and queue", "what nobody timed: the rest", &found.rest_ns),
+        Some(_) => ("network and frontend", "the rest, not timed", &found.rest_ns),
+        None => ("network, frontend and queue", "the rest, not timed", &found.rest_ns),
     };
     let queue = found.queue_ns.as_ref();
     let queue = queue.map(|queue| ("queue", "arrival until scheduled, as the server told", queue));

@@ -70,7 +70,7 @@ fn facts(history: &History) -> Vec<String> {
     facts
 }
 
-/// Changes that matter, those of the newest first.
+/// Changes that matter, newest first.
 fn relevant(history: &History, verdict: Verdict) -> Vec<(&Series, &Change)> {
     let of = |series| match verdict {
         Verdict::Worse => SeriesState::Worse == series,
@@ -290,7 +290,7 @@ fn values(history: &History) -> Table {
             let Some(point) = point(row) else { return String::new() };
             match point.standing {
                 Standing::Counted => "yes".to_owned(),
-                Standing::Apart => "no: stands apart".to_owned(),
+                Standing::Apart => "no: outlier".to_owned(),
                 Standing::Zero => "no: zero".to_owned(),
                 Standing::TooFew => {
                     point.shortage.map_or_else(String::new, |shortage| format!("no: {shortage}"))
@@ -303,11 +303,11 @@ fn values(history: &History) -> Table {
 
 fn method() -> Section {
     let text = "Runs that answer one question are a cell: the same model, workload, load, API, kind of \
-                server and GPUs. A run is one value of a series. A change is told where the best place \
-                to split the series has a Student's t whose chance, times the places that were tried and \
-                corrected for all series, is below the limit; how runs differ among themselves is the \
-                noise, never the requests of one run alone. A steady rise is told from a step by which of \
-                the two fits better. One run alone changes nothing: it stands apart, or lies outside the \
+                server and GPUs. A run is one value of a series. A change is reported where the best place \
+                to split the series has a Student's t whose probability, times the number of places tried and \
+                corrected for all series, is below the limit. The noise is how runs differ from each other, \
+                never how the requests of one run differ. A steady rise is distinguished from a step by which \
+                of the two fits better. A single run changes nothing: it is an outlier, or lies outside the \
                 band. Runs with too few requests do not count.";
     Section::new("Method", vec![Block::Prose(text.to_owned())])
 }

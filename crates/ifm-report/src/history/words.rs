@@ -10,8 +10,8 @@ use ifm_core::words::counted;
 /// Reasons that are named in one line.
 const REASONS_NAMED: usize = 6;
 
-/// A run: its name, or its id. Of several runs with one name, as every night's may be, the day where that tells
-/// them apart.
+/// A run: its name, or its id. If several runs share a name, as nightly runs may, the date is added
+/// where it distinguishes them.
 pub(super) fn run(history: &History, head: &RunHead) -> String {
     let Some(name) = &head.name else { return plain(&head.id) };
     let namesakes = || history.runs.iter().filter(|run| run.name.as_ref() == Some(name));

@@ -18,7 +18,7 @@ const SAME_PROMPTS: &str = "same_prompts";
 const USES: [f64; 3] = [1.0, 0.5, 0.25];
 
 impl<'q> Answers<'q> {
-    /// What comes out and what it costs; absent where nobody counted tokens.
+    /// Output and its cost; absent where tokens were not counted.
     pub fn cost(&self, insights: &[Insight]) -> Option<Section> {
         let table = self.prices()?;
         let mut blocks = Vec::new();
@@ -83,7 +83,7 @@ impl<'q> Answers<'q> {
         Some(columns.table(caption, yields))
     }
 
-    /// The loads that a price is told for: capacity, most output, lowest.
+    /// The loads for which a price is shown: capacity, most output, lowest.
     fn places(&self, fitting: &Fitting<'q>) -> Vec<(String, &'static str, Pooled<'q>)> {
         let is_of = |cell: &&Pooled| {
             self.names.iter().all(|name| cell.factor(name).as_deref() == fitting.of.get(name))

@@ -25,8 +25,8 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let heading = format!("Performance Ranking{by}");
     let note = match ranks.are_shared {
         true => format!("{SHARED}."),
-        false => "Every model by its mean alone, as asked for; where the repeats tell two of them \
-                  apart stands in the tables above."
+        false => "Every model ranked by its mean alone, as requested; the tables above show where \
+                  the repeats distinguish two models."
             .to_owned(),
     };
     let mut sections = vec![Section::new(heading, vec![Block::Prose(note)])];

@@ -1,5 +1,5 @@
-//! Training runs, and other commands that were measured as a whole: time, memory, energy, steps and
-//! loss, as far as somebody measured or wrote them down. Repeats stand in one row.
+//! Training runs, and other commands measured as a whole: time, memory, energy, steps and loss, as
+//! far as they were measured or reported. Repeats share one row.
 
 use super::super::Subject;
 use crate::format::{ABSENT, count, number, plain, span};
@@ -92,7 +92,7 @@ pub(super) fn is_training(point: &Point) -> bool {
         || point.readings.iter().any(|reading| progress.contains(&reading.quantity))
 }
 
-/// The name that somebody gave, else the model, else the command.
+/// The name that the user gave, else the model, else the command.
 fn name(cell: &Pooled) -> String {
     let first = cell.first();
     let is_own = cell.factor(key::COMMAND).is_some();

@@ -50,7 +50,7 @@ const OURS: [Word; 8] = [
     },
     Word {
         word: "users",
-        meaning: "requests in flight: each user sends the next when the former is answered",
+        meaning: "requests in flight: each user sends the next when the previous one is answered",
         others: &["concurrent", "concurrency", "simultaneous"],
     },
 ];

@@ -187,7 +187,7 @@ const BEHIND: [(&str, Quantity); 8] = [
     ("Efficiency", Quantity::Efficiency),
 ];
 
-/// What stands in front of the name of another quantity, and that quantity.
+/// The prefix of another quantity's name, and that quantity.
 fn behind(quantity: &Quantity) -> Option<(String, &'static Quantity)> {
     let Quantity::Other(name) = quantity else { return None };
     let (of, name) = name.rsplit_once(' ')?;

@@ -128,7 +128,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
             "Each point is a number of users. Up is more output for the owner, right is more \
              speed for the user; scenarios of different lengths do not compete.",
         ),
-        (charts, "Users beside each point; thick where no other configuration is better."),
+        (charts, "Labels: users; thick where no other configuration is better."),
         &[Topic::Pareto],
     )
 }

@@ -26,7 +26,9 @@ pub(super) fn section(model: &ReportModel) -> Section {
         ]
         .into_iter()
         .chain(
-            beside(model).into_iter().map(|(name, blocks)| Block::Details(name.to_owned(), blocks)),
+            environment(model)
+                .into_iter()
+                .map(|(name, blocks)| Block::Details(name.to_owned(), blocks)),
         )
         .chain(machine(model).map(|table| details("Machine of the server", Block::Table(table))))
         .collect(),
@@ -34,7 +36,7 @@ pub(super) fn section(model: &ReportModel) -> Section {
 }
 
 /// What was measured and by whom, or from what it was predicted.
-fn beside(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
+fn environment(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
     match prediction::inside(model) {
         Some(blocks) => vec![("Prediction", blocks)],
         None => vec![
@@ -44,7 +46,7 @@ fn beside(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
     }
 }
 
-/// What is told of the server's machine; absent where nobody did.
+/// Facts about the server's machine; absent if not reported.
 fn machine(model: &ReportModel) -> Option<Table> {
     let told = told_of(model.manifest.facts.as_ref()?);
     let rows = told.map(|(_, what, value)| (what.to_owned(), plain(&value))).collect();

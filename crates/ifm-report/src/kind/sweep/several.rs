@@ -305,7 +305,7 @@ fn named(pool: &Pool, name: &str, quantity: &Quantity, statistics: &[Statistic])
     }
 }
 
-/// A figure, marked where it stands on too few values.
+/// A figure, marked where it is based on too few values.
 fn measured(reading: Option<Reading>, how: Meant) -> Cell {
     let value = reading.as_ref().map(|reading| reading.value);
     let cell = Cell::number(value, |value| meant(value, how));

@@ -15,8 +15,8 @@ pub(super) const ABSENT_BECAUSE: &str = "Output against offered load is not draw
                                          does not say which rates were asked for.";
 
 /// Output in tokens per second against the offered rate, with the line on which everything offered
-/// is served; in requests per second where nobody knows how long answers are. Absent where loads
-/// are not rates.
+/// is served; in requests per second where answer lengths are unknown. Absent where loads are not
+/// rates.
 pub(super) fn against_offered(versus: &Versus) -> Option<Chart> {
     tokens(versus).or_else(|| requests(versus))
 }

@@ -68,7 +68,7 @@ fn nothing_that_acts_gets_through() {
     }
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
     assert!(html.contains("default-src 'none'"));
-    // Code stands in fences, where Markdown takes no HTML.
+    // Code is in fences, where Markdown takes no HTML.
     let outside = markdown.split("```").step_by(2).collect::<String>();
     for tag in ["<script", "<img", "<b ", "](", "<https"] {
         assert!(!outside.replace("`</code><script>`", "").contains(tag), "{tag}\n{markdown}");

@@ -1,6 +1,6 @@
 //! A GGUF file: its keys, and its tensors read one at a time.
 //!
-//! After the keys stands a description of each tensor: name, number of dimensions, the
+//! After the keys comes a description of each tensor: name, number of dimensions, the
 //! dimensions from the innermost out, the number of its type, and where its bytes begin
 //! after the descriptions, in steps of `general.alignment`. Only that is kept; nothing in
 //! it is believed beyond what the file's length allows.

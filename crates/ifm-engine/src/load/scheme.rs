@@ -1,4 +1,4 @@
-//! What `quantization_config` of a checkpoint says, and what of it can be computed.
+//! What `quantization_config` of a checkpoint says, and which parts of it can be computed.
 //!
 //! compressed-tensors (`int-quantized`: `w8a8`; `pack-quantized`: `w4a16`, `w8a16`), AWQ
 //! and GPTQ. Whatever else a writer may have done is refused by its name: a model that is
@@ -163,7 +163,7 @@ impl Scheme {
                 ));
             }
         }
-        // A tied head is no matrix of its own, and is named all the same.
+        // A tied head is not a matrix of its own, but is named anyway.
         let unused = entries
             .iter()
             .zip(&is_used)
@@ -204,7 +204,7 @@ fn number(config: &Value, key: &str) -> Option<u64> {
     config[key].as_u64()
 }
 
-/// The columns of a group; -1 and null stand for whole rows.
+/// The columns of a group; -1 and null mean whole rows.
 fn group(value: &Value) -> Result<Option<usize>, LoadError> {
     match (value.as_i64(), value) {
         (_, Value::Null) | (Some(-1), _) => Ok(None),

@@ -29,7 +29,7 @@ pub enum Metric {
     /// E2E over output tokens, also called normalized latency: the wait for the first token is spread
     /// over the answer.
     E2ePerToken,
-    /// Time from a request's arrival at its server until it was scheduled, as the server told.
+    /// Time from a request's arrival at its server until it was scheduled, as reported by the server.
     Queue,
     /// Time of the whole prompt in an engine.
     Prefill,

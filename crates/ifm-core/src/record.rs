@@ -144,25 +144,25 @@ pub struct RequestRecord {
     pub text_bytes: Option<u32>,
     /// Of these, bytes in the events that share the stamp of the first token-bearing event.
     pub first_text_bytes: Option<u32>,
-    /// Reasoning tokens among the output, as the server told.
+    /// Reasoning tokens among the output, as reported by the server.
     pub reasoning_tokens: Option<u32>,
-    /// Prompt tokens served from a cache, as the server told.
+    /// Prompt tokens served from a cache, as reported by the server.
     pub cached_tokens: Option<u32>,
     /// Prompt tokens that had been said before, in this conversation or in what all of them share,
     /// by the workload's arithmetic: what a cache that forgets nothing would know. Absent where
     /// they were not counted.
     pub known_tokens: Option<u32>,
-    /// Draft tokens accepted by speculative decoding, as the server told.
+    /// Draft tokens accepted by speculative decoding, as reported by the server.
     pub accepted_draft_tokens: Option<u32>,
-    /// Draft tokens rejected, as the server told.
+    /// Draft tokens rejected, as reported by the server.
     pub rejected_draft_tokens: Option<u32>,
-    /// Steps in which a draft was made, as the server told.
+    /// Steps in which a draft was made, as reported by the server.
     pub draft_steps: Option<u32>,
-    /// Time from the request's arrival at the server until it was scheduled, as the server told.
+    /// Time from the request's arrival at the server until it was scheduled, as reported by the server.
     pub server_queue_ns: Option<u64>,
-    /// Time from then to its first token, as the server told.
+    /// Time from then to its first token, as reported by the server.
     pub server_first_token_ns: Option<u64>,
-    /// Time from the first token to the last one, as the server told.
+    /// Time from the first token to the last one, as reported by the server.
     pub server_decode_ns: Option<u64>,
     /// Time that the server, or a proxy before it, took until it answered, as reported in a header.
     pub server_processing_ns: Option<u64>,

@@ -80,7 +80,7 @@ pub(crate) fn drafts(found: &Speculation) -> String {
 pub(crate) fn drafts_counted(found: &Speculation) -> String {
     match (found.counted_by, found.answers, &found.source) {
         (DraftsCountedBy::Requests, Some(answers), _) => {
-            format!("told by {} {}", count(answers), plural(answers, "answer"))
+            format!("reported by {} {}", count(answers), plural(answers, "answer"))
         }
         (_, _, Some(source)) if found.is_length_derived => {
             format!("counters of {}, length from output tokens", plain(source))

@@ -152,7 +152,7 @@ fn undecided(misses: &[Miss]) -> String {
 }
 
 fn head(slo: &SloSpec) -> String {
-    format!("Capacity inside {}, from results that exist", target(slo))
+    format!("Capacity inside {}, from existing results", target(slo))
 }
 
 /// The answer for people at a terminal; ends with a line break.

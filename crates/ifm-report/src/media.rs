@@ -276,7 +276,7 @@ fn seen_chart(rows: &[Row]) -> Option<Chart> {
     });
     let description = told.collect::<Vec<String>>().join(" ");
     let plot = Cartesian::new(loads(&known), Axis::new("TTFT p50", "ms"), all);
-    let title = "Does the server know what it saw?";
+    let title = "Does the server cache media it has seen?";
     (!known.is_empty()).then(|| Chart::new("media_seen", title, description, plot))
 }
 
@@ -359,7 +359,7 @@ mod tests {
         let level = rows(&model)[0];
         assert!(!html.contains("What are prompts made of?") && tokens_chart(&[level]).is_none());
         assert!(tokens_chart(&[level, level]).is_some_and(|chart| chart.title.contains("made of")));
-        assert!(html.contains("Does the server know what it saw?"));
+        assert!(html.contains("Does the server cache media it has seen?"));
         assert!(!html.contains("Do larger images wait longer?"), "all are of one size");
         let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
         let media = &json["levels"][0]["media"];

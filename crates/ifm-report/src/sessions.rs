@@ -173,7 +173,7 @@ pub(crate) fn row(level: &LevelSummary) -> Option<[String; 11]> {
 pub(crate) const CAPTION: &str = "Times are of complete sessions, from the first request to the \
     last answer. Other: cut off by the end of the level, ended by a full context or an empty \
     answer, or of unknown end. Hits are shares of prompt tokens: of an ideal \
-    cache, by the workload's arithmetic; as the answers tell; by the server's own counter.";
+    cache, by the workload's arithmetic; as reported in the answers; by the server's own counter.";
 
 #[cfg(test)]
 mod tests {

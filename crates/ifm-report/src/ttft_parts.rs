@@ -28,9 +28,10 @@ fn parts(found: &TtftParts) -> Vec<Part<'_>> {
         None => ("network, frontend and queue", "the rest, not timed", &found.rest_ns),
     };
     let queue = found.queue_ns.as_ref();
-    let queue = queue.map(|queue| ("queue", "arrival until scheduled, as the server told", queue));
+    let queue =
+        queue.map(|queue| ("queue", "arrival until scheduled, as reported by the server", queue));
     let first = "scheduled to first token";
-    let first = (first, "the prompt, as the server told", &found.first_token_ns);
+    let first = (first, "the prompt, as reported by the server", &found.first_token_ns);
     [Some(upload), Some(rest), queue, Some(first)].into_iter().flatten().collect()
 }
 
@@ -94,8 +95,8 @@ pub(crate) fn section(model: &ReportModel) -> Option<Section> {
         })
         .cell(Head::number("p50"), at(50.0))
         .cell(Head::number("p99"), at(99.0));
-    let caption = "Over complete answers whose server told its own times, as far as they fit into what \
-                   the client saw. Means add up; medians and percentiles need not.";
+    let caption = "Over complete answers whose server reported its own times, if these fit into \
+                   the client's. Means add up; medians and percentiles need not.";
     let table = Block::Table(columns.table(caption, rows));
     Some(Section::new("Where the time to first token went", vec![table]))
 }

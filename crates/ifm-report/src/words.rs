@@ -144,7 +144,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             "no latency target was given".to_owned()
         }
         (UsersState::Unknown, _) if answer.is_changing => {
-            "the rate changed while the level ran: it held none, so none is shown to fit".to_owned()
+            "the rate changed during the level, so no constant rate is shown to fit".to_owned()
         }
         (UsersState::Unknown, _) if answer.is_cut => {
             "no level ran to its end, and one that was cut off is not judged".to_owned()
@@ -174,7 +174,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     }
     if let Some(with) = &answer.with_first_wave {
         detail.push_str(&format!(
-            "; with each user's first request, which all begin together, {}",
+            "; including each user's first request (all start at once), {}",
             next_worse(with, label)
         ));
     }
@@ -500,8 +500,7 @@ fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<&'static str> {
 /// absent where everything counts.
 pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
     levels.iter().find(|level| level.first_wave.is_some())?;
-    let mut text =
-        "latencies leave out each user's first request, since all begin together".to_owned();
+    let mut text = "latencies exclude each user's first request (all start at once)".to_owned();
     let p99 = |latencies: &Latencies| latencies.ttft()?.percentile(99.0).copied();
     let moved = levels.iter().filter_map(|level| {
         let with = p99(&level.first_wave.as_ref()?.latencies_with)?;
@@ -513,7 +512,9 @@ pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
     if let Some((_, level, with, without)) = most.filter(|most| most.0 > FIRST_WAVE_TOLD_MIN) {
         let [with, without] = [with, without].map(|found| marked_span(&found));
         let at = load_words(level.load());
-        text.push_str(&format!("; with them TTFT p99 at {at} is {with} instead of {without}"));
+        text.push_str(&format!(
+            "; including them, TTFT p99 at {at} is {with} instead of {without}"
+        ));
     }
     Some(text)
 }
@@ -521,8 +522,8 @@ pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
 /// From when waits count, where requests waited to be sent; absent where none did.
 pub(crate) fn due(levels: &[LevelSummary]) -> Option<String> {
     levels.iter().any(|level| level.latencies.waited_to_be_sent()).then(|| {
-        "TTFT counts from the due time: requests waited to be sent, because as many as allowed were \
-         in flight"
+        "TTFT counts from the due time: requests waited to be sent because the maximum was in \
+         flight"
             .to_owned()
     })
 }
@@ -591,7 +592,10 @@ pub(crate) const DEFINITIONS: [(&str, &str); 17] = [
         "TTFAT",
         "start of sending to the first token of the answer proper, reasoning skipped, per request",
     ),
-    ("E2E", "start of sending to the last token, per request; what comes after it is kept apart"),
+    (
+        "E2E",
+        "start of sending to the last token, per request; anything after it is recorded separately",
+    ),
     ("TPOT", "(last token - first token) / (tokens after the first read), per request"),
     ("ITL", "gap between successive token-bearing events, pooled over requests"),
     (
@@ -653,16 +657,18 @@ mod tests {
     fn the_first_wave_is_told_with_what_it_would_change() {
         let (note, answer) = said(900);
         let note = note.expect("32 users begin together");
-        assert!(note.contains("with them TTFT p99 at 32 users is ~900 ms instead of ~80.0 ms"));
+        assert!(
+            note.contains("including them, TTFT p99 at 32 users is ~900 ms instead of ~80.0 ms")
+        );
         assert!(answer.starts_with("at least 32; "), "{answer}");
-        let would = "all begin together, 32 fails: TTFT p99 ~900 ms > 500 ms";
+        let would = "(all start at once), 32 fails: TTFT p99 ~900 ms > 500 ms";
         assert!(answer.contains(would), "{answer}");
         // Slower, but still inside the target.
         let (note, answer) = said(300);
         assert!(note.is_some_and(|note| note.contains("is ~300 ms instead")));
-        assert!(!answer.contains("begin together"), "{answer}");
+        assert!(!answer.contains("start at once"), "{answer}");
         // No slower than the others: nothing but that they are left out.
-        assert!(said(80).0.is_some_and(|note| !note.contains("with them")));
+        assert!(said(80).0.is_some_and(|note| !note.contains("including them")));
     }
 
     #[test]

@@ -535,7 +535,7 @@ pub(crate) fn single_runs(pair: &Pair) -> Option<String> {
 }
 
 /// What the intervals of one run on each side leave out, and what to do about it.
-const SINGLE_RUNS: &str = "one run on each side: the intervals do not contain how much runs differ; \
+const SINGLE_RUNS: &str = "one run on each side: the intervals exclude run-to-run variation; \
     measure each side three times and compare a1,a2,a3 with b1,b2,b3";
 
 /// What the intervals rest on.

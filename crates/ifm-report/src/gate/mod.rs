@@ -145,7 +145,7 @@ fn single_run(result: &GateResult) -> Option<String> {
 }
 
 /// What the intervals of one run leave out, and what to do about it.
-const SINGLE_RUN: &str = "one run: the intervals do not contain how much runs differ; measure three \
+const SINGLE_RUN: &str = "one run: the intervals exclude run-to-run variation; measure three \
     times and check a1,a2,a3";
 
 /// The gate for people at a terminal; ends with a line break.

@@ -115,15 +115,17 @@ fn tiles(history: &History) -> Vec<Tile> {
             "First run of it",
             first.unwrap_or_default(),
             "",
-            came.unwrap_or_else(|| "nothing else that is known changed with it".to_owned()),
+            came.unwrap_or_else(|| "no other known change at the same time".to_owned()),
         ));
     }
     let undecided = history.count(SeriesState::Undecided);
     let outside = history.count(SeriesState::Outside);
     if undecided + outside > 0 {
         let detail = match outside {
-            0 => "too few runs or requests, or what was found may be chance".to_owned(),
-            n => format!("{n} of them: the last run lies outside the band, one run does not tell"),
+            0 => "too few runs or requests, or the change may be chance".to_owned(),
+            n => format!(
+                "{n} of them: the last run lies outside the band, a single run is not conclusive"
+            ),
         };
         let value = (undecided + outside).to_string();
         tiles.push(Tile::new("Not decided", value, format!("of {all}"), detail));
@@ -149,8 +151,8 @@ fn changed(history: &History) -> Section {
         if series.state == SeriesState::Outside {
             let last = words::told(history, series, series.points.len().saturating_sub(1));
             lines.push((Verdict::Inconclusive, format!(
-                "⚠ {}: the last run, {last}, lies outside the band of the runs before; one run does not \
-                 tell, another one will",
+                "⚠ {}: the last run, {last}, lies outside the band of the runs before; a single \
+                 run is not conclusive, another one will be",
                 words::what(series)
             )));
         }
@@ -257,8 +259,8 @@ fn drawn(history: &History, charts: Charts) -> Vec<Section> {
             1 => "Run after run".to_owned(),
             _ => plain(cell),
         };
-        let note = "Each point is a run with the interval of its own requests; hollow ones do not count. \
-                    The grey area holds 99 of 100 runs of the same.";
+        let note = "Each point is a run with the interval of its own requests; hollow points do \
+                    not count. The gray area contains 99 of 100 runs of the same.";
         Section::new(heading, vec![Block::Prose(note.to_owned()), Block::Figures(figures)])
     };
     history.cells.iter().enumerate().map(section).collect()

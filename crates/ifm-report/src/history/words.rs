@@ -185,7 +185,7 @@ pub(super) fn sentence(history: &History, series: &Series, change: &Change) -> S
     let last = told(history, series, change.last_before);
     let after = series.points.len().saturating_sub(change.first_after);
     let came = came_with(change).map_or_else(
-        || "nothing else that is known changed with it".to_owned(),
+        || "no other known change at the same time".to_owned(),
         |came| format!("it came with {came}"),
     );
     format!(

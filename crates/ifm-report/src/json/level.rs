@@ -227,7 +227,7 @@ objects! {
         rest_s: Option<Distribution> = seconds(&Some(parts.rest_ns.clone())),
         /// Arrival at the server until scheduled, seconds, as it told.
         queue_s: Option<Distribution> = seconds(&parts.queue_ns),
-        /// Scheduled to first token, seconds, as the server told.
+        /// Scheduled to first token, seconds, as reported by the server.
         first_token_s: Option<Distribution> = seconds(&Some(parts.first_token_ns.clone())),
     }
 

@@ -39,7 +39,7 @@ objects! {
         /// Prompt tokens by kind: `text`, `image`, `audio`, `video`.
         tokens: BTreeMap<&'static str, MediaTokens> =
             found.tokens.iter().map(|kind| (kind.kind.word(), kind.into())).collect(),
-        /// Share of the prompt tokens that came from a cache, as the server told.
+        /// Share of the prompt tokens that came from a cache, as reported by the server.
         cached_share: Option<f64> = found.cached.share(),
         /// The uploads, without the first wave.
         upload: Option<Upload> = found.upload.as_ref().map(Upload::from),

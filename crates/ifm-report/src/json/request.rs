@@ -175,11 +175,11 @@ objects! {
         known_tokens: Option<u32> = given.0.known_tokens,
         /// Steps in which a draft was made.
         draft_steps: Option<u32> = given.0.draft_steps,
-        /// Arrival at the server until scheduled, as the server told, milliseconds.
+        /// Arrival at the server until scheduled, as reported by the server, milliseconds.
         server_queue_ms: Option<f64> = given.0.server_queue_ns.map(ms),
-        /// Scheduled to first token, as the server told, milliseconds.
+        /// Scheduled to first token, as reported by the server, milliseconds.
         server_first_token_ms: Option<f64> = given.0.server_first_token_ns.map(ms),
-        /// First token to last token, as the server told, milliseconds.
+        /// First token to last token, as reported by the server, milliseconds.
         server_decode_ms: Option<f64> = given.0.server_decode_ns.map(ms),
         /// Until the server answered, as a header told, milliseconds.
         server_processing_ms: Option<f64> = given.0.server_processing_ns.map(ms),

@@ -75,13 +75,11 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
         drawn.series.push(Series { mark, ..Series::new(&of.name, points).form(form).of(of.thing) });
     }
     let (id, title, name) = match latency {
-        Latency::Ttft => ("ttft-shares", "How many have their first token by when?", "TTFT"),
-        Latency::Gap if drawn.is_partial => {
-            ("itl-shares", "How many get their tokens how fast?", "ITL")
-        }
-        Latency::Gap => ("itl-shares", "How many get their tokens how fast?", "time per token"),
+        Latency::Ttft => ("ttft-shares", "TTFT distribution", "TTFT"),
+        Latency::Gap if drawn.is_partial => ("itl-shares", "Time-per-token distribution", "ITL"),
+        Latency::Gap => ("itl-shares", "Time-per-token distribution", "time per token"),
     };
-    let y = Axis::new("requests that are as fast", "%");
+    let y = Axis::new("share of requests at or below", "%");
     let y = Axis { range: Some((0.0, PERCENT)), ..y };
     let (x, text) = (time_axis(name, &drawn.series), description(&drawn));
     let plot = Cartesian::new(x, y, drawn.series).guided(guides(slo, latency));
@@ -118,7 +116,7 @@ fn quantity(latency: Latency, is_own: bool) -> Quantity {
 /// The text under the chart.
 fn caption(chart: &Chart, has_repeats: bool) -> String {
     let Plot::Cartesian(plot) = &chart.plot else { return String::new() };
-    let of = if has_repeats { " Of repeats the first." } else { "" };
+    let of = if has_repeats { " Of several repeats, the first." } else { "" };
     match plot.series.iter().any(|series| series.form == Form::Dots) {
         true => format!(
             "Only percentiles are stated: each is a point, and the values between them are \

@@ -29,13 +29,12 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     let mut blocks = Vec::new();
     if !measured.is_empty() {
         if is_read {
-            blocks.push(Block::Prose("Remarked while it was measured:".to_owned()));
+            blocks.push(Block::Prose("Noted during the measurement:".to_owned()));
         }
         blocks.push(Block::List(measured));
     }
     if !assumed.is_empty() {
-        blocks
-            .push(Block::Prose("Taken to be so, though the document does not say it:".to_owned()));
+        blocks.push(Block::Prose("Assumed, although the document does not say so:".to_owned()));
         blocks.push(Block::List(assumed));
     }
     if !others.is_empty() {

@@ -189,9 +189,9 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
             let failing = failing(fitting).filter(|_| fitting.state != UsersState::Unknown);
             failing.map_or(ABSENT.to_owned(), |failing| format!("{failing}{}", again(fitting)))
         });
-    let caption = "+ marks the highest load measured: more may fit. ~ marks what rests on too few \
-                   requests: a verdict, or a percentile. ? marks one with a lower load outside. In \
-                   brackets how far beyond the limit.";
+    let caption = "+: the highest measured load, more may fit. ~: a verdict or percentile based \
+                   on too few requests. ?: a lower load misses the target. In brackets: how far \
+                   beyond the limit.";
     columns.table(caption, (0..curves).flat_map(of_curve).take(ROWS_MAX))
 }
 

@@ -38,7 +38,7 @@ impl<'q> Answers<'q> {
             }
         }
         blocks.push(Block::Table(table));
-        Some(Section::new("What comes out and what it costs", blocks))
+        Some(Section::new("Output and its cost", blocks))
     }
 
     fn prices(&self) -> Option<Table> {
@@ -77,7 +77,7 @@ impl<'q> Answers<'q> {
         let energy = |(_, _, of, _): &Row| of.output_tok_per_kwh;
         columns = columns.number("tokens/kWh", energy, number).when(has_energy);
         let caption = match slo.terms.is_empty() {
-            true => "Nothing is said of the capacity: no target was named.".to_owned(),
+            true => "No capacity is given because no target was set.".to_owned(),
             false => format!("At capacity means inside {}.", words::target(slo)),
         };
         Some(columns.table(caption, yields))

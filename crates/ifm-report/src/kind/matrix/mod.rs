@@ -140,8 +140,7 @@ fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
     let name = configuration::measure_unit(measure).0.to_lowercase();
     (other > 0).then(|| {
         format!(
-            "⚠ {name} was not measured in {other} of {}: these are ranked as if nothing had been \
-             asked for",
+            "⚠ {name} was not measured in {other} of {}: these use the default ranking",
             many(all, "configuration", "configurations")
         )
     })
@@ -154,7 +153,7 @@ fn method(matrix: &Matrix) -> Section {
          that a document states agrees with its runs to the printed digits, the tables show the \
          stated mean: it was computed from more digits. Ratios and tests use the runs."
             .to_owned(),
-        "A ratio is mean over mean; of latencies it is turned round, so that above 1 is faster. Its \
+        "A ratio is mean over mean; of latencies it is inverted, so that above 1 is faster. Its \
          interval is that of this ratio alone and follows from the errors of both means (delta \
          method on the logarithm, 95 %). Over several configurations it is the geometric mean, and \
          the interval holds for these configurations."
@@ -177,8 +176,7 @@ fn method(matrix: &Matrix) -> Section {
                      throughput is that of the tool; where it counts only the time after the \
                      first token it says nothing of the prompt."
                 .to_owned(),
-            Some(_) => "The metric of a ranking is the one that was asked for, where it was \
-                        measured."
+            Some(_) => "The metric of a ranking is the requested one, where it was measured."
                 .to_owned(),
         },
     ];

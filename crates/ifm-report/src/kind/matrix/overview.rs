@@ -7,8 +7,9 @@ use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Insight, Meant, Tone};
 use ifm_analysis::matrix::{Matrix, Over, Overall};
 
-const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: what one waits for a \
-                          whole batch, reading the prompts included, whatever it is ranked by. \
+const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: the wait for a \
+                          whole batch, prompt processing included, regardless of the ranking \
+                          metric. \
                           Hatched: no difference is shown; with ~ the repeats contradict each other.";
 
 pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {

@@ -10,8 +10,8 @@ use ifm_analysis::matrix::{Configuration, Matrix, Place, Unranked, Why};
 /// last.
 const MEDAL: &str = "🥇";
 /// The rule of the places.
-pub(super) const SHARED: &str = "Neighbours share a place where the repeats do not tell any two of \
-                                 them apart; a model that is shown to differ from one of them \
+pub(super) const SHARED: &str = "Neighbors share a place where the repeats do not distinguish any \
+                                 two of them; a model that is shown to differ from one of them \
                                  begins the next";
 
 /// The chapter: one list for each configuration.

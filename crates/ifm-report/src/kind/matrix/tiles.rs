@@ -179,10 +179,10 @@ fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -
         false => {
             let otherwise = match sound.things.is_empty() {
                 true => "nothing is left to compare",
-                false => "the answer is another one",
+                false => "the answer changes",
             };
             tile.struck(Some(&format!(
-                "{groups} that it rests on {use_twice} a label twice, and without them {otherwise}"
+                "{groups} that it rests on {use_twice} a label twice, and without them, {otherwise}"
             )))
         }
     }

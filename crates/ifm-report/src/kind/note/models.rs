@@ -197,7 +197,7 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
         .number("parameters", |model| value(model, &Quantity::Parameters), billions)
         .cell(Head::number("prompt, tok/s"), |model| rate(model, &Quantity::PrefillRate))
         .cell(Head::number("generation, tok/s"), |model| rate(model, &Quantity::DecodeRate))
-        .cell(Head::number("at most, tok/s"), |model: &Model| at_most(subject, model))
+        .cell(Head::number("limit, tok/s"), |model: &Model| at_most(subject, model))
         .explained("what the machine allows: see the caption")
         .number("of limit", |model: &Model| share(subject, model, decode(model)), percent)
         .explained("generation over what the machine allows")
@@ -276,7 +276,7 @@ fn caption(subject: &Subject, models: &[Model]) -> String {
         caption.push_str(" With several numbers of threads, the fastest.");
     }
     if models.iter().any(|model| model.at_most(subject).is_some()) {
-        caption.push_str(" Grey strokes: what the memory bandwidth of the machine allows.");
+        caption.push_str(" Gray marks: the limit set by the machine's memory bandwidth.");
     }
     let is_larger =
         |model: &&Model| matches!(model.limit(subject), Some(EngineLimit::Larger { .. }));
@@ -284,7 +284,7 @@ fn caption(subject: &Subject, models: &[Model]) -> String {
         models.iter().filter(is_larger).map(|model| plain(&model.name)).collect();
     if !larger.is_empty() {
         caption.push_str(&format!(
-            " {}: no stroke, since the weights are larger than the memory of the GPU and part of \
+            " {}: no mark, since the weights are larger than the memory of the GPU and part of \
              the model runs elsewhere.",
             larger.join(", ")
         ));

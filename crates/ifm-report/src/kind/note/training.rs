@@ -57,7 +57,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         .push(numbers("Loss", other("loss"), number));
     let caption = "Lowest and highest value where a document gives a range; in brackets the 95 % \
                    interval of a mean over three and more runs. Memory is that of the GPUs where \
-                   inferometer measured it. What is not there was not measured or not written down.";
+                   inferometer measured it. Missing values were not measured or not recorded.";
     let mut table = columns.table(caption, cells.iter());
     table.drop_empty_columns();
     let mut blocks = vec![Block::Table(table)];

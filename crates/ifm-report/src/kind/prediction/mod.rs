@@ -273,7 +273,7 @@ fn overall(all: &[PredictedPair]) -> Table {
         .number("loads", |(_, off)| Some(off.points as f64), whole)
         .number("median error", |(_, off)| Some(off.median), change)
         .number("mean absolute error", |(_, off)| Some(off.mean_absolute), percent);
-    let caption = "The median keeps the sign: which way the prediction leans.";
+    let caption = "The median keeps the sign: it shows the bias of the prediction.";
     columns.table(caption, rows.collect::<Vec<_>>())
 }
 

@@ -100,7 +100,7 @@ pub(super) fn section(stated: Option<&Survey>) -> Section {
         columns = columns.text("in the document", |word| used(word, &said).join(", "));
     }
     let theirs = THEIRS.iter().filter(|word| !used(word, &said).is_empty());
-    let table = columns.table("What the words mean here.", OURS.iter().chain(theirs));
+    let table = columns.table("Definitions of the terms used here.", OURS.iter().chain(theirs));
     Section::new("Glossary", vec![Block::Table(table)])
 }
 

@@ -111,8 +111,8 @@ pub(super) fn gaps(data: &Data) -> Option<Section> {
     let mut charts = data.charts(&drawn, &middle);
     let are_twins = middle.len() <= TWINS_MAX;
     let caption = match are_twins {
-        true => "The middle of all gaps at each number of users; p99 dashed.",
-        false => "The middle of all gaps at each number of users, and p99 in a chart of its own.",
+        true => "The median gap at each number of users; p99 dashed.",
+        false => "The median gap at each number of users, and p99 in a chart of its own.",
     };
     if let (Some(Chart { plot: Plot::Cartesian(first), .. }), true) =
         (charts.first_mut(), are_twins)
@@ -275,7 +275,7 @@ fn ttft_tails(data: &Data) -> Vec<Chart> {
     let lines = data.lines(&curves, Meant::Ms);
     let drawn = Drawn {
         id: "ttft-tail",
-        title: "How long do the unlucky wait?",
+        title: "How long do the slowest requests wait?",
         how: Meant::Ms,
         y: value_axis(&target::named("TTFT", Some(statistic)), "ms", &lines),
         guides: terms().map(target::line).collect(),

@@ -104,7 +104,7 @@ fn output(pool: &Pool) -> Option<Chart> {
     }
     let description = format!("{} {INSIDE}", ends(&series, unit(&curves)));
     let plot = Cartesian::new(load_axis(&curves), Axis::new("output", "tok/s"), series);
-    Some(Chart::new("output", "How much comes out?", description, plot))
+    Some(Chart::new("output", "Output throughput", description, plot))
 }
 
 /// Output of the server against the speed for one user, a point for each load.
@@ -132,7 +132,7 @@ fn pareto(pool: &Pool) -> Option<Chart> {
     );
     let [x, y] = ["speed for one user", "output"].map(|name| Axis::new(name, "tok/s"));
     let plot = Cartesian::new(x, y, vec![line.weighing(Weight::Strong)]);
-    Some(Chart::new("pareto", "What does speed for one cost in output?", description, plot))
+    Some(Chart::new("pareto", "Throughput vs. per-user speed", description, plot))
 }
 
 /// The middle and the tails that the target of the run speaks of, else P99.

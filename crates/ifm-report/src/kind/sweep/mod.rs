@@ -138,7 +138,7 @@ fn tell_first_wave(insights: &mut [Insight], model: &ReportModel, question: &Que
             _ => "cannot be judged",
         };
         insight.sentence = say!(
-            "{} With each user's first request, which all begin together, {} {}.";
+            "{} Including each user's first request (all start at once), {} {}.";
             std::mem::take(&mut insight.sentence), with.load.value() => Load, end
         );
     }
@@ -539,7 +539,7 @@ mod tests {
         };
         let (tone, text) = said(800);
         assert_eq!(tone, Tone::Warn);
-        assert!(text.ends_with("which all begin together, 32 fails."), "{text}");
+        assert!(text.ends_with("(all start at once), 32 fails."), "{text}");
         let (tone, text) = said(80);
         assert_ne!(tone, Tone::Warn);
         assert!(!text.contains("first request"), "{text}");

@@ -179,7 +179,7 @@ fn shares(level: &LevelSummary) -> Option<Chart> {
     };
     let all = [
         line("with an ideal cache", 0, |turn| turn.part.ideal_share),
-        line("as the answers tell", 1, |turn| turn.part.cached_share),
+        line("as reported in the answers", 1, |turn| turn.part.cached_share),
     ];
     let series: Vec<Series> = all.into_iter().flatten().collect();
     if series.is_empty() {

@@ -226,7 +226,7 @@ fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Secti
     };
     section(
         "TTFT and ITL Comparison",
-        "No load was requested of both, so they are not compared at equal load.",
+        "No load was requested for both, so they are not compared at equal load.",
         vec![
             remarks(&["versus_speed", "versus_crossover", "versus_tie"]),
             figure(charts::advantage(versus)),
@@ -294,7 +294,7 @@ fn conclusion(compared: &Compared) -> Section {
     measured.order_by_key(place);
     let blocks = match measured.is_empty() {
         true => vec![Block::Prose(
-            "Nothing can be concluded: no load was requested of both.".to_owned(),
+            "Nothing can be concluded: no load was requested for both.".to_owned(),
         )],
         false => vec![Block::Remarks(measured.into_iter().map(Remark::of).collect())],
     };

@@ -74,7 +74,7 @@ impl Notes {
     /// The line under the heading: whose words these are.
     pub(super) fn source(&self) -> String {
         format!(
-            "Written by the author of this report ({}), not computed from what was measured.",
+            "Written by the author of this report ({}), not computed from measurements.",
             self.name
         )
     }

@@ -27,7 +27,7 @@ fn words_keep_their_form() {
     let [html, markdown, terminal] = all(WORDS);
     for expect in [
         "<h2 id=\"notes\">Notes of the author</h2>",
-        "Written by the author of this report (notes.md), not computed from what was measured.",
+        "Written by the author of this report (notes.md), not computed from measurements.",
         "<h3>Why</h3>",
         "<p>The <em>first</em> run was <strong>cold</strong>, see <code>--warmup</code>. Same line.</p>",
         "<ul><li><p>one</p></li><li><p>two</p><ol start=\"1\"><li><p>inner</p></li></ol></li></ul>",

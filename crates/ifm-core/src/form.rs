@@ -76,7 +76,7 @@ pub fn form_key(item: u32, agent: Option<u16>, turn: Option<u16>) -> u64 {
 /// # Errors
 /// Why the schema has no place for it.
 pub fn unique_schema(schema: &str, seed: u64, key: u64) -> Result<String, &'static str> {
-    const NO_OBJECT: &str = "it is no schema of an object with properties";
+    const NO_OBJECT: &str = "it is not a schema of an object with properties";
     let mut fields: BTreeMap<&str, &RawValue> =
         serde_json::from_str(schema).map_err(|_| NO_OBJECT)?;
     let properties = fields.get("properties").map(|raw| raw.get()).ok_or(NO_OBJECT)?;

@@ -87,7 +87,7 @@ pub struct UnknownMotion(pub String);
 
 impl fmt::Display for UnknownMotion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "unknown motion: {}; there are read, write, copy and triad", self.0)
+        write!(formatter, "unknown motion: {}; known are read, write, copy and triad", self.0)
     }
 }
 

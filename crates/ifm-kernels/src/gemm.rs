@@ -66,7 +66,7 @@ pub struct UnknownGemmType(pub String);
 impl fmt::Display for UnknownGemmType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = GemmType::ALL.map(GemmType::name).join(", ");
-        write!(formatter, "unknown type of a product: {}; there are {names}", self.0)
+        write!(formatter, "unknown type of a product: {}; known are {names}", self.0)
     }
 }
 

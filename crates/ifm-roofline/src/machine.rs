@@ -260,7 +260,7 @@ impl Machine {
         let wrong = |reason: String| RooflineError::Machine { text: text.to_owned(), reason };
         let base = text.split(',').next().unwrap_or_default();
         if crate::count::is_zero(base) {
-            return Err(wrong("no GPU is counted: give 1 or more".to_owned()));
+            return Err(wrong("the number of GPUs is 0: give 1 or more".to_owned()));
         }
         if !text.contains('=') {
             return Machine::find(text);
@@ -292,9 +292,7 @@ impl Machine {
             }
         }
         if machine.bandwidth_gb_s <= 0.0 || machine.bf16_tflops <= 0.0 {
-            return Err(wrong(
-                "bw (GB/s) and bf16 (1e12 a second, dense) have to be there".to_owned(),
-            ));
+            return Err(wrong("bw (GB/s) and bf16 (1e12 a second, dense) are required".to_owned()));
         }
         Ok(machine)
     }
@@ -333,7 +331,7 @@ impl Machine {
             "cache" => self.cache_mib = Some(number),
             _ => {
                 return Err(format!(
-                    "\"{key}\" is not a key; there are bw, mem, bf16, fp16, int8, fp8, fp4, link, \
+                    "\"{key}\" is not a key; known are bw, mem, bf16, fp16, int8, fp8, fp4, link, \
                      cache and name"
                 ));
             }

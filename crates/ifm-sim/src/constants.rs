@@ -45,7 +45,7 @@ impl std::str::FromStr for Kind {
         let named = Kind::ALL.into_iter().find(|kind| kind.word().eq_ignore_ascii_case(text));
         named.ok_or_else(|| {
             let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
-            format!("\"{text}\" is no kind of server: {}", known.join(", "))
+            format!("\"{text}\" is not a kind of server: {}", known.join(", "))
         })
     }
 }

@@ -191,7 +191,7 @@ impl Metadata<'_> {
             }
             (_, other) => Err(LoadError::Unsupported {
                 what: format!(
-                    "rotary scaling {}; hint: none, linear and llama3 are",
+                    "rotary scaling {}; hint: none, linear and llama3 are supported",
                     other.unwrap_or("without a name")
                 ),
             }),

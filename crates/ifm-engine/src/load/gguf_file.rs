@@ -108,7 +108,7 @@ impl GgufFile {
         let most = file_bytes.saturating_sub(head.bytes) / DESCRIPTION_BYTES_MIN;
         if head.tensors > most {
             return Err(damaged(format!(
-                "it claims to have {} tensors, and its {file_bytes} bytes hold {most} at most",
+                "it claims to have {} tensors, and its {file_bytes} bytes can contain at most {most}",
                 head.tensors
             )));
         }
@@ -132,7 +132,7 @@ impl GgufFile {
         for (name, place) in &mut tensors {
             if !place.start.is_multiple_of(alignment) {
                 return Err(damaged(format!(
-                    "tensor {name} begins at {}, no multiple of {alignment}",
+                    "tensor {name} begins at {}, which is not a multiple of {alignment}",
                     place.start
                 )));
             }

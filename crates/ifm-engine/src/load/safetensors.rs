@@ -123,7 +123,7 @@ impl Checkpoint {
                 continue;
             }
             let place = read_place(&entry, self.files.len(), data_start)
-                .ok_or_else(|| damaged(format!("the entry of tensor {name} makes no sense")))?;
+                .ok_or_else(|| damaged(format!("the entry of tensor {name} is invalid")))?;
             if place.start + place.bytes > file_bytes {
                 return Err(damaged(format!(
                     "tensor {name} ends beyond the end of the file; the download may be incomplete"

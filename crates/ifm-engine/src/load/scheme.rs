@@ -283,7 +283,9 @@ fn compressed_tensors(config: &Value) -> Result<Scheme, LoadError> {
 /// Refuses what has no layout here.
 fn check_zeros(scheme: Scheme) -> Result<Scheme, LoadError> {
     if scheme.zeros && scheme.bits == 8 {
-        return refuse("8-bit weights with zero points; hint: symmetric ones are".to_owned());
+        return refuse(
+            "8-bit weights with zero points; hint: symmetric ones are supported".to_owned(),
+        );
     }
     Ok(scheme)
 }
@@ -313,11 +315,11 @@ fn inputs(config: &Value, format: &str) -> Result<Inputs, LoadError> {
 fn awq(config: &Value) -> Result<Scheme, LoadError> {
     let version = config["version"].as_str().unwrap_or("gemm").to_ascii_lowercase();
     if version != "gemm" {
-        return refuse(format!("the version {version} of AWQ; hint: gemm is"));
+        return refuse(format!("the version {version} of AWQ; hint: gemm is supported"));
     }
     let bits = number(config, "bits").or(number(config, "w_bit")).unwrap_or(0);
     if bits != 4 {
-        return refuse(format!("AWQ of {bits} bits; hint: 4 is"));
+        return refuse(format!("AWQ of {bits} bits; hint: 4 is supported"));
     }
     let size = if config["group_size"].is_null() {
         &config["q_group_size"]
@@ -340,14 +342,16 @@ fn gptq(config: &Value) -> Result<Scheme, LoadError> {
     let zero_offset = match layout {
         "gptq" => 1,
         "gptq_v2" => 0,
-        other => return refuse(format!("GPTQ packed as {other}; hint: gptq and gptq_v2 are")),
+        other => {
+            return refuse(format!("GPTQ packed as {other}; hint: gptq and gptq_v2 are supported"));
+        }
     };
     if config["is_marlin_format"] == true {
-        return refuse("GPTQ packed as marlin; hint: gptq and gptq_v2 are".to_owned());
+        return refuse("GPTQ packed as marlin; hint: gptq and gptq_v2 are supported".to_owned());
     }
     let bits = number(config, "bits").unwrap_or(0);
     if !matches!(bits, 4 | 8) {
-        return refuse(format!("GPTQ of {bits} bits; hint: 4 and 8 are"));
+        return refuse(format!("GPTQ of {bits} bits; hint: 4 and 8 are supported"));
     }
     if config["dynamic"].as_object().is_some_and(|rules| !rules.is_empty()) {
         return refuse("GPTQ whose modules differ (dynamic)".to_owned());

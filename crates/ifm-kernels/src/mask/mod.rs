@@ -119,7 +119,7 @@ pub enum MaskError {
         side: u64,
     },
     /// More queries or keys than positions are made for.
-    #[error("{0} tokens are more than positions are made for: 4294967295")]
+    #[error("{0} tokens exceed the largest position, 4294967295")]
     TooLong(u64),
 }
 

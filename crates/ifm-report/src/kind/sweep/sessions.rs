@@ -148,8 +148,8 @@ fn ttft(level: &LevelSummary) -> Option<Chart> {
     }
     let said = |point: &Point| span(point.y.unwrap_or_default() * NS_PER_MS);
     let description = format!(
-        "At {}: half of the first turns within {}, half of turn {} within {}. Hollow points have \
-         too few values.",
+        "At {}: half of the first turns within {}, half of turn {} within {}. Hollow: too few \
+         samples.",
         load_words(level.load()),
         said(&first),
         last.x,

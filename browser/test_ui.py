@@ -129,7 +129,7 @@ def test_a_run_shows_its_report_in_a_frame_that_cannot_reach_out(page, shots):
     assert frame.evaluate("window.origin") == "null"
     shots(page, "run")
     page.get_by_role("link", name="Audit").click()
-    expect(page.get_by_text("rules looked")).to_be_visible()
+    expect(page.get_by_text("rules applied")).to_be_visible()
     page.get_by_role("link", name="Files and command").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Everything, JSON").click()

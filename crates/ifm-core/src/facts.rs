@@ -55,7 +55,7 @@ told! {
         taken_utc: Option<String>,
         /// GPUs that the driver told of.
         gpus: Vec<Gpu>,
-        /// Confidential computing; absent where nobody told of it.
+        /// Confidential computing; absent if not reported.
         confidential: Option<Confidential>,
         /// Processors, memory, kernel and container.
         host: Option<Host>,
@@ -112,7 +112,7 @@ told! {
         throttle_reasons: Option<Vec<String>>,
         /// Processes that compute on it.
         processes: Option<Vec<GpuProcess>>,
-        /// Why the GPU tells nothing, where it does not.
+        /// Why the GPU reports nothing, where it does not.
         trouble: Option<String>,
     }
 
@@ -208,7 +208,7 @@ told! {
         model: Option<String>,
         /// Tokens whose keys and values fit into its memory.
         kv_capacity_tokens: Option<u64>,
-        /// Whatever else the engine tells.
+        /// Everything else that the engine reports.
         notes: BTreeMap<String, String>,
         /// Name of the file with its log, in the folder of the run.
         log_file: Option<String>,
@@ -218,15 +218,15 @@ told! {
 }
 
 impl Confidential {
-    /// Whether the work is confidential: as the driver tells of its GPUs; where it does not, a guest
-    /// that the processor protects is.
+    /// Whether the work is confidential: as the driver reports for its GPUs; where it does not, true
+    /// for a guest that the processor protects.
     pub fn is_on(&self) -> Option<bool> {
         self.gpus.or(self.cpu_guest.is_some().then_some(true))
     }
 }
 
 impl Facts {
-    /// `on` or `off`: the value of the tag `cc` by which reports compare; absent where nobody told.
+    /// `on` or `off`: the value of the tag `cc` by which reports compare; absent if not reported.
     pub fn confidential_word(&self) -> Option<&'static str> {
         let is_on = self.confidential.as_ref()?.is_on()?;
         Some(if is_on { "on" } else { "off" })

@@ -82,7 +82,7 @@ pub struct ClientHealth {
     /// Times a reading thread was put off its CPU against its will.
     pub involuntary_switches: u64,
     /// Whether the reading threads ran before all others, on processors kept awake; false where
-    /// that was asked for and the system refused it, absent where nobody asked.
+    /// that was requested and the system refused it, absent where it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers_first: Option<bool>,
     /// Share of the host's CPU time stolen by the hypervisor, 0 to 1; absent where not told.

@@ -13,7 +13,7 @@ pub trait Order<T> {
     /// Sorts by a comparison, which must be a total order.
     fn order_by(&mut self, compare: impl Fn(&T, &T) -> Ordering);
 
-    /// Sorts by what each item is told by.
+    /// Sorts by the key of each item.
     fn order_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
         self.order_by(|a, b| key(a).cmp(&key(b)));
     }

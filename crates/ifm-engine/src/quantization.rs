@@ -1,6 +1,6 @@
 //! The variants of a model: how weights are stored and how products take activations.
 //!
-//! All variants can be made from the same floats, random ones or those of a checkpoint,
+//! All variants can be made from the same floats, random ones or a checkpoint's,
 //! so what they lose and what they gain can be compared. [`Variant`] makes them, matrix
 //! by matrix.
 //!
@@ -58,7 +58,7 @@ struct Row {
     quantization: Quantization,
     name: &'static str,
     aliases: &'static [&'static str],
-    /// What stands in parentheses in a label.
+    /// The text in parentheses in a label.
     what: &'static str,
     /// The format of matrices inside the layers.
     format: Format,

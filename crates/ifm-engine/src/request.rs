@@ -23,7 +23,7 @@ pub struct GenerateRequest {
 }
 
 impl GenerateRequest {
-    /// Whether a server whose vocabulary and context have so many tokens can take it.
+    /// Whether a server with this vocabulary and context, in tokens, can accept it.
     ///
     /// # Errors
     /// [`SubmitError::EmptyPrompt`], [`SubmitError::NoTokens`], [`SubmitError::UnknownToken`] and

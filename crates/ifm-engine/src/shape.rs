@@ -63,7 +63,7 @@ impl ModelShape {
         self.heads / self.kv_heads.max(1)
     }
 
-    /// Tells what is wrong with the dimensions, if anything.
+    /// Returns what is wrong with the dimensions, if anything.
     pub(crate) fn check(&self) -> Result<(), String> {
         let bounded = [
             ("layers", self.layers, 1024),

@@ -1,5 +1,5 @@
-//! What this machine can do at most with these threads, as found by running: the limit beside a
-//! measured speed.
+//! The maximum that this machine reaches with these threads, found by running: the limit shown next
+//! to a measured speed.
 //!
 //! Not here: what a model needs (`ifm-engine`).
 

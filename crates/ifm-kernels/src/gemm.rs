@@ -12,7 +12,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{Activations, Format, Isa, PackError, Packed, Pool, Stored, StoredError};
 
-/// What is multiplied with what: the elements of `a`, then those of `b`.
+/// The operands of a product: the elements of `a`, then of `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GemmType {
     /// 32-bit floats with 32-bit floats.
@@ -66,7 +66,7 @@ pub struct UnknownGemmType(pub String);
 impl fmt::Display for UnknownGemmType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = GemmType::ALL.map(GemmType::name).join(", ");
-        write!(formatter, "unknown type of a product: {}; there are {names}", self.0)
+        write!(formatter, "unknown type of a product: {}; known are {names}", self.0)
     }
 }
 
@@ -191,8 +191,8 @@ impl Gemm {
     }
 
     /// The greatest error of about `count` elements of the last run, spread over all of `c`, first and
-    /// last among them: `|c - sum(a b)| / sum(|a b|)` with sums in 64 bits and `b` as it is stored. No
-    /// number, where an element is none.
+    /// last among them: `|c - sum(a b)| / sum(|a b|)` with sums in 64 bits and `b` as it is stored. NaN
+    /// where an element is NaN.
     ///
     /// With floats what is left is the rounding of 32-bit sums; where `a` is rounded to bytes, that
     /// rounding is in it.

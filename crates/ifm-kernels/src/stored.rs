@@ -41,7 +41,7 @@ impl fmt::Display for StoredError {
                 let name = format.name();
                 write!(
                     formatter,
-                    "{length} bytes or values are no {rows} x {columns} matrix of {name}"
+                    "{length} bytes or values are not a {rows} x {columns} matrix of {name}"
                 )
             }
             Self::OnlyRead { format } => {

@@ -1,8 +1,8 @@
 //! Results to bytes: terminal tables, JSON, Markdown, HTML.
 //!
-//! Everything is a pure function from a [`ReportModel`] to text. No statistic is computed here; a
-//! number that stands in a report stands in the model. What is not here: files, terminals and
-//! clocks; the caller says how wide its terminal is and whether it shows colours.
+//! Everything is a pure function from a [`ReportModel`] to text. No statistic is computed here:
+//! every number in a report is in the model. Not here: files, terminals and clocks; the caller says
+//! how wide its terminal is and whether it shows colors.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -3,7 +3,7 @@
 //! Layout as in version 0.33: 50 wide, labels left in 40, values left in 10. The numbers follow
 //! vLLM's definitions, see [`ifm_analysis::definitions::vllm`]; a value that is not defined is
 //! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers,
-//! but for the one that a prediction is none of a benchmark.
+//! except the one saying that a prediction is not a benchmark.
 
 use crate::ReportModel;
 use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};

@@ -186,7 +186,7 @@ pub(crate) fn read(value: &Value) -> Result<Model, RooflineError> {
         .map(|(_, rules)| *rules)
         .ok_or_else(|| {
             let known: Vec<&str> = architectures().collect();
-            wrong(format!("model_type \"{name}\" is not known; there are {}", known.join(", ")))
+            wrong(format!("model_type \"{name}\" is not known; known are {}", known.join(", ")))
         })?;
     Reader { config: &inner, rules, name: &name }.model(native_format(value))
 }

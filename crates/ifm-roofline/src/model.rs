@@ -27,7 +27,7 @@ pub enum Attention {
         /// How many tokens it looks back at most.
         window: Option<u64>,
     },
-    /// Multi-head latent attention: one small vector a token stands for all keys and values.
+    /// Multi-head latent attention: one small vector per token represents all keys and values.
     Latent {
         /// Heads.
         heads: u64,
@@ -254,7 +254,7 @@ impl LayerMatrices {
 }
 
 impl Model {
-    /// Heads of queries of each kind of layers; none where a layer keeps a state in place of keys and values.
+    /// Heads of queries of each kind of layers; none where a layer keeps a state instead of keys and values.
     pub fn query_heads(&self) -> impl Iterator<Item = u64> {
         self.blocks.iter().filter_map(|block| match block.attention {
             Attention::Grouped { heads, .. } | Attention::Latent { heads, .. } => Some(heads),

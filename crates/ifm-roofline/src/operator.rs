@@ -19,7 +19,7 @@ const ALL_REDUCES: f64 = 2.0;
 pub(crate) const STATE_BYTES: f64 = 4.0;
 
 /// One part of a step, or the same part of many steps together. Bytes, operations and seconds are
-/// those of one GPU.
+/// per GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operator {
@@ -84,7 +84,7 @@ impl Operator {
         self.serial_s = self.memory_s.max(self.compute_s).max(self.link_s);
     }
 
-    /// The same part of one more step, which runs after the former.
+    /// The same part of one more step, which runs after this one.
     pub(crate) fn then(&mut self, other: &Operator) {
         self.bytes += other.bytes;
         self.bytes_floor += other.bytes_floor;
@@ -280,13 +280,13 @@ fn sent_bytes_per_token(setup: &Setup) -> f64 {
     ALL_REDUCES * model.layers() as f64 * model.hidden as f64 * ACTIVATION_BYTES
 }
 
-/// What a GPU sends of it in a ring of so many.
+/// The share of it that each GPU sends in a ring of `gpus`.
 fn ring_share(gpus: f64) -> f64 {
     2.0 * (gpus - 1.0) / gpus
 }
 
 /// Seconds that GPUs which share the model take to send what one token needs; 0 for one GPU, and
-/// where nobody knows the links.
+/// where the links are unknown.
 pub(crate) fn link_token_s(setup: &Setup) -> f64 {
     let gpus = setup.gpus();
     let link = setup.machine().link_gb_s.filter(|_| gpus > 1.0);

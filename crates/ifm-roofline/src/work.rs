@@ -3,7 +3,7 @@
 //!
 //! For whoever adds up millions of steps: the same counts as the operators', taken once.
 //!
-//! Not here: how parts overlap, and what a server loses beside the peaks (`ifm-sim`).
+//! Not here: how parts overlap, and overheads of a server (`ifm-sim`).
 
 use crate::format::Arithmetic;
 use crate::operator::{STATE_BYTES, distinct_experts, flops_per_pair, link_token_s};
@@ -63,7 +63,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Seconds to read the weights of the layers for so many tokens, which spread evenly over the
+    /// Seconds to read the weights of the layers for `tokens` tokens, which spread evenly over the
     /// experts.
     pub fn layers_read_s(&self, tokens: f64) -> f64 {
         let experts = self.experts.iter().map(|kind| {

@@ -27,7 +27,7 @@ pub enum TokenizerError {
     },
     /// Neither a path nor a name that is known.
     #[error(
-        "there is no file or folder '{text}', and no tokenizer is called that; give {WANTED}, or one \
+        "there is no file or folder '{text}', and no tokenizer has that name; give {WANTED}, or one \
          of the names {names}, or an OpenAI model such as gpt-4o"
     )]
     Unknown {

@@ -315,7 +315,7 @@ impl Lab {
         serde_json::from_str(text.trim()).context("the client said something else")
     }
 
-    /// Starts the embedded engine with room for so many requests at once.
+    /// Starts the embedded engine with room for this many requests at once.
     ///
     /// # Errors
     /// When it does not start.

@@ -8,8 +8,8 @@ use super::table::{Table, number, verdict};
 use anyhow::{Context as _, Result, ensure};
 use ifm_core::RequestRecord;
 
-/// From the client to the scheduler and back, as the simulation has it, milliseconds: of these the server
-/// tells nothing.
+/// From the client to the scheduler and back, as the simulation has it, milliseconds: the server does
+/// not report these.
 const FRONTEND_MS: f64 = 9.0;
 const DEPLOYMENT: [&str; 8] = [
     "--sim",

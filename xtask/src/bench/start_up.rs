@@ -111,7 +111,7 @@ fn answer(mut stream: TcpStream, knocks: &Sender<Knock>) {
     }
     let Some(at_ns) = at_ns else { return };
     let asks_tokens = request.starts_with(b"POST ");
-    // The benchmark has ended when nobody listens.
+    // The benchmark has ended if the receiver is gone.
     knocks.send(Knock { at_ns, asks_tokens }).ok();
     let page = match (asks_tokens, request.windows(8).any(|part| part == b"/models ")) {
         (true, _) => TOKENS,

@@ -30,7 +30,7 @@ pub fn code_only(source: &str) -> String {
     code
 }
 
-/// Whether a word stands in the code, as a whole.
+/// Whether the code contains a word, as a whole.
 pub fn has_word(code: &str, word: &str) -> bool {
     words(code).any(|found| found == word)
 }

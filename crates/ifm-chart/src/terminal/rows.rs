@@ -92,7 +92,7 @@ fn draw_row(page: &mut Page, plot: &Cartesian, placing: &Placing, x: f64, span: 
             if plot.series.len() > 1 {
                 page.put(start.min(at), &letter(index).to_string(), Style::new());
             }
-            // Dots may stand behind the end of a bar: then its number goes to the edge.
+            // Dots may lie beyond the end of a bar: then its number goes to the edge.
             let behind = if has_dots { left + room } else { at.max(start) };
             page.put(behind + 2, &told(&point, value), Style::new());
         }

@@ -1,8 +1,8 @@
 //! Meanings that rules tell apart, in the words in which readers write them into a
 //! [`Definition`](super::Definition).
 //!
-//! Names of figures that we have none for stand here too, where readers and definitions share them.
-//! Not here: the meanings of single tools, which stand beside their readers.
+//! Names of figures for which inferometer has no quantity are here too, where readers and definitions
+//! share them. Not here: the meanings of single tools, which are next to their readers.
 
 /// Of a time per output token: the time to the first token is in it.
 pub const TPOT_WITH_FIRST: &str =
@@ -20,7 +20,7 @@ pub const ITL_PER_REQUEST: &str = "one mean per request, from its first content 
 /// At the end of the definition of a time: it is of all requests, whatever became of them.
 pub const WITH_FAILED: &str = "requests that failed are in it";
 
-/// Of prompt tokens: those of media are in it twice.
+/// Of prompt tokens: media tokens are counted twice.
 pub const MEDIA_TWICE: &str = "prompt tokens with those of images, audio and videos counted twice: once in \
     what the server counts, once as it tells them apart";
 

@@ -194,7 +194,9 @@ impl Config {
                 Ok(scheme.divisors(shape.head_width, shape.rope_base))
             }
             Some(other) => Err(LoadError::Unsupported {
-                what: format!("rotary scaling {other}; hint: default, linear and llama3 are"),
+                what: format!(
+                    "rotary scaling {other}; hint: default, linear and llama3 are supported"
+                ),
             }),
         }
     }

@@ -119,7 +119,7 @@ impl Prepared {
         Ok((all, step))
     }
 
-    /// Whether weights, and keys and values of so many bytes, fit into what is available.
+    /// Whether the weights plus `kv_bytes` of keys and values fit into the available memory.
     pub(crate) fn check_memory(
         &self,
         kv_bytes: u64,

@@ -100,7 +100,7 @@ pub enum SetupError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// The mask is placed for other sizes.
-    #[error("the mask is for {0} queries and {1} keys, the shape has others")]
+    #[error("the mask is for {0} queries and {1} keys, the shape has different numbers")]
     Mask(u64, u64),
     /// A block has no side.
     #[error("a block of the mask has a side of at least 1")]

@@ -127,8 +127,8 @@ fn every_method_computes_what_the_definition_says() {
                     let allowed = tolerance(element, mask.mask().score());
                     let what = format!("{name} {method} {isa} {shape:?} seed {seed}: {errors:?}");
                     assert!(errors.out < allowed, "{what}");
-                    // A query alone may see hardly more than one key, and its gradients are then a
-                    // small difference of large numbers; so may those of heads of one number be.
+                    // A single query may see hardly more than one key, and its gradients are then a small
+                    // difference of large numbers; the same may hold for heads of one number.
                     let alone = shape.queries == 1 || shape.width == 1;
                     let factor = if alone { 100.0 } else { 1.0 };
                     assert!(errors.greatest() < allowed * factor, "{what}");

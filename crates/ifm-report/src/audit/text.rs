@@ -16,7 +16,7 @@ pub struct FindingText {
     pub text: String,
     /// Where; empty for a run as a whole.
     pub spots: String,
-    /// What would settle or mend it.
+    /// What would settle or fix it.
     pub remedy: Option<String>,
 }
 

@@ -120,7 +120,7 @@ objects! {
             .collect(),
     }
 
-    /// A load, and what else tells levels apart.
+    /// A load, and other settings that distinguish levels.
     HistoryLoad of at: &Condition {
         /// Requests in flight.
         users: Option<u32> = match at.load {

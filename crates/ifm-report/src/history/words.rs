@@ -10,8 +10,8 @@ use ifm_core::words::counted;
 /// Reasons that are named in one line.
 const REASONS_NAMED: usize = 6;
 
-/// A run: its name, or its id. Of several runs with one name, as every night's may be, the day where that tells
-/// them apart.
+/// A run: its name, or its id. If several runs share a name, as nightly runs may, the date is added
+/// where it distinguishes them.
 pub(super) fn run(history: &History, head: &RunHead) -> String {
     let Some(name) = &head.name else { return plain(&head.id) };
     let namesakes = || history.runs.iter().filter(|run| run.name.as_ref() == Some(name));
@@ -185,7 +185,7 @@ pub(super) fn sentence(history: &History, series: &Series, change: &Change) -> S
     let last = told(history, series, change.last_before);
     let after = series.points.len().saturating_sub(change.first_after);
     let came = came_with(change).map_or_else(
-        || "nothing else that is known changed with it".to_owned(),
+        || "no other known change at the same time".to_owned(),
         |came| format!("it came with {came}"),
     );
     format!(

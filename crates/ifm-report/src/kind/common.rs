@@ -14,7 +14,7 @@ use ifm_core::words::counted;
 pub(super) const REMARKS_MAX: usize = 5;
 /// Lines in one chart, at most.
 pub(super) const LINES_MAX: usize = 6;
-/// Values that span more than this factor stand on a logarithmic axis.
+/// Values that span more than this factor get a logarithmic axis.
 pub(super) const SPAN_LINEAR_MAX: f64 = 20.0;
 
 /// Rules whose sentence is an answer, the most asked first: how many, what it costs, what is best.

@@ -107,7 +107,7 @@ impl Tile {
         self
     }
 
-    /// Struck out where a check says so; the first reason stands.
+    /// Struck out where a check says so; the first reason is kept.
     #[must_use]
     pub(crate) fn struck(mut self, because: Option<&str>) -> Tile {
         if let Some(because) = because.filter(|_| self.not_valid.is_none()) {
@@ -171,7 +171,7 @@ pub struct Remark {
     pub text: String,
     /// Its numbers, with all digits.
     pub numbers: Vec<(f64, Meant)>,
-    /// Whether it is a reason that nobody measured; `text` says so too.
+    /// Whether it is an unmeasured reason; `text` says so too.
     pub is_hypothesis: bool,
 }
 
@@ -304,7 +304,7 @@ impl Page {
         blocks.into_iter().any(|block| matches!(block, Block::Sheet(_)))
     }
 
-    /// Does something with every computed sentence, wherever it stands.
+    /// Does something with every computed sentence, wherever it is.
     pub(crate) fn for_each_remark(&mut self, act: &mut dyn FnMut(&mut Remark)) {
         fn within(blocks: &mut [Block], act: &mut dyn FnMut(&mut Remark)) {
             for block in blocks {
@@ -406,7 +406,7 @@ pub fn link(name: &str) -> String {
     link
 }
 
-/// The sign of a tone; a word or colour stands beside it.
+/// The sign of a tone; it is always accompanied by a word or color.
 pub(crate) fn sign(tone: Tone) -> char {
     match tone {
         Tone::Bad => '✗',

@@ -22,7 +22,7 @@ pub struct Head {
     pub name: String,
     /// The name in full.
     pub explained: Option<String>,
-    /// Whether the cells are text, which stands at the left.
+    /// Whether the cells are text, which is left-aligned.
     pub is_text: bool,
 }
 

@@ -20,7 +20,7 @@ pub fn send_marked(_socket: impl AsFd, _pieces: &[IoSlice<'_>]) -> io::Result<us
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// There is none.
+/// This system has no such stamps.
 ///
 /// # Errors
 /// Never.

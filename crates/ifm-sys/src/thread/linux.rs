@@ -77,7 +77,7 @@ pub fn run_second() -> io::Result<()> {
     set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, SECOND)
 }
 
-/// Lets the calling thread run only where no other thread wants to, whatever its niceness.
+/// Lets the calling thread run only where no other thread is runnable, whatever its niceness.
 ///
 /// # Errors
 /// The kernel's; every thread may lower itself.

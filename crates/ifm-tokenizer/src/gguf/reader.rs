@@ -49,7 +49,7 @@ pub enum Value {
     Texts(Vec<Vec<u8>>),
 }
 
-/// What stands before the tensors of a file.
+/// The header before the tensors of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     /// The pairs that were wanted.

@@ -76,7 +76,7 @@ pub fn histories(
 pub struct Capacities {
     /// The largest level inside and the smallest outside are the true ones.
     pub right: Share,
-    /// A level is called inside that is not, or the other way around.
+    /// A level is reported as inside that is not, or the other way around.
     pub wrong: Share,
 }
 

@@ -53,7 +53,7 @@ pub struct PacedOptions {
     /// Answers that are served at a time, the others waiting in the order in which they came: see
     /// [`queue`]. Absent: all at once.
     pub stations: Option<u32>,
-    /// Once so many requests have been begun, the pace of those that ask for none: a server whose
+    /// After this many requests have begun, the pace of those that ask for none: a server whose
     /// speed changes. Absent: it does not.
     pub later: Option<(u64, Pace)>,
 }

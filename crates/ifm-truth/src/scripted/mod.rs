@@ -63,7 +63,7 @@ impl ScriptedOptions {
 /// One write of a case: when it was due and when it happened, nanoseconds on the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct WriteStamp {
-    /// Milliseconds after the request's arrival at which the case wants it.
+    /// Milliseconds after the request's arrival at which the case schedules it.
     pub at_ms: u64,
     /// The same as a point in time.
     pub due_ns: u64,

@@ -69,7 +69,7 @@ fn a_probe_measures_the_load_and_is_in_no_number_of_the_load() {
     let classes = &manifest["spec"]["workload"]["classes"];
     assert_eq!(classes[0]["name"], "probe", "{classes}");
     let text = stdout(&run(folder.path(), &["report", "last"]));
-    let rows = ["probe alone", "random:32/4 beside the load: median TTFT"];
+    let rows = ["probe alone", "random:32/4 during the load: median TTFT"];
     assert!(rows.iter().all(|row| text.contains(row)), "{text}");
 }
 

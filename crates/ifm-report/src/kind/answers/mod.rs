@@ -181,7 +181,7 @@ fn failing(fitting: &Fitting) -> Option<String> {
     })
 }
 
-/// Loads above the one that fails which are inside all the same, and what to do about it.
+/// Loads above the failing one that are inside the target anyway, and what to do about it.
 fn again(fitting: &Fitting) -> String {
     let above: Vec<String> = fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
     match above.as_slice() {

@@ -55,7 +55,7 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
                 delta(index, quantity, *at).map_or_else(|| "–".to_owned(), |delta| verdict(&delta))
             });
     }
-    columns.table("At the load that was requested of both.", rows)
+    columns.table("At the load that was requested for both.", rows)
 }
 
 /// The change with its interval, and what may be said of it.

@@ -193,7 +193,7 @@ fn output_tile(sheet: &Sheet) -> Tile {
     checked_page(sheet).tiles.into_iter().next_back().expect("an answer")
 }
 
-/// Whether the sentence about output praises it, wherever it stands; its words.
+/// Whether the sentences about output praise it, anywhere on the page; their words.
 fn output_praise(sheet: &Sheet) -> Vec<(Tone, String)> {
     let mut found = Vec::new();
     checked_page(sheet).for_each_remark(&mut |remark| {

@@ -228,7 +228,7 @@ pub(crate) fn failed_sessions(sessions: &SessionsSummary) -> Option<(u64, Percen
 
 /// The mean of a population in the form of a percentile. Values that depend on each other, such as
 /// gaps, have no interval, and then it takes a thousand of them.
-fn mean(population: &Distribution) -> Percentile {
+pub(crate) fn mean(population: &Distribution) -> Percentile {
     let is_independent =
         population.percentiles.first().is_some_and(|percentile| percentile.interval.is_some());
     let error = population.std.map(|std| std / (population.n as f64).sqrt());

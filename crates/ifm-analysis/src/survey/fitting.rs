@@ -269,9 +269,11 @@ impl Pooled<'_> {
     }
 }
 
+/// Whether the interval of a reading lies on one side of the limit. Pooled gaps of a run have no
+/// interval: for them their number counts.
 fn is_sure(reading: &Reading, limit: f64) -> bool {
     match (reading.low, reading.high) {
-        (None, None) => reading.is_enough,
+        (None, None) => !reading.needs_interval && reading.is_enough,
         (_, high) if reading.value <= limit => high.is_some_and(|high| high <= limit),
         (low, _) => low.is_some_and(|low| low > limit),
     }

@@ -305,7 +305,16 @@ fn population(
     let of = |statistic, value: f64| {
         own(Reading { n, ..Reading::new(quantity.clone(), statistic, value / scale) })
     };
-    readings.push(of(Statistic::Mean, distribution.mean));
+    let mean = slo::mean(distribution);
+    let bound = |pick: fn(&Interval) -> Option<f64>| {
+        mean.interval.as_ref().and_then(pick).map(|bound| bound / scale)
+    };
+    readings.push(Reading {
+        low: bound(|interval| interval.low),
+        high: bound(|interval| interval.high),
+        is_enough: mean.enough,
+        ..of(Statistic::Mean, mean.value)
+    });
     readings.push(of(Statistic::Min, distribution.min));
     readings.push(of(Statistic::Max, distribution.max));
     for percentile in &distribution.percentiles {
@@ -322,7 +331,7 @@ fn population(
 }
 
 fn own(reading: Reading) -> Reading {
-    Reading { definition: Definition::Same, ..reading }
+    Reading { definition: Definition::Same, needs_interval: false, ..reading }
 }
 
 #[cfg(test)]

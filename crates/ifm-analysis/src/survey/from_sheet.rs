@@ -1,7 +1,7 @@
 //! Documents of other tools as a survey.
 
-use super::from_requests;
 use super::{Origin, Point, Reading, Survey};
+use super::{from_requests, request_times};
 use crate::level::Load;
 use crate::slo::VerdictState;
 use crate::stat::quantile::is_enough;
@@ -31,6 +31,9 @@ impl Survey {
 
 fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
     let factors = row.factors.within(&part.factors);
+    let own = row.figures.iter().filter_map(|figure| reading(figure, row));
+    let mut readings: Vec<Reading> = own.chain(from_requests::readings(row)).collect();
+    request_times::add_bounds(&mut readings, row);
     Point {
         origin,
         part: index,
@@ -41,12 +44,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         load: load(&factors),
         repeat: factors.get(key::REPEAT).and_then(|repeat| repeat.parse().ok()),
         setting: setting(&factors, row),
-        readings: row
-            .figures
-            .iter()
-            .filter_map(|figure| reading(figure, row))
-            .chain(from_requests::readings(row))
-            .collect(),
+        readings,
         verdict: VerdictState::Unknown,
         searched: None,
         gpus: factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus > 0.0),

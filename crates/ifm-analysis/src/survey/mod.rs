@@ -18,6 +18,7 @@ mod pool;
 mod power;
 mod price;
 mod reading;
+pub(crate) mod request_times;
 mod side;
 mod stated;
 

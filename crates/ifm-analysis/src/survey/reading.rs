@@ -19,6 +19,9 @@ pub struct Reading {
     pub n: Option<u64>,
     /// Whether the population is large enough for the statistic; true where its size is unknown.
     pub is_enough: bool,
+    /// Whether the number proves nothing without an interval, as a number of a document does: its
+    /// requests may depend on each other, and their law is unknown.
+    pub needs_interval: bool,
     /// The characters that stood in the document.
     pub printed: Option<String>,
     /// What the tool means by it.
@@ -38,6 +41,7 @@ impl Reading {
             high: None,
             n: None,
             is_enough: true,
+            needs_interval: true,
             printed: None,
             definition: Definition::default(),
             place: None,

@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn all_inside_is_at_least_and_none_inside_is_none() {
+    fn all_inside_gives_at_least_and_none_inside_gives_none() {
         let all = answer(&[(1, 100.0), (2, 110.0)]).users;
         assert_eq!((all.state, all.load), (UsersState::AtLeast, Some(Load::Users(2))));
         assert!(all.next_worse.is_none());

@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finish_reason_tells_that_the_engine_gave_up() {
+    fn finish_reason_shows_that_the_engine_gave_up() {
         let mut record = request(0, 0, 0, 0.0, &[10.0]);
         record.outcome = Outcome::InBandError;
         record.finish_reason = Some("abort".to_owned());

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_came_at_once_meet_no_target_of_tpot_and_miss_none() {
+    fn tokens_that_came_at_once_neither_meet_nor_miss_a_tpot_target() {
         let at_once = request(0, 0, 0, 0.0, &[160.0, 160.0, 160.0]);
         let one_by_one = request(1, 0, 0, 0.0, &[100.0, 120.0, 160.0]);
         assert_eq!(good("ttft:200 tpot:30", &at_once), None);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_meets_no_target_of_tokens_and_misses_none() {
+    fn sound_neither_meets_nor_misses_a_token_target() {
         let mut sound = request(0, 0, 0, 0.0, &[100.0]);
         sound.made_audio = Some(MadeAudio {
             first_ns: sound.start_ns,

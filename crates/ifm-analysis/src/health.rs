@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_that_is_little_beside_the_answers_is_no_reason() {
+    fn accepts_lateness_that_is_small_compared_with_answers() {
         let mut patient = HealthEvidence { e2e_ns_p50: Some(1000 * MS), ..just_good() };
         patient.seen.send_lateness = spans(20 * MS);
         assert_eq!(judge(patient).verdict, HealthVerdict::Good);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_by_hand() {
+    fn computes_quantiles() {
         let requests = [request(0, 0, 0, 0.0, &[100.0, 100.0, 120.0, 160.0])];
         // Gaps 20 and 40: the fifth percentile is 21.
         assert_eq!(gap_ns_p5(&requests), Some(21 * MS));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_the_rule() {
+    fn names_select_the_rule() {
         assert_eq!(of_model("google/gemma-3-4b-it"), Some(Rule::Fixed(256.0)));
         assert_eq!(of_model("Qwen/Qwen3-VL-8B-Instruct"), Some(Rule::Squares(32.0)));
         assert_eq!(of_model("Qwen2.5-VL-7B"), Some(Rule::Squares(28.0)));

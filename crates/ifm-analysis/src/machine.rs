@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_that_differ_are_told_apart() {
+    fn lists_different_gpus_separately() {
         let told = |gpus: Vec<Gpu>| -> Vec<(&'static str, String)> {
             let facts = Facts { gpus, ..Facts::default() };
             told_of(&facts).map(|(_, what, value)| (what, value)).collect()
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_once() {
+    fn lists_each_name_once() {
         let names: BTreeSet<&str> = MACHINE.iter().map(|fact| fact.what).collect();
         assert_eq!(names.len(), MACHINE.len());
         assert!(MACHINE.is_sorted_by_key(|fact| fact.part));

@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::sound_images;
 
     #[test]
-    fn what_not_all_requests_told_is_no_sum() {
+    fn incomplete_counts_have_no_sum() {
         let value = |run: &ifm_core::RunData, of: &Quantity| {
             let summary = crate::summarize(run);
             let found = totals(&summary.levels[0]);

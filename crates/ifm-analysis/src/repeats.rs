@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn two_repeats_have_no_interval_and_one_is_none() {
+    fn two_repeats_have_no_interval_and_one_is_not_a_repeat() {
         let requests = (0..2u16).flat_map(|level| {
             let start = (u32::from(level) * 100, level);
             closed_loop(start, (2, 40), 0.0, (100.0 + f64::from(level), 10.0, 16))

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_by_hand_is_for_what_names_no_other() {
+    fn user_values_apply_only_to_rows_without_their_own() {
         let of = |gpu: &str, model: &str, own_gpu: &str, own_model: &str, count: Option<f64>| {
             let factors = Factors::default().with(key::GPU, own_gpu).with(key::MODEL, own_model);
             let known = setup((Some(gpu), Some(model)), &factors, count, None)?;

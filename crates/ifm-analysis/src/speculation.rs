@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_believed_before_counters_where_all_of_them_tell() {
+    fn prefers_answers_to_counters_if_all_report_drafts() {
         let mut run = drafting();
         for record in &mut run.requests {
             // Four drafts of two tokens, three of eight accepted.
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn no_draft_is_no_speculation() {
+    fn without_drafts_there_is_no_speculation() {
         let zero =
             counted("llama.cpp /metrics", &[(Q::ServerDrafts, 0.0), (Q::ServerDraftTokens, 0.0)]);
         assert_eq!(found(&zero), None);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn media_sound_and_forms_are_told_where_there_are_any() {
+    fn reports_media_sound_and_forms_if_any() {
         use ifm_core::{MadeAudio, SentMedia};
         let mut tally = Tally::default();
         let mut answer = request(0, 0, 0, 0.0, &[10.0]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_known_only_where_somebody_counted() {
+    fn tokens_are_known_only_if_counted() {
         let mut ratio = TokenRatio::default();
         let mut answer = request(0, 0, 0, 0.0, &[10.0, 20.0]);
         answer.output_tokens = Some(Counted { tokens: 2, from: CountSource::Events });

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_and_names_are_no_changes() {
+    fn loads_and_names_are_not_changes() {
         let text = "at 32 users llama 3 is 23 % faster than llama 2.";
         let name = |name: &str| text.find(name).map(|at| at..at + name.len()).unwrap();
         let found = change(text, &[name("llama 3"), name("llama 2")]).unwrap();

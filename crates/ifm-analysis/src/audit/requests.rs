@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_a_run_leaves_out_is_no_fault() {
+    fn accepts_requests_that_a_run_leaves_out() {
         let with = |corrupted: Option<(Quantity, Statistic)>| {
             let mut sheet = summary("genai-bench", "a.json");
             if let Some((quantity, statistic)) = corrupted {

@@ -187,7 +187,7 @@ mod tests {
     use ifm_core::sheet::Unit;
 
     #[test]
-    fn speeds_gaps_and_efficiencies_are_one_thing() {
+    fn speeds_gaps_and_efficiencies_are_equivalent() {
         let stated = |quantity, printed: &str, unit, users: u32| {
             let mut row = row(4, &[(quantity, Statistic::Value, printed, unit)]);
             row.role = RowRole::Stated;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_one_token_are_told_by_their_length_where_no_queue_grows() {
+    fn compares_answers_of_one_token_by_their_duration_without_a_queue() {
         let look = |ms: f64| -> Vec<RequestRecord> {
             (0..20).map(|seq| request(seq, 0, 0, f64::from(seq) * 100.0, &[ms])).collect()
         };

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_the_loads_around_settles_what_was_not() {
+    fn neighboring_loads_settle_an_unsettled_one() {
         let mut search = Search::new(1, 64, 0.0).unwrap();
         search.tell(8, Finding::Inside);
         search.tell(16, Finding::Outside);
@@ -248,7 +248,7 @@ mod tests {
 
     /// A target that so few requests never tell: the search ends, and not at the smallest rate that there is.
     #[test]
-    fn a_search_that_nothing_settles_ends() {
+    fn ends_a_search_that_nothing_settles() {
         let mut search = Search::new(1000, 1_000_000, 0.05).unwrap();
         let mut measured = Vec::new();
         let bracket = loop {

@@ -100,7 +100,7 @@ fn with_requests(name: &str, seed: u64, factor: f64, n: usize) -> Sheet {
 }
 
 #[test]
-fn five_percent_of_300_requests_are_found_and_nothing_is_found_where_nothing_is() {
+fn finds_five_percent_with_300_requests_and_no_false_difference() {
     let (mut hits, mut calm) = (0, 0);
     const TRIES: u64 = 24;
     for seed in 0..TRIES {
@@ -121,7 +121,7 @@ fn five_percent_of_300_requests_are_found_and_nothing_is_found_where_nothing_is(
 }
 
 #[test]
-fn what_a_file_holds_decides_what_is_said() {
+fn contents_of_a_file_decide_the_verdict() {
     let stated = |mean: f64, std: f64, n: f64| {
         row(&[
             (Quantity::Ttft, MEAN, mean),
@@ -222,7 +222,7 @@ fn levels_are_matched_by_what_was_asked_and_others_are_named() {
 }
 
 #[test]
-fn other_definitions_are_no_comparison() {
+fn other_definitions_are_not_compared() {
     let of = |tool: &str, text: &str| {
         let mut row = row(&[(Quantity::Tpot, Statistic::Median, 10.0)]);
         row.figures[0].definition = Definition::Different(text.to_owned());

@@ -215,12 +215,12 @@ fn independent_requests_of_one_server_differ_by_chance_alone() {
 }
 
 #[test]
-fn batches_and_slow_spells_of_the_host_are_no_difference() {
+fn batches_and_slow_spells_of_the_host_make_no_difference() {
     assert_few_alarms("batches and slow spells", SHARED, 1);
 }
 
 #[test]
-fn repeats_that_differ_among_themselves_are_no_difference() {
+fn varying_repeats_make_no_difference() {
     assert_few_alarms("4 runs a side", REPEATED, 4);
 }
 

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_prompt_may_be_a_tenth_faster_and_no_more() {
+    fn allows_one_prompt_to_be_a_tenth_faster() {
         let new = side(20.0, 1, None);
         let cached = found(&new, side(10.0, 2, Some(1)));
         let [only] = &cached[..] else { panic!("{cached:?}") };

@@ -179,7 +179,7 @@ fn repeats_are_compared_between_runs() {
 }
 
 #[test]
-fn a_repeat_that_stands_apart_is_told() {
+fn reports_an_outlying_repeat() {
     let settings = settings();
     let of = |seed, itl_ms| noisy_run(&[NoisyLoop { seed, itl_ms, ..NOISY }]);
     let mut runs: Vec<RunData> = (0..5).map(|seed| of(seed, 10.0)).collect();
@@ -303,7 +303,7 @@ fn errors_are_counted_and_end_a_capacity() {
 }
 
 #[test]
-fn machines_are_compared_where_both_are_told() {
+fn compares_machines_if_both_are_known() {
     use ifm_core::facts::{Facts, Gpu, Host};
     let settings = settings();
     let told = |limit_w: Option<f64>, load_average: f64| {
@@ -384,7 +384,7 @@ fn tags_are_compared() {
 }
 
 #[test]
-fn unlike_things_are_told() {
+fn reports_unlike_sides() {
     let settings = settings();
     let a = noisy_run(&[NOISY]);
     use DifferenceKind::{Expected, Same, Unlike, Warning};

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_stands_beside_and_what_is_missing_where_there_is_none() {
+    fn reports_the_estimate_or_how_many_values_are_missing() {
         let row = row(100);
         let of = |text: &str, p| {
             let quantity = Quantity::Other(text.to_owned());

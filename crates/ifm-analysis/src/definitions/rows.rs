@@ -278,7 +278,7 @@ mod tests {
     use ifm_core::sheet::{Place, RowRole};
 
     #[test]
-    fn prompts_that_nobody_counted_are_no_zero() {
+    fn uncounted_prompts_are_not_zero() {
         use crate::testing::{closed_loop, run};
         let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));
         let value = |run: &ifm_core::RunData, by, quantity: &Quantity| {

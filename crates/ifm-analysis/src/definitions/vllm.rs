@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn three_requests_one_after_the_other_by_hand() {
+    fn computes_three_sequential_requests() {
         let mut requests = vec![
             request(0, 0, 0, 0.0, &[100.0, 120.0, 140.0]),
             request(1, 0, 0, 200.0, &[110.0, 140.0, 150.0]),

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn pure_noise_is_seldom_taken_for_something() {
+    fn pure_noise_is_rarely_reported() {
         let mut state = 1_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

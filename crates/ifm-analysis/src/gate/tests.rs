@@ -63,7 +63,7 @@ fn a_value_passes_fails_or_is_left_open() {
 }
 
 #[test]
-fn a_change_is_held_against_the_baseline() {
+fn checks_a_change_against_the_baseline() {
     let base = noisy_run(&[NOISY]);
     let same = noisy_run(&[NoisyLoop { seed: 2, ..NOISY }]);
     let slow = noisy_run(&[NoisyLoop { seed: 3, itl_ms: 11.0, ..NOISY }]);
@@ -135,7 +135,7 @@ fn only_thresholds_on_failures_replace_the_implied_limit() {
 }
 
 #[test]
-fn failures_fail_a_gate_and_no_answer_is_no_pass() {
+fn failures_fail_a_gate_and_no_answer_does_not_pass() {
     let mut requests = noisy_run(&[NOISY]).requests;
     let from = requests.len() as u32;
     requests.extend((0..9).map(|i| failed(from + i, 0, 0, 90_000.0 + f64::from(i), 5.0)));
@@ -205,7 +205,7 @@ fn a_limit_at_the_true_p99_passes_as_rarely_as_the_confidence_says() {
 }
 
 #[test]
-fn what_a_run_cannot_be_held_against_is_an_error() {
+fn rejects_thresholds_that_a_run_cannot_be_checked_against() {
     let run = noisy_run(&[NOISY]);
     let error = |words: &[(&str, Bound)]| {
         let thresholds = thresholds(words);

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_of_quality_stands_in_the_documentation() {
+    fn every_word_of_quality_is_documented() {
         let page = include_str!("../../../../docs/concepts/insights.md");
         let praise = page.split("## Praise").nth(1).expect("the chapter");
         let praise = praise.split("\n## ").next().unwrap_or_default();

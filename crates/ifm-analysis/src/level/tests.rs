@@ -339,7 +339,7 @@ fn bursts_are_counted_over_whole_periods() {
 }
 
 #[test]
-fn a_rate_that_changes_has_no_steady_window_and_is_no_answer() {
+fn changing_rate_has_no_steady_window_and_no_answer() {
     let requests =
         || (0..80).map(|k| request(k, 0, k, f64::from(k) * 50.0, &[40.0, 80.0])).collect();
     for stretches in [&[(5.0, 35.0, 4.0)][..], &[(10.0, 10.0, 2.0), (30.0, 30.0, 2.0)]] {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn all_count_where_nothing_else_would() {
+    fn keeps_the_first_wave_if_little_else_remains() {
         // Three waves of four are eight answers after the first: too few.
         let few = level(&burst(3));
         assert!(few.first_wave.is_none());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_a_schedule_and_conversations_have_none() {
+    fn one_user_schedules_and_conversations_have_no_first_wave() {
         let alone = run(&[1], closed_loop((0, 0), (1, 40), 0.0, (100.0, 10.0, 11)));
         assert!(level(&alone).first_wave.is_none());
         let mut talk = burst(20);

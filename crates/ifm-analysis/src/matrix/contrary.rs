@@ -77,7 +77,7 @@ mod tests {
     /// A published batch of 32: 4 048 tok/s after the first token against 3 756, and 0.74 s against
     /// 0.64 s in all.
     #[test]
-    fn a_faster_decode_in_a_slower_batch_is_told() {
+    fn reports_a_faster_decode_in_a_slower_batch() {
         let asked = (32, 256, 32);
         let mut points = Vec::new();
         for (name, rows) in [

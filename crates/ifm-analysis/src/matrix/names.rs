@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_of_a_configuration_is_no_part_of_a_name() {
+    fn removes_the_ending_of_a_configuration_from_names() {
         let some = |ending: &str| Some(ending.to_owned());
         let lists: [&[&str]; 2] =
             [&["original_base", "w8_base"], &["w8_long_ctx", "original_long_ctx"]];
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_told_without_what_they_share() {
+    fn shortens_long_names_by_their_common_part() {
         let shortened = |names: &[&str]| {
             let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             let shared = shorten(&mut names);

@@ -184,7 +184,7 @@ mod tests {
     /// Runs of 0.2649, 0.2949 and 0.2649 s have a mean of 0.275 s, which their printed values do
     /// not determine; no runs with these printed values have a mean of 0.29 s.
     #[test]
-    fn a_stated_mean_stands_where_the_digits_allow_it() {
+    fn uses_a_stated_mean_if_the_digits_allow_it() {
         assert_eq!(written("0.27", "0.02"), (270.0, 20.0));
         let (mean, std) = written("0.29", "0.05");
         assert!((mean - 270.0).abs() < 1e-9 && (std - 17.320_508).abs() < 1e-5, "{mean} {std}");

@@ -44,7 +44,7 @@ mod tests {
     use ifm_core::spec::TrafficClass;
 
     #[test]
-    fn classes_are_told_apart_and_add_up() {
+    fn classes_are_separate_and_add_up() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         assert!(crate::summarize(&run).levels[0].classes.is_empty());
         let class = |name: &str, share| TrafficClass {

@@ -214,7 +214,7 @@ mod tests {
     use crate::testing::{MS, closed_loop, form_spec, run};
 
     #[test]
-    fn forms_are_told_beside_free_answers() {
+    fn compares_forms_with_free_answers() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         assert!(crate::summarize(&run).levels[0].forms.is_none());
         run.manifest.spec.workload.forms =
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_tell_no_difference() {
+    fn few_requests_show_no_difference() {
         let mut run = run(&[1], closed_loop((0, 0), (1, 12), 0.0, (100.0, 10.0, 16)));
         run.manifest.spec.workload.forms = vec![form_spec("json", 0.5)];
         run.requests.iter_mut().take(6).for_each(|record| record.form = Some(0));

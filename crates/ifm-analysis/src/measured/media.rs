@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_did_not_tell_has_no_sum() {
+    fn incomplete_counts_have_no_sum() {
         let mut run = sound_images();
         run.requests[3].image_tokens = None;
         run.requests[4].media = run.requests[4].media.map(|it| SentMedia { pixels: None, ..it });

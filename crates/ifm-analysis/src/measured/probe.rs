@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_stands_apart_and_is_told_against_itself_alone() {
+    fn compares_a_probe_with_itself_without_load() {
         let (plain, probed) = probed();
         let mut level = crate::summarize(&probed).levels.remove(0);
         let probe = level.probe.take().expect("a probe");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn few_answers_are_no_ratio_and_none_no_probe() {
+    fn few_answers_give_no_ratio_and_none_no_probe() {
         let (_, mut probed) = probed();
         let begin_ns = probed.manifest.levels[0].start_ns;
         let is_alone =

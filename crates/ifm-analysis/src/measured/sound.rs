@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_whole_answers_that_nobody_counted_are_no_rate_of_0() {
+    fn uncounted_tokens_of_whole_answers_do_not_give_rate_0() {
         let mut whole = hears(0, 0.0, Some(2000));
         whole.output_tokens = None;
         whole.events = TokenEvents::default();

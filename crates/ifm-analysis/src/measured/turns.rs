@@ -53,7 +53,7 @@ mod tests {
     use crate::testing::{closed_loop, run};
 
     #[test]
-    fn turns_are_told_apart() {
+    fn summarizes_turns_separately() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         assert!(crate::summarize(&run).levels[0].turns.is_empty());
         for (index, record) in run.requests.iter_mut().enumerate() {

@@ -130,7 +130,7 @@ mod tests {
     /// Of 400 looks at a rate whose P90 is the limit, so that every sure verdict is a wrong one, how
     /// many are sure; and how many would be if waits were independent.
     #[test]
-    fn a_load_at_the_limit_is_seldom_called_sure_and_others_are_told_apart() {
+    fn a_load_at_the_limit_is_rarely_sure_and_others_are_decided() {
         const RATE: f64 = 170.0;
         let long = queue(RATE, 2_000_000, 99);
         let mut waits: Vec<f64> =
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_kept_and_what_is_not_known_stays_open() {
+    fn keeps_requests_without_waits_and_leaves_unknown_ones_open() {
         let alike: Vec<_> =
             (0..400).map(|seq| request(seq, 0, 0, f64::from(seq), &[20.0])).collect();
         let found = |records: &[RequestRecord], text: &str| {

@@ -47,7 +47,7 @@ fn the_narrower_the_interval_the_more_requests_it_takes() {
 }
 
 #[test]
-fn looks_stand_at_sizes_that_grow_by_a_quarter() {
+fn looks_are_at_sizes_that_grow_by_a_quarter() {
     let mut judge = judge(4, early_end(Some(0.0), false), FAR);
     let mut sizes = Vec::new();
     for (index, record) in LEVEL.requests((0, 0), 0.0).iter().enumerate().take(200) {

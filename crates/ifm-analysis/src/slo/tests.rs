@@ -39,7 +39,7 @@ fn each_api_has_a_target_that_it_can_meet() {
 }
 
 #[test]
-fn a_name_that_is_none_is_told_its_neighbours() {
+fn suggests_similar_names_for_an_unknown_one() {
     let check = |word: &str, expect: &str| {
         let said = parse(word).expect_err(word).to_string();
         assert!(said.contains(expect), "{said}");
@@ -217,7 +217,7 @@ fn a_speed_is_judged_by_its_slow_tail() {
 }
 
 #[test]
-fn a_speed_that_asks_for_the_wrong_end_is_told_what_was_meant() {
+fn suggests_the_right_percentile_of_a_speed() {
     let said = |text: &str, word: &str| {
         let error = parse(text).expect_err(text).to_string();
         assert!(error.contains(word), "{error}");

@@ -484,7 +484,7 @@ mod tests {
     /// freedom, so t = 4 / sqrt(2/3) = sqrt(24). With 4 degrees of freedom its chance is
     /// 1 - 3/4 · sqrt(24/7) · (1 - 2/7) = 0.0080498931, and there are 3 splits.
     #[test]
-    fn a_split_by_hand() {
+    fn computes_a_split() {
         let values = [1.0, 2.0, 3.0, 5.0, 6.0, 7.0];
         let sums = Sums::of(&values, 0.0);
         let found = sums.single(&(0..6), Some(3)).expect("a split");
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_no_step() {
+    fn a_drift_is_not_a_step() {
         let values = noise(2, 30, 0.01, |place| 0.01 * place as f64);
         let found = course(&values, 0.0, ALPHA).expect("values");
         assert_eq!(found.steps, []);
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_apart_and_is_no_step() {
+    fn one_outlier_is_not_a_step() {
         let mut values = noise(6, 20, 0.01, |_| 0.0);
         values[9] = 0.3;
         let found = course(&values, 0.0, ALPHA).expect("values");

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_become_so_many_steps_that_are_exact() {
+    fn many_values_become_a_limited_number_of_exact_steps() {
         let values: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
         let found = Cumulative::of(values, 7).expect("values");
         assert_eq!(found.steps.len(), 7);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_values_bound_a_percentile() {
+    fn finds_the_number_of_values_that_bound_a_percentile() {
         for (p, needed) in [(99.0, 368), (95.0, 72), (90.0, 36), (50.0, 6), (1.0, 368)] {
             assert_eq!(needed_to_bound(p, TAIL), needed, "p{p}");
             assert!(matches!(ranks(needed - 1, p, TAIL), (None, _) | (_, None)), "p{p}");

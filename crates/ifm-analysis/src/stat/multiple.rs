@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_tests_by_hand() {
+    fn corrects_four_tests() {
         // Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, each at least the one before.
         let found = holm(&[0.01, 0.04, 0.03, 0.005]).expect("chances");
         for (got, expect) in found.iter().zip([0.03, 0.06, 0.06, 0.02]) {

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_has_none() {
+    fn rejects_impossible_inputs() {
         assert_eq!(detectable(1.0, 0.0, 0.05, 0.8), None);
         assert_eq!(detectable(1.0, 8.0, 0.0, 0.8), None);
         assert_eq!(detectable(1.0, 8.0, 0.05, 1.0), None);

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cut_by_hand() {
+    fn computes_the_cut() {
         // Without 9 and 5: 1 1 1 1 1 1 has no spread. Of 9 1 1 2 1 2 the cuts 0 to 3 give
         // (33.33, 1.2, 1.0, 0.667) / (36, 25, 16, 9): the second is the smallest.
         assert_eq!(mser_cut(&[9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 2);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not() {
+    fn undecidable_series_have_no_result() {
         assert_eq!(course(&[100.0; 49]), None, "nine batches");
         assert_eq!(course(&[100.0; 50]), Some(Course::Level));
         assert_eq!(course(&[0.0; 100]), None);

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_values_by_hand() {
+    fn computes_the_trend_of_five_values() {
         // Pairs of 1 3 2 4 5: nine rise, one falls. The variance is 5 · 4 · 15 / 18.
         let found = mann_kendall(&[1.0, 3.0, 2.0, 4.0, 5.0]).expect("values");
         assert_eq!((found.s, found.tau), (8.0, 0.8));

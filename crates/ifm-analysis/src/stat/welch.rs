@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_mean_by_hand() {
+    fn computes_the_interval_of_a_mean() {
         // Mean 2, variance 1, three values: 2 ± 4.302653 / sqrt(3).
         let found = mean_interval(&[1.0, 2.0, 3.0], 0.95).expect("three values");
         near(found.value, 2.0);

@@ -501,7 +501,7 @@ mod tests {
 
     /// The same sweep with its first level, which ran cold: P99 ITL 84.7 ms at 32 users.
     #[test]
-    fn a_cold_first_load_is_told_apart() {
+    fn separates_a_cold_first_load() {
         let p99 = Statistic::Percentile(99.0);
         let levels = [(32, 84.7), (64, 32.1), (128, 38.5), (256, 67.2)];
         let points = levels.map(|(users, itl)| level(users, &[(Quantity::Itl, p99, itl)]));

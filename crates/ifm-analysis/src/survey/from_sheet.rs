@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_concurrency_without_a_number_and_a_shape_are_kept() {
+    fn keeps_a_shape_and_a_concurrency_that_is_not_a_number() {
         let mut row = Row::new(RowRole::Measured, Place::line(7));
         row.factors = Factors::default().with(key::CONCURRENCY, "max");
         row.unknown.insert(SHAPE.to_owned(), vec![1u64, 1, 8192, 8192].into());

@@ -82,7 +82,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_limit_is_no_load() {
+    fn a_limit_is_not_a_load() {
         let survey = sweep();
         let pool = survey.pool(PartKind::Serving);
         let means: Vec<f64> = pool.cells.iter().filter_map(Pooled::in_flight_mean).collect();
@@ -94,7 +94,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_told_comes_first_and_without_times_there_is_none() {
+    fn prefers_the_reported_number_and_needs_times_otherwise() {
         let mut survey = sweep();
         survey.points.truncate(1);
         let told = Reading::new(Quantity::InFlight, Statistic::Mean, 31.0);

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_tell_sides_apart_need_no_names() {
+    fn distinct_settings_need_no_side_names() {
         let tagged = |value: &'static str| {
             move |head: &mut Manifest| _ = head.tags.insert("cc".to_owned(), value.to_owned())
         };

@@ -169,7 +169,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn counters_are_told_apart_by_time() {
+    fn separates_counters_by_time() {
         let series = [
             telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &|at_s| 100.0 + 3.0 * at_s),
             telemetry(Quantity::ServerWaiting, "x", (0.0, 10.0), &|at_s| at_s),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_began_anew_is_noticed() {
+    fn detects_a_restarted_server() {
         let fall = |at_s: f64| if at_s < 5.0 { 100.0 } else { 2.0 };
         let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &fall)];
         let found = ServerCounters::of(&series, (S, 9 * S), None).expect("counters");

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_goes_before_samples_unless_it_stands_still() {
+    fn prefers_an_energy_counter_unless_it_is_stuck() {
         let counter = |rate: f64| move |at_s: f64| 1e6 + rate * at_s;
         let sampled: &dyn Fn(f64) -> f64 = &|_| 150.0;
         let both = |rate| {
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn the_power_limit_stands_beside_it_where_every_gpu_tells_it() {
+    fn reports_the_power_limit_if_every_gpu_has_one() {
         use ifm_core::facts::{Facts, Gpu};
         let limits = |told: &[Option<f64>]| {
             let mut run = level();

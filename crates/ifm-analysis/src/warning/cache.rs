@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_tell_cannot_be_checked() {
+    fn a_server_that_does_not_report_hits_cannot_be_checked() {
         let mut run = sound_run();
         cache(&mut run, None);
         assert_eq!(state(&run, "prompt_cache"), CheckState::NotApplicable);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_left_late_are_no_result() {
+    fn requests_that_left_late_are_not_a_result() {
         // Answers take 250 ms, their first tokens 100 ms.
         let late = |ms: u64| {
             move |run: &mut RunData| {

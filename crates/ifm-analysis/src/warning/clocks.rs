@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_moments_do_not_count_and_a_few_samples_say_nothing() {
+    fn ignores_idle_moments_and_few_samples() {
         let half = |at_s: f64| if at_s < 8.0 { 1980.0 } else { 210.0 };
         assert_eq!(state(&run(&half, &|_| 0.0), "clocks"), CheckState::Caution);
         let idle = |at_s: f64| if at_s < 8.0 { 0.0 } else { 1.0 };

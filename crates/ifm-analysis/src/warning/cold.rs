@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_was_measured_again_is_told_and_counts_no_more() {
+    fn reports_a_replaced_level_that_no_longer_counts() {
         // 1 and 2 users, then 1 again, which replaces the first.
         let again = |third_ms: f64| {
             let mut requests = closed_loop((0, 0), (1, 40), 0.0, (300.0, 10.0, 16));

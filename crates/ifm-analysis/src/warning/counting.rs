@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn says_when_nobody_counted() {
+    fn reports_uncounted_tokens() {
         let all = count(16, CountSource::Events, 1, None);
         check("counting", all, Severity::Caution, "estimated from events");
         let half = count(16, CountSource::Events, 2, None);

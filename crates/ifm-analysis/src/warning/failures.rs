@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_told_with_its_status_and_its_target() {
+    fn reports_a_redirect_with_its_status_and_target() {
         let redirect = |run: &mut ifm_core::RunData| {
             let mut record = failed(120, 0, 0, 15_000.0, 1.0);
             record.http_status = Some(307);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_with_a_rule_is_held_to_it() {
+    fn checks_counts_against_the_rule_of_the_model() {
         let of = |model: &str, tokens: u32| {
             let mut run = told(move |_| tokens);
             run.manifest.spec.target.model = model.to_owned();

@@ -171,7 +171,7 @@ mod tests {
 
     /// Two per second that each take 2 s: of 20 the last four are under way at the end.
     #[test]
-    fn random_arrivals_are_no_overload() {
+    fn random_arrivals_are_not_an_overload() {
         let fired = |rate: f64, slots: usize, service_ms: f64| {
             let fires = |seed: &u64| {
                 let run = random_arrivals(rate, slots, service_ms, *seed);
@@ -245,7 +245,7 @@ mod tests {
 
     /// Bursts that are answered before the next one are no queue, however large they are.
     #[test]
-    fn bursts_are_no_overload() {
+    fn bursts_are_not_an_overload() {
         let mut run = open_loop(0.0);
         let arrivals = run.manifest.spec.levels[0].arrivals.as_mut().expect("open");
         arrivals.law = ArrivalLaw::Burst(20);

@@ -60,7 +60,7 @@ mod tests {
     use crate::warning::testing::{check, sound_run, state};
 
     #[test]
-    fn tells_a_prediction_and_from_what() {
+    fn reports_a_prediction_and_its_basis() {
         assert_eq!(state(&sound_run(), "predicted"), CheckState::NotApplicable);
         let run = predicted(sound_run());
         let summary = crate::summarize(&run);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_a_server_that_is_simulated() {
+    fn reports_a_simulated_server() {
         let mut run = sound_run();
         let notes = &mut run.manifest.server.notes;
         notes.insert("simulated".to_owned(), "true".to_owned());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chat_template_is_no_surprise() {
+    fn accepts_the_length_of_a_chat_template() {
         let mut run = sound_run();
         count(164)(&mut run);
         assert_eq!(state(&run, "prompt_length"), CheckState::Passed);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_answers_told_is_not_told_twice() {
+    fn does_not_repeat_what_the_answers_report() {
         let mut told = run(40.0);
         told.requests.iter_mut().for_each(|record| record.cached_tokens = Some(40));
         assert_eq!(state(&told, "prompt_cache"), CheckState::Caution);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_sent_nothing_count() {
+    fn counts_sessions_that_sent_nothing() {
         let mut never = sessions(0);
         let ended = &mut never.manifest.workload.as_mut().expect("a workload").ended_sessions;
         let end = SessionEnd::Overflow;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_session_is_a_note_and_requests_alone_have_none() {
+    fn a_failed_session_is_a_note_and_single_requests_are_not_checked() {
         let mut failed = sessions(0);
         failed.requests[9].outcome = Outcome::HttpError;
         let checks = crate::summarize(&failed).checks;

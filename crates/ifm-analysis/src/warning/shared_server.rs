@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_stand_in_where_requests_are_not_counted() {
+    fn uses_tokens_if_requests_are_not_counted() {
         assert_eq!(found(Quantity::ServerOutputTokens, 1920.0), CheckState::Passed);
         assert_eq!(found(Quantity::ServerOutputTokens, 2100.0), CheckState::Caution);
         let mut cut = run(Quantity::ServerOutputTokens, 2100.0);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_began_anew_is_told() {
+    fn reports_a_restarted_server() {
         let mut run = sound_run();
         let fall = |at_s: f64| if at_s < 2.0 { 500.0 } else { at_s };
         run.series = vec![telemetry(Quantity::ServerRequests, "x", (0.0, 60.0), &fall)];

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_another_length_are_told() {
+    fn reports_answers_of_another_length() {
         let sound = document("9020", "20000");
         let some = |sheet: &mut Sheet| *sheet = document("9200", "20000");
         check(

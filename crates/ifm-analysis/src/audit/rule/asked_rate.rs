@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_told() {
+    fn reports_a_rate_that_was_not_reached() {
         let sound = document("18.50", "1000", "4.00");
         let far = |sheet: &mut Sheet| *sheet = document("11.00", "1000", "4.00");
         check("asked_rate", &sound, far, Level::Strong, "11.01 of 20.00 requests per second");

@@ -93,7 +93,7 @@ mod tests {
     const VALUE: Statistic = Statistic::Value;
 
     #[test]
-    fn a_total_of_cached_prompts_is_told_by_how_much_of_it_they_are() {
+    fn reports_the_cached_share_of_a_total() {
         let of = |cached: &str| {
             let figures = [
                 (Quantity::TotalRate, VALUE, "50000", Unit::PerS),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_first_request_of_a_single_stream_is_told() {
+    fn reports_a_cold_first_request_of_a_single_stream() {
         let corrupt = |sheet: &mut Sheet| *sheet = document("210.0", "25.0");
         check(
             "cold_first",
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lighter_level_with_the_longer_tail_is_told() {
+    fn reports_a_lighter_level_with_a_longer_tail() {
         let corrupt = |sheet: &mut Sheet| *sheet = document("70.0", "75.0");
         check(
             "cold_first",

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_a_hundred_may_be_cut_and_no_more() {
+    fn allows_one_cut_session_in_a_hundred() {
         let name = "requests_overflowed";
         let corrupt = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
         check("cut_sessions", &document(&[(name, "9")]), corrupt, Level::Strong, "42, 4.2 %");

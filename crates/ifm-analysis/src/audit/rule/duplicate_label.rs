@@ -50,7 +50,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn a_label_that_is_used_twice_is_told() {
+    fn reports_a_label_that_is_used_twice() {
         let run = |line: u32, label: &str| {
             let mut row = row(line, &[(Quantity::E2e, Statistic::Value, "0.51", Unit::S)]);
             row.label = Some(label.to_owned());

@@ -39,7 +39,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Place, Remark};
 
     #[test]
-    fn repaired_text_is_told() {
+    fn reports_repaired_text() {
         let sound = sheet(PartKind::Other, vec![row(1, &[])]);
         let corrupt = |sheet: &mut ifm_core::Sheet| {
             sheet.remarks.push(Remark {

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_with_failed_requests_are_told() {
+    fn reports_levels_with_failed_requests() {
         let sound = document("1", (Quantity::RequestsOk, "99"));
         let some = |sheet: &mut Sheet| *sheet = document("2", (Quantity::RequestsOk, "98"));
         check("failed_requests", &sound, some, Level::Hint, "2 of 100");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_given_by_hand_is_for_rows_that_name_none() {
+    fn given_model_applies_to_rows_without_a_model() {
         let proof = |name: &str, given: &str| {
             let mut sheet = document("400.0", "9.0");
             sheet.parts[0].rows[0].factors.set(key::MODEL, name);
@@ -184,7 +184,7 @@ mod tests {
 
     /// 32 tokens in a step of 17.4 ms are 1800 per second; prompts are read at 24000 per second.
     #[test]
-    fn rates_of_a_load_are_held_against_its_steps() {
+    fn checks_rates_of_a_load_against_its_steps() {
         let document = |users: &str, output: &str, total: &str| {
             let mut sheet = document("400.0", "25.0");
             let rates = row(
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_assumed_is_no_proof() {
+    fn assumptions_are_not_proof() {
         let mut sheet = document("40.0", "25.0");
         let factors = &mut sheet.parts[0].rows[0].factors;
         let kept: Vec<(String, String)> = factors

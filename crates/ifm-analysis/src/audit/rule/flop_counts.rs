@@ -87,7 +87,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Unit};
 
     #[test]
-    fn one_that_counts_what_a_mask_leaves_out_is_told() {
+    fn reports_a_kernel_that_counts_masked_operations() {
         let kernel = |line, ms: &str, rate: &str| {
             row(
                 line,

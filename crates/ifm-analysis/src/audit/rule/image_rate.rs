@@ -96,7 +96,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     #[test]
-    fn a_rate_without_a_size_is_told() {
+    fn reports_a_rate_without_a_size() {
         let document = |size: &str| {
             let mut row = row(3, &[(Quantity::ImageRate, Statistic::Value, "12.5", Unit::PerS)]);
             row.factors = row.factors.with("image_resolution", size);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_one_request_is_told_with_that_of_the_run() {
+    fn reports_a_rate_of_one_request_with_that_of_the_run() {
         // 6 requests/s with 2 images each: 12 images/s, whatever one request had.
         let document = |of_request: &str| {
             let name = Quantity::Other(meaning::IMAGES_OF_A_REQUEST.to_owned());

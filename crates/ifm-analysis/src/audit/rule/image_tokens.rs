@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_cannot_hold_an_image_are_told() {
+    fn reports_too_few_tokens_for_an_image() {
         let name = || Quantity::Other("total_input_vision_tokens".to_owned());
         let document = |tokens: &str| {
             let figures = [
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_with_a_rule_is_held_to_it() {
+    fn checks_counts_against_the_rule_of_the_model() {
         // 1280 x 720 is 46 x 26 squares of 28 pixels: 1,196.
         let corrupt = |sheet: &mut Sheet| *sheet = told("Qwen2-VL-2B", "180000");
         check("image_tokens", &told("Qwen2-VL-2B", "119600"), corrupt, Level::Strong, "28 x 28");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_no_more_than_the_whole() {
+    fn reports_parts_larger_than_the_whole() {
         let document = |whole: &str| {
             let figures = [
                 (Quantity::InputTokens, VALUE, whole, Unit::Count),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_that_hold_images_twice_are_told_with_what_they_are() {
+    fn reports_prompts_that_count_images_twice() {
         let document = |definition| {
             let figures = [
                 (Quantity::InputTokens, Statistic::Mean, "718", Unit::Count),

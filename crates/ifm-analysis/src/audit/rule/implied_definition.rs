@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_holds_the_first_token_by_definition_is_held_to_it() {
+    fn checks_a_tool_against_its_own_definition() {
         let of = |printed| {
             let mut sheet = document(Quantity::Tpot, printed, Unit::Ms);
             sheet.parts[0].rows[0].figures[0].definition =

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_the_file_is_too_small_for_is_told() {
+    fn reports_a_format_that_the_file_is_too_small_for() {
         let of = |label: &str, gib: &str| document(label, gib, "116.83", 99, "");
         let sound = of("gpt-oss 120B MXFP4 MoE", "60.03");
         let corrupt = |sheet: &mut Sheet| *sheet = of("gpt-oss 120B Q8_0", "60.03");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_another_models_is_told() {
+    fn reports_the_size_of_another_model() {
         let of = |label: &str| document(label, "6.96", "12.25", 99, "Mistral Nemo 12B");
         let corrupt = |sheet: &mut Sheet| *sheet = of("llama 13B Q4_K - Medium");
         let sound = of("llama 12B Q4_K - Medium");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_were_left_to_the_processor_are_told() {
+    fn reports_layers_that_ran_on_the_cpu() {
         let of = |layers| document("llama ?B IQ2_XXS", "99.90", "405.85", layers, "Single card");
         let corrupt = |sheet: &mut Sheet| *sheet = of(116);
         check("label_facts", &of(126), corrupt, Level::Hint, "with 126 layers, of which 116 were");

@@ -54,7 +54,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn a_number_that_falls_is_told() {
+    fn reports_a_number_out_of_order() {
         let run = |line: u32, label: &str| {
             let mut row = row(line, &[(Quantity::E2e, Statistic::Value, "0.51", Unit::S)]);
             row.label = Some(label.to_owned());

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_was_never_reached_is_told() {
+    fn reports_a_level_that_was_never_reached() {
         let corrupt =
             |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 12);
         check("littles_law", &sound(), corrupt, Level::Hint, "never reached");
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_numbers_of_different_requests_are_told() {
+    fn reports_numbers_of_different_requests() {
         let corrupt = |sheet: &mut ifm_core::Sheet| {
             let figure = Figure::new(Quantity::InFlight, Statistic::Mean, 3.0, Unit::Count);
             sheet.parts[0].rows[0].figures.push(figure);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_that_is_called_a_peak_is_told() {
+    fn reports_a_median_labeled_as_peak() {
         let corrupt = |sheet: &mut Sheet| *sheet = document(12.0);
         check(
             "mixed_concurrency",

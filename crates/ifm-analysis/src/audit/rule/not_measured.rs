@@ -44,7 +44,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn a_zero_that_is_kept_as_missing_is_told() {
+    fn reports_a_zero_that_means_missing() {
         let figures = [
             (Quantity::InputRate, Statistic::Value, "0.00", Unit::PerS),
             (Quantity::E2e, Statistic::Value, "0.38", Unit::S),

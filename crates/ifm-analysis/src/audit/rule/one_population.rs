@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_without_answers_are_told() {
+    fn reports_prompts_without_answers() {
         let sound = sweep(["9.0", "9000.0", "4500.0", "13500.0"]);
         let corrupt = |heavy: [&'static str; 4]| move |sheet: &mut Sheet| *sheet = sweep(heavy);
         let far = corrupt(["9.0", "15000.0", "4500.0", "13500.0"]);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_failed_or_did_not_end_are_told() {
+    fn reports_requests_that_failed_or_did_not_end() {
         let sound = counted("8.00", "20", "4", "those that succeeded");
         let times = |sheet: &mut Sheet| *sheet = counted("8.00", "20", "4", meaning::WITH_FAILED);
         check("one_population", &sound, times, Level::Strong, "20 requests that failed and 80");

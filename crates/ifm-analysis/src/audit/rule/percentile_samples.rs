@@ -59,7 +59,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Unit};
 
     #[test]
-    fn a_p99_of_few_requests_is_told() {
+    fn reports_a_p99_of_few_requests() {
         let figures = [
             (Quantity::RequestsOk, Statistic::Value, "1000", Unit::Count),
             (Quantity::Ttft, Statistic::Percentile(99.0), "91.04", Unit::Ms),

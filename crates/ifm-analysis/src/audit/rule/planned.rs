@@ -49,7 +49,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Row, Statistic, Unit};
 
     #[test]
-    fn an_empty_cell_is_told() {
+    fn reports_an_empty_cell() {
         let sound = sheet(
             PartKind::Serving,
             vec![row(1, &[(Quantity::E2e, Statistic::Mean, "2", Unit::S)])],

@@ -34,7 +34,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn rows_that_say_so_are_told() {
+    fn reports_predicted_rows() {
         let figures = [(Quantity::OutputRate, Statistic::Value, "44.8", Unit::PerS)];
         let sound = sheet(PartKind::Serving, vec![row(3, &figures), row(4, &figures)]);
         let corrupt = |sheet: &mut ifm_core::Sheet| {

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_beyond_what_reading_explains_is_told() {
+    fn reports_a_gap_that_reading_does_not_explain() {
         // 20 ms and 16 times 1 ms are 36 ms; 1000 / 12.5 = 80 ms.
         let corrupt = |sheet: &mut Sheet| *sheet = document("12.5");
         let word = "the gap between tokens is 20.0 ms (Search) and 80.0 ms (Code)";
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn one_workload_at_several_loads_tells_nothing() {
+    fn ignores_one_workload_at_several_loads() {
         let mut sheet = sheet(
             PartKind::Serving,
             vec![level(128, "20.0", "20.0", "25.0"), level(128, "80.0", "60.0", "500.0")],

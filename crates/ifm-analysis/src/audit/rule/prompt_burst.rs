@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_that_cost_nothing_at_a_later_level_are_told() {
+    fn reports_prompts_that_cost_nothing_at_a_later_level() {
         let sound = document("3000", "100000");
         let cached = |sheet: &mut Sheet| *sheet = document("250", "100000");
         check("prompt_burst", &sound, cached, Level::Strong, "295 or more of its first prompts");

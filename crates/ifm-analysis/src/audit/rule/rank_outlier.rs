@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_a_broken_run_made_is_told() {
+    fn reports_a_rank_that_rests_on_a_broken_run() {
         let sound = document("498.0", [("a", "1", "501.0"), ("b", "2", "451.0")]);
         let corrupt = |sheet: &mut Sheet| {
             *sheet = document("200.0", [("b", "1", "451.0"), ("a", "2", "401.7")]);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_p90_above_its_median_is_a_hint_unless_the_slow_side_is_told_too() {
+    fn p90_above_its_median_is_a_hint_unless_the_slow_side_is_given() {
         let median = (Quantity::UserRate, Statistic::Median, "60", Unit::PerS);
         let fast = (Quantity::UserRate, P90, "95", Unit::PerS);
         let slow = (Quantity::UserRate, Statistic::Percentile(10.0), "31", Unit::PerS);

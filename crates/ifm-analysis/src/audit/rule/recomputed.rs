@@ -285,7 +285,7 @@ mod tests {
 
     /// Four requests of `vllm bench serve`; their median TTFT is 25 ms, P99 39.7, TPOT 10.
     #[test]
-    fn single_requests_are_held_against_the_figures_of_their_row() {
+    fn checks_single_requests_against_the_figures_of_their_row() {
         let document = |median: &str, p99: &str, tpot: &str, gap: &str| {
             let p = Statistic::Percentile(99.0);
             let mut row = row(

@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_first_repeat_is_told() {
+    fn reports_a_fast_first_repeat() {
         let corrupt = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
         let word = "One run at 1000 and four at 500 tok/s";
         check("repeat_drift", &document("600.0", "6.0"), corrupt, Level::Strong, word);
     }
 
     #[test]
-    fn a_spread_that_nothing_confirms_is_a_hint() {
+    fn unconfirmed_spread_is_a_hint() {
         assert_eq!(found("repeat_drift", &[document("400.0", "90.0")])[0].level, Level::Hint);
     }
 }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_capture_is_told_from_a_slow_run() {
+    fn distinguishes_a_broken_capture_from_a_slow_run() {
         let broken = |sheet: &mut Sheet| sheet.parts[0].rows[1].figures[0].value = Some(200.0);
         check("repeat_outlier", &document(), broken, Level::Strong, "not a slow run");
         let slow = |sheet: &mut Sheet| {

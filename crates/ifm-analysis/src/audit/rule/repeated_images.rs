@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_few_is_told() {
+    fn reports_a_small_pool_of_images() {
         let corrupt = |sheet: &mut Sheet| *sheet = document("0", 8);
         check("repeated_images", &document("0", 100), corrupt, Level::Strong, "92 % had been sent");
         let corrupt = |sheet: &mut Sheet| {

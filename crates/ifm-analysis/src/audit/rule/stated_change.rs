@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn true_changes_are_left_alone_and_false_ones_told() {
+    fn reports_only_false_changes() {
         for (text, expect) in [
             ("Red-7B has a 20 % higher output throughput than Blue.", None),
             (

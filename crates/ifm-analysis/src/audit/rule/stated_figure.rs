@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_no_row_has_is_told() {
+    fn reports_a_figure_that_no_row_has() {
         let sound = document("Compressed model: ITL = 34.5 ms", "34.5", "int8");
         let say = |corrupted: Sheet, level: Level, word: &str| {
             check("stated_figure", &sound, |sheet| *sheet = corrupted, level, word);

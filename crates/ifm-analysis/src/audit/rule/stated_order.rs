@@ -326,7 +326,7 @@ mod tests {
     /// If a setting agrees, or one of the possible quantities, nothing is reported; nor if the
     /// sentence has another meaning.
     #[test]
-    fn what_may_be_meant_is_left_alone() {
+    fn skips_ambiguous_sentences() {
         let mut mixed = ROWS;
         mixed[3].2 = "800.0";
         mixed[3].3 = "70.0";

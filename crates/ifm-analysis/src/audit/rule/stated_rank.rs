@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_places_and_rounding_are_no_order() {
+    fn accepts_shared_places_and_rounding() {
         for rows in [
             [("a", "1", "100.0", ""), ("b", "1", "120.0", "")],
             [("a", "1", "100.0", ""), ("b", "2", "100.1", "")],

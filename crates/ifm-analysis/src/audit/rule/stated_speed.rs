@@ -144,7 +144,7 @@ mod tests {
 
     /// As a narrative says it: the efficiencies name workloads, the range of speeds does not.
     #[test]
-    fn an_efficiency_is_held_against_the_top_of_a_range() {
+    fn checks_an_efficiency_against_the_top_of_a_range() {
         let document = |top: &str, efficiency: &str| {
             let mut rows = vec![stated(1, Quantity::UserRate, "172.5", Unit::PerS)];
             for (workload, share) in [("Chat", efficiency), ("Agent", "8")] {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_one_thing_that_differ_are_told() {
+    fn reports_contradicting_figures() {
         let gap = |sheet: &mut Sheet| *sheet = document("8.5", "41");
         check("stated_speed", &document("5.8", "41"), gap, Level::Strong, "another 8.50 ms");
         let share = |sheet: &mut Sheet| *sheet = document("5.8", "61");

@@ -113,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn tokens_over_one_step_too_few_are_told() {
+    fn reports_tokens_over_one_step_too_few() {
         let corrupt = |sheet: &mut Sheet| *sheet = batch("60.0");
         check("tool_bias", &batch("42.0"), corrupt, Level::Hint, "up to 5.0 % too high");
     }
 
     #[test]
-    fn a_peak_above_the_limit_is_told() {
+    fn reports_a_peak_above_the_limit() {
         let mut row = row(3, &[(Quantity::PeakInFlight, Statistic::Value, "8", Unit::Count)]);
         row.factors = row.factors.with(key::CONCURRENCY, 8);
         let sound = sheet(PartKind::Serving, vec![row]);

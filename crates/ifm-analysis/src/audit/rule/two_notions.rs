@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tools_that_mean_different_things_are_told_with_what_follows() {
+    fn reports_different_meanings_with_the_conversion() {
         let with_first = || Definition::Different(meaning::TPOT_WITH_FIRST.to_owned());
         let same = document("red", Definition::Same);
         assert_eq!(found("two_notions", &[same.clone(), document("blue", Definition::Same)]), []);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_follow_is_told() {
+    fn reports_meanings_that_cannot_be_converted() {
         let late = Definition::Different("ends with the last line".to_owned());
         let of = [document("red", Definition::Same), document("blue", late)];
         let text = &found("two_notions", &of)[0].text;

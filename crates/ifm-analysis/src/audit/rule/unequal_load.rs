@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headline_that_reverses_at_equal_load_is_told() {
+    fn reports_a_headline_that_reverses_at_equal_load() {
         let corrupt = |sheet: &mut Sheet| *sheet = document(true);
         let word = "at 2 requests per second (median) for both they are 1.40 and 2.00, the other way round";
         check("unequal_load", &document(false), corrupt, Level::Strong, word);

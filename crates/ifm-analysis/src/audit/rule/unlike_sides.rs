@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ranking_of_two_lengths_is_told() {
+    fn reports_a_ranking_of_two_lengths() {
         let of = |input: &str| {
             sheet(PartKind::StaticBatch, vec![ranked(1, "red", "128"), ranked(2, "blue", input)])
         };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ranking_of_two_corpora_is_told_by_their_names_and_by_what_a_cache_served() {
+    fn reports_a_ranking_of_two_corpora_by_names_and_cache_hits() {
         let of = |corpus: &str, hits: &str| {
             let with = |rank, label, corpus: &str, hits: &str| {
                 let mut row = ranked(rank, label, "128");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_changes_two_things_is_a_hint() {
+    fn sentence_that_changes_two_factors_is_a_hint() {
         let of = |users| {
             let rows = vec![stated("Chat", 1, "172.5"), stated("Agents", users, "13.2")];
             sheet(PartKind::Conclusion, rows)
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_across_machines_and_models_is_told() {
+    fn reports_a_ratio_across_machines_and_models() {
         let of = |gpu: &str| {
             let level = |line, model: &str, gpu: &str, printed: &str| {
                 let mut row = row(line, &[(Quantity::Itl, Statistic::Median, printed, Unit::Ms)]);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_winner_that_is_slower_over_the_whole_is_told() {
+    fn reports_a_winner_that_is_slower_overall() {
         let corrupt = |sheet: &mut Sheet| *sheet = document(["3.0", "2.0"]);
         check(
             "wrong_metric",

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_that_grow_with_the_load_say_nothing() {
+    fn ignores_tails_that_grow_with_the_load() {
         assert!(found(&survey(&[(1, 10.0, 50.0), (2, 12.0, 60.0), (4, 11.0, 70.0)])).is_empty());
     }
 }

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn announced_cells_are_missing_and_nothing_else_is_said() {
+    fn reports_only_that_announced_cells_are_missing() {
         let mut points = Vec::new();
         for condition in ["CC", "No CC"] {
             points.extend(cell("a", 1, condition, None));

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_nobody_knows_has_no_limit() {
+    fn an_unknown_machine_has_no_limit() {
         assert!(found("zx9000").is_empty());
     }
 }

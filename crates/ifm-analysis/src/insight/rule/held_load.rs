@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_levels_that_were_not_held_and_no_other() {
+    fn names_only_the_levels_that_were_not_reached() {
         let mut survey = sweep();
         let found = numbers(&survey).expect("128 and 512 were not held");
         assert!((found[0] - 83.39).abs() < 0.05 && (found[2] - 178.95).abs() < 0.05, "{found:?}");

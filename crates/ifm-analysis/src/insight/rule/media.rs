@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_images_is_told_where_all_were_counted() {
+    fn reports_the_share_of_images_if_all_were_counted() {
         let found = numbers(&sound_images(), "media_share").expect("299 of 419 tokens");
         assert_eq!(found, [299.0 / 419.0, 299.0, 419.0]);
         let mut run = sound_images();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_is_told_where_it_is_much_of_the_ttft() {
+    fn reports_an_upload_that_is_much_of_the_ttft() {
         let sent =
             |ms: u64| images(move |_, record| record.sent_ns = Some(record.start_ns + ms * MS));
         let found = numbers(&sent(40), "upload_share").expect("40 of 100 ms");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_is_told_where_times_or_tokens_show_it() {
+    fn reports_a_cache_that_times_or_tokens_show() {
         let again = images(|number, record| {
             if number >= 60 {
                 record.media.as_mut().expect("an image").seen = 1;

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_limit_or_a_speed_that_follows_it_says_nothing() {
+    fn one_limit_or_a_speed_that_follows_it_gives_no_insight() {
         assert!(found(&[(600, 278.95)]).is_empty());
         assert!(found(&[(600, 600.0), (300, 200.0)]).is_empty());
     }

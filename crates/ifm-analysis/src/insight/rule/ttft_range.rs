@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_without_a_load_is_told_apart() {
+    fn lists_a_level_without_a_load_separately() {
         let mut survey = sweep();
         assert_eq!(numbers(&survey), [62.26, 430.01]);
         survey.points[2].load = None;

@@ -40,7 +40,7 @@ fn a_session_is_the_sum_of_its_turns() {
 }
 
 #[test]
-fn how_a_session_ended_is_told_or_derived() {
+fn end_of_a_session_is_recorded_or_derived() {
     let end = |records: &[RequestRecord], told: &[EndedSession]| found(records, told)[0].end;
     let first = || turn(0, 0, (0, 2), 0.0);
     assert_eq!(end(&[first()], &[]), Some(SessionEnd::CutOff));

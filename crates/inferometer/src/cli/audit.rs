@@ -25,7 +25,7 @@ enum AtLeast {
     Proof,
 }
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AuditFormat {
     /// For people

@@ -158,7 +158,7 @@ pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
     let root = store_root(args.store.as_ref());
     // Hours of work must not be lost at the end.
     std::fs::create_dir_all(&root).map_err(|error| {
-        Failure::files(format!("cannot make the store {}: {error}", root.display()))
+        Failure::files(format!("cannot create the store {}: {error}", root.display()))
     })?;
     let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
     let measured = match exec::measure(&ask, &id) {

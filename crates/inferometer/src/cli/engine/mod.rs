@@ -405,7 +405,7 @@ impl EngineArgs {
             let has_batches =
                 all.iter().any(|done| matches!(done.test.shape, engine::Shape::Batch(_)));
             if has_batches {
-                terminal::warn("llama-bench's formats cannot hold static batches; use --json");
+                terminal::warn("llama-bench's formats do not support static batches; use --json");
             }
             terminal::print(&tables(sheets, *format));
         } else {

@@ -15,7 +15,7 @@ use ifm_workload::LengthScale;
 /// Values of `--prompt-lengths`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LengthsWord {
-    /// The tokenizer if one is given or the server has the embedded one, else the server
+    /// The tokenizer if given or if the server uses the embedded one, else the server
     Auto,
     /// The tokenizer: exact text, plus the server's chat template
     Tokenizer,

@@ -76,7 +76,9 @@ pub struct ExecArgs {
     #[arg(help_heading = "Runs", long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100), value_name = "N")]
     warmup: u32,
 
-    /// End each run after this time; its rates count, its time does not
+    /// End each run after this time
+    ///
+    /// The rates of an ended run count, its time does not
     #[arg(help_heading = "Runs", long, value_parser = seconds, value_name = "SPAN")]
     timeout: Option<f64>,
 
@@ -110,7 +112,7 @@ pub struct ExecArgs {
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// One JSON document on standard output; the command's output goes to standard error
+    /// One JSON document on standard output; command output goes to standard error
     #[arg(help_heading = "Results", long)]
     json: bool,
 

@@ -89,7 +89,7 @@ fn batch(text: &str) -> Result<(u32, u32, u32), String> {
 /// Flags of `engine`.
 #[derive(Debug, Args)]
 pub struct EngineArgs {
-    /// Models: a preset (nano, tiny, small, llama-1b), GGUF file, folder, or engine's name
+    /// Models: preset (nano, tiny, small, llama-1b), GGUF file, folder, or engine's name
     #[arg(
         help_heading = "Engine",
         short,

@@ -168,8 +168,8 @@ pub fn calibrate(preflight: &mut Preflight, ask: &CalibrationAsk<'_>) -> Result<
         }
         (Some(check), _) if check.is_far(longest) => {
             let why = format!(
-                "prompts of {longest} tokens come out {:+.1} % by the server's count, in spite of {} \
-                 requests to find out how it counts",
+                "prompts of {longest} tokens differ by {:+.1} % by the server's count, despite {} \
+                 calibration requests",
                 check.share * 100.0,
                 counter.requests
             );

@@ -46,8 +46,8 @@ impl Code {
             something wrong.",
         ),
         (Code::Usage, "The command line, or something that it names, cannot be understood."),
-        (Code::Partly, "Part of what was given could not be read; the rest was."),
-        (Code::Inconclusive, "The data do not decide whether a threshold is kept."),
+        (Code::Partly, "Part of the input could not be read; the rest was."),
+        (Code::Inconclusive, "The data are inconclusive for a threshold."),
         (Code::Server, "The server cannot be reached or measured."),
         (
             Code::Invalid,
@@ -59,8 +59,8 @@ impl Code {
         (Code::Proof, "An audit found something that cannot be right."),
         (Code::Internal, "A bug of this program."),
         (Code::Files, "Results cannot be written or read."),
-        (Code::Interrupted, "Stopped by the user; what was finished is kept."),
-        (Code::Terminated, "Stopped by the system; what was finished is kept."),
+        (Code::Interrupted, "Stopped by the user; finished results are kept."),
+        (Code::Terminated, "Stopped by the system; finished results are kept."),
     ];
 
     /// The code with a given number, e.g. from a measurement in a separate process.

@@ -77,7 +77,7 @@ impl ExportAsk {
         let folder = if is_folder { Some(path.as_path()) } else { path.parent() };
         if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
-                Failure::files(format!("cannot make {}: {error}", folder.display()))
+                Failure::files(format!("cannot create {}: {error}", folder.display()))
             })?;
         }
         let mut written = Vec::new();

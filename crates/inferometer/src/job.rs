@@ -105,7 +105,7 @@ pub struct Job {
     pub is_a_part: bool,
     /// Progress on the full screen.
     pub tui: bool,
-    /// No colour.
+    /// No color.
     pub no_color: bool,
     /// Only ASCII.
     pub ascii: bool,

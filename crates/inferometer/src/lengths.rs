@@ -15,7 +15,7 @@ use ifm_workload::LengthScale;
 /// Values of `--prompt-lengths`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LengthsWord {
-    /// The tokenizer if one is given or the server has the embedded one, else the server
+    /// The tokenizer if given or if the server uses the embedded one, else the server
     Auto,
     /// The tokenizer: exact text, plus the server's chat template
     Tokenizer,
@@ -93,9 +93,9 @@ pub fn settle(
     };
     if lengths.word == LengthsWord::Server {
         return Err(Failure::server(format!(
-            "prompts cannot be made by the server's count: {reason}"
+            "cannot size prompts by the server's count: {reason}"
         ))
-        .hint("give the model's tokenizer.json with --tokenizer"));
+        .hint("pass the model's tokenizer.json with --tokenizer"));
     }
     terminal::warn(&format!(
         "prompt lengths are by the embedded vocabulary, not by the model's, because {reason}; \
@@ -106,10 +106,10 @@ pub fn settle(
     Ok((LengthScale::EXACT, facts))
 }
 
-/// Why there is no run with prompts that are far from the length asked for.
+/// Why there is no run with prompts that are far from the requested length.
 fn far(reason: &str, status: Option<u16>) -> Failure {
     let failure = Failure::server(format!(
-        "prompts would not have the length asked for by the server's count: {reason}"
+        "prompts would not have the requested length by the server's count: {reason}"
     ));
     failure.hint(match status {
         Some(413) => {
@@ -118,10 +118,10 @@ fn far(reason: &str, status: Option<u16>) -> Failure {
         }
         Some(_) => {
             "use shorter prompts, or start the server with a longer context; if it counts otherwise \
-             than assumed, give the model's tokenizer.json with --tokenizer"
+             than assumed, pass the model's tokenizer.json with --tokenizer"
         }
         None => {
-            "give the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
+            "pass the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
              tokenizer measures anyway, with lengths by the embedded vocabulary"
         }
     })
@@ -135,12 +135,14 @@ fn far(reason: &str, status: Option<u16>) -> Failure {
 pub fn of_classes(word: LengthsWord) -> Result<PromptLengths, Failure> {
     match word {
         LengthsWord::Server => {
-            return Err(Failure::usage("--prompt-lengths server: a mix has no one law of lengths")
-                .hint("give the model's tokenizer.json with --tokenizer, or measure each class"));
+            return Err(Failure::usage(
+                "--prompt-lengths server: a mix has no single distribution of lengths",
+            )
+            .hint("pass the model's tokenizer.json with --tokenizer, or measure each class"));
         }
         LengthsWord::Auto => terminal::warn(
-            "made-up prompts of a mix are as long as asked by the tokenizer's count: the server's chat \
-             template comes on top; --prompt-lengths tokenizer says that this is meant",
+            "synthetic prompts of a mix have the requested length by the tokenizer's count, plus the server's \
+             chat template; --prompt-lengths tokenizer confirms this",
         ),
         LengthsWord::Tokenizer => {}
     }
@@ -152,15 +154,15 @@ fn tell(calibrated: &Calibrated, ask: &CalibrationAsk<'_>, quiet: bool) {
     let asked = ask.prompt_tokens.max();
     if let Some(share) = facts.error_share.filter(|_| !calibrated.is_close) {
         terminal::warn(&format!(
-            "prompts of {asked} tokens come out {:+.1} % by the server's count, in spite of {} \
-             requests to find out how it counts; --tokenizer PATH makes them exact",
+            "prompts of {asked} tokens differ by {:+.1} % by the server's count, despite {} \
+             calibration requests; --tokenizer PATH makes them exact",
             share * 100.0,
             facts.requests
         ));
     } else if !quiet {
         terminal::say(&format!(
-            "prompt lengths by the server's count: {:.3} of its tokens to one of ours, {} of its \
-             template ({} requests)",
+            "prompt lengths by the server's count: {:.3} of its tokens per token of the embedded \
+             vocabulary, {} template tokens ({} requests)",
             facts.ratio, facts.template_tokens, facts.requests
         ));
     }

@@ -171,7 +171,7 @@ fn load_spec(
             let rows = workload.dataset.items().unwrap_or(u32::MAX);
             if load.warmup_requests >= rows {
                 return Err(Failure::usage(format!(
-                    "the warm-up of {} requests takes all {rows} rows of the trace",
+                    "the warm-up of {} requests uses all {rows} rows of the trace",
                     load.warmup_requests
                 ))
                 .hint("leave --warmup out: a replay has no warm-up"));

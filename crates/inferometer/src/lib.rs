@@ -1,7 +1,7 @@
 //! The program: reads the command line, calls the libraries, prints, and says how to exit.
 //!
 //! Only this crate reads the environment, prints, and decides how the program ends. It is a library,
-//! which `main.rs` starts, because a library compiles while its dependencies are still being optimised.
+//! which `main.rs` starts, because a library compiles while its dependencies are still being optimized.
 #![forbid(unsafe_code)]
 
 mod again;

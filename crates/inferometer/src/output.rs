@@ -96,7 +96,7 @@ fn write_markdown(page: &Page, path: &Path) -> Result<Written, Failure> {
     let name = format!("{stem}-charts");
     let folder = path.with_file_name(&name);
     std::fs::create_dir_all(&folder)
-        .map_err(|error| Failure::files(format!("cannot make {}: {error}", folder.display())))?;
+        .map_err(|error| Failure::files(format!("cannot create {}: {error}", folder.display())))?;
     for chart in charts {
         let drawn = page::svg(chart).map_err(|error| Failure::files(error.to_string()))?;
         write(&folder.join(format!("{}.svg", chart.id)), drawn.as_bytes())?;

@@ -30,7 +30,7 @@ pub struct ArrivalArgs {
     #[arg(long, value_name = "N/SPAN", conflicts_with_all = ["replay", "arrivals", "burstiness"])]
     pub bursts: Option<String>,
 
-    /// Replay a trace at its recorded times; --replay=10 is ten times as fast
+    /// Replay a trace at its recorded times; --replay=10 is 10x as fast
     #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "arrivals")]
     pub replay: Option<f64>,
 

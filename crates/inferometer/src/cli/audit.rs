@@ -25,7 +25,7 @@ enum AtLeast {
     Proof,
 }
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AuditFormat {
     /// For people
@@ -39,7 +39,7 @@ enum AuditFormat {
 /// Flags of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Files, folders, "-" for standard input, imports and runs by ID or name
+    /// Files, folders, "-" for standard input, runs and imports (ID, name)
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 

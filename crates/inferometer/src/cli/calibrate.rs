@@ -165,7 +165,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
         Calibration::check_name(name)?;
     }
     if args.deployment.calibration.is_some() {
-        return Err(Failure::usage("calibrate makes a calibration, and takes none"));
+        return Err(Failure::usage("calibrate creates a calibration, and does not accept one"));
     }
     args.out.iter().try_for_each(|path| check_file(path))?;
     let deployment = match &args.url {
@@ -337,7 +337,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
             }
             Measured::Failed { reason, .. } => {
                 return Err(Failure::server(format!("{label}: {reason}")).hint(
-                    "start the server, or check host and port; flags of `run` that it needs go behind --",
+                    "start the server, or check host and port; put flags of `run` that it needs after --",
                 ));
             }
             Measured::Interrupted => return Ok(Err(Code::Interrupted)),

@@ -74,7 +74,7 @@ pub struct DeploymentArgs {
     #[arg(long, alias = "num-speculative-tokens", value_parser = value_parser!(u32).range(1..), requires = "acceptance", value_name = "N")]
     pub draft_tokens: Option<u32>,
 
-    /// Probability that a draft token is accepted if its predecessor was, 0 to 1
+    /// Acceptance probability of a draft token after an accepted one, 0 to 1
     #[arg(long, requires = "draft_tokens", value_name = "SHARE")]
     pub acceptance: Option<f64>,
 

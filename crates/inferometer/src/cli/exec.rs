@@ -76,7 +76,9 @@ pub struct ExecArgs {
     #[arg(help_heading = "Runs", long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100), value_name = "N")]
     warmup: u32,
 
-    /// End each run after this time; its rates count, its time does not
+    /// End each run after this time
+    ///
+    /// The rates of an ended run count, its time does not
     #[arg(help_heading = "Runs", long, value_parser = seconds, value_name = "SPAN")]
     timeout: Option<f64>,
 
@@ -110,7 +112,7 @@ pub struct ExecArgs {
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// One JSON document on standard output; the command's output goes to standard error
+    /// One JSON document on standard output; command output goes to standard error
     #[arg(help_heading = "Results", long)]
     json: bool,
 
@@ -158,7 +160,7 @@ pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
     let root = store_root(args.store.as_ref());
     // Hours of work must not be lost at the end.
     std::fs::create_dir_all(&root).map_err(|error| {
-        Failure::files(format!("cannot make the store {}: {error}", root.display()))
+        Failure::files(format!("cannot create the store {}: {error}", root.display()))
     })?;
     let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
     let measured = match exec::measure(&ask, &id) {

@@ -187,7 +187,7 @@ fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
         }
         (Some(folder), files) => {
             std::fs::create_dir_all(folder).map_err(|error| {
-                Failure::files(format!("cannot make {}: {error}", folder.display()))
+                Failure::files(format!("cannot create {}: {error}", folder.display()))
             })?;
             for (index, file) in files.iter().enumerate() {
                 let path = folder.join(file_name(&args.format, index, files.len(), file));
@@ -260,7 +260,7 @@ fn put_tables(args: &ExportArgs, out: &Path, sheets: &[Sheet]) -> Result<Code, F
     let is_one = tables.len() == 1 && !out.is_dir();
     if !is_one {
         std::fs::create_dir_all(out).map_err(|error| {
-            Failure::files(format!("cannot make {}: {error}", out.display()))
+            Failure::files(format!("cannot create {}: {error}", out.display()))
                 .hint("each document becomes one file: name a folder for them, -o DIR")
         })?;
     }

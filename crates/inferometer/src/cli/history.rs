@@ -38,7 +38,7 @@ enum FailOn {
 /// Flags of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// Runs: a tag, a name or IDs; files and folders of other tools [default: every stored run]
+    /// Tag, name or IDs of runs; files; folders [default: every stored run]
     #[arg(value_name = "TAG|RUN")]
     runs: Vec<String>,
 
@@ -63,7 +63,7 @@ pub struct HistoryArgs {
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
     threshold: f64,
 
-    /// Exit with code 1 if the latest change of a series is worse
+    /// Exit with code 1 if the latest change is worse
     #[arg(long, value_enum, value_name = "WHAT")]
     fail_on: Option<FailOn>,
 

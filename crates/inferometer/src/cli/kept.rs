@@ -104,7 +104,7 @@ impl<'a> Kept<'a> {
     pub fn new(args: &'a KeptArgs) -> Result<Kept<'a>, Failure> {
         let root = store_root(args.store.as_ref());
         std::fs::create_dir_all(&root).map_err(|error| {
-            Failure::files(format!("cannot make the store {}: {error}", root.display()))
+            Failure::files(format!("cannot create the store {}: {error}", root.display()))
         })?;
         let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
         let (is_there, failure) = (Cell::new(false), RefCell::new(None));

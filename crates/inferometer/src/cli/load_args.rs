@@ -135,7 +135,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub echo_reasoning: bool,
 
-    /// JSON object merged into each request body, or @FILE; null removes a field
+    /// JSON object to merge into request bodies, or @FILE; null removes a field
     #[arg(help_heading = "Server", long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,
 

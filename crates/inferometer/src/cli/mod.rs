@@ -109,14 +109,14 @@ enum Verb {
     /// Serve the embedded engine, or a simulated server, with OpenAI's API
     #[command(after_help = serve::SIMULATED)]
     Serve(serve::ServeArgs),
-    /// Run a simulated server with OpenAI's API: real timing of tokens, nothing is computed
+    /// Run a simulated server with OpenAI's API; nothing is computed
     #[command(hide = true, name = serve_simulated::VERB, override_usage = serve_simulated::USAGE)]
     ServeSimulated(Box<serve_simulated::ServeSimulatedArgs>),
     /// Preview what a workload would send, or list workloads
     Workload(workload::WorkloadCommand),
     /// Compare results with a baseline: what differs, and how certain that is
     Compare(compare::CompareArgs),
-    /// Rank results by a metric; without a proven difference they share a rank
+    /// Rank results by a metric; ties have no proven difference
     Rank(rank::RankArgs),
     /// Check a result against thresholds; the exit code reports pass or fail
     Gate(gate::GateArgs),
@@ -134,7 +134,7 @@ enum Verb {
     Audit(audit::AuditArgs),
     /// Test a client against streams with known answers
     Conform(conform::ConformArgs),
-    /// Show the facts of this machine, or write them for a remote client
+    /// Show facts of this machine, or write them for a remote client
     Facts(facts::FactsArgs),
     /// Check what on this machine distorts measurements, and how to fix it
     Doctor(doctor::DoctorArgs),
@@ -164,7 +164,7 @@ enum Verb {
     /// Undo the setup of a process that died; started by inferometer
     #[command(hide = true)]
     Guard,
-    /// Run the embedded engine or the kernels as a worker; started by inferometer
+    /// Run the engine or the kernels as a worker; started by inferometer
     #[command(hide = true)]
     Worker {
         #[arg(value_parser = ["kernels"])]

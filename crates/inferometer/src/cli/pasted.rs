@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 /// Flags of `as`.
 #[derive(Debug, Args)]
 pub struct AsArgs {
-    /// Command line to run, with or without quotes, or "-" for standard input
+    /// Command line to run, quoted or not, or "-" for standard input
     ///
     /// It can include inferometer's own flags
     #[arg(
@@ -35,7 +35,7 @@ pub struct TranslateArgs {
     #[arg(long)]
     json: bool,
 
-    /// Command line to translate, with or without quotes, or "-" for standard input
+    /// Command line to translate, quoted or not, or "-" for standard input
     #[arg(
         value_name = "LINE",
         required = true,

@@ -135,11 +135,11 @@ struct RunArgs {
     #[command(flatten)]
     how: HowArgs,
 
-    /// Submit the remaining cells as a Slurm array, one task per server start
+    /// Submit remaining cells as a Slurm array, one task per server start
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "submit", value_name = "HOW")]
     slurm: Option<SlurmWord>,
 
-    /// Write an Indexed Job for Kubernetes to this file; "-" for standard output
+    /// Write a Kubernetes Indexed Job to this file; "-" for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
     k8s: Option<PathBuf>,
 

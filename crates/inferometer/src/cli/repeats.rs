@@ -9,7 +9,7 @@ use ifm_workload::Rng;
 pub enum Order {
     /// All repeats of a level, then the next level
     Blocked,
-    /// All levels forward, then backward, and so on, so that drift affects all equally
+    /// Levels forward, then backward, and so on; drift affects all equally
     Interleaved,
     /// Random order, from the seed
     Shuffled,

@@ -235,7 +235,7 @@ impl ReportArgs {
                 Format::Json => page::json(&page(Charts::All)),
                 Format::Md => page::markdown(&page(Charts::Changed), Pictures::None),
                 Format::Vllm | Format::Sglang | Format::Requests | Format::Sessions => {
-                    return Err(Failure::usage("this format holds one run")
+                    return Err(Failure::usage("this format supports one run")
                         .hint("name one run, or use --format md, json or text"));
                 }
             });

@@ -487,7 +487,7 @@ fn api(args: &LoadArgs, from_path: Option<Api>) -> Result<Api, Failure> {
     };
     match dialect::api_of_path(path) {
         Some((_base, api)) => Ok(api),
-        None => Err(Failure::usage(format!("--endpoint {path} is not an API that is known here"))
+        None => Err(Failure::usage(format!("--endpoint {path} is not a built-in API"))
             .hint("name one with --api; --help lists them")),
     }
 }

@@ -19,7 +19,7 @@ pub const SIMULATED: &str =
 /// Flags of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Model to load: a GGUF file, or folder with config.json, safetensors and tokenizer
+    /// Model: GGUF file, or folder with config.json, safetensors and tokenizer
     #[arg(long, value_name = "PATH", conflicts_with = "preset")]
     model: Option<PathBuf>,
 

@@ -17,7 +17,7 @@ pub struct UiArgs {
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Address to listen on; other machines must not be able to reach it
+    /// Address to listen on; must not be reachable from other machines
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     host: IpAddr,
 

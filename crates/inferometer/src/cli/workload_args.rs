@@ -39,7 +39,7 @@ pub struct WorkloadArgs {
     #[arg(short = 'W', long, default_value = "chat", value_name = "WORKLOAD", aliases = ["data", "traffic-scenario"])]
     pub workload: String,
 
-    /// Kind of dataset, as vLLM and SGLang name it; --dataset-path is its file
+    /// Dataset kind in the naming of vLLM and SGLang; file: --dataset-path
     #[arg(long, hide = true, value_name = "NAME", conflicts_with = "workload")]
     pub dataset_name: Option<String>,
 

@@ -242,7 +242,7 @@ fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::files(format!("cannot make {}: {error}", path.display()))
+    Failure::files(format!("cannot create {}: {error}", path.display()))
 }
 
 #[cfg(test)]

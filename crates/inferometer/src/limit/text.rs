@@ -132,7 +132,7 @@ fn requests(answer: &Answer) -> String {
 fn levels(levels: &[Level]) -> String {
     let mut out = String::from(
         "\nLimits, strict and serial:\n\
-         \x20       ITL, ms at least   out tok/s at most  request, s at least\n\
+         \x20       minimum ITL, ms    maximum out tok/s  minimum request, s\n\
          users    strict   serial    strict   serial    strict   serial  binds\n",
     );
     for level in levels {
@@ -159,7 +159,7 @@ fn prefill(answer: &Answer) -> String {
     out.push_str(&parts(bound, "ms", 1e3));
     let _ = writeln!(
         out,
-        "  at most {} prompt tokens a second",
+        "  maximum {} prompt tokens per second",
         digits(bound.tokens_per_s(bound.strict))
     );
     out
@@ -245,7 +245,7 @@ fn caveats(answer: &Answer) -> String {
             &mut out,
             "weights",
             &format!(
-                "files called {} hold wider kinds too; --weights SIZE makes the limit tighter",
+                "files named {} also contain wider types; --weights SIZE makes the limit tighter",
                 setup.precision().weights.id
             ),
         );

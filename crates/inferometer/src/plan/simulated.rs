@@ -38,7 +38,7 @@ const UNDERSTOOD: [&str; 12] = [
 /// The plan with predictions as its results, and the state of each cell.
 ///
 /// # Errors
-/// No process can be started, or the folder cannot be made.
+/// No process can be started, or the folder cannot be created.
 pub fn predicted(of: &Experiment, flags: &[String]) -> Result<(Experiment, Journal), Failure> {
     let folder = absolute(&of.folder.path().join(FOLDER));
     let cannot = |error: std::io::Error| {

@@ -80,8 +80,8 @@ fn read(inquiry: &mut Inquiry, number: u32, tokens: u32) -> Result<Read, String>
     let generator =
         Generator::random(&spec, &inquiry.tokenizer).map_err(|error| error.to_string())?;
     let item = generator.item(number).map_err(|error| error.to_string())?;
-    let turn = item.turns.first().ok_or("the workload made nothing")?;
-    let text = turn.prompt.as_text().ok_or("the workload made no text")?.to_owned();
+    let turn = item.turns.first().ok_or("the workload produced nothing")?;
+    let text = turn.prompt.as_text().ok_or("the workload produced no text")?.to_owned();
     let heard = inquiry.say(&text, 1, false, Value::Null)?;
     Ok(Read {
         seconds: heard.reply.took_ns() as f64 / 1e9,

@@ -20,11 +20,11 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let is_same = |a: usize, b: usize| texts.get(a) == texts.get(b);
     vec![match (is_same(0, 1), is_same(0, 2)) {
         _ if texts.iter().any(String::is_empty) => Finding::unknown(id, "an answer had no text"),
-        (true, false) => Finding::known(id, Grade::Good, true, "honoured").how(how),
+        (true, false) => Finding::known(id, Grade::Good, true, "honored").how(how),
         (true, true) => {
             Finding::unknown(id, "the answer is the same for every seed, even at temperature 1")
         }
-        (false, _) => Finding::known(id, Grade::Note, false, "not honoured")
+        (false, _) => Finding::known(id, Grade::Note, false, "not honored")
             .how(how)
             .means("texts are not reproducible; lengths are if ignore_eos is honored"),
     }]

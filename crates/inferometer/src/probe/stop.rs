@@ -27,9 +27,9 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     vec![if !before.starts_with(&text) && !text.starts_with(&before) {
         Finding::unknown(id, "the same request did not give the same answer")
     } else if text.len() < before.len() {
-        Finding::known(id, Grade::Good, true, "honoured").how(how)
+        Finding::known(id, Grade::Good, true, "honored").how(how)
     } else {
-        Finding::known(id, Grade::Note, false, "not honoured").how(how)
+        Finding::known(id, Grade::Note, false, "not honored").how(how)
     }]
 }
 

@@ -153,16 +153,16 @@ fn ignore_eos(inquiry: &Inquiry, heard: &Heard) -> Finding {
     };
     match ended_by_itself(inquiry) {
         Some(natural) => {
-            let is_honoured = is_cut(&heard.answer);
-            let (grade, text, means) = match is_honoured {
-                true => (Grade::Good, "honoured", "answers have the requested length"),
+            let is_honored = is_cut(&heard.answer);
+            let (grade, text, means) = match is_honored {
+                true => (Grade::Good, "honored", "answers have the requested length"),
                 false => (
                     Grade::Caution,
-                    "not honoured",
+                    "not honored",
                     "answers end where the model ends them: lengths differ between runs",
                 ),
             };
-            Finding::known(id, grade, is_honoured, text)
+            Finding::known(id, grade, is_honored, text)
                 .how(format!("{natural} tokens without it, {tokens} with it"))
                 .means(means)
         }
@@ -295,8 +295,8 @@ fn min_tokens(inquiry: &mut Inquiry) -> Option<Finding> {
         Ok(Some(tokens)) => {
             let how = format!("{natural} tokens without it, {tokens} of {TOKENS} with it");
             match tokens >= TOKENS {
-                true => Finding::known(id, Grade::Good, true, "honoured").how(how),
-                false => Finding::known(id, Grade::Note, false, "not honoured").how(how),
+                true => Finding::known(id, Grade::Good, true, "honored").how(how),
+                false => Finding::known(id, Grade::Note, false, "not honored").how(how),
             }
         }
     })

@@ -216,7 +216,7 @@ impl Client<'_> {
                 let in_header = list.is_some() && !self.headers.is_empty();
                 let has_key = self.authorization.is_some() || in_header;
                 refused(url, has_key, answer.status, "").hint(match has_key {
-                    true => "check the variable that holds the key; with --model the list is not needed",
+                    true => "check the variable that contains the key; with --model the list is not needed",
                     false => {
                         "put the key into OPENAI_API_KEY, or name its variable with --api-key-env; with \
                          --model the list is not needed"
@@ -341,7 +341,7 @@ pub fn refused(url: &BaseUrl, has_key: bool, status: u16, words: &str) -> Failur
         true => Failure::server(format!(
             "{url} answered {status}: it does not accept the API key{words}"
         ))
-        .hint("check the variable that holds the key"),
+        .hint("check the variable that contains the key"),
         false => Failure::server(format!("{url} answered {status}: it needs an API key{words}"))
             .hint("put the key into OPENAI_API_KEY, or name its variable with --api-key-env"),
     }

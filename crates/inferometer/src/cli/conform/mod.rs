@@ -157,7 +157,7 @@ fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
         None => tempfile::Builder::new()
             .prefix("inferometer-conform-")
             .tempdir()
-            .map_err(|error| Failure::files(format!("no folder can be made: {error}")))?
+            .map_err(|error| Failure::files(format!("cannot create a folder: {error}")))?
             .keep(),
     };
     // The client runs in its own folder: a relative path would resolve differently there.

@@ -89,7 +89,7 @@ fn batch(text: &str) -> Result<(u32, u32, u32), String> {
 /// Flags of `engine`.
 #[derive(Debug, Args)]
 pub struct EngineArgs {
-    /// Models: a preset (nano, tiny, small, llama-1b), GGUF file, folder, or engine's name
+    /// Models: preset (nano, tiny, small, llama-1b), GGUF file, folder, or engine's name
     #[arg(
         help_heading = "Engine",
         short,
@@ -405,7 +405,7 @@ impl EngineArgs {
             let has_batches =
                 all.iter().any(|done| matches!(done.test.shape, engine::Shape::Batch(_)));
             if has_batches {
-                terminal::warn("llama-bench's formats cannot hold static batches; use --json");
+                terminal::warn("llama-bench's formats do not support static batches; use --json");
             }
             terminal::print(&tables(sheets, *format));
         } else {

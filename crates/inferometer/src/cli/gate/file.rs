@@ -13,7 +13,7 @@ use toml::Spanned;
 /// Maximum size of a file, bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdsFile {

@@ -50,14 +50,14 @@ pub struct GateArgs {
     #[arg(default_value = "last", conflicts_with = "interleave")]
     run: String,
 
-    /// Baseline run or file; history:20 for the last 20 runs of the same
+    /// Baseline run or file, or history:20 (last 20 comparable runs)
     ///
     /// history:20:TAG is the last 20 with a tag or a name. With history and no threshold, no metric
     /// may leave the band of those runs
     #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
 
-    /// Measure two servers in turn (A B B A …) and compare them
+    /// Measure and compare two servers in turn (A B B A …)
     ///
     /// Changes compare the second server with the first. "engine", or "engine:FLAGS" with
     /// flags of serve, is the embedded engine

@@ -32,7 +32,7 @@ pub fn heads(text: &str) -> Result<Heads, String> {
         return Err(format!("{query_heads} heads of queries do not share {kv_heads} of keys"));
     }
     let (batch, width) = (number(batch)?, number(width)?);
-    // More than any memory holds, and less than what wraps.
+    // More than any memory, and too little to overflow.
     let sides = [batch, query_heads.max(kv_heads), queries.max(keys), width];
     let numbers = sides.iter().try_fold(1_u64, |product, side| product.checked_mul(*side));
     match numbers.filter(|numbers| *numbers < 1 << 48) {

@@ -36,7 +36,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub ending: EndingArgs,
 
-    /// Predict the loads of a measured result, and show both side by side
+    /// Predict the loads of a measured result, and compare side by side
     ///
     /// The result is a run, or a file of another tool
     #[arg(help_heading = "Questions", long, value_name = "RESULT", conflicts_with_all = ["concurrency", "rate", "vary"])]

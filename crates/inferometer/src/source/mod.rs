@@ -40,7 +40,7 @@ const REQUESTS_PER_USER: u32 = 16;
 /// one each.
 const REQUESTS_OF_AGENTS: u32 = 16_384;
 
-/// Items that are made ahead of a level at most.
+/// Maximum number of items that are made ahead of a level.
 const AHEAD_ITEMS_MAX: u32 = 1024;
 
 /// Maximum requests in flight: one for each user, or as many as the agents of their sessions can send

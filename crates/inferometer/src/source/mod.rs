@@ -151,7 +151,7 @@ impl Source {
     }
 
     /// Has media that take long to make ready before a level whose `sent` requests were sent before it
-    /// begins, so far as it goes on: those of its warm-up, and those that its users send at once, or its
+    /// begins, as far as it gets: the media of its warm-up, and those that its users send at once, or its
     /// rate in a second.
     pub fn make_ahead(&self, sent: u32, load: &LoadSpec, go_on: &dyn Fn() -> bool) {
         let at_once = match &load.arrivals {

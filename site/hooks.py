@@ -7,7 +7,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^<!-- says.*?-->\n?", re.MULTILINE | re.DOTALL)
-# A list may begin behind a sentence without an empty line, as it may in the repository.
+# A list may follow a sentence without an empty line, as on GitHub.
 LIST = re.compile(r"^((?![-*|#>]|\d+\. |\s).+\n)(?=(?:- |1\. ))", re.MULTILINE)
 # Python-Markdown requires four spaces before a list in a list.
 NESTED = re.compile(r"^  (?=- )", re.MULTILINE)

@@ -26,7 +26,7 @@ const REST_WHEN_FOLLOWED: Duration = Duration::from_micros(100);
 const FEEDER_END_NS: u64 = 5_000_000_000;
 /// Time between two calls of [`Sink::tick`].
 const TICK_NS: u64 = 50_000_000;
-/// Ends a sentence of which the rest was cut off.
+/// Ends a sentence whose rest was cut off.
 const CUT_OFF: char = '…';
 /// Failures without any success before a level is given up: at least this many, or one a slot.
 const HOPELESS_MIN: u64 = 8;

@@ -28,7 +28,7 @@ pub enum DriveError {
     Host(String),
 }
 
-/// What the client can tell about its own part in a level, or, merged, in a run.
+/// The client's evidence about its own part in a level, or, merged, in a run.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// From the kernel's receive stamp to our read, per read.
@@ -44,7 +44,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Adds what another level told.
+    /// Adds the report of another level.
     pub fn merge(&mut self, other: &Evidence) {
         self.reader_lag.merge(&other.reader_lag);
         self.late_stamps.merge(&other.late_stamps);

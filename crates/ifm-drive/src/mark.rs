@@ -34,7 +34,7 @@ pub struct LateStamps {
 }
 
 impl LateStamps {
-    /// Adds what another shard or level told.
+    /// Adds the report of another shard or level.
     pub fn merge(&mut self, other: &LateStamps) {
         self.reading.merge(&other.reading);
         self.waking.merge(&other.waking);

@@ -60,7 +60,7 @@ mod tests {
         };
         let of = |kinds, prompt, media| tokens(told(kinds, prompt, media));
         assert_eq!(of(told_image, prompt(310), Some(image)), [Some(11), Some(299), None, None]);
-        // The video is not told, so that the rest is not text alone.
+        // The video's tokens are not reported, so the rest is not only text.
         assert_eq!(of(told_image, prompt(310), Some(both)), [None, Some(299), None, None]);
         assert_eq!(of(told_image, None, Some(image)), [None, Some(299), None, None]);
         assert_eq!(of(told_image, prompt(200), Some(image)), [None, Some(299), None, None]);

@@ -57,7 +57,7 @@ pub struct LevelPlan {
     pub expect: Expect,
     /// Who decides when a request is sent.
     pub arrivals: Loop,
-    /// Requests in flight at most; in a closed loop, at all times.
+    /// Maximum requests in flight; in a closed loop, always exactly that many.
     pub slots: u32,
     /// Requests sent and answered before the first measured one.
     pub warmup_requests: u32,
@@ -250,7 +250,7 @@ impl Stop {
     }
 }
 
-/// Counters of the level in progress, for whoever shows them.
+/// Counters of the level in progress, for display.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Requests in flight.

@@ -45,7 +45,7 @@ const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
 const PAUSE_MIN_NS: u64 = 20_000_000;
 const PAUSE_MAX_NS: u64 = 1_000_000_000;
-/// A wait that takes longer than this had nothing to tell when it began.
+/// A wait that takes longer than this had no events when it began.
 const WAITED_NS: u64 = 10_000;
 /// What the poller calls the connection of the marks; slots have their index.
 const MARKS: u64 = u64::MAX;
@@ -247,7 +247,7 @@ impl<'level> Shard<'level> {
             }
             woken_ns = now;
             for position in 0..count {
-                // Due work waits behind a single read, at most.
+                // Due work waits for at most one read.
                 self.send_due();
                 let ready = self.poller.ready(position);
                 if ready.token == MARKS {

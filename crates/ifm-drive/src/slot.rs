@@ -151,7 +151,7 @@ pub(crate) struct Active {
     pub sent_ns: Option<u64>,
     /// Bytes handed to the kernel (or to TLS).
     pub sent: usize,
-    /// What the kernel told of its last byte.
+    /// The kernel's timestamps of its last byte.
     pub upload: Upload,
     pub connect_ns: Option<u64>,
     pub tls_ns: Option<u64>,

@@ -17,7 +17,7 @@ const ROOM_TLS: usize = 2 * CIPHER_BYTES;
 /// Requests from this size on have the kernel stamp their last byte, bytes: a smaller one is gone with
 /// one call.
 pub(crate) const STAMPED_FROM_BYTES: usize = 16 * 1024;
-/// Pieces of a request that one call sends at most.
+/// Maximum number of pieces of a request that one call sends.
 const PIECES_MAX: usize = 16;
 /// The end of a large request, which has a call of its own: the kernel stamps the last byte of a call.
 const MARKED_BYTES: usize = 16 * 1024;
@@ -115,7 +115,7 @@ impl Transport {
         self.outlet().stamped.map(|bytes| bytes.wrapping_sub(1))
     }
 
-    /// The next stamp of what was sent; absent when the kernel has none to tell.
+    /// The next stamp of sent bytes; absent when the kernel has none.
     pub fn next_stamp(&self) -> Option<SentStamp> {
         let outlet = self.outlet();
         outlet.stamped.and_then(|_| sent::next_stamp(&outlet.socket).ok().flatten())
@@ -342,7 +342,7 @@ fn write_run(
     outlet.write_vectored(&pieces[..count])
 }
 
-/// A TLS error in words that say what to do.
+/// A TLS error as a message with a hint.
 fn explain(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(cause) => format!(

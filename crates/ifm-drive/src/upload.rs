@@ -33,12 +33,12 @@ impl Upload {
         self.last_id = transport.last_id().filter(|_| bytes >= STAMPED_FROM_BYTES);
     }
 
-    /// Whether the kernel has still to tell.
+    /// Whether the kernel's report is still pending.
     pub fn is_open(&self) -> bool {
         self.last_id.is_some() && self.acked_ns.is_none()
     }
 
-    /// Takes what the kernel has to tell; whether it had. `start_ns` is when the request began.
+    /// Reads the kernel's pending reports; returns whether there were any. `start_ns` is when the request began.
     pub fn note(
         &mut self,
         transport: &Transport,

@@ -1,4 +1,4 @@
-//! What is made up from a seed: numbers, texts of drawn words, pictures and speech, and their files. The same on
+//! Synthetic data from a seed: numbers, texts of drawn words, pictures and speech, and their files. The same on
 //! every machine, for ever.
 //!
 //! Contains the code whose run time grows with the size of a request: it is compiled for speed, which the

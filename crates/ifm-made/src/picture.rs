@@ -1,4 +1,4 @@
-//! Pixels of made-up images, from draws alone: whole numbers, so that every machine draws the same.
+//! Pixels of synthetic images, only from random draws: whole numbers, so that every machine draws the same.
 //!
 //! A server's work depends on the pixels' number and a file's size on what they show. So a `photo` has
 //! what makes a photograph as large as it is: smooth areas, edges, texture on several scales, and the

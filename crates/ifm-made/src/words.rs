@@ -2,7 +2,7 @@
 
 use crate::draws::Draws;
 
-/// Words of a list at most. Ten bits of choice each are plenty.
+/// Maximum number of words in a list. Ten bits of choice each are plenty.
 pub const WORDS_MAX: usize = 1024;
 
 /// Bytes that are copied for a word, whatever its length: a copy of a known length is two instructions,

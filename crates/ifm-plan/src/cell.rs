@@ -33,7 +33,7 @@ pub enum CellLoad {
 /// One measurement of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Follows from everything below and from what the plan says of it.
+    /// Derived from everything below and from the plan's settings for it.
     pub key: String,
     /// Index of its server; absent for a command.
     pub server: Option<usize>,

@@ -5,7 +5,7 @@
 use crate::cell::{Cell, CellLoad, digest};
 use crate::spec::{Plan, Server};
 
-/// What a cell's command line needs besides the plan.
+/// What a cell's command line needs in addition to the plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
     /// Base URL of the server.

@@ -36,7 +36,7 @@ impl RunEntry {
     /// Whether a process is writing the run at this moment.
     ///
     /// # Errors
-    /// [`StoreError::LocksUnsupported`] where the file system cannot tell, or the disk's.
+    /// [`StoreError::LocksUnsupported`] where the file system has no locks, or the disk's.
     pub fn is_live(&self) -> Result<bool, StoreError> {
         let path = self.path.join(JOURNAL_FILE);
         let file = match open_file(&path) {

@@ -179,7 +179,7 @@ impl Store {
             LockOutcome::Busy => return Err(StoreError::Live { id: run.id.clone() }),
             LockOutcome::Unsupported => return Err(StoreError::LocksUnsupported { path }),
         }
-        // Only now: until the lock was ours another process may have sealed the run.
+        // Only now: before we held the lock, another process may have sealed the run.
         let mut manifest = read_manifest(&run.path)?;
         if is_sealed(&manifest) {
             discard(&path);

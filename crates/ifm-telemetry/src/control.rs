@@ -75,7 +75,7 @@ fn range_words(range: &Option<(String, String)>) -> String {
     range.as_ref().map_or_else(String::new, |(low, high)| format!(": {low} to {high}"))
 }
 
-/// Power limits of a GPU, milliwatts. What it does not tell is absent.
+/// Power limits of a GPU, milliwatts. What it does not report is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowerLimits {
     /// What is set.
@@ -168,7 +168,7 @@ impl Control {
         Ok(before)
     }
 
-    /// Locks the clock of the multiprocessors between two values, MHz. NVML does not tell locked
+    /// Locks the clock of the multiprocessors between two values, MHz. NVML does not report locked
     /// clocks, so that nothing can be read back but the clock under load.
     ///
     /// # Errors
@@ -237,7 +237,7 @@ fn failed(gpu: u32, what: &'static str, error: &NvmlError) -> ControlError {
     }
 }
 
-/// Puts something back, with the driver opened anew: for a process that outlives the one which set it.
+/// Puts something back, with the driver opened again: for a process that outlives the one which set it.
 /// Doing it twice does no harm.
 ///
 /// # Errors

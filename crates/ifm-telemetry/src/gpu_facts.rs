@@ -45,7 +45,7 @@ fn reasons(bits: u64) -> Vec<String> {
 /// instead of the usual one.
 ///
 /// # Errors
-/// Why there is no driver to ask, in words.
+/// Why no driver is available, in words.
 pub fn read(library: Option<&Path>) -> Result<(Vec<Gpu>, Option<Confidential>), String> {
     let nvml = nvml::open(library)?;
     let count = nvml.device_count().map_err(|error| format!("NVML: {error}"))?;

@@ -1,6 +1,6 @@
 //! The time limits of a shard's requests.
 //!
-//! Not here: what becomes of a request that has run into one (`shard`).
+//! Not here: what happens to a request that exceeds one (`shard`).
 
 use super::Shard;
 use crate::slot::Asked;

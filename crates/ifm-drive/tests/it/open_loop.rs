@@ -133,7 +133,7 @@ fn a_request_that_finds_no_free_slot_is_late_and_says_so() {
 
 #[test]
 fn what_was_due_and_never_sent_is_recorded() {
-    // 100 ms of a schedule of ten requests, of which one slot can send two or three.
+    // 100 ms of a schedule of ten requests, one slot can send two or three of them.
     let plan = LevelPlan { duration_ns: Some(100 * MS), ..any_address() };
     let records = drive(10 * MS, 10, 40 * MS, plan);
     assert_eq!(records.len(), 10, "every request of the schedule is accounted for");

@@ -1,6 +1,6 @@
 //! From a request or samples to the payload of a frame.
 //!
-//! A request: kind, numbers as base-128, flags that tell which optional fields follow, times as
+//! A request: kind, numbers as base-128, flags for the optional fields that follow, times as
 //! ways from `start_ns`, stamps as ways from one to the next. The order of fields is the format:
 //! a change needs a new journal version. `decode` is the mirror.
 
@@ -175,7 +175,7 @@ fn media_tokens(record: &RequestRecord) -> [Option<Counted>; 4] {
     [record.text_tokens, record.image_tokens, record.audio_tokens, record.video_tokens]
 }
 
-/// What the server told of its own times.
+/// The server's own times.
 fn server_spans(record: &RequestRecord) -> [Option<u64>; 4] {
     [
         record.server_queue_ns,

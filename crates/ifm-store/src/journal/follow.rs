@@ -42,7 +42,7 @@ impl RunFollower {
     /// added.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] or [`StoreError::Version`] for what is not a journal of ours, or the
+    /// [`StoreError::Damaged`] or [`StoreError::Version`] for what is not an inferometer journal, or the
     /// disk's.
     pub fn next_requests(&mut self, most: usize) -> Result<Vec<RequestRecord>, StoreError> {
         let unreadable = |source| StoreError::io("read", &self.path, source);

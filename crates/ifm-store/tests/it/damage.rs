@@ -1,4 +1,4 @@
-//! Files that are torn, flipped or foreign: told, never trusted, never a panic.
+//! Files that are torn, flipped or foreign: reported, never trusted, never a panic.
 
 use crate::fixtures::{full_record, manifest, records, series};
 use ifm_core::RequestRecord;

@@ -1,4 +1,4 @@
-//! What servers and devices tell of themselves, read from outside; and what is set on devices.
+//! What servers and devices report about themselves, read from outside; and what is set on devices.
 
 // Test helpers may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]

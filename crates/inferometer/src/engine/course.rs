@@ -25,7 +25,7 @@ pub struct Ask {
     pub in_rounds: bool,
     /// Whether disturbed repeats are measured again, up to as many times as there are repeats.
     pub replaces: bool,
-    /// Pause in front of each test.
+    /// Pause before each test.
     pub pause: Duration,
     /// How long things may take.
     pub limits: Limits,
@@ -109,7 +109,7 @@ fn is_over(ask: &Ask) -> bool {
     ask.limits.interrupts.urge() != Urge::None
 }
 
-/// The engine of a setup: started when it is needed, started anew when it was lost.
+/// The engine of a setup: started when it is needed, restarted when it was lost.
 struct Running<'a> {
     ask: &'a Ask,
     setup: &'a Setup,
@@ -124,7 +124,7 @@ impl<'a> Running<'a> {
         Running { ask, setup, engine: None, starts: 0, refusal: None }
     }
 
-    /// Starts that may be followed by a loss; more would take long and tell nothing new.
+    /// Starts that may be followed by a loss; more would take long and give no new information.
     const STARTS_MAX: u32 = 8;
 
     fn engine(&mut self) -> Result<&mut Box<dyn Engine>, String> {
@@ -171,7 +171,7 @@ impl<'a> Running<'a> {
             engine.run(&case, 1)?;
         }
         if engine.about().warms_up {
-            // Each call warms up anew, and cannot be ended in between.
+            // Each call warms up again, and cannot be ended in between.
             done.repeats.extend(engine.run(&case, times)?);
             // The engine reports its facts only after the test.
             done.about = Some(engine.about().clone());

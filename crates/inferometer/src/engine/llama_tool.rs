@@ -158,7 +158,7 @@ impl LlamaBench {
         Ok(words)
     }
 
-    /// What a line says of the tool, the model and the test.
+    /// What a line says about the tool, the model and the test.
     fn learn(&mut self, line: &str, told: &Line) {
         let about = &mut self.about;
         about.model = told.model_type.clone();

@@ -78,7 +78,7 @@ pub struct Setup {
     pub sequences: u32,
     /// See `sequences`.
     pub context: u32,
-    /// Whether the engine measures what the machine can do at most.
+    /// Whether the engine measures the machine's peak rates.
     pub ceilings: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct Setup {
 pub struct Repeat {
     /// All prompts of the batch, to the logits of the last, nanoseconds.
     pub prompt_ns: Option<u64>,
-    /// All steps behind them, nanoseconds.
+    /// All steps after them, nanoseconds.
     pub steps_ns: Option<u64>,
     /// Prompts and steps together, nanoseconds, where they are not separate.
     pub whole_ns: Option<u64>,
@@ -104,7 +104,7 @@ pub struct Repeat {
     pub wall_ns: Option<u64>,
     /// What took processors away from it.
     pub disturbance: Option<Disturbance>,
-    /// What else a server told or the client saw, for the record.
+    /// Other values that a server reported or the client measured, for the record.
     pub told: serde_json::Map<String, serde_json::Value>,
     /// What deserves caution, in sentences without end mark.
     pub remarks: Vec<String>,
@@ -130,7 +130,7 @@ impl Trouble {
 
 /// An engine that has loaded its model.
 pub trait Engine {
-    /// What it says of itself.
+    /// What it reports about itself.
     fn about(&self) -> &About;
 
     /// Runs a case this many times. Engines that warm up by themselves say so in

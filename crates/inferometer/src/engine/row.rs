@@ -156,7 +156,7 @@ const SETTINGS: [&str; 8] = [
     "type_v",
 ];
 
-/// What was set, and what the engine says of itself.
+/// What was set, and what the engine reports about itself.
 fn settings(setup: &Setup, done: &Done) -> Factors {
     let mut factors = Factors::default();
     let Some(about) = &done.about else {

@@ -25,7 +25,7 @@ pub struct Seen {
     pub processes: usize,
     /// Samples that could be read.
     pub samples: u64,
-    /// Whether what is shared counted in full at some time, since the kernel did not tell shares.
+    /// Whether what is shared counted in full at some time, since the kernel did not report shares.
     pub has_whole: bool,
 }
 

@@ -28,7 +28,7 @@ pub enum Stream {
 /// What was heard so far of both streams.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// What lines told.
+    /// Values found in lines.
     pub progress: Progress,
     /// Bytes that were printed.
     pub bytes: u64,

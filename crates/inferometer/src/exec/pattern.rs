@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Largest regular expression, bytes of its compiled form.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
-/// What a line may tell.
+/// Values that a line can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The number of a step, or that there was one.
@@ -51,7 +51,7 @@ pub enum Found {
     Number(f64),
     /// One more.
     OneMore,
-    /// Something that is no number.
+    /// Something that is not a number.
     Unread,
 }
 

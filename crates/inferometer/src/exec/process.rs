@@ -284,7 +284,7 @@ fn start(order: &Order, token: &str) -> Result<std::process::Child, NotStarted> 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if std::env::var_os("PYTHONUNBUFFERED").is_none() {
-        // Python keeps lines to itself as long as it writes to a pipe, and stamps would tell of that.
+        // Python buffers lines while it writes to a pipe, which would distort the stamps.
         command.env("PYTHONUNBUFFERED", "1");
     }
     command.spawn().map_err(|error| NotStarted {

@@ -1,4 +1,4 @@
-//! How a command goes on, by what its lines told and when: steps, tokens, loss, and rates of them.
+//! Progress of a command, from the values in its lines and their times: steps, tokens, loss, and rates of them.
 //!
 //! A line has the time of the read that brought its end. Not here: the contents of a line
 //! (`pattern`).
@@ -49,14 +49,14 @@ pub struct Progress {
     pub losses_lost: u64,
     /// Numbers that could not be read.
     pub unread: u64,
-    /// Times that the number of the step began anew.
+    /// How often the step count restarted.
     pub began_anew: u64,
     /// Marks that came with the same read as the one before.
     pub together: u64,
     last_read: u64,
 }
 
-/// What follows for a whole run. What was not told is absent.
+/// Results for a whole run. What was not reported is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rates {
     /// Steps done.
@@ -72,7 +72,7 @@ pub struct Rates {
 }
 
 impl Progress {
-    /// Takes what a line told. `read` is the number of the read that brought its end.
+    /// Records the values of a line. `read` is the number of the read that brought its end.
     pub fn add(&mut self, told: &[(Field, Found)], at_ns: u64, read: u64) {
         let (mut is_step, mut has_tokens) = (false, false);
         for (field, found) in told {
@@ -96,7 +96,7 @@ impl Progress {
                 }
                 (Field::TokensTotal, Found::Number(total)) if *total >= 0.0 => {
                     has_tokens = true;
-                    // A total that fell was begun anew.
+                    // A total that fell was restarted.
                     let before = self.tokens_told.filter(|before| total >= before).unwrap_or(0.0);
                     self.tokens += total - before;
                     self.tokens_told = Some(*total);
@@ -233,7 +233,7 @@ mod tests {
         let later = progress.rates(6, None);
         assert_eq!((later.steps_per_s, later.window_s), (Some(0.5), Some(10.0)));
         assert_eq!(progress.rates(0, Some(4096.0)).tokens_per_s, Some(2048.0));
-        // Nothing lies behind the last step.
+        // Nothing follows the last step.
         for skip in [11, 12, 500] {
             let none = progress.rates(skip, None);
             assert_eq!((none.steps_per_s, none.tokens_per_s, none.steps), (None, None, Some(11.0)));

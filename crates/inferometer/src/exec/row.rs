@@ -185,7 +185,7 @@ fn figures(ask: &Ask, lived: &Lived, (series, origin_ns): (&[Series], u64)) -> V
     figures
 }
 
-/// A span, and the first sample behind it, which was taken for it.
+/// A span, and the first sample after it, which is used for it.
 fn around(series: &[Series], (start_ns, end_ns): (u64, u64)) -> (u64, u64) {
     let stamps = || series.iter().flat_map(|series| series.at_ns.iter().copied());
     let after = stamps().filter(|at_ns| *at_ns >= end_ns).min();

@@ -1,4 +1,4 @@
-//! A command of ours that is being made from another tool's.
+//! An inferometer command under construction from another tool's command.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub struct Draft {
     flags: Vec<(String, Option<String>)>,
     /// Fields of the request body.
     pub body: Map<String, Value>,
-    /// Words of ours that stood in the line: they come last, and count.
+    /// inferometer's own flags in the line: they come last, and take precedence.
     pub own: Vec<String>,
     /// Flags that have no effect here, with what that means.
     pub left_out: Vec<(String, String)>,

@@ -1,6 +1,6 @@
 //! A pasted line as a shell takes it: words, quotes, variables, comments, line ends with `\`.
 //!
-//! Not here: what is behind `$(…)`, patterns and loops, which only a shell can do. Nothing is run.
+//! Not here: `$(…)`, patterns and loops, which only a shell can do. Nothing is run.
 
 /// The first command of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn split(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Li
         match sign {
             '\\' => match reader.next() {
                 Some('\n') | None => {}
-                // What an editor or a web page leaves behind the sign.
+                // What an editor or a web page leaves after the sign.
                 Some('\r') if reader.peek() == Some('\n') => drop(reader.next()),
                 Some(' ' | '\t') if reader.ends_line() => reader.end_word(),
                 Some(other) => reader.push(other),
@@ -313,7 +313,7 @@ mod tests {
         for (text, expect) in [
             ("a  b\tc", &["a", "b", "c"][..]),
             ("a \\\n  --b 'c d' \\\n --e=\"f \\\"g\\\"\"", &["a", "--b", "c d", "--e=f \"g\""]),
-            // A space behind the sign, which pages leave there.
+            // A space after the sign, which pages leave there.
             ("a \\ \n --b", &["a", "--b"]),
             ("a \\\r\n --b", &["a", "--b"]),
             ("a '{\"k\": 1}' \"\"", &["a", "{\"k\": 1}", ""]),

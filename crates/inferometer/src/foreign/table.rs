@@ -58,7 +58,7 @@ pub struct Row {
     pub sample: Option<String>,
     /// Whether the value names a file or folder that is read.
     pub path: bool,
-    /// What becomes of it.
+    /// How it is translated.
     pub becomes: Becomes,
 }
 
@@ -134,18 +134,18 @@ pub enum GivenAgain {
     Error,
 }
 
-/// What becomes of a flag.
+/// How a flag is translated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Becomes {
-    /// This flag of ours, with the same value.
+    /// This inferometer flag, with the same value.
     Is(String),
-    /// This flag of ours, once for each of its values.
+    /// This inferometer flag, once for each of its values.
     Each(String),
-    /// This flag of ours, once for each `NAME=VALUE` or `NAME:VALUE`, as a header is written.
+    /// This inferometer flag, once for each `NAME=VALUE` or `NAME:VALUE`, as a header is written.
     Header(String),
     /// This field of the request body.
     Body(String),
-    /// A part of something of ours that `tools` makes; what, in words.
+    /// A part of a setting that `tools` builds; the text names the setting.
     Rule(String),
     /// Nothing; what leaving it out means.
     None(String),
@@ -166,7 +166,7 @@ pub struct Given {
     pub positional: Vec<String>,
     /// Words after `--` that the tool passes to another program.
     pub passed_on: Vec<String>,
-    /// Flags of ours with their values.
+    /// inferometer's own flags with their values.
     pub own: Vec<String>,
 }
 
@@ -266,7 +266,7 @@ impl Table {
         Ok(given)
     }
 
-    /// Reads a flag that is not in the table: a field of the tool's file, or a flag of ours.
+    /// Reads a flag that is not in the table: a field of the tool's file, or an inferometer flag.
     fn read_other(
         &self,
         given: &mut Given,

@@ -67,7 +67,7 @@ impl Check {
     }
 }
 
-/// The greater of two errors; one that is no number is the greatest.
+/// The greater of two errors; one that is not a number is the greatest.
 fn worse(one: f64, other: f64) -> f64 {
     if one.is_nan() || one > other { one } else { other }
 }

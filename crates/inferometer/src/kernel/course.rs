@@ -32,7 +32,7 @@ pub struct Ask {
     pub masks: Masks,
     /// Runs that count.
     pub repeats: u32,
-    /// Runs in front that do not.
+    /// Warm-up runs, which do not count.
     pub warm_up: u32,
     /// Bytes that are written before each run, so that caches hold nothing of it.
     pub flush_bytes: u64,
@@ -83,7 +83,7 @@ pub struct Passed {
     pub replaced: Vec<Run>,
     /// Why there are none, or not all.
     pub trouble: Option<String>,
-    /// Clocks that were seen in front of the runs and behind them, MHz.
+    /// Clocks before and after the runs, MHz.
     pub clock_mhz: Vec<u32>,
     /// Most memory, bytes.
     pub peak_bytes: Option<u64>,
@@ -163,7 +163,7 @@ pub fn measure(ask: &Ask, mut tell: impl FnMut(&[Done], usize)) -> Vec<Done> {
     all
 }
 
-/// A provider: started when it is needed, started anew when it was lost.
+/// A provider: started when it is needed, restarted when it was lost.
 struct Slot<'a> {
     ask: &'a Ask,
     provider: &'a Provider,
@@ -174,7 +174,7 @@ struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// Starts that may be followed by a loss; more would take long and tell nothing new.
+    /// Starts that may be followed by a loss; more would take long and give no new information.
     const STARTS_MAX: u32 = 64;
 
     fn new(ask: &'a Ask, provider: &'a Provider) -> Slot<'a> {
@@ -229,7 +229,7 @@ impl<'a> Slot<'a> {
         let backward =
             done.passes.get(&Pass::Backward).is_some_and(|passed| passed.trouble.is_none());
         let checked = check(&ask.masks, &done.case, &prepared, backward, &file);
-        // It is large, and the next one is written anew.
+        // It is large, and the next one is written again.
         let _ = std::fs::remove_file(&file);
         done.prepared = Some(prepared);
         let found = checked.map_err(Trouble::Cannot)?;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// Draws the lengths of documents: the same in every measurement, so that they compare.
 pub const SEED: u64 = 0;
-/// Cells of a picture for the terminal, and of one for a page, to a side at most.
+/// Maximum cells per side of a picture for the terminal, and for a page.
 const DRAWN: usize = 20;
 const CELLS: usize = 64;
 

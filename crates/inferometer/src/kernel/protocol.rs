@@ -29,7 +29,7 @@ pub enum Order {
     Time {
         /// Which.
         pass: Pass,
-        /// Runs that do not count, in front.
+        /// Warm-up runs, which do not count.
         warm_up: u32,
         /// Runs that count.
         repeats: u32,
@@ -168,11 +168,11 @@ pub struct Mask {
     pub tables: BTreeMap<String, Vec<i64>>,
     /// Whether it is the plain causal mask, which implementations know by name.
     pub is_causal: bool,
-    /// What becomes of a score.
+    /// How a score is changed.
     pub score: Score,
 }
 
-/// What becomes of a score `s` before the softmax.
+/// How a score `s` is changed before the softmax.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Score {
@@ -209,7 +209,7 @@ pub enum Answer {
     },
 }
 
-/// What a provider says of itself. What it does not know is absent.
+/// What a provider reports about itself. What it does not know is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {

@@ -30,7 +30,7 @@ impl Provider {
         }
     }
 
-    /// Starts it, and ends it again: what it says of itself.
+    /// Starts it, and ends it again; returns what it reports about itself.
     ///
     /// # Errors
     /// Why it does not run, in one sentence.
@@ -84,7 +84,7 @@ pub enum Trouble {
 #[derive(Debug)]
 pub struct Running {
     program: Program,
-    /// What it says of itself.
+    /// What it reports about itself.
     pub about: About,
     limits: Limits,
     seed: u64,

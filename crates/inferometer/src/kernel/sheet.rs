@@ -60,7 +60,7 @@ pub fn size_of(operation: &Operation) -> String {
 /// this factor, the excess is the scatter of both measurements.
 const ABOVE: f64 = 1.1;
 
-/// An implementation of attention with its provider in front, but for our own.
+/// An implementation of attention, prefixed by its provider unless native.
 pub fn kernel_name(ask: &Ask, done: &Done) -> String {
     let own = &done.case.implementation;
     if !matches!(done.case.operation, Operation::Attention(_)) {

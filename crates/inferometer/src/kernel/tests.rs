@@ -179,7 +179,7 @@ fn a_product_without_a_given_size_is_larger_on_a_gpu() {
             grows,
         };
         case.on(&about(gpu));
-        // Once is enough: a provider that is started anew gets the same size.
+        // Once is enough: a provider that is restarted gets the same size.
         case.on(&about(gpu));
         super::sheet::size_of(&case.operation)
     };

@@ -514,7 +514,7 @@ class Attention:
             events.sort(key=lambda event: -getattr(event, key))
             return [event.key for event in events[:NAMED]]
         except Exception:
-            # A profiler that does not run is no reason not to measure.
+            # Measure even if the profiler does not run.
             return []
 
     def once(self, name):

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long a server may take, unless told otherwise: large models are read for minutes.
+/// Default time limit for a server to start: large models take minutes to load.
 const READY_WITHIN: Duration = Duration::from_secs(30 * 60);
 
 /// A server to be started.

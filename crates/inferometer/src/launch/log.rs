@@ -137,7 +137,7 @@ impl Bounded {
         Bounded { file, head, tail, length: 0, left_out: 0, is_broken: false }
     }
 
-    /// Where the end begins: behind the line that says what was left out, if something was.
+    /// Where the end begins: after the line that says what was left out, if something was.
     fn tail_start(&self) -> u64 {
         self.head + if self.left_out > 0 { mark(0).len() as u64 } else { 0 }
     }

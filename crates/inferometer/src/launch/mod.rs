@@ -248,7 +248,7 @@ impl Running {
         Ok((Running { child, tree, log, port, held }, start_ns))
     }
 
-    /// Ends what there is, and says why there is no server.
+    /// Ends what has started, and returns why there is no server.
     fn failed(
         mut self,
         ask: &Ask,

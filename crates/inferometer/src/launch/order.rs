@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Where servers listen: on loopback, so that only this host can send load.
 const HOST: &str = "127.0.0.1";
-/// Where the server in a container listens, unless told otherwise.
+/// Default listen address of the server in a container.
 const CONTAINER_PORT: u16 = 8000;
 
 /// What is started.
@@ -207,7 +207,7 @@ fn variable(prefix: &str, name: &str, value: &Value) -> Option<(String, String)>
     Some((name, text(value)?))
 }
 
-/// `{port}`, `{model}` and `{NAME}` of a parameter, in words that were given.
+/// `{port}`, `{model}` and `{NAME}` of a parameter, in the given arguments.
 struct Gaps<'ask> {
     port: u16,
     ask: &'ask Ask,

@@ -36,9 +36,9 @@ const TRIES: [(Api, bool); 4] =
 pub enum Unready {
     /// Its process has ended, or the wait was canceled; the caller knows why.
     Over,
-    /// The time is over; what it still did not do, in a clause behind "it".
+    /// The time is over; what it still did not do, as a clause after "it".
     Late(String),
-    /// It answered, and not well: a sentence behind "it".
+    /// It answered with an error: a clause after "it".
     Broken(String),
 }
 

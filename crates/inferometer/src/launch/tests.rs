@@ -17,7 +17,7 @@ const MS: Duration = Duration::from_millis(1);
 /// Bytes of a flood: more than a log keeps.
 const FLOOD: usize = 26 * 1024 * 1024;
 
-/// The server: its manner is a word, and for some a path behind a colon.
+/// The server: its behavior is a word, for some with a path after a colon.
 #[test]
 #[ignore = "not a test: the server that the tests below start"]
 fn the_server() {

@@ -1,4 +1,4 @@
-//! What is known of a run while it goes on, between those who know it and whoever shows it.
+//! The state of a run in progress, shared between its writers and its displays.
 //!
 //! The decoder's thread adds records, the session says where levels begin and end, and the thread
 //! that shows takes a sample and a view four times a second. The threads that measure never come

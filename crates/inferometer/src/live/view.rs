@@ -95,7 +95,7 @@ pub struct LevelView {
     pub done_share: Option<f64>,
     /// Seconds until it has ended.
     pub left_s: Option<f64>,
-    /// Whether it may end earlier, because it has told enough.
+    /// Whether it may end earlier, once the evidence is sufficient.
     pub at_most: bool,
     /// Warm-up requests that have ended, and how many there are.
     pub warmup: (u64, u64),

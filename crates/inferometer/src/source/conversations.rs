@@ -143,7 +143,7 @@ pub struct ConversationSource {
 }
 
 impl ConversationSource {
-    /// Has requests with media told to who fills in their tokens.
+    /// Reports requests with media to the code that fills in their tokens.
     pub fn with_pairs(&mut self, pairs: Arc<Pairs>) {
         self.pairs = pairs;
     }
@@ -211,7 +211,7 @@ impl ConversationSource {
         self.begun
     }
 
-    /// Sessions that have ended so far, in whatever way, for whoever shows them.
+    /// Sessions that have ended so far, in whatever way, for display.
     pub fn ended(&self) -> Arc<AtomicU64> {
         self.ended.clone()
     }
@@ -221,7 +221,7 @@ impl ConversationSource {
         &self.ended_early
     }
 
-    /// Requests that one session can have in flight at once at most.
+    /// Maximum number of requests that one session can have in flight at once.
     pub fn parallel(&self) -> u32 {
         self.dataset.parallel()
     }
@@ -504,7 +504,7 @@ impl ConversationSource {
 struct Ready {
     turn: Turn,
     begun: Begun,
-    /// What it asks, behind what was said before.
+    /// Its question, after the earlier messages.
     prompt: Prompt,
     digest: [u8; 32],
 }

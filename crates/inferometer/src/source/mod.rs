@@ -40,7 +40,7 @@ const REQUESTS_PER_USER: u32 = 16;
 /// one each.
 const REQUESTS_OF_AGENTS: u32 = 16_384;
 
-/// Items that are made ahead of a level at most.
+/// Maximum number of items that are made ahead of a level.
 const AHEAD_ITEMS_MAX: u32 = 1024;
 
 /// Maximum requests in flight: one for each user, or as many as the agents of their sessions can send
@@ -151,7 +151,7 @@ impl Source {
     }
 
     /// Has media that take long to make ready before a level whose `sent` requests were sent before it
-    /// begins, so far as it goes on: those of its warm-up, and those that its users send at once, or its
+    /// begins, as far as it gets: the media of its warm-up, and those that its users send at once, or its
     /// rate in a second.
     pub fn make_ahead(&self, sent: u32, load: &LoadSpec, go_on: &dyn Fn() -> bool) {
         let at_once = match &load.arrivals {

@@ -54,12 +54,12 @@ impl PromptSource {
         }
     }
 
-    /// Has requests with media told to who fills in their tokens.
+    /// Reports requests with media to the code that fills in their tokens.
     pub fn with_pairs(&mut self, pairs: Arc<Pairs>) {
         self.pairs = pairs;
     }
 
-    /// Begins a level behind the items that were sent; with due times, in an open loop.
+    /// Begins a level after the items that were sent; with due times, in an open loop.
     pub fn begin_level(&mut self, sent: u32, due: Option<Due>) {
         self.next_item = sent;
         self.ledger.truncate(sent);
@@ -152,7 +152,7 @@ impl PromptSource {
         }))
     }
 
-    /// Passes over a request of an open loop for which there is no time left. Its item stays for
+    /// Skips a request of an open loop for which there is no time left. Its item stays for
     /// the next level.
     pub fn skip(&mut self) -> Option<RequestMeta> {
         let due_ns = match self.due.as_mut()? {

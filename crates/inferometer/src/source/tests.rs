@@ -122,7 +122,7 @@ fn service_ns(item: u32, agent: u16, turn: u16) -> u64 {
     1 + (u64::from(item) * 7 + u64::from(agent) * 13 + u64::from(turn) * 29) % 23
 }
 
-/// A session with agents here and there, some of which are waited for.
+/// A session with agents here and there, some of them awaited.
 fn random_session(id: u32) -> WorkItem {
     let mut draws = Rng::new(5).stream("session").item(u64::from(id));
     let mut turns = |name: String| -> Vec<Turn> {
@@ -470,7 +470,7 @@ fn what_was_said_and_what_all_share_is_known() {
     let (tokens, message) = known(false, Some(3));
     assert_eq!(tokens, [Some(0), Some(14), Some(4), Some(14)]);
     assert_eq!(message, serde_json::json!({"role": "assistant", "content": "b"}));
-    // How much of the answer was thought is not told: neither is what is left.
+    // The reasoning tokens are not reported, so neither is the rest.
     assert_eq!(known(false, None).0, [Some(0), None, Some(4), None]);
     assert_eq!(known(true, None).0, [Some(0), Some(17), Some(4), Some(17)]);
 }

@@ -30,12 +30,12 @@ pub struct Asker {
     pub ignores_end: bool,
     /// Fields that the server rejects, and that are not sent.
     pub rejected: Vec<RejectedField>,
-    /// Whether it says of itself that it keeps no prompts.
+    /// Whether it reports that it caches no prompts.
     pub keeps_nothing: bool,
 }
 
 impl Asker {
-    /// APIs that such a server may have, best first: those that take ids and tell times.
+    /// APIs that such a server may have, best first: those that accept ids and report times come first.
     pub fn apis(kind: Option<&str>) -> &'static [Api] {
         match kind {
             Some("llama.cpp") => &[Api::LlamaCpp, Api::Completions],
@@ -64,7 +64,7 @@ impl Asker {
         Ok(bytes.to_vec())
     }
 
-    /// The requests by which the server is found out, and what it rejects so far.
+    /// The requests that detect the server's features, and the fields that it rejects so far.
     ///
     /// # Errors
     /// The part of them that cannot be sent.

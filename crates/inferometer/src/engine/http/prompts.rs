@@ -18,14 +18,14 @@ use std::time::Duration;
 const TOKENIZER_TIME: Duration = Duration::from_secs(10);
 /// Tokens of words whose ids are asked for: enough for a few hundred different ids.
 const WORDS_TOKENS: u32 = 2_000;
-/// Fewest different ids of which prompts are made.
+/// Minimum number of different ids that prompts are made from.
 const IDS_MIN: usize = 64;
-/// Tokens of the prompts by which the server's count is found out.
+/// Tokens of the prompts that calibrate the server's count.
 const CALIBRATED_TOKENS: u32 = 512;
 
 /// How prompts are made.
 pub enum Prompts {
-    /// Of ids that the server told.
+    /// Of ids that the server reported.
     Ids(Vec<u32>),
     /// Of words, as many as make the server count the requested tokens.
     Words {
@@ -57,7 +57,7 @@ impl Prompts {
         Ok(Prompts::Words { tokenizer: Box::new(tokenizer), scale: LengthScale::EXACT })
     }
 
-    /// With lengths by the server's count, as far as that can be found out.
+    /// With lengths by the server's count, as far as it can be determined.
     ///
     /// # Errors
     /// The server counts so that no prompts of the lengths asked for can be made.

@@ -243,7 +243,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// An answer of tokens 10 ms apart behind a prompt of 100 ms.
+    /// An answer of tokens 10 ms apart after a prompt of 100 ms.
     fn heard(prompt: u32, cached: Option<u32>, output: u32) -> Heard {
         Heard {
             begun_ns: MS,

@@ -16,7 +16,7 @@ pub struct Heard {
     pub sent_ns: u64,
     /// When each event with tokens was here, in order.
     pub at_ns: Vec<u64>,
-    /// Tokens of each event; empty where the server does not tell.
+    /// Tokens of each event; empty where the server does not report them.
     pub tokens: Vec<u32>,
     /// Prompt tokens by the server's count.
     pub prompt: Option<u32>,

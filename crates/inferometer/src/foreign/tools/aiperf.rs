@@ -44,7 +44,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     Ok(())
 }
 
-/// Flags of which AIPerf measures each value of a list, and a command of ours one.
+/// Flags with a list whose every value AIPerf measures; an inferometer command measures one.
 const LISTS: [&str; 8] = [
     "--isl",
     "--isl-stddev",
@@ -336,7 +336,7 @@ fn made_up(given: &Given, draft: &mut Draft, options: &mut Vec<String>) -> Resul
     match (pool, prefix) {
         (0, _) | (_, "0") => Ok(format!("random:{input}/{output}")),
         (pool, prefix) => {
-            // The part behind a prefix has one length.
+            // The part after a prefix has one length.
             if input.starts_with("normal") {
                 draft.leave_out("--isl-stddev", "prompts after a shared prefix have one length");
             }
@@ -404,7 +404,7 @@ fn extra_inputs(given: &Given, draft: &mut Draft) -> Result<(), String> {
             }
         }
     }
-    // What a body says of these is said by flags of ours.
+    // These fields of a body become inferometer flags.
     match fields.remove("ignore_eos") {
         Some(value) => draft.assume("--ignore-eos", text(&value)),
         None => draft.assume("--ignore-eos", "false"),

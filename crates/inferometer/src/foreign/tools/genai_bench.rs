@@ -58,7 +58,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     workload(given, draft)?;
     if let Some(text) = given.last("--additional-request-params") {
         draft.body.extend(object("--additional-request-params", text)?);
-        // What a body says of these is said by flags of ours.
+        // These fields of a body become inferometer flags.
         if let Some(temperature) = draft.body.remove("temperature") {
             draft.assume("--temperature", temperature.to_string());
         }

@@ -5,7 +5,7 @@ use super::super::table::Given;
 use super::{plain, text_of};
 use serde_json::{Map, Value};
 
-/// What the tool says of random prompts without lengths too.
+/// The tool's defaults for random prompts without lengths.
 const NO_LENGTHS: &str = "data.type random needs data.input_distribution and data.output_distribution with a mean, \
                           as inference-perf does";
 

@@ -80,7 +80,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     Ok(())
 }
 
-/// The bodies, which are a data set of ours.
+/// The bodies, as a dataset.
 fn body(given: &Given, draft: &mut Draft) -> Result<(), String> {
     if draft.has("--workload") || draft.has("-W") {
         return Ok(());

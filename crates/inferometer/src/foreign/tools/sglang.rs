@@ -176,7 +176,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<u64, String> {
             ));
         }
     };
-    // The text of random prompts comes from the file there; here it is made up.
+    // The text of random prompts comes from the file there; here it is synthetic.
     match path {
         Some(_) if matches!(name, "random" | "random-ids" | "image") => {
             draft.leave_out("--dataset-path", "random prompts use synthetic words");

@@ -30,7 +30,7 @@ const NUMBER_ROWS: u16 = 5;
 const STACKED_ROWS: u16 = 7;
 /// From this many rows on there is a blank one.
 const ROOMY: u16 = 16;
-/// Rows of the charts with axis and border: at least, and at most.
+/// Minimum and maximum rows of the charts with axis and border.
 const CHART_ROWS: (u16, u16) = (7, 14);
 /// Minimum rows of the table of levels.
 const TABLE_ROWS: u16 = 4;

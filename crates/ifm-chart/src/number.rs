@@ -110,7 +110,7 @@ pub(crate) fn even(values: &[f64], step: f64) -> Vec<String> {
     values.iter().map(write).collect()
 }
 
-/// Decimals that tell multiples of a step apart.
+/// Decimals needed to distinguish multiples of a step.
 fn decimals_of(step: f64) -> usize {
     let is_whole = |power: i32| {
         let scaled = step * 10_f64.powi(power);

@@ -80,7 +80,7 @@ pub fn figure(chart: &Chart) -> Result<String, ChartError> {
     Ok(html)
 }
 
-/// The ways to look at a chart, the one that it asks for first.
+/// The views of a chart, its preferred one first.
 fn views(chart: &Chart) -> Vec<(&'static str, Chart)> {
     let Plot::Cartesian(plot) = &chart.plot else { return vec![("", chart.clone())] };
     let is_logarithmic = match plot.y.scale {

@@ -1,7 +1,7 @@
 //! The machine in the record: GPUs, processors, limits, confidential computing, the server's process.
 //!
-//! What is not told is absent. Not here: who reads it (`ifm-telemetry`, the binary), and which of it
-//! two runs should share (`ifm-analysis`).
+//! Values that are not reported are absent. Not here: who reads it (`ifm-telemetry`, the binary), and
+//! which of it two runs should share (`ifm-analysis`).
 
 use crate::start_up::StartUp;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ told! {
     Facts {
         /// When it was read: UTC, RFC 3339.
         taken_utc: Option<String>,
-        /// GPUs that the driver told of.
+        /// GPUs that the driver reported.
         gpus: Vec<Gpu>,
         /// Confidential computing; absent if not reported.
         confidential: Option<Confidential>,
@@ -97,7 +97,7 @@ told! {
         memory_clock_mhz: Option<u32>,
         /// Its highest, MHz.
         memory_clock_max_mhz: Option<u32>,
-        /// Lowest and highest clock that the multiprocessors were locked to, MHz. NVML does not tell
+        /// Lowest and highest clock that the multiprocessors were locked to, MHz. NVML does not report
         /// it: it is known where this program set it.
         locked_clocks_mhz: Option<(u32, u32)>,
         /// Whether memory errors are corrected.
@@ -126,7 +126,7 @@ told! {
         memory_bytes: Option<u64>,
     }
 
-    /// Confidential computing, as driver and kernel tell it.
+    /// Confidential computing, as reported by driver and kernel.
     Confidential {
         /// Whether the GPUs of the system work in confidential mode.
         gpus: Option<bool>,
@@ -194,7 +194,7 @@ told! {
         memory_bytes: Option<u64>,
     }
 
-    /// The server, as its process and its pages tell.
+    /// The server, as reported by its process and its pages.
     ServerProcess {
         /// `vLLM`, `llama.cpp` and so on.
         kind: Option<String>,

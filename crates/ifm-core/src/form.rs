@@ -126,7 +126,7 @@ pub struct FormSpec {
     /// What kind it is.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kind: FormKind,
-    /// Its share of the requests, 0 to 1; each request is drawn by itself.
+    /// Its share of the requests, 0 to 1; each request is drawn independently.
     pub share: f64,
     /// The schema, the expression, the choices or the grammar; absent where it is too long to be
     /// stored.

@@ -33,19 +33,19 @@ pub enum RunState {
 pub struct HostInfo {
     /// Operating system and kernel release.
     pub os: String,
-    /// Processor name; absent where not told.
+    /// Processor name; absent if not reported.
     pub cpu: Option<String>,
     /// Logical processors that this process may use.
     pub cpus: u32,
-    /// Memory, bytes; absent where not told.
+    /// Memory, bytes; absent if not reported.
     pub memory_bytes: Option<u64>,
-    /// One-minute load average at the start; absent where not told.
+    /// One-minute load average at the start; absent if not reported.
     pub load_average: Option<f64>,
     /// Whether the kernel stamps received segments here (tested over loopback).
     pub kernel_stamps: bool,
 }
 
-/// What the server said about itself. Every field is absent where it did not tell.
+/// What the server reported about itself. Every field is absent where it was not reported.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerInfo {
@@ -64,7 +64,7 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// Whether it says that it computes nothing: a simulated server of ours.
+    /// Whether it says that it computes nothing: a simulated server of inferometer.
     pub fn is_simulated(&self) -> bool {
         self.notes.get("simulated").is_some_and(|told| told == "true")
     }
@@ -109,7 +109,7 @@ crate::vocabulary! {
     pub enum LevelEnd {
         /// The number of requests, the duration, or the end of the workload or schedule.
         Planned = "planned",
-        /// The intervals were as narrow as asked.
+        /// The intervals were as narrow as requested.
         Settled = "settled",
         /// The latency target was surely missed.
         TargetBroken = "target_broken",
@@ -266,7 +266,7 @@ pub struct CapacityFound {
     pub inside: Option<f64>,
     /// The smallest load that was shown to be outside; absent where none was.
     pub outside: Option<f64>,
-    /// Levels that, taken together, showed that it is: its looks, but for one after the search.
+    /// Levels that, taken together, showed that it is: its looks, except one after the search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside_looks: Vec<u16>,
     /// The smallest and the largest load between the two that were looked at and not settled.

@@ -21,7 +21,7 @@ crate::vocabulary! {
 crate::vocabulary::stored_as_word!(MediumKind, "kind of medium");
 
 crate::vocabulary! {
-    /// How closely a model is to look at an image: OpenAI's `detail`.
+    /// How closely a model examines an image: OpenAI's `detail`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum ImageDetail {
         /// A small copy of it, for few tokens.
@@ -57,7 +57,7 @@ pub struct Medium {
     /// The name under which a server may know it (vLLM's `uuid`), if one is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// How closely the model is to look at an image, if that is said.
+    /// How closely the model examines an image, if specified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<ImageDetail>,
     /// What a request carries of it.
@@ -120,7 +120,7 @@ pub struct SentMedia {
     pub pixels: Option<u64>,
     /// Recordings.
     pub audios: u32,
-    /// Length of all recordings, nanoseconds; absent where one does not tell.
+    /// Length of all recordings, nanoseconds; absent if unknown for one of them.
     pub audio_ns: Option<u64>,
     /// Videos.
     pub videos: u32,
@@ -181,7 +181,7 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 pub struct MadeAudio {
     /// When the first byte of sound arrived (the header of a sound file does not count).
     pub first_ns: u64,
-    /// Length of the sound, nanoseconds; absent where its format does not tell.
+    /// Length of the sound, nanoseconds; absent where its format does not contain it.
     pub audio_ns: Option<u64>,
     /// Bytes of sound, before base64.
     pub bytes: u64,

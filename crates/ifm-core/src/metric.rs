@@ -70,7 +70,7 @@ pub enum Metric {
     /// Sessions that ended by themselves before they were complete, over all that ended by
     /// themselves, 0 to 1.
     SessionFailed,
-    /// Share of a complete session's prompt tokens that its server took from a cache, as it told, 0 to 1.
+    /// Share of a complete session's prompt tokens that its server took from a cache, as it reported, 0 to 1.
     SessionCached,
     /// The rest of them: 1 - the cached share.
     SessionUncached,

@@ -87,7 +87,7 @@ pub struct Message {
     /// The call that a tool's message answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What the model thought before it spoke, where that goes back in a field of its own.
+    /// Reasoning before the answer, where that goes back in a separate field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// Images, recordings and videos in the message, in their order.
@@ -124,7 +124,7 @@ impl Message {
 pub struct Reply {
     /// The answer proper; empty where the model only thought or called tools.
     pub content: String,
-    /// What it thought, where the server told; empty otherwise.
+    /// Its reasoning, where the server returned it; empty otherwise.
     pub reasoning: String,
     /// Calls of tools, in their order, with the ids that the server gave.
     pub tool_calls: Vec<ToolCall>,

@@ -74,7 +74,7 @@ crate::vocabulary! {
 }
 
 impl Quantity {
-    /// Its unit, unless whoever measured it counts in another.
+    /// Its unit, unless the source counts in another.
     pub fn unit(self) -> &'static str {
         match self {
             Quantity::ServerRequests

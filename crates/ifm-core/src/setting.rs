@@ -19,7 +19,7 @@ crate::vocabulary! {
     }
 }
 
-/// A value that is no default.
+/// A value that is not a default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {

@@ -174,7 +174,7 @@ pub struct TargetSpec {
     /// Whether what the model thought goes back into its conversations, in the API's own field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub echo_reasoning: bool,
-    /// Names and values of the headers that tell the session of a turn: `{session}` in a value
+    /// Names and values of the headers that identify the session of a turn: `{session}` in a value
     /// is replaced by the id of the run, a hyphen and the session's number, and for a sub-agent
     /// another hyphen and its own. Values of headers that look secret are masked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -287,7 +287,7 @@ pub struct ProbeSpec {
 pub struct TrafficClass {
     /// Its name.
     pub name: String,
-    /// Its share of the requests, or of the conversations, 0 to 1; each is drawn by itself.
+    /// Its share of the requests, or of the conversations, 0 to 1; each is drawn independently.
     pub share: f64,
     /// The model that it asks for; absent where it is that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -386,7 +386,7 @@ pub enum RateCurve {
     Exponential,
 }
 
-/// A stretch of time with a rate of its own.
+/// A period with its own rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateStretch {
@@ -397,7 +397,7 @@ pub struct RateStretch {
     /// The way between the two.
     #[serde(default)]
     pub curve: RateCurve,
-    /// How long it lasts; absent for one that has no end of its own, whose rate does not change.
+    /// How long it lasts; absent for a step without an end, whose rate does not change.
     pub seconds: Option<f64>,
 }
 

@@ -97,7 +97,7 @@ impl Model {
         Self::finish(prepared, compute)
     }
 
-    /// Reads all but the weights.
+    /// Reads everything except the weights.
     pub(crate) fn prepare(
         source: &ModelSource,
         context: Option<usize>,

@@ -88,7 +88,7 @@ pub struct Token {
     pub finish: Option<Finish>,
 }
 
-/// What comes out of a request: one event per token, the last one with `finish`.
+/// The output of a request: one event per token, the last one with `finish`.
 ///
 /// A channel that closes before means that the engine is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]

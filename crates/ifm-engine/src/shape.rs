@@ -154,7 +154,7 @@ impl fmt::Display for Preset {
     }
 }
 
-/// A name that is no [`Preset`].
+/// A name that is not a valid [`Preset`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown preset: {name}; hint: use nano, tiny, small or llama-1b")]
 pub struct UnknownPreset {

@@ -81,7 +81,7 @@ impl fmt::Display for Motion {
     }
 }
 
-/// A name that is no [`Motion`].
+/// A name that is not a valid [`Motion`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMotion(pub String);
 

@@ -1,4 +1,4 @@
-//! A product of two matrices by itself, prepared once and run again and again: what the arithmetic of
+//! A product of two matrices by itself, prepared once and run repeatedly: what the arithmetic of
 //! these threads reaches.
 //!
 //! `c = a b`, `m` x `k` times `k` x `n`. `b` is stored as a model's weights are and arranged before
@@ -59,7 +59,7 @@ impl fmt::Display for GemmType {
     }
 }
 
-/// A name that is no [`GemmType`].
+/// A name that is not a valid [`GemmType`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownGemmType(pub String);
 
@@ -84,7 +84,7 @@ impl FromStr for GemmType {
 /// Why there is no product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GemmError {
-    /// A size is zero, or `k` is no multiple of the block of the format.
+    /// A size is zero, or `k` is not a multiple of the block of the format.
     Stored(StoredError),
     /// The processor lacks the instructions.
     Pack(PackError),

@@ -75,7 +75,7 @@ impl fmt::Display for Isa {
     }
 }
 
-/// A name that is no [`Isa`].
+/// A name that is not a valid [`Isa`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownIsa(pub String);
 

@@ -39,7 +39,7 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
     parts.join(" · ")
 }
 
-/// The server's own account of a level in one line; absent where it told nothing of interest.
+/// The server's own account of a level in one line; absent where it reported nothing of interest.
 pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
     let whole = |value: f64| count(crate::format::whole(value));
     let mut parts = Vec::new();

@@ -49,7 +49,7 @@ fn per_second(rates: &MediaRates) -> Vec<String> {
     each.into_iter().filter_map(|(rate, unit)| Some(format!("{} {unit}", number(rate?)))).collect()
 }
 
-/// `299 image tokens`, and of how many requests where not all told.
+/// `299 image tokens`, and the number of requests where not all reported it.
 fn tokens(kind: &KindTokens) -> Option<String> {
     let mean = number(kind.mean()?);
     let some = format!(" (of {} of {} requests)", count(kind.told), count(kind.requests));
@@ -167,7 +167,7 @@ fn sent(model: &ReportModel, rows: &[Row]) -> Block {
     Block::Table(columns.table(caption, rows.iter().copied()))
 }
 
-/// What became of it: tokens, and times of the upload.
+/// Its outcome: tokens, and times of the upload.
 fn became(model: &ReportModel, rows: &[Row]) -> Block {
     let has = |kind: TokenKind| {
         let told = |(_, media): &Row| media.tokens_of(kind).is_some_and(|kind| kind.told > 0);

@@ -38,8 +38,8 @@ pub(crate) fn turns(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     level.turns.iter().map(row).collect()
 }
 
-/// One row for each class of mixed traffic, with the share that was asked for, and behind them the
-/// probe, which is no part of the level.
+/// One row for each class of mixed traffic, with the share that was asked for, followed by the
+/// probe, which is not part of the level.
 pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     let row = |class: &ClassSummary| {
         row(format!("{} {}", plain(&class.name), percent(class.share)), &class.part)

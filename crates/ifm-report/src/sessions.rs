@@ -129,7 +129,7 @@ fn failures(sessions: &SessionsSummary) -> String {
     )
 }
 
-/// Heads of the table over levels, but for the load.
+/// Heads of the table over levels, except the load.
 pub(crate) const HEADS: [&str; 11] = [
     "begun",
     "complete",

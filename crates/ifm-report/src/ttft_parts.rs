@@ -39,7 +39,7 @@ fn time(of: &Distribution, p: f64) -> String {
     of.percentile(p).map_or_else(|| ABSENT.to_owned(), marked_span)
 }
 
-/// The parts of one level in a line; absent where the server told none.
+/// The parts of one level in a line; absent where the server reported none.
 pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     let found = level.ttft_parts.as_deref()?;
     let part = |(name, _, of): &Part| format!("{name} {} (p99 {})", time(of, 50.0), time(of, 99.0));
@@ -47,7 +47,7 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     Some(format!("{}; medians{}", parts.join(" + "), left_out(found)))
 }
 
-/// What has to be said of requests whose parts are more than the whole.
+/// The note on requests whose parts are more than the whole.
 fn left_out(found: &TtftParts) -> String {
     match found.requests - found.adding_up {
         0 => format!(" over {} requests", count(found.requests)),
@@ -59,7 +59,7 @@ fn left_out(found: &TtftParts) -> String {
     }
 }
 
-/// The parts of every level in a table; absent where no server told.
+/// The parts of every level in a table; absent where no server reported them.
 pub(crate) fn section(model: &ReportModel) -> Option<Section> {
     type Row<'l> = (&'l LevelSummary, Part<'l>, f64);
     let rows: Vec<Row<'_>> = model

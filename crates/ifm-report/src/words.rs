@@ -23,7 +23,7 @@ use ifm_core::words::counted;
 
 /// What is asked about the load that fits.
 const EACH_USER: &str = "Each user there";
-/// A first wave that changes the P99 of the TTFT by a smaller factor is not told in figures.
+/// A first wave that changes the P99 of the TTFT by a smaller factor is not reported in numbers.
 const FIRST_WAVE_TOLD_MIN: f64 = 1.05;
 
 /// What an answer is about.
@@ -33,7 +33,7 @@ pub enum AnswerTopic {
     Capacity,
     /// How fast it is for one user.
     Speed,
-    /// What comes out.
+    /// Output.
     Output,
     /// Whether to believe the others.
     Trust,
@@ -111,7 +111,7 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
     }
 }
 
-/// The answers, in order: how many users fit, how it is for one of them, how much comes out, and
+/// The answers, in order: how many users fit, the speed for one of them, the output, and
 /// whether to believe it. Where no target was named the first is how fast it is: at the lowest load,
 /// and at the one with the most output.
 pub fn answers(answers: &Answers, checks: &[CheckResult]) -> Vec<Answer> {
@@ -236,7 +236,7 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
 }
 
 fn one_user(question: &str, at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
-    // Where most gaps are none, tokens came in the same reads: their speed is that of the reads.
+    // Where most gaps are zero, tokens came in the same reads: their speed is that of the reads.
     let speed = at.user_tok_per_s.filter(|_| at.gap_ns_p50 != Some(0.0));
     let mut parts = Vec::new();
     parts.extend(over_repeats(at.user_tok_per_s_between.as_ref().filter(|_| speed.is_some())));
@@ -314,7 +314,7 @@ pub(crate) fn inside(repeated: &Repeated) -> String {
     }
 }
 
-/// A figure of an answer: of repeats that differ too much the smallest and the largest, since their mean is no
+/// A figure of an answer: of repeats that differ too much the smallest and the largest, since their mean is not a
 /// result.
 fn of_repeats(value: f64, between: Option<&Between>) -> String {
     match between.filter(|between| between.is_noise()) {
@@ -667,7 +667,7 @@ mod tests {
         let (note, answer) = said(300);
         assert!(note.is_some_and(|note| note.contains("is ~300 ms instead")));
         assert!(!answer.contains("start at once"), "{answer}");
-        // No slower than the others: nothing but that they are left out.
+        // No slower than the others: only the note that they are excluded.
         assert!(said(80).0.is_some_and(|note| !note.contains("including them")));
     }
 

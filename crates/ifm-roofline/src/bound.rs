@@ -22,7 +22,7 @@ pub enum Question {
     Decode {
         /// Sequences.
         batch: f64,
-        /// Tokens that each looks at, its own among them.
+        /// Tokens that each attends to, including its own.
         context: f64,
     },
     /// One step that reads whole prompts and gives each its first token.

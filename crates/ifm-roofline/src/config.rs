@@ -1,6 +1,6 @@
 //! A model's shape from its `config.json`, as Hugging Face writes it.
 //!
-//! One rule for each architecture says which matrices and vectors a layer has; the rows of our own
+//! One rule for each architecture says which matrices and vectors a layer has; the rows of the built-in
 //! table are such configurations too, so that both ways give the same counts. An architecture that
 //! is not known is refused: a guess would be a wrong number.
 //!

@@ -252,7 +252,7 @@ impl WeightFormat {
 /// Lower case, every separator one underscore; llama.cpp's "- Medium" as its files say it.
 fn normalize(name: &str) -> String {
     let lower = name.trim().to_lowercase();
-    // "IQ2_XXS - 2.0625 bpw": the bits behind the name are not part of it.
+    // "IQ2_XXS - 2.0625 bpw": the bits after the name are not part of it.
     let lower = match lower.split_once(" - ") {
         Some((kind, bits)) if bits.starts_with(|c: char| c.is_ascii_digit()) => kind,
         _ => lower.as_str(),

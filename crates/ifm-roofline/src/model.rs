@@ -9,7 +9,7 @@
 use crate::machine::Confidence;
 use serde::Serialize;
 
-/// How a layer looks at earlier tokens.
+/// How a layer attends to earlier tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -131,7 +131,7 @@ pub struct Model {
 /// Numbers of one layer's matrices, in elements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct LayerMatrices {
-    /// Attention but for values: read by every step.
+    /// Attention except values: read by every step.
     pub attention: f64,
     /// Matrix of values, which some formats store wider.
     pub value: f64,

@@ -176,7 +176,7 @@ impl Model {
         {
             return by_name;
         }
-        // A number as small as it is rounded to finds nothing by itself.
+        // A number as small as it is rounded to finds nothing on its own.
         let is_enough = parameters > COUNT_ROUNDING;
         let by_count: Vec<&Model> =
             Model::all().filter(|model| is_enough && agrees(model)).collect();

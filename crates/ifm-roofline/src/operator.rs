@@ -13,7 +13,7 @@ use serde::Serialize;
 const MULTIPLY_ADD: f64 = 2.0;
 /// Bytes of an activation that is sent to other GPUs.
 const ACTIVATION_BYTES: f64 = 2.0;
-/// All-reduces in a layer under tensor parallelism: behind attention and behind feed-forward.
+/// All-reduces in a layer under tensor parallelism: after attention and after feed-forward.
 const ALL_REDUCES: f64 = 2.0;
 /// Bytes of an element of a state of constant size.
 pub(crate) const STATE_BYTES: f64 = 4.0;
@@ -118,7 +118,7 @@ impl Operator {
     }
 }
 
-/// Steps that are alike but for the length of the context.
+/// Steps that are alike except for the length of the context.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
     /// How many.
@@ -144,7 +144,7 @@ impl Steps {
         Steps { count, tokens: sequences, sequences, context, is_prefill: false }
     }
 
-    /// Pairs of a token and one that it looks at, of one sequence over all steps.
+    /// Pairs of a token and one that it attends to, of one sequence over all steps.
     fn pairs(&self, window: Option<f64>) -> f64 {
         let rows = if self.is_prefill { self.tokens / self.sequences } else { self.count };
         sum_of_contexts(self.context, rows, window)
@@ -229,7 +229,7 @@ fn attention(setup: &Setup, steps: &Steps) -> Operator {
     operator.finish(setup)
 }
 
-/// Operations for one token that looks at one other, all heads of a layer: a score and a weighted
+/// Operations for one token that attends to one other, all heads of a layer: a score and a weighted
 /// sum. Latent attention decodes in the space of the latent vector.
 pub(crate) fn flops_per_pair(block: &Block, is_prefill: bool) -> f64 {
     match block.attention {

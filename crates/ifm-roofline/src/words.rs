@@ -103,7 +103,7 @@ pub(crate) struct Names<'a> {
     pub aliases: Vec<Vec<String>>,
 }
 
-/// What became of a search.
+/// The outcome of a search.
 pub(crate) enum Search {
     /// The row at this place.
     Found(usize),

@@ -1,7 +1,7 @@
 //! What any step of a server does, as a law: seconds at the machine's peaks for each token, each
 //! sequence and each token of context.
 //!
-//! For whoever adds up millions of steps: the same counts as the operators', taken once.
+//! For callers that add up millions of steps: the same counts as the operators', taken once.
 //!
 //! Not here: how parts overlap, and overheads of a server (`ifm-sim`).
 
@@ -52,7 +52,7 @@ pub struct Work {
     pub state_read_s: f64,
     /// To compute the states for one token.
     pub state_token_s: f64,
-    /// To send what GPUs that share the model tell each other for one token.
+    /// To send what GPUs that share the model exchange for one token.
     pub link_token_s: f64,
     /// Layers.
     pub layers: f64,

@@ -1,4 +1,4 @@
-//! Grammars of structured answers: a server compiles each before its first request, and whoever asks for
+//! Grammars of structured answers: a server compiles each before its first request, and every request for
 //! it meanwhile waits too.
 //!
 //! Not here: how long that takes (`constants`), and what a request asks for.

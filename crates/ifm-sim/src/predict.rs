@@ -117,7 +117,7 @@ impl Observation {
     }
 }
 
-/// What comes out.
+/// The forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Predicted {
     /// Time to the first token, seconds.

@@ -182,7 +182,7 @@ impl Simulation {
         }
     }
 
-    /// Lets the next thing happen. `emitted` gets the tokens that come out, with the time when a
+    /// Processes the next event. `emitted` gets the generated tokens, with the time when a
     /// client sees them; requests that finish are kept for [`Simulation::take_finished`].
     pub fn advance(&mut self, mut emitted: Option<&mut Vec<Emitted>>) {
         let Some(now_ns) = self.next_ns() else { return };

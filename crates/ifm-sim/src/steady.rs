@@ -1,7 +1,7 @@
-//! What comes out on average, in closed form: no request is followed.
+//! Average output in closed form: no request is simulated.
 //!
 //! Every step of the steady state is alike: a number of answers, and the share of the prompts that
-//! arrive meanwhile. A check of the simulation, and the first look at a question.
+//! arrive meanwhile. A check of the simulation, and a first estimate for a question.
 //!
 //! Not here: queues, bursts, caches, tails (`simulation`).
 

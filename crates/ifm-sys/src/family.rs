@@ -21,7 +21,7 @@ pub fn terminate_group(head: u32) {
 
 fn signal_group(head: u32, signal: Signal) {
     if let Some(pid) = pid_of(head) {
-        // It may have ended by itself already.
+        // It may have already ended on its own.
         let _ = kill_process_group(pid, signal);
     }
 }

@@ -1,4 +1,4 @@
-//! Facts about the machine, read from the kernel: what is not told is absent.
+//! Facts about the machine, read from the kernel: values that are not reported are absent.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;

@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn what_is_no_file_is_told() {
         assert!(super::drop_file(std::path::Path::new("/nowhere/at/all")).is_err());
-        // Whether the file goes is the host's affair; that it is asked is ours.
+        // Whether the file goes is up to the host; asking for it is up to us.
         assert!(super::drop_file(&std::env::current_exe().expect("a program")).is_ok());
     }
 }

@@ -39,7 +39,7 @@ fn ask_for(place: &mut [std::mem::MaybeUninit<u8>]) {
 /// 4 kB, or 16 or 64 on some Arm machines.
 #[cfg(target_os = "linux")]
 fn page_bytes() -> usize {
-    // SAFETY: sysconf touches no memory of ours.
+    // SAFETY: sysconf touches no memory of this program.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two()).unwrap_or(64 * 1024)
 }

@@ -75,7 +75,7 @@ pub fn user_id() -> u32 {
 /// Sends every process of a group a signal to end. Does nothing if there is none, or none that we may.
 pub fn signal_group(group: u32, ending: Ending) {
     if let Some(group) = pid_of(group).filter(|group| *group != Pid::INIT) {
-        // It may have ended by itself already.
+        // It may have already ended on its own.
         let _ = kill_process_group(group, ending.signal());
     }
 }
@@ -83,7 +83,7 @@ pub fn signal_group(group: u32, ending: Ending) {
 /// Sends one process a signal to end. Does nothing if it has gone, or if we may not.
 pub fn signal(process: u32, ending: Ending) {
     if let Some(process) = pid_of(process).filter(|process| *process != Pid::INIT) {
-        // It may have ended by itself already.
+        // It may have already ended on its own.
         let _ = kill_process(process, ending.signal());
     }
 }
@@ -107,7 +107,7 @@ pub struct Process {
     pub group: u32,
     /// When it started, clock ticks since boot: together with the number it means one process only.
     pub started: u64,
-    /// Whether it runs; otherwise it has ended and waits for whoever started it.
+    /// Whether it runs; otherwise it has ended and waits for its parent.
     pub runs: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The bytes behind each id of a byte-level vocabulary.
+//! The bytes of each id of a byte-level vocabulary.
 //!
 //! Byte-level vocabularies write every byte as one printable character. Undoing
 //! that once, at load, turns decoding into copying, and lets a stream be decoded

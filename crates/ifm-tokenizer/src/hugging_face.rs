@@ -92,7 +92,7 @@ fn long_addition(normalizer: &Value, nesting: usize) -> Option<&str> {
 }
 
 /// Whether no merge makes the crate panic: it copies each pair, without the prefix of the second part, into a
-/// buffer as long as the longest token. Whether the tokens exist it finds out by itself.
+/// buffer as long as the longest token. Whether the tokens exist it finds out itself.
 fn merges_fit(json: &Value) -> bool {
     let Value::Object(vocabulary) = &json["model"]["vocab"] else { return true };
     let Value::Array(merges) = &json["model"]["merges"] else { return true };

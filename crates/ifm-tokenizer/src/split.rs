@@ -1,4 +1,4 @@
-//! How byte-level vocabularies split a text before they look at its parts.
+//! How byte-level vocabularies split a text before they process its parts.
 //!
 //! The split decides the ids as much as the merges do, and no vocabulary contains it:
 //! `tokenizer.ggml.pre` in GGUF files names it, rank files say nothing. Names and behavior

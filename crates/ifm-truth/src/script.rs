@@ -272,7 +272,7 @@ impl Script {
         Some(())
     }
 
-    /// How the body becomes a message, and what becomes of the connection.
+    /// How the body becomes a message, and what happens to the connection.
     fn set_message(&mut self, verb: &str, words: &mut Words<'_>) -> Option<()> {
         match verb {
             "completions" => {

@@ -2,7 +2,7 @@
 //!
 //! The definitions are the project's own: times count from the moment when the server had the
 //! whole request; an event's time is that of its last payload byte; an output token count that
-//! the server never told is not knowable; TPOT needs two tokens. What a client did report, and
+//! the server never reported is not knowable; TPOT needs two tokens. What a client did report, and
 //! how the two are compared, is not here: the caller of the suite does that.
 
 use ifm_core::Outcome;

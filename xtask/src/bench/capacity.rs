@@ -1,5 +1,5 @@
 //! Whether the search for the capacity finds what is known beforehand, and with how many requests: of
-//! queues in front of some stations, at random arrivals, at even ones and in users, and of the slots of
+//! queues before some stations, at random arrivals, at even ones and in users, and of the slots of
 //! the embedded engine.
 
 use super::lab::Lab;
@@ -180,7 +180,7 @@ fn slots(lab: &Lab) -> Result<Known> {
     })
 }
 
-/// Searches a queue in front of some stations; the answer, and how many requests were answered.
+/// Searches a queue before some stations; the answer, and how many requests were answered.
 fn search(
     lab: &Lab,
     (stations, service_ms): (u32, u64),

@@ -251,7 +251,7 @@ fn measure(lab: &Lab, law: Law, rate: u32, manner: Manner) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Times between looks at the host's counter in which it stood still, in their order.
+/// Times between reads of the host's counter in which it did not change, in their order.
 struct Calm(Vec<(u64, u64)>);
 
 impl Calm {
@@ -274,7 +274,7 @@ impl Calm {
     }
 }
 
-/// A thread that looks at the host's counter while a run is on.
+/// A thread that reads the host's counter while a run is on.
 struct HostWatch {
     is_over: Arc<AtomicBool>,
     looks: std::thread::JoinHandle<Vec<(u64, Option<u64>)>>,
@@ -296,7 +296,7 @@ impl HostWatch {
         HostWatch { is_over, looks }
     }
 
-    /// Ends, with the stretches in which the counter stood still; none where there is no counter.
+    /// Ends, with the periods in which the counter did not change; none where there is no counter.
     fn stop(self) -> Result<Calm> {
         self.is_over.store(true, Ordering::Relaxed);
         let looks =
@@ -409,7 +409,7 @@ fn distance_above(gaps: &[f64], rate: f64) -> (f64, usize) {
     (exponential_distance(&above, rate), above.len())
 }
 
-/// Variation of the gaps of a thread that does nothing but wait for due times, while another one
+/// Variation of the gaps of a thread that only waits for due times, while another one
 /// keeps the server's processor busy for a share of the time.
 fn bare_timer(lab: &Lab, rate: u32, manner: Manner, busy: f64) -> Result<f64> {
     let cpu = lab.client_cpu();

@@ -85,7 +85,7 @@ fn p90(values: &[f64]) -> Option<f64> {
     sorted.get((sorted.len() * 9).div_ceil(10).saturating_sub(1)).copied()
 }
 
-/// Answers whoever comes, a thread for each.
+/// Answers every connection, with a thread for each.
 fn open_door(door: &TcpListener, knocks: &Sender<Knock>) {
     for stream in door.incoming().map_while(Result::ok) {
         let knocks = knocks.clone();

@@ -108,7 +108,7 @@ fn find_in(registry: &Registry, workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Names of the modules in a folder: its files and its folders, but for `mod.rs` and for tests.
+/// Names of the modules in a folder: its files and its folders, except `mod.rs` and tests.
 fn modules_of<'a>(folder: &str, workspace: &'a Workspace) -> BTreeSet<&'a str> {
     let inside = workspace.paths.iter().filter_map(|path| path.strip_prefix(folder));
     let inside = inside.filter_map(|path| path.strip_prefix('/'));

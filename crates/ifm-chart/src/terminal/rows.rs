@@ -8,7 +8,7 @@ use ratatui::style::{Color, Style};
 
 /// Share of the line that names may take.
 const NAMES: f64 = 0.35;
-/// Cells for the number behind a bar.
+/// Cells for the number after a bar.
 const NUMBER: u16 = 14;
 
 pub(super) fn draw(page: &mut Page, plot: &Cartesian) {

@@ -27,7 +27,7 @@ pub mod key {
     pub const OUTPUT_TOKENS: &str = "output_tokens";
     /// Sequences of a static batch.
     pub const BATCH_SIZE: &str = "batch_size";
-    /// Tokens of context in front of the measured ones.
+    /// Tokens of context before the measured ones.
     pub const DEPTH_TOKENS: &str = "depth_tokens";
     /// Data set or kind of workload.
     pub const WORKLOAD: &str = "workload";

@@ -69,16 +69,16 @@ pub enum StdKind {
     Unknown,
 }
 
-/// How the producing tool's definition of a figure relates to ours of the same name.
+/// How the producing tool's definition of a figure relates to inferometer's of the same name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Definition {
     /// The same.
     Same,
-    /// Another, from which ours follows; how.
+    /// A different one, from which inferometer's follows; how.
     Derivable(String),
-    /// Another, from which ours does not follow; what it is.
+    /// A different one, from which inferometer's does not follow; what it is.
     Different(String),
     /// The file does not say, and its tool is not known.
     #[default]

@@ -1,4 +1,4 @@
-//! Meanings that rules tell apart, in the words in which readers write them into a
+//! Meanings that rules distinguish, in the words in which readers write them into a
 //! [`Definition`](super::Definition).
 //!
 //! Names of figures for which inferometer has no quantity are here too, where readers and definitions
@@ -17,7 +17,7 @@ pub const TPOT_BY_ALL: &str =
 pub const ITL_PER_REQUEST: &str = "one mean per request, from its first content to its last, by \
     the tokens behind the first: what is called TPOT here";
 
-/// At the end of the definition of a time: it is of all requests, whatever became of them.
+/// At the end of the definition of a time: it is of all requests, whatever their outcome.
 pub const WITH_FAILED: &str = "requests that failed are in it";
 
 /// Of prompt tokens: media tokens are counted twice.
@@ -48,7 +48,7 @@ pub const OUTPUT_RATE_OF_A_REQUEST: &str = "e2e_output_token_throughput";
 /// Name of genai-bench's time from the first token of a request to the end of its stream.
 pub const OUTPUT_LATENCY: &str = "output_latency of a request";
 
-/// Name of its tokens behind the first over that time: no rate of a run.
+/// Name of its tokens after the first over that time: no rate of a run.
 pub const OUTPUT_OF_A_REQUEST: &str = "output_throughput of a request";
 
 /// Name of its prompt tokens over the time to the first token: no rate of a run.

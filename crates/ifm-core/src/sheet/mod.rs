@@ -114,7 +114,8 @@ impl Sheet {
         }
     }
 
-    /// What was remarked while it was measured, and not while it was read: only measurements of ours tell that.
+    /// Remarks made during the measurement, not while reading: only inferometer's own measurements
+    /// contain them.
     pub fn remarked(&self) -> impl Iterator<Item = &Remark> {
         let is_ours = self.source.format.starts_with("inferometer-");
         self.remarks.iter().filter(move |remark| match remark.kind {

@@ -29,7 +29,7 @@ const ARCHITECTURES: [&str; 3] = ["llama", "qwen2", "qwen3"];
 /// The tensor with the divisors of the rotation, where there is one.
 const ROPE_DIVISORS: &str = "rope_freqs.weight";
 
-/// Reads all but the weights.
+/// Reads everything except the weights.
 pub(super) fn prepare(path: &Path, context: Option<usize>) -> Result<Prepared, LoadError> {
     let mut file = GgufFile::open(path)?;
     let metadata = Metadata { file: &file };

@@ -23,7 +23,7 @@ use crate::{
 /// The values of `model_type` that the decoder covers.
 const MODEL_TYPES: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
 
-/// Reads all but the weights.
+/// Reads everything except the weights.
 pub(super) fn prepare(
     folder: &Path,
     quantization: Option<Quantization>,

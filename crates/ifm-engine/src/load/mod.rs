@@ -47,7 +47,7 @@ fn choose_context(asked: Option<usize>, trained: usize) -> usize {
     asked.unwrap_or(CONTEXT_DEFAULT).min(trained)
 }
 
-/// A model of which all but the weights has been read.
+/// A model that has been read, except for its weights.
 pub(crate) struct Prepared {
     pub(crate) name: String,
     pub(crate) architecture: String,

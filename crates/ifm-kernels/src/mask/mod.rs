@@ -1,4 +1,4 @@
-//! Masks of attention: which pairs of query and key count, and what becomes of a score.
+//! Masks of attention: which pairs of query and key count, and how scores are transformed.
 //!
 //! A [`Mask`] is what was asked for, such as `sliding:1024`; a [`PlacedMask`] is that mask for a
 //! number of queries and keys, and can be asked for a pair; [`Blocks`] are its pairs in blocks:
@@ -171,7 +171,7 @@ impl Mask {
         &self.name
     }
 
-    /// What becomes of a score.
+    /// The transformation of the score.
     pub fn score(&self) -> Score {
         self.score
     }
@@ -182,7 +182,7 @@ impl Mask {
         self.terms == [Term::Causal]
     }
 
-    /// Whether every pair is by name allowed, whatever becomes of the score.
+    /// Whether every pair is by name allowed, whatever happens to the score.
     pub fn is_full(&self) -> bool {
         self.terms.is_empty()
     }

@@ -84,9 +84,9 @@ objects! {
     AuditRule of rule: &RuleResult {
         /// Id.
         id: &'static str = rule.id,
-        /// What it looks at.
+        /// What it examines.
         title: &'static str = rule.title,
-        /// Findings; absent where the rule has no data to look at.
+        /// Findings; absent where the rule has no data to examine.
         #[serde(skip_serializing_if = "Option::is_none")]
         findings: Option<usize> = match &rule.looked {
             Looked::Found(findings) => Some(findings.len()),

@@ -1,4 +1,4 @@
-//! An audit as text by the cell, for whoever lays it out.
+//! An audit as text by the cell, before layout.
 //!
 //! What is not here: layout.
 

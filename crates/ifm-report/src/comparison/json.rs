@@ -76,7 +76,7 @@ fn pair(pair: &Pair) -> Value {
         .take()
 }
 
-/// What speculative decoding brought at each load; absent where it is no question.
+/// The effect of speculative decoding at each load; absent where it does not apply.
 fn speed_ups(found: &[SpeedUp]) -> Option<Value> {
     let one = |found: &SpeedUp| {
         json!({
@@ -88,7 +88,7 @@ fn speed_ups(found: &[SpeedUp]) -> Option<Value> {
     (!found.is_empty()).then(|| found.iter().map(one).collect())
 }
 
-/// One prompt against new ones at each load; absent where it is no question.
+/// One prompt against new ones at each load; absent where it does not apply.
 fn repeated_prompt(found: &[RepeatedPrompt]) -> Option<Value> {
     let one = |found: &RepeatedPrompt| {
         json!({

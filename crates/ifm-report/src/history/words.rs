@@ -48,7 +48,7 @@ pub(super) fn told(history: &History, series: &Series, place: usize) -> String {
     let told = run(history, head);
     match (day(head), &head.name) {
         (Some(day), Some(name)) if told == day => format!("{} ({day})", plain(name)),
-        // An id of ours begins with its day.
+        // An inferometer id begins with its date.
         (Some(day), _) if !told.starts_with(&day.replace('-', "")) => format!("{told} ({day})"),
         _ => told,
     }
@@ -111,7 +111,7 @@ pub(super) fn tone(state: SeriesState) -> Tone {
     }
 }
 
-/// What a change is: `worse`, `better`, or what else is to be said of it.
+/// What a change is: `worse`, `better`, or another remark.
 pub(super) fn verdict(change: &Change) -> String {
     let words = words::verdict(change.verdict);
     match &change.doubt {

@@ -74,7 +74,7 @@ objects! {
         /// Command line, secrets masked, with what a project's file added to it.
         command: Vec<String> = model.manifest.command.clone(),
         /// What was set, and by whom: command line, variable, or project's file. Absent where the run
-        /// does not tell.
+        /// does not contain it.
         settings: Option<Vec<Setting>> =
             (!model.manifest.settings.is_empty()).then(|| model.manifest.settings.clone()),
         /// Who wrote it.
@@ -107,7 +107,7 @@ objects! {
     Check of check: &ifm_analysis::CheckResult {
         /// Id.
         id: &'static str = check.id,
-        /// What it looks at.
+        /// What it examines.
         title: &'static str = check.title,
         /// What it found.
         #[cfg_attr(feature = "schema",

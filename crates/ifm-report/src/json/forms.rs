@@ -63,7 +63,7 @@ objects! {
         in_warmup: bool = first.is_warmup,
         /// Its time to first token, seconds.
         ttft_s: Option<f64> = first.ttft_ns.map(|ns| ns as f64 * S),
-        /// Median of those behind it, seconds.
+        /// Median of later ones, seconds.
         later_ttft_s: Option<f64> = first.later_ttft_ns.map(|ns| ns * S),
     }
 

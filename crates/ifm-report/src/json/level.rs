@@ -52,7 +52,7 @@ objects! {
         tokens: Tokens = (&level.tokens).into(),
         /// Answers inside the target.
         goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
-        /// The time to first token as a sum of parts, where the server told its own.
+        /// The time to first token as a sum of parts, where the server reported its own.
         ttft_parts: Option<TtftParts> = level.ttft_parts.as_deref().map(TtftParts::from),
         /// Images, recordings and videos; absent where prompts were text alone.
         media: Option<Media> = level.media.as_deref().map(Media::from),
@@ -165,7 +165,7 @@ objects! {
         power_w_mean: f64 = energy.watts_mean,
         /// Largest power, watts.
         power_w_peak: Option<f64> = energy.watts_peak,
-        /// Power limit of the GPUs together, watts, as the facts of the machine tell it.
+        /// Power limit of the GPUs together, watts, as the facts of the machine report it.
         power_w_limit: Option<f64> = energy.watts_limit,
         /// Joules per output token.
         energy_j_per_output_token: Option<f64> = energy.joules_per_output_token,
@@ -205,11 +205,11 @@ objects! {
         waiting_max: Option<f64> = server.waiting_max,
         /// Largest share of the KV cache in use, 0 to 1.
         kv_cache_share_max: Option<f64> = server.kv_share_max,
-        /// Whether a counter fell: the server started anew.
+        /// Whether a counter fell: the server restarted.
         began_anew: bool = server.began_anew,
     }
 
-    /// The time to first token as a sum: the first is that of the four behind it.
+    /// The time to first token as a sum: the first is the sum of the four after it.
     TtftParts of parts: &level::TtftParts {
         /// Complete answers whose server reported its own times.
         requests: u64 = parts.requests,
@@ -225,7 +225,7 @@ objects! {
         /// Network, frontend and everything else that was not timed, seconds; includes the queue
         /// where the server does not report it.
         rest_s: Option<Distribution> = seconds(&Some(parts.rest_ns.clone())),
-        /// Arrival at the server until scheduled, seconds, as it told.
+        /// Arrival at the server until scheduled, seconds, as reported by the server.
         queue_s: Option<Distribution> = seconds(&parts.queue_ns),
         /// Scheduled to first token, seconds, as reported by the server.
         first_token_s: Option<Distribution> = seconds(&Some(parts.first_token_ns.clone())),
@@ -235,7 +235,7 @@ objects! {
     Heard of heard: &level::HeardAudio {
         /// Complete answers to prompts with recordings.
         requests: u64 = heard.requests,
-        /// Length of all their recordings, seconds; absent where one does not tell.
+        /// Length of all their recordings, seconds; absent if unknown for one of them.
         audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
         /// Seconds of audio over E2E, of each request.
         rtfx: Option<Distribution> = plain(&heard.rtfx),
@@ -247,7 +247,7 @@ objects! {
     Spoken of spoken: &level::SpokenAudio {
         /// Complete answers with sound.
         requests: u64 = spoken.requests,
-        /// Length of all of it, seconds; absent where one does not tell.
+        /// Length of all of it, seconds; absent if unknown for one of them.
         audio_s: Option<f64> = spoken.audio_ns.map(|ns| ns as f64 * S),
         /// Start to the first byte of sound.
         ttfa_s: Option<Distribution> = seconds(&spoken.ttfa_ns),
@@ -265,7 +265,7 @@ objects! {
         counted_by: &'static str = found.counted_by.word(),
         /// Whose metrics page it is, where counters were read.
         source: Option<String> = found.source.clone(),
-        /// Complete answers that told, where answers did.
+        /// Complete answers that reported it, where answers did.
         answers: Option<u64> = found.answers,
         /// Drafts that were verified.
         drafts: Option<f64> = found.drafts,
@@ -415,7 +415,7 @@ objects! {
         /// Time to first token from when the request was due, seconds; open loop only.
         ttft_s_from_due: Option<Distribution> = seconds(&latencies.ttft_ns_from_due),
         /// From the last byte that the server's machine had acknowledged to the first token,
-        /// seconds, over the requests of which the kernel told.
+        /// seconds, over the requests for which the kernel reported it.
         ttft_s_from_last_byte: Option<Distribution> = seconds(&latencies.ttft_ns_from_acked),
         /// Time to the first token that is not reasoning, seconds.
         ttfat_s: Option<Distribution> = seconds(&latencies.ttfat_ns),

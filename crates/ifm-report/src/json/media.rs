@@ -26,7 +26,7 @@ objects! {
         pixels: Option<u64> = found.pixels,
         /// Pixels of a request, mean.
         pixels_mean: Option<f64> = found.pixels.map(|sum| found.per_request(sum)),
-        /// Length of the recordings, seconds; absent where one does not tell.
+        /// Length of the recordings, seconds; absent if unknown for one of them.
         audio_s: Option<f64> = found.audio_ns.map(|sum| sum as f64 * S),
         /// Frames of the videos; absent where one was not looked into.
         frames: Option<u64> = found.frames,
@@ -67,7 +67,7 @@ objects! {
         requests: u64 = upload.requests,
         /// Start to the last byte in the kernel's hands, seconds.
         sent_s: Option<Distribution> = seconds(&Some(upload.sent_ns.clone())),
-        /// Start to the last byte acknowledged, seconds, over the requests of which the kernel told.
+        /// Start to the last byte acknowledged, seconds, over the requests for which the kernel reported it.
         acked_s: Option<Distribution> = seconds(&upload.acked_ns),
         /// Bytes of a request on the wire, mean.
         bytes_mean: f64 = upload.bytes_mean,

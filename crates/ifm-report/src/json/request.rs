@@ -181,7 +181,7 @@ objects! {
         server_first_token_ms: Option<f64> = given.0.server_first_token_ns.map(ms),
         /// First token to last token, as reported by the server, milliseconds.
         server_decode_ms: Option<f64> = given.0.server_decode_ns.map(ms),
-        /// Until the server answered, as a header told, milliseconds.
+        /// Until the server answered, as reported in a header, milliseconds.
         server_processing_ms: Option<f64> = given.0.server_processing_ns.map(ms),
         /// Draft tokens accepted.
         accepted_draft_tokens: Option<u32> = given.0.accepted_draft_tokens,
@@ -217,7 +217,7 @@ objects! {
         start_ns: u64 = record.start_ns,
         /// Last byte sent.
         sent_ns: Option<u64> = record.sent_ns,
-        /// Last byte acknowledged by the server's machine, as the kernel told.
+        /// Last byte acknowledged by the server's machine, as reported by the kernel.
         acked_ns: Option<u64> = record.acked_ns,
         /// Head of the answer.
         head_ns: Option<u64> = record.head_ns,

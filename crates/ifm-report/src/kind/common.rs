@@ -201,7 +201,7 @@ pub(super) fn point(x: f64, reading: &Reading, how: Meant) -> Point {
         .told(meant(reading.value, how))
 }
 
-/// Curves as lines, each with a colour of its own.
+/// Curves as lines, each in its own color.
 pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
     let points = |curve: &Curve| -> Vec<Point> {
         curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect()

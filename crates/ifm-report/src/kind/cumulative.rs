@@ -49,7 +49,7 @@ pub(super) struct Of<'c> {
 /// The series of a chart, and whether any of them is only some percentiles.
 struct Drawn {
     series: Vec<Series>,
-    /// What is said of each.
+    /// The text about each.
     words: Vec<String>,
     is_partial: bool,
 }
@@ -150,7 +150,7 @@ fn time_axis(name: &str, series: &[Series]) -> Axis {
     Axis::new(name, "ms").scaled(scale)
 }
 
-/// The requests of a level of a run of ours.
+/// The requests of a level of an inferometer run.
 fn of_run(runs: &[ReportModel], latency: Latency, cell: &Pooled) -> Option<Vec<Point>> {
     let first = cell.first()?;
     let level = first.place.pointer.as_deref()?.strip_prefix("/levels/")?.parse::<u16>().ok()?;

@@ -309,7 +309,7 @@ fn numbers(chart: &Chart) -> Markup {
     }
 }
 
-/// A number of a chart as a person reads it; what lies behind it keeps every digit, as the CSV does.
+/// A number of a chart as a person reads it; the underlying value keeps every digit, as the CSV does.
 fn digits(cell: &str) -> Markup {
     let rounded = cell.parse::<f64>().ok().map(|value| {
         let places =

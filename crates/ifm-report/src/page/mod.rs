@@ -376,7 +376,7 @@ pub(crate) fn slug(text: &str) -> String {
     if slug.is_empty() { "part".to_owned() } else { slug.to_owned() }
 }
 
-/// A chart as a drawing of its own, in light colours.
+/// A chart as a separate drawing, in light colors.
 ///
 /// # Errors
 /// It could not be drawn.

@@ -58,7 +58,7 @@ pub struct Cell {
     pub is_head: bool,
     /// Its verdict.
     pub tone: Option<Tone>,
-    /// Small words behind the number: `n=180`.
+    /// Small text after the number: `n=180`.
     pub note: Option<String>,
     /// Share of the largest value of the column, 0 to 1, drawn as a bar.
     pub bar: Option<f64>,
@@ -96,7 +96,7 @@ impl Cell {
         self
     }
 
-    /// With small words behind it.
+    /// With small text after it.
     #[must_use]
     pub fn noted(mut self, note: impl Into<String>) -> Cell {
         self.note = Some(note.into());

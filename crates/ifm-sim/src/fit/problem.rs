@@ -57,7 +57,7 @@ struct Free {
     sd: f64,
     /// Whether it is the ratio to `bandwidth_share`.
     is_ratio: bool,
-    /// Whether it stays at its default, because no row can tell it from another one that is free.
+    /// Whether it stays at its default, because no row can distinguish it from another free one.
     is_held: bool,
 }
 

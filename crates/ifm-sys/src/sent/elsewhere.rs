@@ -28,7 +28,7 @@ pub fn next_stamp(_socket: impl AsFd) -> io::Result<Option<SentStamp>> {
     Ok(None)
 }
 
-/// Not told.
+/// Not reported on this system.
 pub fn way(_socket: impl AsFd) -> Option<Way> {
     None
 }

@@ -139,7 +139,7 @@ fn stamp_of(message: &libc::msghdr) -> Option<SentStamp> {
     Some(SentStamp { id, what, real_ns: real_ns? })
 }
 
-/// What the kernel knows of the way; absent where it does not tell.
+/// What the kernel knows of the way; absent where it does not report it.
 pub fn way(socket: impl AsFd) -> Option<Way> {
     /// Offsets of fields in `struct tcp_info` of the kernel, in which they never move.
     const TOTAL_RETRANS: usize = 100;

@@ -7,7 +7,7 @@ use std::io;
 /// The processors that this process may use, numbered from 0.
 ///
 /// # Errors
-/// Their number is not told.
+/// Their number is not reported.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     Ok((0..std::thread::available_parallelism()?.get()).collect())
 }

@@ -4,7 +4,7 @@
 //! past. Lengths in the file are believed only as far as bytes follow, and all bytes
 //! together have a limit, so a file that lies costs no memory.
 //!
-//! Not here: tensors, which come after the pairs; whoever reads weights goes on at
+//! Not here: tensors, which come after the pairs; a reader of weights continues at
 //! [`Head::bytes`].
 
 use std::{

@@ -7,7 +7,7 @@
 //! are equally good and equally long, as of `000` into `00` and `0`, they take the
 //! other one now and then.
 //!
-//! Not here: what becomes of stretches without a piece.
+//! Not here: how text without a piece is handled.
 
 use super::{Found, Kind, Piece, normalizer::character_length};
 use crate::trie::Trie;

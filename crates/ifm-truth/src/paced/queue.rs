@@ -1,4 +1,4 @@
-//! A queue in front of a number of stations: a server whose capacity is known.
+//! A queue before a number of stations: a server whose capacity is known.
 //!
 //! A request takes the station that is free first, in the order in which requests came, and holds
 //! it for its whole answer, `S = TTFT + (tokens - 1) · ITL` of its pace. The wait for a station comes

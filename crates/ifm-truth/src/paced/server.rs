@@ -30,7 +30,7 @@ const FRONT_BYTES: usize = 64;
 /// Input that a client may send ahead of the end of its former answer, bytes.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 
-/// Connections served between two looks at the clock of due times and at the poller.
+/// Connections served between two checks of the clock of due times and at the poller.
 const TURNS_PER_LOOK: usize = 256;
 
 /// A connection by its place in the table and its number, which distinguishes it from a previous
@@ -58,7 +58,7 @@ struct Connection {
     ahead_arrival: Option<Arrival>,
 }
 
-/// What became of a connection.
+/// The outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It waits for its client or for room.

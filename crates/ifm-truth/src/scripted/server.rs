@@ -59,7 +59,7 @@ struct Connection {
     ahead_arrival: Option<Arrival>,
 }
 
-/// What became of a connection.
+/// The outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Lives,

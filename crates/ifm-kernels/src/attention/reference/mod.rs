@@ -215,7 +215,7 @@ impl Reference {
 }
 
 impl Rows {
-    /// `otherwise` is what errors are compared with where all is 0 but for rounding.
+    /// `otherwise` is what errors are compared with where all is 0 except for rounding.
     fn new(numbers: Vec<usize>, width: usize, values: Vec<f64>, otherwise: f64) -> Self {
         /// Far above what rounding in 64 bits leaves, far below any gradient.
         const NOTHING: f64 = 1e-12;

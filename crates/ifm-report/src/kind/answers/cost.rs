@@ -1,4 +1,4 @@
-//! What comes out of the server, and what a token costs.
+//! Output of the server, and cost per token.
 
 use super::super::common::{ends, lines, load_axis, value_axis};
 use super::{Answers, CURVES_MAX, ROWS_MAX, name};

@@ -33,7 +33,7 @@ pub(super) struct Answers<'q> {
 }
 
 impl<'q> Answers<'q> {
-    /// About the measurements of `pool`, curves told apart by `by`.
+    /// About the measurements of `pool`, curves distinguished by `by`.
     pub fn new(question: &'q Question<'q>, pool: &'q Pool<'q>, by: &'q [String]) -> Answers<'q> {
         let own = &question.slo;
         // Presets matter only to users who have a target.

@@ -14,7 +14,7 @@ use ifm_core::sheet::Quantity;
 
 /// Ratio at which a colour is full.
 const RATIO_FULL: f64 = 1.5;
-/// Rows and columns of a heatmap that a reader can still tell apart.
+/// Rows and columns of a heatmap that a reader can still distinguish.
 const HEAT_MAX: usize = 60;
 
 /// Ratios to the baseline by what each configuration is ranked by, rows as in the overall list;

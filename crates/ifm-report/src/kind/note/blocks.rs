@@ -220,7 +220,7 @@ fn short(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Numbers with as much room behind as the longest has decimals.
+/// Numbers with as much room after them as the longest has decimals.
 fn aligned(cells: &[String]) -> Vec<String> {
     let tail = |cell: &String| cell.find('.').map_or(0, |at| cell.len() - at);
     let longest = cells.iter().map(tail).max().unwrap_or(0);

@@ -32,7 +32,7 @@ const OWN: [PartKind; 3] = [PartKind::Engine, PartKind::Kernel, PartKind::Traini
 
 fn fits(subject: &Subject) -> bool {
     let survey = subject.question.survey;
-    // Batches of one model are no matrix.
+    // Batches of one model are not a matrix.
     let has_batches = survey.has(PartKind::StaticBatch);
     OWN.iter().any(|kind| survey.has(*kind)) || has_batches && !matrix::fits(subject)
 }

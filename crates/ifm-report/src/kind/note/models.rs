@@ -246,7 +246,7 @@ fn billions(parameters: f64) -> String {
     format!("{} B", number(parameters / 1e9))
 }
 
-/// The most that the machine allows, with what is read for it; or why there is no such number.
+/// The maximum that the machine allows, with the bytes read for it; or why it is unknown.
 fn at_most(subject: &Subject, model: &Model) -> Cell {
     match model.limit(subject) {
         None => Cell::text(ABSENT),

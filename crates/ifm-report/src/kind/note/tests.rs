@@ -138,7 +138,7 @@ fn the_page_of_a_note() {
     crate::page::agreement_tests::check(&page);
 }
 
-/// A command that told no step is no training.
+/// A command that reported no step is not a training run.
 #[test]
 fn the_chapter_is_headed_by_what_was_measured() {
     let run = |part, command: Option<&str>, quantity| {

@@ -78,7 +78,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     Some(Section::new(heading, blocks))
 }
 
-/// Whether a document calls it training, or a measured command told steps, tokens or a loss.
+/// Whether a document calls it training, or a measured command reported steps, tokens or a loss.
 pub(super) fn is_training(point: &Point) -> bool {
     let other = |name: &str| Quantity::Other(name.to_owned());
     let progress = [

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// Predictions that are named one by one, at most.
 const NAMED_MAX: usize = 4;
 
-/// What is said of predictions before any number.
+/// The note on predictions before any number.
 pub(super) fn banners(subject: &Subject) -> Vec<String> {
     let survey = subject.question.survey;
     let is_alone = survey.origins.len() == 1;

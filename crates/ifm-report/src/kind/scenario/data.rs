@@ -53,7 +53,7 @@ impl<'q> Data<'q> {
         Data { question, insights, users, rates, by, names, is_stated }
     }
 
-    /// The factors that tell scenarios apart, as the surveys take them.
+    /// The factors that distinguish scenarios, as the surveys take them.
     pub fn keys(&self) -> Vec<&str> {
         self.by.iter().map(String::as_str).collect()
     }

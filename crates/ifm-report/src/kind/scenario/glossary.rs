@@ -4,7 +4,7 @@ use crate::page::{Block, Columns, Section};
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::RowRole;
 
-/// A word of ours, what it means here, and other words for it in documents, in small letters.
+/// A term of inferometer, what it means here, and other words for it in documents, in small letters.
 struct Word {
     word: &'static str,
     meaning: &'static str,

@@ -175,7 +175,7 @@ impl Figure<'_> {
     }
 }
 
-/// Quantities whose names an import puts behind `limit of`, `reference of` and `supposed`.
+/// Quantities whose names an import puts after `limit of`, `reference of` and `supposed`.
 const BEHIND: [(&str, Quantity); 8] = [
     ("Itl", Quantity::Itl),
     ("Ttft", Quantity::Ttft),

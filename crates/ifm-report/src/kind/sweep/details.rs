@@ -66,7 +66,7 @@ fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
     all.into_iter().filter_map(|(name, distribution)| Some((name, distribution?))).collect()
 }
 
-/// What became of each request, and who counted its tokens.
+/// The outcome of each request, and who counted its tokens.
 pub(super) fn requests(model: &ReportModel) -> Section {
     let columns = Columns::<LevelSummary>::default()
         .name(model.load_unit(), |level| load(level.load()))

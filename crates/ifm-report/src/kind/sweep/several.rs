@@ -140,7 +140,7 @@ pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) ->
         });
         let curves: Vec<Curve> =
             curves.into_iter().filter(|curve| curve.points.len() > 1).collect();
-        // More lines than a reader can tell apart become several charts.
+        // More lines than a reader can distinguish become several charts.
         for (index, some) in curves.chunks(LINES_MAX).enumerate() {
             let mut chart = chart(subject, &shown, some, index);
             let caption = bounded(subject, &shown, some, &mut chart);

@@ -56,7 +56,7 @@ fn fits(subject: &Subject) -> bool {
             && versus.others.iter().all(|party| is_changed(&party.name))
             && versus.parties().all(|party| points(party) > 1)
     };
-    // A prediction is no variant of a measurement.
+    // A prediction is not a variant of a measurement.
     !is_planned && !survey.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
 }
 

@@ -91,7 +91,7 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
     }
 }
 
-/// The law of the arrivals of a level of ours.
+/// The law of the arrivals of an inferometer level.
 fn law(subject: &Subject, cell: &Pooled) -> &'static str {
     let found = cell.first().and_then(|point| {
         let level = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<usize>().ok()?;

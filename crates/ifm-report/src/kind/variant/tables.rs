@@ -58,7 +58,7 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
     columns.table("At the load that was requested for both.", rows)
 }
 
-/// The change with its interval, and what may be said of it.
+/// The change with its interval, and the conclusion.
 fn verdict(delta: &Delta) -> String {
     match delta.verdict {
         Verdict::Inconclusive => format!("inconclusive: {}", sentence(&delta.undecided())),

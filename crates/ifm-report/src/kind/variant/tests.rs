@@ -1,4 +1,4 @@
-//! Twins, unlike models, thin documents and runs of ours.
+//! Twins, unlike models, thin documents and inferometer's runs.
 
 use super::super::testing::Results;
 use super::*;
@@ -52,7 +52,7 @@ const INT8: &[RowOf] =
 fn the_page_of_twins() {
     let sheet = sheet(&[("m-8B-Instruct-large", BASE), ("m-8B-Instruct-large-int8-dynamic", INT8)]);
     let (word, page) = draw(&sheet, None);
-    // Nothing was asked of both, so that there is no advantage to draw.
+    // No load was requested for both, so there is no advantage to draw.
     assert_eq!((word, page.charts().len()), ("variant", 5));
     insta::assert_snapshot!(markdown(&page, Pictures::None));
     crate::page::agreement_tests::check(&page);

@@ -24,12 +24,12 @@ pub(super) const HEADING: &str = "Notes of the author";
 /// Levels of quotes, lists and emphasis that are kept; what is deeper becomes plain text.
 const DEPTH_MAX: usize = 16;
 
-/// The words of whoever made the report.
+/// The report author's own text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notes {
     /// Name of their file, without its folder.
     pub name: String,
-    /// Their Markdown as it was written, but for characters that could steer a terminal.
+    /// Their Markdown as it was written, except characters that could steer a terminal.
     pub text: String,
     pub(super) pieces: Vec<Piece>,
 }

@@ -11,7 +11,7 @@ use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYP
 use ifm_core::sheet::{Quantity, RowRole, Statistic, WHY};
 use serde_json::Value;
 
-/// Whether a mask's rows tell more than another tool's print has room for.
+/// Whether a mask's rows contain more than another tool's output has room for.
 pub(super) fn is_ours(mask: &KernelMask) -> bool {
     mask.times.iter().any(|time| time.error.is_some())
 }

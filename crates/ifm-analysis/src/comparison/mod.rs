@@ -279,7 +279,7 @@ pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
 /// That no level of one side is one of the other, or lies between such where that is asked for.
 fn no_common_condition(a: &[AtLoad], b: &[AtLoad]) -> Difference {
     let words = |side: &[AtLoad]| Some(list_words(side.iter().map(|at| &at.at)));
-    let what = "loads, of which none is common";
+    let what = "no common load";
     Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
 }
 
@@ -291,7 +291,7 @@ fn no_common_measure(a: &[AtLoad], b: &[AtLoad]) -> Difference {
         let names: Vec<String> = names.into_iter().collect();
         Some(if names.is_empty() { "none".to_owned() } else { names.join(", ") })
     };
-    let what = "metrics, of which none is common";
+    let what = "no common metric";
     Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
 }
 

@@ -36,19 +36,19 @@ pub(super) const TREND: InsightRule = InsightRule {
 
 pub(super) const TAIL: InsightRule = InsightRule {
     id: "condition_tail",
-    title: "whether a condition hits the tail harder than the mean",
+    title: "whether a condition affects the tail more than the mean",
     look: tail,
 };
 
 pub(super) const TIE: InsightRule = InsightRule {
     id: "condition_tie",
-    title: "in how many pairs of cells a condition shows no difference",
+    title: "number of pairs of cells in which a condition shows no difference",
     look: ties,
 };
 
 pub(super) const MISSING: InsightRule = InsightRule {
     id: "condition_missing",
-    title: "how many figures of a grid were not measured",
+    title: "number of figures of a grid that were not measured",
     look: missing,
 };
 

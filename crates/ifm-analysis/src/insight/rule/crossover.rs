@@ -8,7 +8,7 @@ use ifm_core::order::Order as _;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "crossover",
-    title: "what is faster than the baseline in some configurations and slower in others, both shown by the repeats",
+    title: "rows that are faster than the baseline in some configurations and slower in others, both shown by the repeats",
     look,
 };
 

@@ -14,7 +14,7 @@ const LIMITS_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "equal_latency",
-    title: "the largest measured load of the baseline and of the other below the same median ITL",
+    title: "largest measured load of the baseline and of the other below the same median ITL",
     look,
 };
 

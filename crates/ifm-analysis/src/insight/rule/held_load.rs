@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "held_load",
-    title: "levels at which clearly fewer requests were in flight on average than the users that were asked for",
+    title: "levels with clearly fewer requests in flight on average than requested users",
     look,
 };
 

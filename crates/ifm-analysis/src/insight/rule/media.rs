@@ -12,7 +12,7 @@ use ifm_core::sheet::{Definition, PartKind, Quantity, Statistic, meaning};
 
 pub(super) const SHARE: InsightRule = InsightRule {
     id: "media_share",
-    title: "what share of the prompt tokens images, audio and videos are",
+    title: "share of images, audio and videos in the prompt tokens",
     look: share,
 };
 pub(super) const UPLOAD: InsightRule = InsightRule {

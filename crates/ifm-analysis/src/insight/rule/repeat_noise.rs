@@ -9,7 +9,7 @@ use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "repeat_noise",
-    title: "measurements whose repeats spread by more than a fifth of their mean, and how many spread less but noticeably",
+    title: "measurements whose repeats vary by more than a fifth of their mean, and how many vary less but noticeably",
     look,
 };
 

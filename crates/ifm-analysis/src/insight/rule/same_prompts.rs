@@ -11,7 +11,7 @@ const LEVELS_MIN: usize = 2;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "same_prompts",
-    title: "levels of a document that sent the same number of prompt tokens in as many requests of differing lengths: the same prompts again",
+    title: "levels of a document that sent the same number of prompt tokens in as many requests of differing lengths: probably the same prompts",
     look,
 };
 

@@ -85,7 +85,7 @@ impl Templates {
         buffer.clear();
         let said_bytes = text_bytes + ask.said.len();
         let envelope_bytes = ENVELOPE_BYTES + said_bytes / LONGER;
-        pages::make_room(buffer.own_mut(), said_bytes, beside_bytes);
+        pages::make_room(buffer.own_mut(), said_bytes, envelope_bytes);
         let results = template.write(ask, buffer).map_err(|error| error.to_string())?;
         Ok((results, index))
     }

@@ -180,7 +180,7 @@ fn contradiction(told: &Line, case: &Case, (times, wall_ns): (u32, u64)) -> Opti
     }
     if told.samples_ns.len() != times as usize || told.samples_ns.contains(&0) {
         return Some(format!(
-            "llama-bench reported the times {:?} where {times} repeats were asked for",
+            "llama-bench reported the times {:?} where {times} repeats were requested",
             told.samples_ns
         ));
     }

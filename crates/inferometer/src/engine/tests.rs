@@ -74,7 +74,7 @@ fn what_an_engine_does_wrong_is_a_sentence() {
             "read -r load; kill -9 $$",
             "the engine was killed, as the kernel does when memory runs out",
         ),
-        ("ready; order; ran 1", "the engine reported 1 step where 2 were asked for"),
+        ("ready; order; ran 1", "the engine reported 1 step where 2 were requested"),
         ("ready; order; ran 1,0", "the engine reported a time of 0 ns"),
         (
             "ready; order; ran 1,9000000000",

@@ -107,7 +107,7 @@ impl Seen<'_> {
             if tokens != asked {
                 let reason = heard.finish_reason.as_deref().unwrap_or("none");
                 return Err(Trouble::Cannot(format!(
-                    "an answer has {tokens} tokens where {asked} were asked for (finish reason: \
+                    "an answer has {tokens} tokens where {asked} were requested (finish reason: \
                      {reason})"
                 )));
             }
@@ -183,7 +183,7 @@ impl Seen<'_> {
                 if off > OFF_TOKENS * batch && off as f64 > OFF_SHARE * asked as f64 {
                     let share = 100.0 * (counted as f64 / asked as f64 - 1.0);
                     repeat.remarks.push(format!(
-                        "the server counted {counted} prompt tokens where {asked} were asked for \
+                        "the server counted {counted} prompt tokens where {asked} were requested \
                          ({share:+.1} %), and rates are of its count"
                     ));
                 }
@@ -308,7 +308,7 @@ mod tests {
     fn a_template_is_counted_and_reported() {
         let one = repeat(PP, heard(540, Some(0), 1), None).unwrap();
         assert_eq!(one.prompt_tokens, Some(540));
-        assert!(one.remarks[0].contains("540 prompt tokens where 512 were asked for (+5.5 %)"));
+        assert!(one.remarks[0].contains("540 prompt tokens where 512 were requested (+5.5 %)"));
         // The template precedes both requests, so that the fresh tokens are the difference.
         let two = repeat(PP_AT, heard(4636, None, 1), Some(4124)).unwrap();
         assert_eq!(two.prompt_tokens, Some(512));
@@ -323,7 +323,7 @@ mod tests {
     fn what_is_short_or_at_once_is_no_repeat() {
         let case = Case { prompt: 0, steps: 128, ..PP };
         let why = repeat(case, heard(1, None, 45), None).unwrap_err();
-        let text = "an answer has 45 tokens where 129 were asked for (finish reason: length)";
+        let text = "an answer has 45 tokens where 129 were requested (finish reason: length)";
         assert_eq!(why, Trouble::Cannot(text.to_owned()));
         let mut at_once = heard(1, None, 129);
         at_once.at_ns = vec![MS * 101; 129];

@@ -150,7 +150,7 @@ fn what_the_server_counts_is_what_rates_are_of() {
     let script = Script { template: 4, cached: Some(0), ..Script::default() };
     let (repeats, _) = slower(&script, PG, 1);
     assert_eq!(repeats[0].prompt_tokens, Some(20));
-    assert!(repeats[0].remarks[0].contains("20 prompt tokens where 16 were asked for (+25.0 %)"));
+    assert!(repeats[0].remarks[0].contains("20 prompt tokens where 16 were requested (+25.0 %)"));
     let script = Script { cached: Some(0), ..Script::default() };
     let (repeats, _) = slower(&script, Case { depth: 32, ..PG }, 1);
     assert_eq!((repeats[0].prompt_tokens, repeats[0].cached), (Some(48), Some(0)));
@@ -172,7 +172,7 @@ fn one_case_fails_and_others_do_not() {
     let text = "a prompt of 64 tokens with 4 to generate got no answer: HTTP 400: too long for me";
     assert_eq!(why, Trouble::Cannot(text.to_owned()));
     let why = server.run(&Case { prompt: 0, steps: 20, ..PG }, 1).unwrap_err();
-    let text = "an answer has 8 tokens where 21 were asked for (finish reason: limit)";
+    let text = "an answer has 8 tokens where 21 were requested (finish reason: limit)";
     assert_eq!(why, Trouble::Cannot(text.to_owned()));
     assert_eq!(server.run(&Case { steps: 0, ..PG }, 1).unwrap().len(), 1);
 }

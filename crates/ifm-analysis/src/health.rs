@@ -118,8 +118,9 @@ fn busy(evidence: &HealthEvidence) -> Option<String> {
 
 fn stolen(evidence: &HealthEvidence) -> Option<String> {
     let share = evidence.seen.steal_share?;
-    (share > STEAL_SHARE_MAX)
-        .then(|| format!("{:.1} % CPU steal: the hypervisor gave this time to others", share * 100.0))
+    (share > STEAL_SHARE_MAX).then(|| {
+        format!("{:.1} % CPU steal: the hypervisor gave this time to others", share * 100.0)
+    })
 }
 
 fn stepped(evidence: &HealthEvidence) -> Option<String> {

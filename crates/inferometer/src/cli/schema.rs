@@ -270,6 +270,43 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:?} are not what the types say: run `cargo xtask schema`");
     }
 
+    /// Fields of objects without a description, by their paths; variants of an enum are named by it.
+    fn undescribed(path: &str, value: &Value, found: &mut Vec<String>) {
+        let Value::Object(object) = value else { return };
+        for (name, inner) in object {
+            let path = format!("{path}/{name}");
+            match (name.as_str(), inner) {
+                ("oneOf" | "anyOf", _) => {}
+                ("properties", Value::Object(fields)) => {
+                    for (field, schema) in fields {
+                        let is_described = ["description", "$ref", "const", "anyOf"]
+                            .iter()
+                            .any(|key| schema.get(*key).is_some());
+                        if !is_described {
+                            found.push(format!("{path}/{field}"));
+                        }
+                        undescribed(&format!("{path}/{field}"), schema, found);
+                    }
+                }
+                _ => undescribed(&path, inner, found),
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_document_is_described() {
+        let mut found = Vec::new();
+        for Published { name, derive, .. } in SCHEMAS {
+            if let Some(derive) = derive {
+                undescribed(name, &derive(name), &mut found);
+            }
+        }
+        assert!(found.is_empty(), "doc comments are missing: {found:#?}");
+        let bare = json!({"properties": {"a": {"type": "string"}, "b": {"description": "x"}}});
+        undescribed("bare", &bare, &mut found);
+        assert_eq!(found, ["bare/properties/a"]);
+    }
+
     /// Commands whose `--json` has a schema, with the additional flag that it needs.
     pub(in crate::cli) fn described() -> BTreeSet<&'static str> {
         SCHEMAS.iter().flat_map(|schema| schema.commands.iter().copied()).collect()

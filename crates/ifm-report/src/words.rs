@@ -378,27 +378,27 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     }
 }
 
-/// The line of the checks: `12 checks: 11 ✓ 1 ⚠`, with what the first of the loud ones says.
+/// The line of the checks: `11 passed, 2 notes, 1 warning`, with the names of the failing ones.
 pub(crate) fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
     let trust = &answers.trust;
     let noted = checks.iter().filter(|check| is_noted(check)).count() as u32;
-    let mut value =
-        format!("{}: {} ✓", counted(trust.checks.into(), "check"), trust.passed - noted);
-    if noted > 0 {
-        value.push_str(&format!(" {noted} ·"));
-    }
-    if trust.cautions > 0 {
-        value.push_str(&format!(" {} ⚠", trust.cautions));
-    }
-    if trust.invalid > 0 {
-        value.push_str(&format!(" {} ✗", trust.invalid));
-    }
+    let value = tally(
+        trust.passed - noted,
+        [(noted, "note"), (trust.cautions, "warning"), (trust.invalid, "error")],
+    );
     let failing = checks
         .iter()
         .filter(|check| matches!(check.state(), CheckState::Caution | CheckState::Invalid))
         .map(|check| check.id.replace('_', " "));
     let detail = failing.collect::<Vec<_>>().join(", ");
     Answer { topic: AnswerTopic::Trust, question: "Trust".to_owned(), value, unit: "", detail }
+}
+
+/// How many checks or rules passed, and the others by the word for one of them; zeros are left out.
+pub(crate) fn tally(passed: u32, others: [(u32, &str); 3]) -> String {
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    let others = others.map(|(count, name)| counted(count.into(), name));
+    std::iter::once(format!("{passed} passed")).chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a check passed and still has something to say.

@@ -168,11 +168,9 @@ fn trust(trust: &Trust) -> Markup {
     let (bad, cautions): (Vec<_>, Vec<_>) =
         trust.loud.iter().partition(|(tone, _)| *tone == Tone::Bad);
     let few = cautions.len() <= CAUTIONS_MAX;
-    // The heading says the word already.
-    let line = trust.line.replacen(" checks: ", ": ", 1);
     html! {
         section class={ "strip " (trust.worst().map_or("plain", Tone::word)) } aria-labelledby="checks" {
-            div class="trust" { h2 id="checks" { "Checks" } " " span { (joined(&line)) } }
+            div class="trust" { h2 id="checks" { "Checks" } " " span { (joined(&trust.line)) } }
             (loud(&bad))
             @if few { (loud(&cautions)) } @else {
                 details class="cautions" {

@@ -132,7 +132,7 @@ impl Tile {
 /// The checks.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// In one line: `12 checks: 11 ✓ 1 ⚠`.
+    /// In one line: `11 passed, 1 warning`.
     pub line: String,
     /// What deserves caution.
     pub loud: Vec<(Tone, String)>,

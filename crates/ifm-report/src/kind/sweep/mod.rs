@@ -16,7 +16,7 @@ pub(super) mod several;
 pub(super) use several::points;
 
 use super::answers::Answers;
-use super::common::{LINES_MAX, about, summary, tally};
+use super::common::{LINES_MAX, about, summary};
 use super::cumulative::{Of, figures};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, number, percent, plain, span};
@@ -306,8 +306,8 @@ pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
         invalid += u32::from(check.state() == CheckState::Invalid);
     }
     let passed = made - noted - cautions - invalid;
-    let mut line = format!("{} runs, {made} checks: {passed} ✓", models.len());
-    tally(&mut line, [(noted, '·'), (cautions, '⚠'), (invalid, '✗')]);
+    let counts = words::tally(passed, [(noted, "note"), (cautions, "warning"), (invalid, "error")]);
+    let line = format!("{} runs: {counts}", models.len());
     let names = models.iter().map(|model| model.manifest.name.as_ref());
     let ids = models.iter().map(|model| &model.manifest.run_id);
     let names = names.zip(ids).map(|(name, id)| plain(name.unwrap_or(id)));

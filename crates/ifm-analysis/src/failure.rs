@@ -56,6 +56,8 @@ ifm_core::vocabulary! {
         Truncated = "truncated",
         /// The engine ended the answer, by its finish reason.
         GivenUp = "given_up",
+        /// The answer exceeds a bound of the client.
+        AnswerTooLarge = "answer_too_large",
         /// The server reported an error under a status of success.
         Reported = "reported",
         /// No connection within the client's limit.
@@ -80,6 +82,9 @@ impl FailureKind {
                 let reason = record.finish_reason.as_deref().map(Ending::from_reason);
                 match reason {
                     Some(Ending::Failure) => FailureKind::GivenUp,
+                    _ if error.starts_with("the answer is too large") => {
+                        FailureKind::AnswerTooLarge
+                    }
                     _ => FailureKind::Reported,
                 }
             }
@@ -144,6 +149,7 @@ impl FailureKind {
             FailureKind::Cut => "every answer was cut off before its end",
             FailureKind::Truncated => "every answer ended without a finish reason",
             FailureKind::GivenUp => "the server ended every answer early",
+            FailureKind::AnswerTooLarge => "every answer was larger than its limit",
             FailureKind::Reported => "every answer was an error",
             FailureKind::ConnectLimit => "no request got a connection in time",
             FailureKind::FirstTokenLimit => "no request got its first token in time",
@@ -166,6 +172,9 @@ impl FailureKind {
             FailureKind::GatewayTimeout => PROXY_TIMEOUT,
             FailureKind::ServerError | FailureKind::GivenUp | FailureKind::Reported => {
                 "the server's log may show the cause"
+            }
+            FailureKind::AnswerTooLarge => {
+                "check --api, and whether the server stops at the requested number of output tokens"
             }
             FailureKind::Unauthorized => {
                 "the key comes from OPENAI_API_KEY, or from the variable that --api-key-env names"
@@ -461,6 +470,8 @@ mod tests {
         assert_eq!(FailureKind::of(&record), Some(FailureKind::GivenUp));
         record.finish_reason = None;
         assert_eq!(FailureKind::of(&record), Some(FailureKind::Reported));
+        record.error = Some("the answer is too large: more than 32 MiB in one event".to_owned());
+        assert_eq!(FailureKind::of(&record), Some(FailureKind::AnswerTooLarge));
         record.outcome = Outcome::Cancelled;
         assert_eq!(FailureKind::of(&record), None);
     }

@@ -620,9 +620,9 @@ impl<'level> Shard<'level> {
     fn flush(&mut self, index: usize) {
         let slot = self.slots[index].id;
         let Some(active) = &self.slots[index].active else { return };
-        let seq = active.request.seq;
+        let (seq, tokens_asked) = (active.request.seq, active.request.meta.output_tokens_asked);
         let segment = self.swap_segment(index);
-        self.post(Message::Part { slot, seq, segment });
+        self.post(Message::Part { slot, seq, tokens_asked, segment });
     }
 
     fn swap_segment(&mut self, index: usize) -> Box<Segment> {
@@ -674,7 +674,10 @@ impl<'level> Shard<'level> {
             if index % SWEPT_AT_ONCE == SWEPT_AT_ONCE - 1 {
                 self.send_due();
             }
-            if let Some(kind) = self.limit_reached(index, now) {
+            if self.is_refused(index) {
+                self.slots[index].hang_up();
+                self.end(index, EndCause::Refused, now);
+            } else if let Some(kind) = self.limit_reached(index, now) {
                 self.slots[index].hang_up();
                 self.end(index, EndCause::TimedOut(kind), now);
             }

@@ -81,7 +81,7 @@ impl Segment {
 #[derive(Debug)]
 pub(crate) enum Message {
     /// The response goes on.
-    Part { slot: u32, seq: u32, segment: Box<Segment> },
+    Part { slot: u32, seq: u32, tokens_asked: Option<u32>, segment: Box<Segment> },
     /// The exchange is over.
     End { slot: u32, segment: Box<Segment>, done: Box<Done> },
 }

@@ -16,8 +16,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Minimum length of a word that is redacted on its own, for values of several words, and of the
-/// beginning of a secret whose rest was cut off.
+/// Words before the key in the value of a header.
+const SCHEMES: [&str; 2] = ["Bearer", "Basic"];
+/// Quotes around a word of a command for a shell.
+const QUOTES: [char; 2] = ['"', '\''];
+/// Beginnings of keys of well-known services, which no other word of some length has.
+const KEY_STARTS: [&str; 7] = ["hf_", "ghp_", "github_pat_", "nvapi-", "gsk_", "xai-", "xoxb-"];
+/// Characters after such a beginning.
+const KEY_CHARS_MIN: usize = 16;
+
+/// Shortest word of a value of several words that is blotted out by itself, and shortest beginning
+/// of a secret, where the rest of it was cut off.
 const PART_MIN: usize = 8;
 
 /// The secrets of a run: the API key, values of headers, and texts of body fields.
@@ -64,19 +73,31 @@ impl Secrets {
     /// These, and those in the words of a command line: values of flags with names that indicate a
     /// secret, of headers, and in URLs passwords and query fields.
     pub fn with_words(mut self, words: &[String]) -> Secrets {
-        // A shell command is one word.
-        let inner: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+        // A command for a shell is one word, and quotes in it are no part of a value.
+        let inner = words.iter().flat_map(|word| word.split_whitespace());
+        let inner: Vec<&str> = inner.map(|word| word.trim_matches(QUOTES)).collect();
         let joined = inner.iter().filter_map(|word| word.split_once('='));
         let apart = inner.iter().copied().zip(inner.iter().copied().skip(1));
         let apart = apart.filter(|(flag, value)| {
             flag.starts_with("--") && !flag.contains('=') && !value.starts_with("--")
         });
-        let named = joined.chain(apart);
-        named.filter(|(name, _)| is_secret_name(name)).for_each(|(_, value)| self.add(value));
+        // `X-Api-Key: …` and `X-Api-Key:…`, of a command that sends requests itself.
+        let fields = inner.iter().filter_map(|word| word.split_once(':'));
+        let fields_apart = inner.iter().zip(inner.iter().skip(1));
+        let fields_apart =
+            fields_apart.filter_map(|(name, value)| Some((name.strip_suffix(':')?, *value)));
+        let named = joined.chain(apart).chain(fields).chain(fields_apart);
+        let named = named.filter(|(name, _)| is_secret_name(name.trim_start_matches(QUOTES)));
+        let values = named.map(|(_, value)| value.trim_matches(QUOTES));
+        values.filter(|value| !SCHEMES.contains(value)).for_each(|value| self.add(value));
+        inner.iter().filter(|word| has_key_form(word)).for_each(|word| self.add(word));
         for word in words {
             url_secrets(word).iter().for_each(|range| self.add(&word[range.clone()]));
-            if let Some((_, key)) = word.split_once("Bearer ") {
-                self.add(key.split(['"', '\'']).next().unwrap_or(key));
+            for scheme in SCHEMES {
+                for key in word.split(&format!("{scheme} ")).skip(1) {
+                    let key = key.split(QUOTES).next().unwrap_or(key);
+                    self.add(key.split_whitespace().next().unwrap_or(key));
+                }
             }
         }
         self.sorted()
@@ -149,14 +170,25 @@ impl Secrets {
     /// they may be words. If the result is not valid JSON, the original is returned: the store does not
     /// keep it.
     pub fn blot_document<T: Serialize + DeserializeOwned>(&self, document: T) -> T {
-        let long = self.known.iter().filter(|secret| secret.len() >= PART_MIN);
-        let long = Secrets { known: long.cloned().collect() };
+        let long = self.without_words();
         if long.known.is_empty() {
             return document;
         }
         let Ok(mut value) = serde_json::to_value(&document) else { return document };
         long.blot_value(&mut value);
         serde_json::from_value(value).unwrap_or(document)
+    }
+
+    /// Those that are long enough to be no words of a sentence.
+    pub fn without_words(&self) -> Secrets {
+        let long = self.known.iter().filter(|secret| secret.len() >= PART_MIN);
+        Secrets { known: long.cloned().collect() }
+    }
+
+    /// These and others.
+    pub fn and(mut self, others: &Secrets) -> Secrets {
+        self.known.extend(others.known.iter().cloned());
+        self.sorted()
     }
 
     fn blot_value(&self, value: &mut Value) {
@@ -209,22 +241,36 @@ impl Secrets {
 /// Whether a flag, variable or query field with this name is secret.
 fn is_secret_name(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+    // `--api-key-env` names a variable, `--ssl-keyfile` a file.
+    if ["env", "file"].iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
     is_secret_field(&name) || is_secret_field(&name.replace('_', "")) || name.ends_with("token")
 }
 
-/// Where a URL in a word contains secrets: its user name and password, and values of secret query fields.
+/// Where the URLs in a word hold secrets: user names and passwords, and values of secret fields of
+/// their queries.
 fn url_secrets(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let Some(scheme) = word.find("://") else { return found };
-    let start = scheme + 3;
-    let end =
-        word[start..].find(['/', '?', '#', ' ', '"', '\'']).map_or(word.len(), |at| start + at);
-    if let Some(at) = word[start..end].rfind('@') {
-        found.push(start..start + at);
+    for (scheme, mark) in word.match_indices("://") {
+        let start = scheme + mark.len();
+        let ends = word[start..].find([' ', '"', '\'', '\t', '\n']);
+        let end = ends.map_or(word.len(), |at| start + at);
+        found.extend(secrets_of_url(&word[start..end]).map(|it| it.start + start..it.end + start));
     }
-    let Some(query) = word[start..].find('?').map(|at| start + at + 1) else { return found };
+    found
+}
+
+/// The same of one URL without its scheme.
+fn secrets_of_url(url: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut found = Vec::new();
+    let end = url.find(['/', '?', '#']).unwrap_or(url.len());
+    if let Some(at) = url[..end].rfind('@') {
+        found.push(0..at);
+    }
+    let query = url.find('?').map_or(url.len(), |at| at + 1);
     let mut at = query;
-    for field in word[query..].split(['&', '#', ' ', '"', '\'']) {
+    for field in url[query..].split(['&', '#']) {
         if let Some((name, value)) = field.split_once('=')
             && is_secret_name(name)
         {
@@ -232,11 +278,11 @@ fn url_secrets(word: &str) -> Vec<Range<usize>> {
         }
         at += field.len() + 1;
     }
-    found
+    found.into_iter()
 }
 
-/// A word with the secrets of its URL redacted.
-fn mask_url(word: &str) -> String {
+/// A word without the secrets of the URLs in it.
+pub fn mask_url(word: &str) -> String {
     let mut masked = word.to_owned();
     for range in url_secrets(word).into_iter().rev() {
         masked.replace_range(range, MASK);
@@ -258,7 +304,8 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
                 was_flag = true;
                 word.clone()
             }
-            // A shell command is one word.
+            _ if has_key_form(word) => MASK.to_owned(),
+            // A command for a shell is one word.
             _ if word.contains(' ') => {
                 let inner: Vec<String> = word.split(' ').map(str::to_owned).collect();
                 mask_flags(&inner).join(" ")
@@ -269,8 +316,14 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
     masked.collect()
 }
 
-/// How many bytes at the start of the text are the secret, or a beginning of it that is too long to
-/// be chance.
+/// The words of any command as they are shown: of a command of this program, of a server, or of a
+/// shell.
+pub fn mask_words(words: &[String]) -> Vec<String> {
+    Secrets::default().with_words(words).blot_words(&mask_flags(&mask_command(words)))
+}
+
+/// How many bytes at the beginning of the text are the secret, or a beginning of it that is long
+/// enough to be no chance.
 fn found(text: &str, secret: &[char]) -> Option<usize> {
     let (mut used, mut matched) = (0, 0);
     while matched < secret.len() {
@@ -352,7 +405,14 @@ fn masked_value(name: &str, value: &Value) -> Value {
 
 /// Whether a text has the form of a key, whatever its name.
 fn has_key_form(text: &str) -> bool {
-    ["Bearer ", "sk-"].iter().any(|start| text.starts_with(start))
+    let is_key = |start: &&str| {
+        text.strip_prefix(*start).is_some_and(|rest| {
+            rest.len() >= KEY_CHARS_MIN
+                && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+        })
+    };
+    ["Bearer ", "Basic ", "sk-"].iter().any(|start| text.starts_with(start))
+        || KEY_STARTS.iter().any(is_key)
 }
 
 /// What follows `-H` in a word of short flags, such as `-vHName: value`.
@@ -488,6 +548,23 @@ mod tests {
         assert_eq!(mask_flags(&shell)[2], "exec serve  --api-key *** --port 80");
         let secrets = Secrets::default().with_words(&shell);
         assert_eq!(secrets.blot("a sk-1234 b"), "a *** b");
+    }
+
+    #[test]
+    fn finds_secrets_of_a_shell_command_behind_quotes_headers_and_urls() {
+        let shell = "API_KEY='one-secret' run --auth-token=\"two-secret\" -H 'X-Api-Key: \
+                     three-secret' -H \"x-token:four-secret\" http://h:1/ \
+                     'http://u:five-secret@h/?sig=six-secret' hf_0123456789abcdefghij";
+        let secrets = Secrets::default().with_words(&["sh".into(), "-c".into(), shell.to_owned()]);
+        for secret in ["one", "two", "three", "four", "six"] {
+            assert_eq!(secrets.blot(&format!("a {secret}-secret b")), "a *** b");
+        }
+        assert_eq!(secrets.blot("five-secret hf_0123456789abcdefghij"), "*** ***");
+        assert_eq!(secrets.blot("run http://h:1/ X-Api-Key"), "run http://h:1/ X-Api-Key");
+        for word in ["Authorization: Bearer seven-secret", "Authorization=Basic seven-secret"] {
+            let secrets = Secrets::default().with_words(&[word.to_owned()]);
+            assert_eq!(secrets.blot("no Bearer of seven-secret"), "no Bearer of ***", "{word}");
+        }
     }
 
     #[test]

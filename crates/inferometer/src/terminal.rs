@@ -3,10 +3,12 @@
 //!
 //! Not here: the content of a progress line and of a full screen (`live`).
 
+use crate::secrets::Secrets;
 use ifm_report::TerminalStyle;
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, RwLock, TryLockError};
 
 /// Default width if the terminal does not report one.
 const DEFAULT_WIDTH: usize = 100;
@@ -61,6 +63,11 @@ impl Stage {
 /// failure, since its reader needs no more. Any other error is kept for the end of the program.
 /// While the full screen is on the same terminal, the text waits.
 pub fn print(text: &str) -> bool {
+    print_as_is(&without_commands(text))
+}
+
+/// The same of a document, whose every byte counts.
+fn print_as_is(text: &str) -> bool {
     if !std::io::stdout().is_terminal() {
         // A slow reader blocks only its writer.
         return write_out(text);
@@ -78,7 +85,7 @@ pub fn print(text: &str) -> bool {
 pub fn print_document(document: &impl serde::Serialize) {
     // The keys of every document are text, and its numbers always serialize.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
-    print(&format!("{text}\n"));
+    print_as_is(&format!("{text}\n"));
 }
 
 fn write_out(text: &str) -> bool {
@@ -99,9 +106,9 @@ pub fn output_failure() -> Option<&'static str> {
     OUTPUT_FAILURE.get().map(String::as_str)
 }
 
-/// Text that may quote a server or a file, for a terminal or the log of a CI system: only colors
-/// control the terminal, and no line is a command of the CI system.
-fn harmless(text: &str) -> String {
+/// Text that may quote a server or a file, as it goes to a terminal or to the log of a CI system: only
+/// colors steer the terminal, and no line is a command of the CI system.
+fn harmless(text: &str, has_colors: bool) -> String {
     let mut clean = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {
@@ -110,7 +117,7 @@ fn harmless(text: &str) -> String {
         let mut rest = line;
         while let Some(c) = rest.chars().next() {
             let color = color_bytes(rest);
-            if color > 0 {
+            if color > 0 && has_colors {
                 clean.push_str(&rest[..color]);
                 rest = &rest[color..];
                 continue;
@@ -118,18 +125,22 @@ fn harmless(text: &str) -> String {
             clean.push(if c == '\t' { c } else { ifm_report::harmless(c) });
             rest = &rest[c.len_utf8()..];
         }
-        // GitHub Actions and Azure Pipelines run lines such as `::add-mask::x` and `##[error]x`.
-        let start = clean.rfind('\n').map_or(0, |at| at + 1);
-        let line = &clean[start..];
-        let indent = line.len() - line.trim_start().len();
-        if line.trim_start().starts_with("::") {
-            clean.insert(start + indent + 1, ' ');
-        } else if line.contains("##[") {
-            let broken = line.replace("##[", "## [");
-            clean.replace_range(start.., &broken);
-        }
     }
-    clean
+    without_commands(&clean).into_owned()
+}
+
+/// Text in which no line is a command of a CI system: GitHub Actions and Azure Pipelines run lines such
+/// as `::add-mask::x` and `##[error]x`.
+fn without_commands(text: &str) -> Cow<'_, str> {
+    let begins = |line: &str| line.trim_start().starts_with("::");
+    if !text.contains("##[") && !text.split(['\n', '\r']).any(begins) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive(['\n', '\r']).map(|line| match begins(line) {
+        true => line.replacen("::", ": :", 1),
+        false => line.to_owned(),
+    });
+    Cow::Owned(lines.collect::<String>().replace("##[", "## ["))
 }
 
 /// Length of the color code at the beginning of a text; 0 without one.
@@ -142,9 +153,21 @@ fn color_bytes(text: &str) -> usize {
     }
 }
 
-/// Prints one line to standard error. While the full screen is active, the line waits.
+/// Secrets that no message shows.
+static SECRETS: RwLock<Option<Secrets>> = RwLock::new(None);
+
+/// Keeps secrets out of all messages from here on. Those that may be words of a sentence stay.
+pub fn hide(secrets: &Secrets) {
+    let mut hidden = SECRETS.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let known = hidden.take().unwrap_or_default();
+    *hidden = Some(known.and(&secrets.without_words()));
+}
+
+/// Prints one line to standard error. While the full screen stands it waits.
 pub fn say(line: &str) {
-    let line = harmless(line);
+    let hidden = SECRETS.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let line = hidden.as_ref().map_or(Cow::Borrowed(line), |secrets| secrets.blot(line));
+    let line = harmless(&line, std::io::stderr().is_terminal());
     let mut stage = stage();
     if stage.leave_screen.is_some() {
         if stage.messages.len() < HELD_MESSAGES_MAX {
@@ -305,12 +328,15 @@ mod tests {
 
     #[test]
     fn what_is_quoted_steers_neither_terminal_nor_ci() {
-        assert_eq!(harmless("warning: a\tb\n  c"), "warning: a\tb\n  c");
-        assert_eq!(harmless("\x1b[1;31mred\x1b[0m"), "\x1b[1;31mred\x1b[0m");
-        assert_eq!(harmless("x\x1b]0;title\x07\x1b[2J\u{202e}y"), "x?]0;title??[2J?y");
-        assert_eq!(harmless("x\n::error title=PWN::y"), "x\n: :error title=PWN::y");
-        assert_eq!(harmless("  ::add-mask::x"), "  : :add-mask::x");
-        assert_eq!(harmless("a ##[error]b and std::fmt"), "a ## [error]b and std::fmt");
-        assert_eq!(harmless("\x1b["), "?[");
+        assert_eq!(harmless("warning: a\tb\n  c", true), "warning: a\tb\n  c");
+        assert_eq!(harmless("\x1b[1;31mred\x1b[0m", true), "\x1b[1;31mred\x1b[0m");
+        assert_eq!(harmless("x\x1b]0;title\x07\x1b[2J\u{202e}y", true), "x?]0;title??[2J?y");
+        assert_eq!(harmless("x\n::error title=PWN::y", true), "x\n: :error title=PWN::y");
+        assert_eq!(harmless("  ::add-mask::x", true), "  : :add-mask::x");
+        assert_eq!(harmless("a ##[error]b and std::fmt", true), "a ## [error]b and std::fmt");
+        assert_eq!(harmless("\x1b[", true), "?[");
+        assert_eq!(harmless("\x1b[31mred", false), "?[31mred", "a log has no colors");
+        assert_eq!(without_commands("a,b\r::error::x\n  ::y\n"), "a,b\r: :error::x\n  : :y\n");
+        assert!(matches!(without_commands("a::b\n[::1]:80 x ::y"), Cow::Borrowed(_)));
     }
 }

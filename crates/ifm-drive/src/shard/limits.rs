@@ -1,4 +1,4 @@
-//! The time limits of a shard's requests.
+//! The limits of a shard's requests: their times, and the size of their answers.
 //!
 //! Not here: what happens to a request that exceeds one (`shard`).
 
@@ -11,6 +11,15 @@ use std::sync::atomic::Ordering;
 const DECODER_ANSWER_NS: u64 = 100_000_000;
 
 impl Shard<'_> {
+    /// Whether the decoder found that the answer on the slot exceeds a bound.
+    pub(super) fn is_refused(&self, index: usize) -> bool {
+        let slot = &self.slots[index];
+        slot.active.as_ref().is_some_and(|active| {
+            let mark = active.request.seq.wrapping_add(1);
+            self.shared.refused_of[slot.id as usize].load(Ordering::Relaxed) == mark
+        })
+    }
+
     /// Which limit the slot's request has run into.
     pub(super) fn limit_reached(&mut self, index: usize, now: u64) -> Option<TimeoutKind> {
         let limits = self.plan.limits;

@@ -7,6 +7,7 @@ mod conformance;
 mod connections;
 mod conversations;
 mod enough;
+mod hostile;
 mod limits;
 mod lines;
 mod open_loop;

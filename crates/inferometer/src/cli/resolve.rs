@@ -116,6 +116,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let authorization = authorization(key_env.as_deref())?;
     let hidden = [headers.clone(), secret_parts(&session_headers)].concat();
     let secrets = Secrets::new(authorization.as_deref(), &hidden, &extra_body).with_words(words);
+    crate::terminal::hide(&secrets);
     let secrets = Arc::new(secrets);
     // An API without streams returns whole answers. An API without that field is not asked to
     // ignore the end of text.
@@ -661,6 +662,7 @@ pub fn endpoint_of(
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{url}: {error}")))?;
     let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &Map::new()));
+    crate::terminal::hide(&secrets);
     Ok(Endpoint { url, address, tls, authorization, headers, secrets })
 }
 

@@ -113,6 +113,7 @@ struct Running {
 /// Why it is not: one sentence, with the last line of its log. Nothing of it runs then.
 pub fn start(guard: &Guard, ask: &Ask) -> Result<Launched, Failure> {
     let secrets = Arc::new(ask.secrets()?);
+    crate::terminal::hide(&secrets);
     let mut tries = if ask.port.is_some() { 1 } else { PORTS };
     loop {
         tries -= 1;

@@ -1,7 +1,7 @@
 //! A plan as one JSON document: its cells, the state of each, and the remaining work.
 
 use super::Experiment;
-use crate::secrets::mask_flags;
+use crate::secrets::mask_words;
 use ifm_plan::{Effect, Fate, Journal, effects, estimate};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ struct Left {
 
 impl EffectRow {
     fn of(effect: Effect) -> EffectRow {
-        let (deed, words) = (effect.deed.word(), mask_flags(&effect.words));
+        let (deed, words) = (effect.deed.word(), mask_words(&effect.words));
         EffectRow { deed, words, by: effect.by }
     }
 }

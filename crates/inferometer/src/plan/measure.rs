@@ -9,6 +9,7 @@ use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -55,7 +56,13 @@ pub fn measure(
     let cannot = |error: std::io::Error| {
         Failure::new(Code::Internal, format!("the process of a cell did not start: {error}"))
     };
-    let mut log_file = File::create(log)
+    // What a command prints of itself is for its user alone.
+    let mut log_file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(log)
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", log.display())))?;
     let mut command = own_command().map_err(cannot)?;
     // A separate process group: Ctrl-C reaches it through this process, once.

@@ -11,7 +11,7 @@ use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
 use crate::interrupt::{Interrupts, Urge};
 use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
-use crate::secrets::mask_flags;
+use crate::secrets::mask_words;
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_core::facts::ServerProcess;
@@ -258,7 +258,7 @@ impl<'a> Runner<'a> {
             ..Ask::new(kind, log.clone())
         };
         let words = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
-        let label = ask.secrets()?.blot_words(&mask_flags(&words)).join(" ");
+        let label = ask.secrets()?.blot_words(&mask_words(&words)).join(" ");
         if cell.what == (CellLoad::StartUp { cold: true }) {
             // A start that is recorded as cold but is not would give a wrong number.
             if let Err(why) = launch::cool(&ask) {

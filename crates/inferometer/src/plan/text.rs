@@ -1,7 +1,7 @@
 //! A plan as text: what it would do, what it did, and what remains.
 
 use super::Experiment;
-use crate::secrets::mask_flags;
+use crate::secrets::mask_words;
 use ifm_core::words::counted;
 use ifm_plan::{
     Cell, Estimate, Fate, Journal, Order, Words, effects, estimate, start_words, words,
@@ -86,8 +86,9 @@ pub fn rights(of: &Experiment) -> String {
         text.push_str("with your rights it\n");
     }
     for effect in effects {
-        let words = ifm_report::command_line(&mask_flags(&effect.words));
-        let words = if effect.words.len() == 1 { effect.words.concat() } else { words };
+        let words = ifm_report::command_line(&mask_words(&effect.words));
+        let words =
+            if effect.words.len() == 1 { mask_words(&effect.words).concat() } else { words };
         let words = ifm_report::plain(&words);
         let _ = writeln!(text, "  {:6}  {words}  ({})", effect.deed.word(), effect.by);
     }
@@ -193,7 +194,7 @@ pub fn commands(of: &Experiment) -> String {
     let mut text = String::new();
     let mut last = None;
     for cell in &of.cells {
-        let server = start_words(&of.plan, cell).map(|words| mask_flags(&words).join(" "));
+        let server = start_words(&of.plan, cell).map(|words| mask_words(&words).join(" "));
         let instance = cell.instance(&of.plan);
         if let (Some(server), true) = (&server, last.as_ref() != Some(&instance)) {
             let _ = writeln!(text, "# starts {server}");
@@ -208,7 +209,7 @@ pub fn commands(of: &Experiment) -> String {
 pub fn command(of: &Experiment, cell: &Cell) -> String {
     let server = cell.server.and_then(|index| of.plan.servers.get(index));
     let url = server.and_then(|server| server.url.as_deref()).unwrap_or("URL");
-    let words = words(&of.plan, cell, Words { url, attempt: 1, is_fresh: true });
+    let words = mask_words(&words(&of.plan, cell, Words { url, attempt: 1, is_fresh: true }));
     let quoted = |word: &String| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
         match !word.is_empty() && word.chars().all(is_plain) {

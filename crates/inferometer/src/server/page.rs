@@ -2,6 +2,7 @@
 
 use super::{ANSWER_BYTES_MAX, Client};
 use crate::client::agent;
+use crate::secrets::mask_url;
 use std::time::Duration;
 use ureq::Agent;
 
@@ -45,8 +46,8 @@ impl PageReader {
         };
         match client.get_text(&self.url, ANSWER_BYTES_MAX) {
             Ok((200..=299, text)) => Ok(text),
-            Ok((status, _)) => Err(format!("{} answered {status}", self.url)),
-            Err(error) => Err(format!("{}: {error}", self.url)),
+            Ok((status, _)) => Err(format!("{} answered {status}", mask_url(&self.url))),
+            Err(error) => Err(format!("{}: {error}", mask_url(&self.url))),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) const CELLS_MEMORY_MAX: usize = (160 << 20) / SCALE;
 pub(crate) const ROWS_MEMORY_MAX: usize = (160 << 20) / SCALE;
 /// Memory of the parts of a YAML document that have an anchor, and of the references to them, bytes.
 pub(crate) const ALIAS_MEMORY_MAX: usize = (16 << 20) / SCALE;
+/// Memory of the rows of a document that is read piece by piece, so that nothing else of it is in memory, bytes.
+pub(crate) const STREAMED_ROWS_MEMORY_MAX: usize = (256 << 20) / SCALE;
 /// Single requests of a document.
 pub(crate) const REQUESTS_MAX: usize = 1_000_000 / SCALE;
 

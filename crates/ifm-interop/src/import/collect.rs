@@ -80,7 +80,7 @@ pub(super) struct Gathered {
 
 impl Default for Gathered {
     fn default() -> Gathered {
-        let room = Room::new(bounds::ROWS_MEMORY_MAX);
+        let room = Room::new(bounds::STREAMED_ROWS_MEMORY_MAX);
         let (rest, remarks) = (Map::new(), Vec::new());
         Gathered { rows: Vec::new(), rest, remarks, room, beyond: 0 }
     }

@@ -199,7 +199,7 @@ struct Records {
 
 impl Default for Records {
     fn default() -> Records {
-        let room = Room::new(bounds::ROWS_MEMORY_MAX);
+        let room = Room::new(bounds::STREAMED_ROWS_MEMORY_MAX);
         Records { rows: Vec::new(), remarks: Vec::new(), beyond: 0, room }
     }
 }

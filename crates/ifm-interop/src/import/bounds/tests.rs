@@ -124,7 +124,7 @@ const SLOW: &[&str] = &[
 
 /// Bytes that are repeated in a document.
 fn bytes_of(name: &str) -> usize {
-    if SLOW.contains(&name) { BYTES / 6 } else { BYTES }
+    if SLOW.contains(&name) { BYTES / 16 } else { BYTES }
 }
 
 /// A document, made while it is read.

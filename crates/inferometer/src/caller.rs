@@ -475,6 +475,7 @@ impl Reply {
                 format!("no answer within {:.1} s", self.took_ns() as f64 / 1e9)
             }
             (EndCause::Cancelled, _) => "an answer that does not end".to_owned(),
+            (EndCause::Refused, _) => "the answer is too large".to_owned(),
             (EndCause::Broken(error), _) => format!("the connection broke: {error}"),
             (EndCause::Closed, _) => "the connection was closed during the answer".to_owned(),
             (EndCause::Complete, Some(status)) if says.is_empty() => format!("HTTP {status}"),

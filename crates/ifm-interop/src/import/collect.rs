@@ -2,6 +2,7 @@
 //! sheet, and say what could not be read.
 
 use super::Input;
+use super::bounds::{self, Room};
 use super::error::ImportError;
 use super::form::Format;
 use super::json::Word;
@@ -67,15 +68,34 @@ pub(super) fn counted<T>(
 }
 
 /// What the pieces of a file become.
-#[derive(Default)]
 pub(super) struct Gathered {
     pub rows: Vec<Row>,
     /// What no row holds.
     pub rest: Map<String, Value>,
     pub remarks: Vec<Remark>,
+    /// Memory for more rows, and rows for which there is none left.
+    pub room: Room,
+    pub beyond: usize,
+}
+
+impl Default for Gathered {
+    fn default() -> Gathered {
+        let room = Room::new(bounds::STREAMED_ROWS_MEMORY_MAX);
+        let (rest, remarks) = (Map::new(), Vec::new());
+        Gathered { rows: Vec::new(), rest, remarks, room, beyond: 0 }
+    }
 }
 
 impl Gathered {
+    /// Keeps a row; those for which there is no memory are counted.
+    pub fn push(&mut self, row: Row) {
+        // After the first that had no room none is kept: what is kept is the beginning.
+        match self.beyond == 0 && self.room.take(bounds::row_memory(&row)) {
+            true => self.rows.push(row),
+            false => self.beyond += 1,
+        }
+    }
+
     /// The value of a piece; a damaged one is told.
     pub fn value<T: DeserializeOwned>(&mut self, piece: &Piece<'_>) -> Option<T> {
         match piece.value() {
@@ -100,6 +120,11 @@ impl Gathered {
             remarks.push(skipped(*line, &format!("the rest of the file: {why}")));
         }
         remarks.extend(self.remarks);
+        if self.beyond > 0 {
+            let text =
+                format!("{} rows beyond the first {} are not kept", self.beyond, self.rows.len());
+            remarks.push(Remark { kind: RemarkKind::Lost, place: Place::default(), text });
+        }
         let part =
             Part { rows: self.rows, unknown: self.rest, ..Part::new(format.kind, Place::line(1)) };
         Ok(Sheet { source: source(format, gone.name, gone.bytes), parts: vec![part], remarks })
@@ -119,9 +144,17 @@ pub(super) fn skipped(line: u32, reason: &str) -> Remark {
 
 /// Tells what was not read; of very much only the beginning.
 pub(super) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
+    note(remarks, skipped(line, reason));
+}
+
+/// Adds a remark on something of the file; of very many only the beginning.
+pub(super) fn note(remarks: &mut Vec<Remark>, remark: Remark) {
     match remarks.len() {
-        length if length < SKIPPED_MAX => remarks.push(skipped(line, reason)),
-        SKIPPED_MAX => remarks.push(skipped(line, "from here on more that is not listed")),
+        length if length < SKIPPED_MAX => remarks.push(remark),
+        SKIPPED_MAX => {
+            let text = "from here on more that is not listed".to_owned();
+            remarks.push(Remark { text, ..remark });
+        }
         _ => {}
     }
 }
@@ -184,8 +217,9 @@ pub(super) fn summaries(
 ) -> Result<Sheet, ImportError> {
     let mut all = Gathered::default();
     let gone = pieces(&mut input, &[], &mut |piece| {
-        let object = all.value(&piece);
-        all.rows.extend(object.map(&row));
+        if let Some(object) = all.value(&piece) {
+            all.push(row(object));
+        }
     })?;
     all.finish(format, gone, lacking)
 }

@@ -3,15 +3,17 @@
 //! Their keys and heads are read by the words that tables in text are read by. What is not understood
 //! is refused: as prose its numbers would mean what happens to stand near them.
 
+use super::bounds;
 use super::error::ImportError;
+use super::generic::records::Gathering;
 use super::generic::{Context, read_grid, records};
-use super::grid::{Grid, ROWS_MAX};
+use super::grid::Grid;
 use super::html;
 use super::json;
 use super::measure::Cell;
 use super::nature::Nature;
 use super::text::Text;
-use super::{Input, heading, notes, separated, yaml};
+use super::{Input, collect, heading, notes, separated, yaml};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Source};
 use serde_json::Value;
@@ -24,6 +26,8 @@ pub(super) enum Outcome {
     Refused,
     /// It is a text.
     Text,
+    /// It exceeds a limit, in words.
+    Exceeds(String),
 }
 
 /// Lines at which a document that is not complete may seem to end. Each try reads it from its first line.
@@ -72,13 +76,23 @@ fn sheet(
 
 /// JSON, JSON Lines, and what Python prints of its dictionaries.
 fn structured(name: &str, bytes: &[u8], text: &str) -> Outcome {
-    if let Ok(value @ (Value::Object(_) | Value::Array(_))) = json::lenient(bytes) {
-        let (parts, remarks) = records::document(&value);
+    let read = match text.trim_start().starts_with('[') {
+        true => list(bytes),
+        false => match json::lenient(bytes) {
+            Ok(value @ Value::Object(_)) => {
+                let mut found = Gathering::default();
+                found.document(&value);
+                Some(found)
+            }
+            _ => None,
+        },
+    };
+    if let Some(found) = read.or_else(|| json_lines(text)) {
+        let (parts, remarks) = found.finish();
         return sheet(name, records::ABOUT.id, bytes, parts, remarks);
     }
-    if let Some(lines) = json_lines(text) {
-        let (parts, remarks) = records::lines(&lines);
-        return sheet(name, records::ABOUT.id, bytes, parts, remarks);
+    if bounds::is_too_much_json(bytes) {
+        return Outcome::Exceeds(bounds::too_much_json());
     }
     if let Some(text) = from_python(text) {
         return converted(name, bytes, &text, "written as Python prints it, and read as JSON");
@@ -93,9 +107,25 @@ fn structured(name: &str, bytes: &[u8], text: &str) -> Outcome {
     if is_broken && !has_blocks() { Outcome::Refused } else { Outcome::Text }
 }
 
-/// The values of JSON Lines, or of documents one after the other, with their lines.
-fn json_lines(text: &str) -> Option<Vec<(u32, Value)>> {
-    let mut found = Vec::new();
+/// The rows of a document that is a list, element by element.
+fn list(bytes: &[u8]) -> Option<Gathering> {
+    let mut found = Gathering::default();
+    let (mut documents, mut is_sound) = (0, true);
+    let mut source = bytes;
+    let end = json::pieces::read(&mut source, &["/*"], &mut |piece| match piece.cut {
+        Some(_) => match piece.value() {
+            Ok(value) => found.element(&piece.pointer(), &value),
+            Err(_) => is_sound = false,
+        },
+        None => documents += 1,
+    });
+    let is_whole = matches!(end, Ok(json::pieces::End::Whole));
+    (is_whole && is_sound && documents == 1).then_some(found)
+}
+
+/// The rows of JSON Lines, or of documents one after the other.
+fn json_lines(text: &str) -> Option<Gathering> {
+    let (mut found, mut values) = (Gathering::default(), 0_usize);
     let mut open = String::new();
     let (mut first, mut tries) = (0, 0);
     for (at, line) in text.lines().enumerate() {
@@ -114,7 +144,8 @@ fn json_lines(text: &str) -> Option<Vec<(u32, Value)>> {
             continue;
         }
         if let Ok(value @ (Value::Object(_) | Value::Array(_))) = json::lenient(open.as_bytes()) {
-            found.push((first, value));
+            found.line(first, &value);
+            values += 1;
             open.clear();
             tries = 0;
         } else {
@@ -124,7 +155,7 @@ fn json_lines(text: &str) -> Option<Vec<(u32, Value)>> {
             }
         }
     }
-    (open.trim().is_empty() && !found.is_empty()).then_some(found)
+    (open.trim().is_empty() && values > 0).then_some(found)
 }
 
 /// Python's words for what JSON has, where a text is a dictionary or a list of them.
@@ -176,7 +207,7 @@ fn from_python(text: &str) -> Option<String> {
             c => out.push(c),
         }
     }
-    serde_json::from_str::<Value>(&out).ok().map(|_| out)
+    json::lenient::<Value>(out.as_bytes()).ok().map(|_| out)
 }
 
 /// Reads a text that was made of a file in another notation.
@@ -189,6 +220,7 @@ fn converted(name: &str, bytes: &[u8], text: &str, how: &str) -> Outcome {
             Outcome::Sheet(sheet)
         }
         Err(ImportError::Unreadable { .. } | ImportError::NotKnown { .. }) => Outcome::Refused,
+        Err(ImportError::Exceeds { limit, .. }) => Outcome::Exceeds(limit),
         Err(
             ImportError::Broken { .. }
             | ImportError::Panicked { .. }
@@ -305,18 +337,19 @@ fn table(name: &str, bytes: &[u8], separator: u8) -> Outcome {
     let mut grid = Grid::default();
     let mut remarks = text.remarks.clone();
     for record in separated::records(body.as_bytes(), separator) {
-        let Ok((line, cells)) = record else { continue };
+        let (line, cells) = match record {
+            Ok(record) => record,
+            Err(error) => return Outcome::Exceeds(error.to_string()),
+        };
         let (line, cells) = (line.saturating_add(skipped), separated::trimmed(&cells));
         grid.last_line = line;
         if grid.head.is_empty() {
             (grid.head, grid.head_line) = (cells, line);
         } else if cells.len() != grid.head.len() {
             let text = separated::misfit(cells.len(), grid.head.len());
-            remarks.push(Remark { kind: RemarkKind::Skipped, place: Place::line(line), text });
-        } else if grid.rows.len() < ROWS_MAX {
-            grid.rows.push((line, cells));
+            collect::skip(&mut remarks, line, &text);
         } else {
-            grid.more += 1;
+            grid.push(line, cells);
         }
     }
     let (place, context) = (grid.head_line, Context::default);

@@ -65,14 +65,26 @@ pub enum ImportError {
         /// Limit, 10^6 bytes.
         max_mb: u64,
     },
+    /// Something in it is larger than is kept in memory.
+    #[error("{name}: too large to read: {limit}")]
+    Exceeds {
+        /// The file.
+        name: String,
+        /// What exceeds which limit.
+        limit: String,
+    },
 }
 
 impl ImportError {
     /// What came closest to a file that is not known, a line each, nearest first, and how its rows
     /// could be brought in.
     pub fn hints(&self) -> Vec<String> {
-        let ImportError::NotKnown { guesses, columns, example, .. } = self else {
-            return Vec::new();
+        let (guesses, columns, example) = match self {
+            ImportError::NotKnown { guesses, columns, example, .. } => (guesses, columns, example),
+            ImportError::Exceeds { .. } => {
+                return vec!["split the file, or import the file that the tool wrote".to_owned()];
+            }
+            _ => return Vec::new(),
         };
         let line = |guess: &Guess| {
             let (found, lacking) = (guess.found.join(", "), guess.lacking.join(", "));

@@ -3,7 +3,7 @@
 //! Not here: tables whose headings span several columns, and say by the bars how many
 //! (`block/spans`); files of separated values, which are no text (`format/records`).
 
-pub(crate) use super::cell_grid::{Grid, ROWS_MAX};
+pub(crate) use super::cell_grid::Grid;
 use super::html;
 use super::text::{Line, Text};
 use ifm_core::sheet::{Place, Remark, RemarkKind};
@@ -88,10 +88,7 @@ pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
             continue;
         };
         grid.last_line = line.number;
-        match grid.rows.len() < ROWS_MAX {
-            true => grid.rows.push((line.number, cells)),
-            false => grid.more += 1,
-        }
+        grid.push(line.number, cells);
     }
     Some(grid)
 }

@@ -3,6 +3,7 @@
 //! Cells that span columns or rows are repeated, so that each has its head. Of nested tables the inner
 //! ones are read. Not here: what the cells mean (`generic`).
 
+use super::bounds::{CELLS_MEMORY_MAX, Room, cells_memory};
 use super::cell_grid::{Grid, ROWS_MAX};
 use super::measure::{decode_entities, tag};
 use super::text::{Line, Text};
@@ -11,6 +12,11 @@ use super::text::{Line, Text};
 const SPAN_MAX: usize = 1000;
 /// Lines of one table at most.
 const LINES_MAX: usize = 500_000;
+/// Memory of a row and of a cell while they are read, bytes.
+const ROW_MEMORY: usize = 2 * size_of::<WrittenRow>();
+const CELL_MEMORY: usize = 3 * size_of::<WrittenCell>();
+/// Tables of a page.
+const TABLES_MAX: usize = 10_000;
 /// Tags that stay in the text of a cell: they say what is a note and what is crossed out.
 const KEPT: &[&str] = &["sup", "sub", "del", "s", "strike"];
 
@@ -91,8 +97,9 @@ pub(crate) struct Found {
 }
 
 /// Reads lines of HTML and gives the tables in them.
-#[derive(Default)]
 pub(crate) struct Reader {
+    /// Memory for more cells.
+    room: Room,
     open: Vec<Writing>,
     /// A tag that goes on in the next line.
     rest: String,
@@ -104,6 +111,21 @@ pub(crate) struct Reader {
     above: Vec<String>,
     /// Text outside of tables since the last element began or ended.
     outside: String,
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader {
+            room: Room::new(CELLS_MEMORY_MAX),
+            open: Vec::new(),
+            rest: String::new(),
+            skipped: None,
+            found: Vec::new(),
+            headings: Vec::new(),
+            above: Vec::new(),
+            outside: String::new(),
+        }
+    }
 }
 
 impl Reader {
@@ -210,11 +232,18 @@ impl Reader {
         }
         if name == "table" && !closes {
             self.outer_element("div", false);
-            self.open.push(Writing::default());
+            // What is open deeper than that is read as part of the innermost one.
+            if self.open.len() <= DEPTH_MAX {
+                self.open.push(Writing::default());
+            }
             return;
         }
         if name == "table" {
-            let Some(grid) = self.open.pop().and_then(Writing::grid) else { return };
+            let Some(table) = self.open.pop() else { return };
+            let Some(grid) = table.grid(&mut self.room) else { return };
+            if self.found.len() == TABLES_MAX {
+                return;
+            }
             let headings = self.headings.iter().map(|(_, title)| title.clone()).collect();
             let above = std::mem::take(&mut self.above);
             self.found.push(Found { grid, headings, above });
@@ -229,16 +258,23 @@ impl Reader {
                 let is_in_head = table.is_in_head;
                 table.is_in_row = true;
                 table.is_in_cell = false;
-                match table.rows.len() < ROWS_MAX {
+                let has_room = table.rows.len() < ROWS_MAX && self.room.take(ROW_MEMORY);
+                match has_room {
                     true => {
                         table.rows.push(WrittenRow { line, is_in_head, ..WrittenRow::default() })
                     }
-                    false => table.more += 1,
+                    false => table.more = table.more.saturating_add(1),
                 }
             }
             ("tr", true) => (table.is_in_row, table.is_in_cell) = (false, false),
             ("td" | "th", false) => {
-                table.is_in_cell = table.is_in_row && table.more == 0;
+                let has_room = table.is_in_row && table.more == 0 && self.room.take(CELL_MEMORY);
+                // A table whose row has no room for a cell ends with the row before.
+                if table.is_in_row && table.more == 0 && !has_room {
+                    table.rows.pop();
+                    table.more = 1;
+                }
+                table.is_in_cell = has_room;
                 if table.is_in_cell
                     && let Some(row) = table.rows.last_mut()
                 {
@@ -275,12 +311,13 @@ fn span(written: &str, name: &str) -> usize {
 
 impl Writing {
     /// The cells in rows and columns, where the table has a head and two columns.
-    fn grid(self) -> Option<Grid> {
+    fn grid(self, room: &mut Room) -> Option<Grid> {
         let heads = self.heads();
         let caption = self.caption.map(|text| tidy(&text)).filter(|text| !text.is_empty());
         // Cells that go on below: their text, and rows that are left.
         let mut spans: Vec<Option<(String, usize)>> = Vec::new();
         let mut lines: Vec<(u32, Vec<String>)> = Vec::new();
+        let mut more = self.more;
         for row in self.rows {
             let mut cells: Vec<String> = Vec::new();
             let mut written = row.cells.into_iter();
@@ -312,6 +349,12 @@ impl Writing {
                     cells.push(text.clone());
                 }
             }
+            // Cells that span others are repeated, so that a short row can become a long one.
+            if more > 0 || !room.take(cells_memory(&cells)) {
+                more = more.saturating_add(1);
+                spans.clear();
+                continue;
+            }
             lines.push((row.line, cells));
         }
         let mut head: Vec<String> = Vec::new();
@@ -331,15 +374,8 @@ impl Writing {
         }
         lines.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
         let last_line = lines.last().map_or(head_line, |(line, _)| *line);
-        let grid = Grid {
-            head,
-            head_line,
-            rows: lines,
-            last_line,
-            more: self.more,
-            strays: Vec::new(),
-            caption,
-        };
+        let grid =
+            Grid { head, head_line, rows: lines, last_line, more, caption, ..Grid::default() };
         (grid.head.len() >= 2 && !grid.rows.is_empty()).then_some(grid)
     }
 

@@ -1,5 +1,6 @@
 //! A file on its way in: a name, and bytes that are read once from the front.
 
+use super::bounds::TEXT_BYTES_MAX;
 use super::decoding::{Decoded, Seen};
 use super::error::ImportError;
 use super::head::Head;
@@ -9,9 +10,6 @@ use std::rc::Rc;
 
 /// Bytes that are looked at to recognise a file.
 const HEAD_BYTES: u64 = 64 * 1024;
-/// Text that is read as a whole at most. Files with fields are read piece by piece and know no
-/// such limit.
-const TEXT_BYTES_MAX: u64 = 256_000_000;
 
 /// A file that is to be read.
 pub struct Input<'a> {
@@ -60,7 +58,7 @@ impl<'a> Input<'a> {
         &mut self.reader
     }
 
-    /// The whole file as bytes, for text.
+    /// The whole file as bytes, for text. Files with fields are read piece by piece instead, whatever their size.
     pub(crate) fn all(mut self) -> Result<Vec<u8>, ImportError> {
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes);

@@ -5,6 +5,7 @@
 //! any text may then hold such blocks, among headings and prose.
 
 mod block;
+mod bounds;
 mod cell_grid;
 mod collect;
 mod decoding;
@@ -69,7 +70,7 @@ pub fn yaml_value(text: &str) -> Result<Value, String> {
     let (json, damage) = yaml::to_json(text);
     match damage {
         Some((line, reason)) => Err(format!("line {line}: {reason}")),
-        None => serde_json::from_str(&json).map_err(|error| error.to_string()),
+        None => json::lenient(json.as_bytes()).map_err(|error| error.to_string()),
     }
 }
 
@@ -133,7 +134,7 @@ fn read_format(input: Input<'_>) -> Result<Sheet, ImportError> {
             let (name, bytes) = (input.name().to_owned(), input.all()?);
             match document::page(&name, &bytes) {
                 document::Outcome::Sheet(sheet) => Ok(sheet),
-                _ => Err(not_known(&head, Nature::Page)),
+                _ => Err(unread(&head, &bytes, |_| Nature::Page)),
             }
         }
         (None, Some(nature)) => Err(not_known(&head, nature)),
@@ -142,8 +143,9 @@ fn read_format(input: Input<'_>) -> Result<Sheet, ImportError> {
             match document::read(&name, &bytes) {
                 document::Outcome::Sheet(sheet) => Ok(sheet),
                 document::Outcome::Refused => Err(not_known(&head, Nature::of(&bytes))),
+                document::Outcome::Exceeds(limit) => Err(ImportError::Exceeds { name, limit }),
                 document::Outcome::Text => {
-                    notes::read(name, &bytes).ok_or_else(|| not_known(&head, Nature::of(&bytes)))
+                    notes::read(name, &bytes).ok_or_else(|| unread(&head, &bytes, Nature::of))
                 }
             }
         }
@@ -158,6 +160,14 @@ fn read_format(input: Input<'_>) -> Result<Sheet, ImportError> {
 /// Empty where the fields are not those of a test.
 pub fn llama_bench_rows(fields: Map<String, Value>, place: &Place) -> Vec<Row> {
     llama::bench::rows(fields, place)
+}
+
+/// Nothing of the file was read: it exceeds a limit, or nothing in it is known.
+fn unread(head: &Head, bytes: &[u8], nature: impl FnOnce(&[u8]) -> Nature) -> ImportError {
+    match text::exceeded(bytes) {
+        Some(limit) => ImportError::Exceeds { name: head.name().to_owned(), limit },
+        None => not_known(head, nature(bytes)),
+    }
 }
 
 /// Nothing in the file is known.

@@ -2,6 +2,7 @@
 //! comma-separated values, lines. Read in one pass; of a damaged object the fields in front of the
 //! damage are kept, and what could not be read is told with its line.
 
+use super::bounds::{self, Room};
 use super::error::ImportError;
 use super::form::Format;
 use super::json::{Fault, Reader};
@@ -27,6 +28,9 @@ pub(crate) struct Draft<'a> {
     pub more: Vec<Row>,
     /// What is to be told.
     pub remarks: &'a mut Vec<Remark>,
+    /// Memory for fields that no figure holds, and fields for which there is none left.
+    room: Room,
+    lost: usize,
 }
 
 impl Draft<'_> {
@@ -43,9 +47,10 @@ impl Draft<'_> {
     pub fn keep(&mut self, field: &str, reader: &mut Reader<'_>) -> Result<(), Fault> {
         let line = reader.line();
         match reader.value(UNKNOWN_BYTES_MAX)? {
-            Some(value) => {
+            Some(value) if self.room.take(bounds::member_memory(field, &value)) => {
                 self.row.unknown.insert(field.to_owned(), value);
             }
+            Some(_) => self.lost += 1,
             None => self.remarks.push(Remark {
                 kind: RemarkKind::Lost,
                 place: Place { line: Some(line), pointer: Some(format!("/{field}")) },
@@ -105,9 +110,12 @@ pub(crate) fn read_small(
         let mut object = Map::new();
         reader.object(|name, reader| {
             match reader.value(UNKNOWN_BYTES_MAX)? {
-                Some(value) => object.insert(name.to_owned(), value),
-                None => None,
-            };
+                Some(value) if draft.room.take(bounds::member_memory(name, &value)) => {
+                    object.insert(name.to_owned(), value);
+                }
+                Some(_) => draft.lost += 1,
+                None => {}
+            }
             Ok(())
         })?;
         take(object, draft);
@@ -180,17 +188,27 @@ pub(crate) fn read_lines(
 }
 
 /// Rows and remarks while a file is read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Records {
     rows: Vec<Row>,
     remarks: Vec<Remark>,
     beyond: usize,
+    /// Memory for more rows.
+    room: Room,
+}
+
+impl Default for Records {
+    fn default() -> Records {
+        let room = Room::new(bounds::STREAMED_ROWS_MEMORY_MAX);
+        Records { rows: Vec::new(), remarks: Vec::new(), beyond: 0, room }
+    }
 }
 
 impl Records {
     /// Whether no more rows are kept; counts one that is not.
     fn full(&mut self) -> bool {
-        let full = self.rows.len() >= ROWS_MAX;
+        // After one that had no room all others are counted too: what is kept is the beginning.
+        let full = self.rows.len() >= ROWS_MAX || self.beyond > 0;
         self.beyond += usize::from(full);
         // One more than are kept: that there were more is told at the end.
         self.remarks.truncate(REMARKS_MAX + 1);
@@ -200,8 +218,17 @@ impl Records {
     /// Lets a row be filled, and keeps it if it says anything; tells whether it does.
     fn draft(&mut self, line: u32, fill: impl FnOnce(&mut Draft<'_>)) -> bool {
         let row = Row::new(RowRole::Measured, Place::line(line));
-        let mut draft = Draft { row, more: Vec::new(), remarks: &mut self.remarks };
+        let room = Room::new(bounds::VALUE_MEMORY_MAX);
+        let mut draft = Draft { row, more: Vec::new(), remarks: &mut self.remarks, room, lost: 0 };
         fill(&mut draft);
+        if draft.lost > 0 {
+            let text = format!(
+                "{} fields of this object: they need more than {} MiB of memory",
+                draft.lost,
+                bounds::VALUE_MEMORY_MAX >> 20
+            );
+            draft.remarks.push(Remark { kind: RemarkKind::Lost, place: Place::line(line), text });
+        }
         let kept = !draft.row.figures.is_empty() || !draft.row.factors.is_empty();
         // Of a file with very many rows the room that a growing list keeps is half of all memory.
         for row in std::iter::once(&mut draft.row).chain(&mut draft.more) {
@@ -209,8 +236,13 @@ impl Records {
             row.requests.shrink_to_fit();
         }
         if kept {
-            self.rows.push(draft.row);
-            self.rows.extend(draft.more);
+            let rows = std::iter::once(draft.row).chain(draft.more);
+            for row in rows {
+                match self.room.take(bounds::row_memory(&row)) {
+                    true => self.rows.push(row),
+                    false => self.beyond += 1,
+                }
+            }
         }
         kept
     }
@@ -235,8 +267,8 @@ impl Records {
             self.lost(format!("remarks beyond the first {REMARKS_MAX} are not kept"));
         }
         if self.beyond > 0 {
-            let beyond = self.beyond;
-            self.lost(format!("{beyond} rows beyond the first {ROWS_MAX} are not kept"));
+            let (beyond, kept) = (self.beyond, self.rows.len());
+            self.lost(format!("{beyond} rows beyond the first {kept} are not kept"));
         }
         let part = Part { rows: self.rows, ..Part::new(format.kind, Place::line(1)) };
         Ok(Sheet {

@@ -1,12 +1,10 @@
 //! Text as lines, with damaged characters put right and without what terminals add.
 
+use super::bounds::{LINE_BYTES_MAX, LINES_MAX};
 use super::encoding::Repairs;
 use super::terminal;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 use std::collections::BTreeSet;
-
-/// Lines that are read of one text.
-const LINES_MAX: usize = 10_000_000;
 
 /// Lines of a text, numbered from 1.
 #[derive(Debug)]
@@ -29,6 +27,16 @@ pub(crate) struct Line<'a> {
     pub text: &'a str,
 }
 
+/// The limit that a text exceeds, in words.
+pub(crate) fn exceeded(bytes: &[u8]) -> Option<String> {
+    let mut lines = bytes.split(|&byte| byte == b'\n');
+    if let Some(at) = lines.position(|line| line.len() > LINE_BYTES_MAX) {
+        return Some(format!("line {} has more than {} MiB", at + 1, LINE_BYTES_MAX >> 20));
+    }
+    let count = memchr::memchr_iter(b'\n', bytes).count();
+    (count > LINES_MAX).then(|| format!("more than {LINES_MAX} lines"))
+}
+
 impl Text {
     /// The lines of a file, UTF-8 or what is left of it.
     pub fn new(bytes: &[u8]) -> Text {
@@ -37,7 +45,7 @@ impl Text {
             if repairs.is_damaged() {
                 break;
             }
-            if !line.is_ascii() {
+            if line.len() <= LINE_BYTES_MAX && !line.is_ascii() {
                 std::str::from_utf8(line).iter().for_each(|line| repairs.note_damage(line));
             }
         }
@@ -49,6 +57,7 @@ impl Text {
         };
         let mut rest = bytes;
         let mut number = 0;
+        let (mut long, mut first_long) = (0, None);
         while !rest.is_empty() {
             number += 1;
             if text.ends.len() == LINES_MAX {
@@ -64,8 +73,17 @@ impl Text {
                 None => (rest, [].as_slice()),
             };
             rest = line.1;
-            text.push(line.0.strip_suffix(b"\n").unwrap_or(line.0), number, &mut repairs);
+            let line = line.0.strip_suffix(b"\n").unwrap_or(line.0);
+            let is_short = line.len() <= LINE_BYTES_MAX;
+            text.push(if is_short { line } else { b"" }, number, &mut repairs);
+            long += u32::from(!is_short);
+            first_long = first_long.or((!is_short).then_some(number));
         }
+        text.remarks.extend(first_long.map(|number| Remark {
+            kind: RemarkKind::Lost,
+            place: Place::line(number),
+            text: format!("lines of more than {} MiB are not read: {long}", LINE_BYTES_MAX >> 20),
+        }));
         text.remarks.extend(repairs.remarks());
         text
     }

@@ -4,13 +4,14 @@
 //! one. Plain scalars are what YAML's core schema says: numbers, `null`, booleans, or text. Not
 //! here: several documents in a file, tags.
 
+use super::bounds::ALIAS_MEMORY_MAX;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::HashMap;
 
 /// Nesting at most.
 const DEPTH_MAX: usize = 256;
-/// Bytes that parts with a name and references to them may grow to.
-const ALIAS_BYTES_MAX: usize = 64_000_000;
+/// Bytes that a part with a name counts for in addition to its own.
+const ANCHOR_BYTES: usize = 64;
 
 /// The JSON of a YAML document; of one that is broken, as far as it goes, with the line and what
 /// is wrong there.
@@ -117,8 +118,9 @@ impl Writer {
 
     fn remember(&mut self, anchor: usize, start: usize) {
         let json = self.out.get(start..).unwrap_or_default();
-        if anchor > 0 && self.alias_bytes + json.len() <= ALIAS_BYTES_MAX {
-            self.alias_bytes += json.len();
+        let bytes = json.len() + ANCHOR_BYTES;
+        if anchor > 0 && self.alias_bytes + bytes <= ALIAS_MEMORY_MAX {
+            self.alias_bytes += bytes;
             // On one line: a reference stands on another.
             self.anchors.insert(anchor, json.replace('\n', ""));
         }
@@ -127,10 +129,10 @@ impl Writer {
     fn alias(&mut self, anchor: usize, line: usize) -> Result<(), String> {
         let name = self.separate(line);
         let json =
-            self.anchors.get(&anchor).ok_or("a reference to nothing, or to more than 64 MB")?;
+            self.anchors.get(&anchor).ok_or("a reference to nothing, or to more than 16 MiB")?;
         self.alias_bytes += json.len();
-        if self.alias_bytes > ALIAS_BYTES_MAX {
-            return Err("references that grow beyond 64 MB".to_owned());
+        if self.alias_bytes > ALIAS_MEMORY_MAX {
+            return Err("references that grow beyond 16 MiB".to_owned());
         }
         match name && !json.starts_with('"') {
             true => Err("a name that is not text".to_owned()),
@@ -212,7 +214,7 @@ mod tests {
             let inner = vec![format!("*a{}", level - 1); 10].join(", ");
             bomb.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
         }
-        assert!(to_json(&bomb).1.unwrap().1.contains("64 MB"));
+        assert!(to_json(&bomb).1.unwrap().1.contains("16 MiB"));
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
         }
         row.requests = wires.into_iter().map(|wire| request(wire, to_ms)).collect();
         row.unknown.extend(object);
-        all.rows.push(row);
+        all.push(row);
     }
     all.finish(format, gone, "no aggregated_metrics in it")
 }

@@ -79,7 +79,7 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
     let gone = collect::pieces(&mut input, &["/results/*"], &mut |piece| {
         let Some(object) = all.value(&piece) else { return };
         match piece.cut {
-            Some(_) => all.rows.push(row(object, &piece.pointer())),
+            Some(_) => all.push(row(object, &piece.pointer())),
             None => all.rest = object,
         }
     })?;

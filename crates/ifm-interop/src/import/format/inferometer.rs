@@ -127,7 +127,7 @@ fn read_result(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportErr
     let gone = collect::pieces(&mut input, &["/levels/*"], &mut |piece| {
         let Some(object) = all.value(&piece) else { return };
         match piece.cut {
-            Some(_) => all.rows.push(row(object, &piece.pointer())),
+            Some(_) => all.push(row(object, &piece.pointer())),
             None => all.rest = object,
         }
     })?;

@@ -104,8 +104,8 @@ fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
     if let Some((line, reason)) = damage {
         return Err(broken(line, reason));
     }
-    let report: Map<String, Value> = serde_json::from_str(&text)
-        .map_err(|error| broken(error.line() as u32, json::reason(&error)))?;
+    let report: Map<String, Value> = json::lenient(text.as_bytes())
+        .map_err(|error| broken((error.line() as u32).max(1), json::reason(&error)))?;
     let mut source = collect::source(format, name.clone(), bytes.len() as u64);
     source.tool_version = json::word(report.get("version"));
     let mut remarks = Vec::new();

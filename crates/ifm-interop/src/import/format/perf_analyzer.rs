@@ -56,7 +56,7 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
         let mut row = experiment_row(object, &piece.pointer());
         row.requests = std::mem::take(&mut requests);
         collect::from_first_start(&mut row.requests);
-        all.rows.push(row);
+        all.push(row);
     })?;
     let version = json::word(all.rest.get("version"));
     let mut sheet = all.finish(format, gone, "no experiment in it")?;

@@ -5,6 +5,7 @@
 
 use super::super::Input;
 use super::super::error::ImportError;
+use super::super::json;
 use super::{Format, Like, records};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, SheetRequest};
@@ -47,7 +48,7 @@ fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
         if text.trim().is_empty() {
             return Ok(());
         }
-        let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let line: Line = json::lenient(text.as_bytes()).map_err(|error| error.to_string())?;
         if line.figures.is_empty() && line.factors.is_empty() {
             return Ok(());
         }

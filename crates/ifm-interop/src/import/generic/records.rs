@@ -4,6 +4,7 @@
 //! is read where the other numbers decide its unit, and left out where they do not.
 
 use super::super::Recognised;
+use super::super::bounds::{self, Room};
 use super::super::heading;
 use super::super::json;
 use super::super::measure::{Cell, Dimension, Meaning, Named, meaning, natural_unit, statistic};
@@ -13,6 +14,7 @@ use ifm_core::sheet::{
     Unit, key,
 };
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// What such a file is called.
 pub(crate) const ABOUT: Recognised = Recognised { id: "records", title: "JSON with known keys" };
@@ -42,45 +44,85 @@ const SAME: f64 = 0.02;
 /// Requests in flight of a closed loop, as a share of the number that it allows.
 const FULL: std::ops::Range<f64> = 0.125..3.0;
 
-/// Reads one document.
-pub(crate) fn document(value: &Value) -> (Vec<Part>, Vec<Remark>) {
-    let mut found = Vec::new();
-    gather(value, "", &Factors::default(), 0, &mut found);
-    finish(found)
+/// The rows of a file while its values come in.
+pub(crate) struct Gathering {
+    found: Vec<Record>,
+    /// Memory for more rows, and rows for which there is none left.
+    room: Room,
+    beyond: usize,
 }
 
-/// Reads the values of lines.
-pub(crate) fn lines(lines: &[(u32, Value)]) -> (Vec<Part>, Vec<Remark>) {
-    let mut found = Vec::new();
-    for (line, value) in lines {
-        let first = found.len();
-        gather(value, "", &Factors::default(), 0, &mut found);
-        for record in found.iter_mut().skip(first) {
-            record.row.place = Place { line: Some(*line), ..record.row.place.clone() };
+impl Default for Gathering {
+    fn default() -> Gathering {
+        let room = Room::new(bounds::ROWS_MEMORY_MAX);
+        Gathering { found: Vec::new(), room, beyond: 0 }
+    }
+}
+
+impl Gathering {
+    /// Takes a whole document.
+    pub fn document(&mut self, value: &Value) {
+        gather(value, "", &Factors::default(), 0, self);
+    }
+
+    /// Takes an element of the list that is the document, by its pointer.
+    pub fn element(&mut self, pointer: &str, value: &Value) {
+        gather(value, pointer, &Factors::default(), 1, self);
+    }
+
+    /// Takes the value of a line.
+    pub fn line(&mut self, line: u32, value: &Value) {
+        let first = self.found.len();
+        self.document(value);
+        for record in self.found.iter_mut().skip(first) {
+            record.row.place = Place { line: Some(line), ..record.row.place.clone() };
             if record.row.place.pointer.as_deref() == Some("") {
                 record.row.place.pointer = None;
             }
         }
     }
-    finish(found)
+
+    fn push(&mut self, record: Record) {
+        let memory = bounds::row_memory(&record.row) + record.open.len() * size_of::<Open>();
+        // After the first that had no room none is kept: what is kept is the beginning.
+        let has_room = self.beyond == 0 && self.found.len() < ROWS_MAX && self.room.take(memory);
+        match has_room {
+            true => self.found.push(record),
+            false => self.beyond += 1,
+        }
+    }
+
+    /// The rows in parts, and what is to be told.
+    pub fn finish(self) -> (Vec<Part>, Vec<Remark>) {
+        let (beyond, kept) = (self.beyond, self.found.len());
+        let (parts, mut remarks) = finish(self.found);
+        if beyond > 0 && !parts.is_empty() {
+            let text = format!("{beyond} rows beyond the first {kept} are not kept");
+            remarks.push(Remark { kind: RemarkKind::Lost, place: Place::default(), text });
+        }
+        (parts, remarks)
+    }
 }
+
+/// Key of a figure without a unit, what it names, and its number.
+type Open = (String, Named, f64);
 
 /// An object as a row, and its figures without a unit.
 struct Record {
     row: Row,
-    /// Key, what it names, and its number.
-    open: Vec<(String, Named, f64)>,
+    open: Vec<Open>,
 }
 
 fn finish(records: Vec<Record>) -> (Vec<Part>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let mut rows = Vec::new();
     let mut left: Vec<(String, Named)> = Vec::new();
-    for mut record in records.into_iter().take(ROWS_MAX) {
+    let mut keys = BTreeSet::new();
+    for mut record in records {
         let open = std::mem::take(&mut record.open);
         let rest = settle(&mut record.row, open, &mut remarks);
         for (key, named) in rest {
-            if !left.iter().any(|(other, _)| *other == key) {
+            if keys.insert(key.clone()) {
                 left.push((key, named));
             }
         }
@@ -155,8 +197,8 @@ fn target(named: &Named) -> Option<String> {
 }
 
 /// Finds the rows of a value: objects with figures.
-fn gather(value: &Value, pointer: &str, outer: &Factors, depth: usize, found: &mut Vec<Record>) {
-    if depth > DEPTH_MAX || found.len() >= ROWS_MAX {
+fn gather(value: &Value, pointer: &str, outer: &Factors, depth: usize, found: &mut Gathering) {
+    if depth > DEPTH_MAX {
         return;
     }
     match value {
@@ -175,7 +217,7 @@ fn of_object(
     pointer: &str,
     outer: &Factors,
     depth: usize,
-    found: &mut Vec<Record>,
+    found: &mut Gathering,
 ) {
     let mut record =
         Record { row: Row::new(RowRole::Measured, Place::pointer(pointer)), open: Vec::new() };
@@ -205,9 +247,9 @@ fn of_object(
                 false => of_name.within(&inner),
             };
         }
-        let first = found.len();
+        let first = found.found.len();
         gather(value, &format!("{pointer}/{name}"), &inner, depth + 1, found);
-        if !is_list && let Some(record) = found.get_mut(first) {
+        if !is_list && let Some(record) = found.found.get_mut(first) {
             record.row.label.get_or_insert_with(|| name.clone());
         }
     }
@@ -473,7 +515,9 @@ mod tests {
     use serde_json::json;
 
     fn rows(value: &Value) -> (Vec<Row>, Vec<String>) {
-        let (parts, remarks) = document(value);
+        let mut found = Gathering::default();
+        found.document(value);
+        let (parts, remarks) = found.finish();
         let rows = parts.into_iter().flat_map(|part| part.rows).collect();
         (rows, remarks.into_iter().map(|remark| remark.text).collect())
     }

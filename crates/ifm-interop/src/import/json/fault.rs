@@ -39,6 +39,9 @@ pub(crate) enum FaultKind {
     /// A value is larger than is held at once.
     #[error("one value of more than {0} MB")]
     Large(usize),
+    /// A list has more values than are kept.
+    #[error("more than {0} values of a list")]
+    Many(usize),
     /// The file could not be read from.
     #[error("{0}")]
     Unreadable(std::io::Error),

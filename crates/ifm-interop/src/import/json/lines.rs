@@ -1,12 +1,10 @@
 //! JSON Lines: a value on each line, read line by line in bounded memory. A line that is broken
 //! does not keep the others from being read.
 
+use super::super::bounds::VALUE_BYTES_MAX;
 use super::super::lines;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
-
-/// Bytes of a line at most; a longer one is told and skipped.
-const LINE_BYTES_MAX: u64 = 256_000_000;
 
 /// Reads every line that is not empty: its number from 1, and its value or what is wrong with it.
 ///
@@ -16,8 +14,8 @@ pub(crate) fn read<T: DeserializeOwned>(
     reader: &mut dyn BufRead,
     mut take: impl FnMut(u32, Result<T, String>),
 ) -> io::Result<()> {
-    lines::each(reader, LINE_BYTES_MAX, |number, line| match line {
-        None => take(number, Err("a line of more than 256 MB".to_owned())),
+    lines::each(reader, VALUE_BYTES_MAX as u64, |number, line| match line {
+        None => take(number, Err(format!("a line of more than {} MiB", VALUE_BYTES_MAX >> 20))),
         Some(line) if line.trim_ascii().is_empty() => {}
         Some(line) => take(number, super::lenient(line).map_err(|error| super::reason(&error))),
     })

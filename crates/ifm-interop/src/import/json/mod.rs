@@ -17,11 +17,18 @@ pub(crate) use fault::Fault;
 pub(crate) use field::{Number, Word};
 pub(crate) use reader::{Kind, Reader};
 
+use super::bounds;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Reads a value, with `null` for the bare words that Python writes.
+///
+/// # Errors
+/// What is wrong with it, or that it is too large to be held.
 pub(crate) fn lenient<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    if bounds::is_too_much_json(bytes) {
+        return Err(serde::de::Error::custom(bounds::too_much_json()));
+    }
     serde_json::from_slice(bytes).or_else(|error| {
         let text = String::from_utf8_lossy(bytes);
         match without_bare_words(&text) {

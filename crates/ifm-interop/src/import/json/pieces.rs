@@ -6,13 +6,11 @@
 //! place; what remains of the document comes last. A file that breaks off, or is damaged somewhere,
 //! gives all that was whole before. Not here: what the pieces mean.
 
+use super::super::bounds::{REQUESTS_MAX, VALUE_BYTES_MAX};
 use super::fault::{Fault, FaultKind};
 use super::reader::{Kind, Reader};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
-
-/// Bytes of one piece at most; a document that has a larger one is not read further.
-const PIECE_BYTES_MAX: usize = 256_000_000;
 
 /// A value that was cut out.
 #[derive(Debug)]
@@ -36,7 +34,9 @@ impl Piece<'_> {
     /// What is wrong, with the line in the file.
     pub fn value<T: DeserializeOwned>(&self) -> Result<T, (u32, String)> {
         super::lenient(self.bytes).map_err(|error| {
-            let line = self.line.saturating_add(u32::try_from(error.line()).unwrap_or(1) - 1);
+            let line = self
+                .line
+                .saturating_add(u32::try_from(error.line()).unwrap_or(1).saturating_sub(1));
             (line, super::reason(&error))
         })
     }
@@ -69,7 +69,7 @@ pub(crate) fn read(
         paths.iter().map(|path| path.split('/').skip(1).collect()).collect();
     let mut source = source;
     let mut reader = Reader::of_documents(&mut source);
-    let mut knife = Knife { paths: &paths, path: Vec::new(), out: Vec::new(), take };
+    let mut knife = Knife { paths: &paths, path: Vec::new(), out: Vec::new(), cut: 0, take };
     let all: Vec<usize> = (0..paths.len()).collect();
     loop {
         match knife.document(&mut reader, &all) {
@@ -87,6 +87,8 @@ struct Knife<'a> {
     path: Vec<String>,
     /// The piece that is being filled: JSON at any time, but for what is open.
     out: Vec<u8>,
+    /// Pieces so far.
+    cut: usize,
     take: &'a mut dyn FnMut(Piece<'_>),
 }
 
@@ -109,6 +111,12 @@ impl Knife<'_> {
     ) -> Result<(), Fault> {
         reader.kind()?;
         let line = reader.line();
+        if cut.is_some() {
+            self.cut += 1;
+            if self.cut > REQUESTS_MAX {
+                return Err(Fault { line, kind: FaultKind::Many(REQUESTS_MAX) });
+            }
+        }
         let outer = std::mem::take(&mut self.out);
         let ended = self.value(reader, open);
         if ended.is_ok() || self.out.len() > 2 {
@@ -138,7 +146,7 @@ impl Knife<'_> {
                 self.out.push(b']');
                 ended
             }
-            _ => reader.copy(&mut self.out, PIECE_BYTES_MAX),
+            _ => reader.copy(&mut self.out, VALUE_BYTES_MAX),
         }
     }
 

@@ -11,10 +11,12 @@ pub(super) use names::example;
 pub use names::{Target, names};
 pub(super) use rows::columns;
 
+use super::collect;
 use super::error::ImportError;
 use super::input::Input;
 use super::measure;
 use ifm_core::Sheet;
+use ifm_core::contained::contained;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source,
 };
@@ -122,6 +124,12 @@ impl ColumnMap {
 /// [`MapError`]: a column that the file lacks, with those that it has and the nearest; a file that
 /// holds no rows. A row or a cell that cannot be read is a remark.
 pub fn read_mapped(input: Input<'_>, map: &ColumnMap) -> Result<Sheet, MapError> {
+    let name = input.name().to_owned();
+    contained(|| read_rows(input, map))
+        .unwrap_or_else(|error| Err(ImportError::Panicked { name, error }.into()))
+}
+
+fn read_rows(input: Input<'_>, map: &ColumnMap) -> Result<Sheet, MapError> {
     let file = input.name().to_owned();
     let seen = input.seen();
     let wanted: Vec<&str> = map.pairs.iter().map(|(_, column)| column.as_str()).collect();
@@ -177,11 +185,14 @@ fn row(mut record: Record, map: &ColumnMap, remarks: &mut Vec<Remark>) -> Row {
                 let number = measure::printed(&text);
                 let place = Place { pointer: Some(column.clone()), ..record.place.clone() };
                 if number.is_none() {
-                    remarks.push(Remark {
-                        kind: RemarkKind::Missing,
-                        place: place.clone(),
-                        text: format!("{text:?} is not a number"),
-                    });
+                    collect::note(
+                        remarks,
+                        Remark {
+                            kind: RemarkKind::Missing,
+                            place: place.clone(),
+                            text: format!("{text:?} is not a number"),
+                        },
+                    );
                 }
                 let (value, own) = number.map_or((f64::NAN, None), |(value, _, own)| (value, own));
                 let unit = own.unwrap_or_else(|| unit.clone());

@@ -4,17 +4,19 @@
 //! objects each item is a record, with what stands outside of the list in every one; unless all columns of
 //! the map are there already, as in a result with the list of its requests.
 
+use super::super::bounds::{self, Room};
+use super::super::collect;
 use super::super::error::ImportError;
 use super::super::head::Head;
 use super::super::input::Input;
 use super::super::json::{lenient, lines, pieces};
 use super::super::separated;
-use ifm_core::sheet::{Place, Remark, RemarkKind};
+use ifm_core::sheet::{Figure, Place, Remark, RemarkKind, Row};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
-/// Records that are read; a remark counts the rest.
+/// Records that are read, if there is memory for them; a remark counts the rest.
 const RECORDS_MAX: usize = 1_000_000;
 /// Nesting that is looked through.
 const DEPTH_MAX: usize = 16;
@@ -26,18 +28,23 @@ pub(super) struct Record {
 }
 
 /// All records of a file.
-#[derive(Default)]
 pub(super) struct Table {
     pub columns: BTreeSet<String>,
     pub records: Vec<Record>,
     pub remarks: Vec<Remark>,
     pub bytes: u64,
+    /// Memory for more records.
+    room: Room,
     refused: usize,
 }
 
 impl Table {
     fn push(&mut self, place: Place, cells: Map<String, Value>) {
-        if self.records.len() == RECORDS_MAX {
+        let memory = size_of::<Row>() + size_of::<Figure>() + bounds::map_memory(&cells);
+        // After the first that had no room none is kept: what is kept is the beginning.
+        let has_room =
+            self.refused == 0 && self.records.len() < RECORDS_MAX && self.room.take(memory);
+        if !has_room {
             self.refused += 1;
             return;
         }
@@ -76,8 +83,7 @@ impl Table {
     }
 
     fn skip(&mut self, line: u32, reason: String) {
-        let (kind, place) = (RemarkKind::Skipped, Place::line(line));
-        self.remarks.push(Remark { kind, place, text: reason });
+        collect::skip(&mut self.remarks, line, &reason);
     }
 }
 
@@ -117,22 +123,28 @@ fn flatten(
 /// # Errors
 /// [`ImportError`] when it cannot be read, or is a text that is too large.
 pub(super) fn read(input: Input<'_>, wanted: &[&str]) -> Result<Table, ImportError> {
-    let name = input.name().to_owned();
-    let (head, input) = input.with_head()?;
+    let (head, mut input) = input.with_head()?;
     let first = head.bytes().iter().find(|byte| !byte.is_ascii_whitespace()).copied();
-    let bytes = input.all()?;
-    let mut table = Table { bytes: bytes.len() as u64, ..Table::default() };
-    let mut reader: &[u8] = &bytes;
-    let read = match first {
-        Some(b'[') => documents(&mut reader, &["/*"], wanted, &mut table),
-        Some(b'{') if has_object_on_first_line(&bytes) => objects(&mut reader, wanted, &mut table),
-        Some(b'{') => documents(&mut reader, &[], wanted, &mut table),
-        _ => separated(&bytes, &mut table),
+    let mut table = Table {
+        columns: BTreeSet::new(),
+        records: Vec::new(),
+        remarks: Vec::new(),
+        bytes: 0,
+        room: Room::new(bounds::ROWS_MEMORY_MAX),
+        refused: 0,
     };
-    read.map_err(|error| ImportError::Unreadable { name, error })?;
+    let (gone, ()) = collect::counted(&mut input, |reader| match first {
+        Some(b'[') => documents(reader, &["/*"], wanted, &mut table),
+        Some(b'{') if has_object_on_first_line(head.bytes()) => objects(reader, wanted, &mut table),
+        Some(b'{') => documents(reader, &[], wanted, &mut table),
+        _ => separated(reader, separator(head.bytes()), &mut table),
+    })?;
+    table.bytes = gone.bytes;
     if table.refused > 0 {
-        let text = format!("{} records behind the first {RECORDS_MAX}", table.refused);
-        table.skip(1, text);
+        let (kind, place) = (RemarkKind::Lost, Place::default());
+        let text =
+            format!("{} rows beyond the first {} are not kept", table.refused, table.records.len());
+        table.remarks.push(Remark { kind, place, text });
     }
     Ok(table)
 }
@@ -176,10 +188,9 @@ fn objects(reader: &mut dyn BufRead, wanted: &[&str], table: &mut Table) -> std:
     })
 }
 
-fn separated(bytes: &[u8], table: &mut Table) -> std::io::Result<()> {
-    let separator = separator(bytes);
+fn separated(reader: &mut dyn BufRead, separator: u8, table: &mut Table) -> std::io::Result<()> {
     let mut header: Option<Vec<String>> = None;
-    for record in separated::records(bytes, separator) {
+    for record in separated::records(reader, separator) {
         let (line, cells) = record?;
         let cells = separated::trimmed(&cells);
         let Some(header) = &header else {

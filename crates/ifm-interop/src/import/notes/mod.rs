@@ -13,6 +13,7 @@ mod stated;
 mod training;
 
 use super::block::BLOCKS;
+use super::bounds::{self, Room};
 use super::head::Head;
 use super::outline::{Outline, Role};
 use super::text::Text;
@@ -30,6 +31,8 @@ use stated::{Context, Sentence};
 pub(crate) const ABOUT: Recognised =
     Recognised { id: "text", title: "text with tables and blocks" };
 
+/// Memory of a part in addition to its rows and headings, bytes.
+const PART_MEMORY: usize = 2 * size_of::<Part>();
 /// Rows that are kept of one text.
 const ROWS_MAX: usize = 500_000;
 /// Remarks that are kept of one text.
@@ -70,8 +73,9 @@ struct Reader<'a> {
     loose: Vec<u32>,
     /// Lines with numbers that no reader took.
     unread: Vec<u32>,
-    /// Rows that are kept, and rows for which there is no room.
+    /// Rows that are kept, memory for more, and rows for which there is no room.
     rows: usize,
+    room: Room,
     lost: usize,
 }
 
@@ -87,6 +91,7 @@ impl<'a> Reader<'a> {
             loose: Vec::new(),
             unread: Vec::new(),
             rows: 0,
+            room: Room::new(bounds::ROWS_MEMORY_MAX),
             lost: 0,
         }
     }
@@ -154,7 +159,7 @@ impl<'a> Reader<'a> {
             remarks.push(Remark {
                 kind: RemarkKind::Lost,
                 place: Place::default(),
-                text: format!("{} rows: more than {ROWS_MAX} in one text", self.lost),
+                text: format!("{} rows beyond the first {} are not kept", self.lost, self.rows),
             });
         }
         remarks.extend(told(&self.unread));
@@ -262,12 +267,16 @@ impl<'a> Reader<'a> {
     fn keep(&mut self, mut part: Part) {
         part.headings = self.sections.path();
         part.factors = part.factors.within(&self.sections.factors());
-        let room = ROWS_MAX.saturating_sub(self.rows);
-        if part.rows.len() > room {
-            self.lost += part.rows.len() - room;
-            part.rows.truncate(room);
+        let memory = PART_MEMORY + part.headings.iter().map(String::len).sum::<usize>();
+        let mut kept = 0;
+        if self.lost == 0 && self.room.take(memory) {
+            let room = ROWS_MAX.saturating_sub(self.rows);
+            let fits = |row: &&Row| self.room.take(bounds::row_memory(row));
+            kept = part.rows.iter().take(room).take_while(fits).count();
         }
-        self.rows += part.rows.len();
+        self.lost += part.rows.len() - kept;
+        part.rows.truncate(kept);
+        self.rows += kept;
         if !part.rows.is_empty() {
             self.sheet.parts.push(part);
         }

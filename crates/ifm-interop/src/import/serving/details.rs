@@ -3,12 +3,11 @@
 //! Of the gaps of a request their number, sum and maximum are kept. A request that failed stands
 //! in the arrays with zeros: it has no times.
 
+use super::super::bounds::REQUESTS_MAX;
 use super::super::json::{Fault, Kind, Reader};
 use super::Dialect;
 use ifm_core::sheet::{Place, Remark, RemarkKind, Row, SheetRequest};
 
-/// Requests of a row that are kept at most.
-const REQUESTS_MAX: usize = 1_000_000;
 /// Characters of an error that are kept.
 const ERROR_CHARACTERS_MAX: usize = 300;
 

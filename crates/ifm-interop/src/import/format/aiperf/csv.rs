@@ -52,6 +52,9 @@ struct Blocks {
     keyed: Vec<String>,
 }
 
+/// Lines of metrics of a file.
+const LINES_MAX: usize = 20_000;
+
 fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
     let mut header: Vec<String> = Vec::new();
     let mut read = Blocks {
@@ -60,6 +63,7 @@ fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
         remarks: Vec::new(),
         keyed: Vec::new(),
     };
+    let mut lines = 0;
     for record in separated::records(reader, b',') {
         let (line, cells) = record?;
         let cells = separated::trimmed(&cells);
@@ -74,10 +78,19 @@ fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
                 let reason = separated::misfit(cells.len(), header.len());
                 collect::skip(&mut read.remarks, line, &reason);
             }
+            _ if lines == LINES_MAX => {
+                let reason = format!("the rest: more than {LINES_MAX} metrics");
+                collect::skip(&mut read.remarks, line, &reason);
+                break;
+            }
             _ if header.first().is_some_and(|name| name == "Endpoint") => {
                 read.gpus.push(gpu(&header, &cells, line));
+                lines += 1;
             }
-            _ => metric(&header, &cells, line, &mut read.row),
+            _ => {
+                metric(&header, &cells, line, &mut read.row);
+                lines += 1;
+            }
         }
     }
     Ok(read)

@@ -3,6 +3,7 @@
 //! those there are so many, and so many that a full context ended (`context_overflow_skip`, which the
 //! tool leaves out of its own numbers).
 
+use super::super::super::bounds::REQUESTS_MAX;
 use super::super::super::error::ImportError;
 use super::super::super::json::{self, Number, Word};
 use super::super::super::{Input, measure};
@@ -115,16 +116,23 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
     let mut phases: BTreeMap<String, Phase> = BTreeMap::new();
     let mut all = Gathered::default();
     all.remarks.push(collect::lost("", "metrics of the exchange are not kept per request"));
+    let (mut requests, mut beyond) = (0, 0);
     let (gone, ()) = collect::counted(&mut input, |reader| {
         json::lines::read::<Wire>(reader, |line, wire| match wire {
+            Ok(_) if requests == REQUESTS_MAX => beyond += 1,
             Ok(wire) => {
+                requests += 1;
                 let phase = wire.metadata.benchmark_phase.0.clone().unwrap_or_default();
                 phases.entry(phase).or_insert_with(|| Phase::begin(line)).take(wire);
             }
             Err(reason) => collect::skip(&mut all.remarks, line, &reason),
         })
     })?;
-    all.rows = phases.into_iter().map(|(name, phase)| phase.row(name)).collect();
+    if beyond > 0 {
+        let text = format!("{beyond} requests beyond the first {REQUESTS_MAX} are not kept");
+        all.remarks.push(collect::lost("", &text));
+    }
+    phases.into_iter().for_each(|(name, phase)| all.push(phase.row(name)));
     all.rows.order_by_key(|row| row.place.line);
     all.finish(format, gone, "no request in it")
 }

@@ -48,8 +48,7 @@ const PERCENTILES: [Statistic; 11] = [
 ];
 
 fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-    let (gone, (rows, remarks)) = collect::counted(&mut input, rows)?;
-    let all = Gathered { rows, remarks, ..Gathered::default() };
+    let (gone, all) = collect::counted(&mut input, rows)?;
     let mut sheet = all.finish(format, gone, "no benchmark below its three header rows")?;
     sheet.source.tool_version = sheet.parts.first().and_then(|part| {
         let metadata = part.rows.first()?.unknown.get("Runtime Info / Metadata")?;
@@ -74,7 +73,7 @@ impl Column {
     }
 }
 
-fn rows(reader: &mut dyn io::BufRead) -> io::Result<(Vec<Row>, Vec<Remark>)> {
+fn rows(reader: &mut dyn io::BufRead) -> io::Result<Gathered> {
     let mut records = separated::records(reader, b',');
     let mut header = Vec::with_capacity(HEADER_ROWS);
     for record in records.by_ref().take(HEADER_ROWS) {
@@ -86,18 +85,21 @@ fn rows(reader: &mut dyn io::BufRead) -> io::Result<(Vec<Row>, Vec<Remark>)> {
     let columns: Vec<Column> = (0..header.first().map_or(0, Vec::len))
         .map(|at| Column { group: name(0, at), metric: name(1, at), statistic: name(2, at) })
         .collect();
-    let (mut rows, mut remarks) = (Vec::new(), Vec::new());
+    let mut all = Gathered::default();
     for record in records {
         let (line, cells) = record?;
         match cells.len() == columns.len() {
-            true => rows.push(row(&columns, &separated::trimmed(&cells), line, &mut remarks)),
+            true => {
+                let row = row(&columns, &separated::trimmed(&cells), line, &mut all.remarks);
+                all.push(row);
+            }
             false => {
                 let reason = separated::misfit(cells.len(), columns.len());
-                collect::skip(&mut remarks, line, &reason);
+                collect::skip(&mut all.remarks, line, &reason);
             }
         }
     }
-    Ok((rows, remarks))
+    Ok(all)
 }
 
 fn row(columns: &[Column], cells: &[String], line: u32, remarks: &mut Vec<Remark>) -> Row {

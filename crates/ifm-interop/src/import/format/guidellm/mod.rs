@@ -74,7 +74,7 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
         let by_fields = benchmark::tpot_meaning(&object);
         let row = benchmark::row(object, &piece.pointer(), &mut all.remarks);
         meant.push(requests.tpot_meaning().or(by_fields));
-        all.rows.push(requests.finish(row));
+        all.push(requests.finish(row));
         if piece.broken_off {
             let reason = "the rest of this benchmark: the file breaks off";
             all.remarks.push(collect::skipped(piece.line, reason));

@@ -62,6 +62,14 @@ install_program() {
 }
 
 download_program() {
+    # The program runs with the secrets of the job, so what a connection can replace needs a checksum.
+    case $INFEROMETER_ARCHIVE in
+        https://*) ;;
+        *)
+            [ -n "${INFEROMETER_SHA256:-}" ] ||
+                fail 2 "INFEROMETER_ARCHIVE is no https URL: set INFEROMETER_SHA256 to the checksum of the file"
+            ;;
+    esac
     folder=$out/bin
     mkdir -p "$folder"
     file=$folder/archive

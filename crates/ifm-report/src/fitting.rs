@@ -73,7 +73,7 @@ fn told(fitting: &Fitting, worth: &Worth) -> Told {
         text.push_str(&format!("; {} would meet it: measure again", loads.join(", ")));
     }
     if fitting.state != UsersState::Unknown && !fitting.is_sure {
-        text.push_str(" (not sure: too few requests, or single numbers close to the limit)");
+        text.push_str(" (not certain: too few requests, or numbers without an interval)");
     }
     Told {
         is_known: fitting.state != UsersState::Unknown,

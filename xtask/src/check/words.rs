@@ -14,7 +14,7 @@ pub const CHECK: Check = Check {
 };
 
 /// How many of the phrases the repository contains. Lower it whenever the check asks for that.
-const COUNT: usize = 4_422;
+const COUNT: usize = 1_029;
 
 /// The phrases, as words in lower case, in groups with what to write instead.
 const PHRASES: &[&[&str]] = &[
@@ -163,7 +163,10 @@ mod tests {
 
     #[test]
     fn leaves_parts_of_words_alone() {
-        assert_eq!(count("standard, understands, amended, tell, is_told, a stand-in, x is None"), 0);
+        assert_eq!(
+            count("standard, understands, amended, tell, is_told, a stand-in, x is None"),
+            0
+        );
         assert_eq!(count("there is none; it stands"), 2);
     }
 }

@@ -222,7 +222,7 @@ fn suggests_the_right_percentile_of_a_speed() {
         let error = parse(text).expect_err(text).to_string();
         assert!(error.contains(word), "{error}");
     };
-    said("speed:p90>20", "speed:p10>20 asks that 90 % of them have so much");
+    said("speed:p90>20", "speed:p10>20 requires the speed for 90 % of them");
     said("speed:p99.9>371", "speed:p0.1>371");
     said("speed:p10<20", "bounded from below");
     said("speed:20", "bounded from below");
@@ -274,7 +274,7 @@ fn sound_and_uploads_are_bounded_too() {
     said("rtf:p90<0", "without a unit such as 0.5");
     said("rtf:p90>0.5", "bounded from above");
     said("rtfx:p10<20", "for example rtfx:p10>20");
-    said("rtfx:p90>20", "rtfx:p10>20 asks that 90 %");
+    said("rtfx:p90>20", "rtfx:p10>20 requires the speed for 90 %");
     said("rtfx:mean>20", "rtf_heard:mean");
     said(
         "queue:p99<1s",

@@ -89,7 +89,7 @@ mod tests {
         };
         check("co_arrival", corrupt, Severity::Caution, "most gaps count as 0");
         let said = "TTFT is too long by up to the time of a hold; TPOT is estimated without the \
-                    tokens of the first read. Only E2E and E2E per token hold. Check";
+                    tokens of the first read. Only E2E and E2E per token are valid. Check";
         check("co_arrival", corrupt, Severity::Caution, said);
     }
 

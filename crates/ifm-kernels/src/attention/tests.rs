@@ -342,7 +342,7 @@ fn setups_that_cannot_be_are_told() {
     assert_eq!(wrong(Setup { block: 0, ..setup }), "a block of the mask has a side of at least 1");
     assert_eq!(
         wrong(Setup { shape: SHAPES[1], ..setup }),
-        "the mask is for 130 queries and 130 keys, the shape has others"
+        "the mask is for 130 queries and 130 keys, the shape has different numbers"
     );
     let wide = Shape { width: 300, ..shape };
     assert_eq!(wrong(Setup { shape: wide, ..setup }), "heads of width 300 are wider than 256");

@@ -274,12 +274,12 @@ mod tests {
             ("(q >= k", 8, "closing parenthesis"),
             ("q >= x", 6, "unknown name `x`"),
             ("q % 0 == 1", 5, "division by 0"),
-            ("q % k == 1", 5, "written out"),
+            ("q % k == 1", 5, "a literal number"),
             ("q = k", 3, "`=` is not expected"),
             ("q >= k)", 7, "`)` is not expected"),
-            ("(q > k) + 1 > 0", 2, "this is a condition"),
+            ("(q > k) + 1 > 0", 2, "found a condition"),
             ("q > 99999999999999999999", 5, "too large"),
-            ("q >= k && 4", 11, "this is a number"),
+            ("q >= k && 4", 11, "found a number"),
         ] {
             match parse(text) {
                 Err(MaskError::Expression { column: found, what: said }) => {

@@ -9,7 +9,7 @@ use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ArrivalArgs {
-    /// Requests per second (open loop): 5, or in a sweep 2,4,8
+    /// Requests per second: 5, or in a sweep 2,4,8
     ///
     /// Requests are sent on schedule, however slow the server is. With run, inf sends all at once,
     /// up to --max-in-flight

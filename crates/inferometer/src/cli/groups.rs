@@ -49,8 +49,9 @@ const GROUPS: &[Group] = &[
     },
 ];
 
-/// The last line of both forms.
-const START: &str = "Start with: inferometer demo (no GPU, server or network needed)";
+/// The last lines of both forms.
+const START: &str = "Start with: inferometer demo (no GPU, server or network needed)\n\
+    Options:    -h and --help (with examples), also for each command; -V, --version";
 /// Columns of the group's title, and of the command's name.
 const TITLE_WIDTH: usize = 10;
 const NAME_WIDTH: usize = 13;
@@ -60,9 +61,7 @@ pub fn apply(command: Command) -> Command {
     let short = format!("{}\n{START}", list(&command));
     let long = format!("{}\n{START}", list_with_examples(&command));
     command
-        .help_template(
-            "{about-with-newline}\n{usage-heading} {usage}\n\n{after-help}\n\nOptions:\n{options}",
-        )
+        .help_template("{about-with-newline}\n{usage-heading} {usage}{after-help}")
         .after_help(short)
         .after_long_help(long)
 }

@@ -106,7 +106,7 @@ enum Verb {
     Probe(probe::ProbeArgs),
     /// Repeat a stored run, with flags changed
     Rerun(rerun::RerunArgs),
-    /// Serve the embedded engine, or a simulated server, with OpenAI's API
+    /// Serve the embedded engine or a simulated server
     #[command(after_help = serve::SIMULATED)]
     Serve(serve::ServeArgs),
     /// Run a simulated server with OpenAI's API; nothing is computed
@@ -114,47 +114,47 @@ enum Verb {
     ServeSimulated(Box<serve_simulated::ServeSimulatedArgs>),
     /// Preview what a workload would send, or list workloads
     Workload(workload::WorkloadCommand),
-    /// Compare results with a baseline: what differs, and how certain that is
+    /// Compare results with a baseline, with intervals
     Compare(compare::CompareArgs),
     /// Rank results by a metric; ties have no proven difference
     Rank(rank::RankArgs),
-    /// Check a result against thresholds; the exit code reports pass or fail
+    /// Check a result against thresholds, for CI
     Gate(gate::GateArgs),
-    /// Run another tool's command line: vllm bench serve, guidellm, llama-bench, …
+    /// Run a command line of vllm bench serve, guidellm, …
     As(pasted::AsArgs),
-    /// Dry run of `as`: show the command and the differences in definition
+    /// Dry run of `as`, with differences in definition
     Translate(pasted::TranslateArgs),
-    /// Show stored runs over time: what changed, when, and together with what
+    /// Show how stored runs changed over time
     History(history::HistoryArgs),
-    /// Import results of other tools: files, folders, printed text
+    /// Import results of other tools: files and printed text
     Import(import::ImportArgs),
-    /// Write results in other tools' formats, or send them (--push)
+    /// Write results in other tools' formats, or send them
     Export(export::ExportArgs),
     /// Check results for errors, noise and unsupported claims
     Audit(audit::AuditArgs),
     /// Test a client against streams with known answers
     Conform(conform::ConformArgs),
-    /// Show facts of this machine, or write them for a remote client
+    /// Show the facts of this machine that results record
     Facts(facts::FactsArgs),
-    /// Check what on this machine distorts measurements, and how to fix it
+    /// Check what on this machine distorts measurements
     Doctor(doctor::DoctorArgs),
     /// Compute the upper bounds of a model's speed on a machine
     Limit(limit::LimitArgs),
-    /// Measure an engine without a server: prompt and generation speed, static batches
+    /// Measure an engine without a server, as llama-bench does
     Engine(Box<engine::EngineArgs>),
-    /// Measure kernels: attention with masks, matrix products, memory bandwidth
+    /// Measure kernels: attention, products, bandwidth
     Kernel(Box<kernel::KernelCommand>),
-    /// Measure any command, such as a training run: time, memory, energy, rates
+    /// Measure any command: time, memory, energy, rates
     Exec(exec::ExecArgs),
     /// Open the run store as a local web page
     Ui(ui::UiArgs),
-    /// List stored runs; also show, rename, tag, seal, rm, restore
+    /// List, show, rename, tag, seal or remove stored runs
     Runs(runs::RunsArgs),
-    /// Write results as HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
+    /// Write a report: HTML, Markdown, JSON, CSV, SVG or PNG
     Report(report::ReportArgs),
     /// Print the JSON Schema of an output format, or list them
     Schema(schema::SchemaArgs),
-    /// Print a shell completion script for commands, flags and names
+    /// Print a shell completion script
     Completions(completions::CompletionsArgs),
     /// Show a manual page, or write all pages to a folder
     Man(manual::ManArgs),

@@ -173,11 +173,11 @@ mod tests {
         let stored = "run http://127.0.0.1:8000 -c 8 -n 100 -W 64/16 --tag a=1 --tag b=2";
         assert_eq!(
             rerun(stored, "").unwrap(),
-            "run http://127.0.0.1:8000 --workload=64/16 --concurrency=8 --requests=100 --tag=a=1 --tag=b=2"
+            "run http://127.0.0.1:8000 --workload=64/16 --tag=a=1 --tag=b=2 --concurrency=8 --requests=100"
         );
         let other = rerun(stored, "-c 16 --tag a=3").unwrap();
         assert!(other.contains("--concurrency=16") && !other.contains("=8 "), "{other}");
-        assert!(other.ends_with("--tag=a=3") && !other.contains("b=2"), "{other}");
+        assert!(other.contains("--tag=a=3") && !other.contains("b=2"), "{other}");
     }
 
     #[test]

@@ -14,7 +14,6 @@ use clap::Args;
 /// The shapes of a load, for the help.
 pub const SHAPES: &str = "\
 Shapes of the load:
-  one user                 (nothing)
   users, each in turn      -c 8
   all at once              --rate inf -n 1000
   a rate                   --rate 5 [--arrivals poisson|constant|gamma:0.5|burst:8]

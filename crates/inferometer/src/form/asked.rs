@@ -218,7 +218,7 @@ mod tests {
             ("regex:(".to_owned(), "does not compile"),
             ("choice:, ,".to_owned(), "holds no text"),
             ("regex:".to_owned(), "nothing follows"),
-            (format!("json-unique:{no_schema}"), "no schema of an object"),
+            (format!("json-unique:{no_schema}"), "not a schema of an object"),
         ] {
             let error = asked(&[&text]).expect_err(&text);
             assert!(error.contains(said), "{text}: {error}");

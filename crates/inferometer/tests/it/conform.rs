@@ -66,7 +66,7 @@ fn a_client_that_hangs_is_ended_and_a_silent_one_is_reported() {
     assert!(hung.contains("did not end in time; it sent no request"), "{hung}");
     assert!(hung.contains("ended by --start-limit, before its first request"), "{hung}");
     let silent = said(&["echo Traceback; echo no module named x >&2; exit 3"]);
-    assert!(silent.contains("nothing that can be read"), "{silent}");
+    assert!(silent.contains("reported nothing readable"), "{silent}");
     assert!(silent.contains("exit code 3: no module named x"), "{silent}");
     let unknown = run(folder.path(), &["conform", "--case", "nonsense"]);
     assert_eq!(unknown.status.code(), Some(2));

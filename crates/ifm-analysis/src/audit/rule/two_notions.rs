@@ -256,7 +256,7 @@ mod tests {
         let late = Definition::Different("ends with the last line".to_owned());
         let of = [document("red", Definition::Same), document("blue", late)];
         let text = &found("two_notions", &of)[0].text;
-        assert!(text.contains("That of blue cannot be converted"), "{text}");
+        assert!(text.contains("The one of blue cannot be converted"), "{text}");
     }
 
     #[test]

@@ -57,7 +57,8 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
         }
     }
     if !fitting.is_sure {
-        sentence = say!("{} (more requests needed to be sure)"; sentence);
+        sentence =
+            say!("{} (not certain: too few requests, or numbers without an interval)"; sentence);
     }
     let insight = Insight::new(RULE.id, Topic::Capacity, tone, say!("{}."; sentence));
     Some(insight.weighing(load.unwrap_or(0.0)))

@@ -119,11 +119,7 @@ fn an_announced_grid_says_that_nothing_is_there() {
     else {
         panic!("{:?}", page.sections[0])
     };
-    assert!(
-        table
-            .caption
-            .ends_with("tokens of the prompt ⇒ of the answer. CC: confidential computing.")
-    );
+    assert!(table.caption.ends_with("prompt tokens ⇒ answer tokens. CC: confidential computing."));
     assert!(how.contains("the second time with --tag condition=CC;"), "{how}");
     let sweep =
         "inferometer sweep URL -W 1500/250 -c 1,50,100 --repeat 3 --tag 'condition=No CC'\n";

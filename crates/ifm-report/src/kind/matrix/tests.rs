@@ -170,7 +170,10 @@ fn an_answer_that_rests_on_doubled_labels_stands_where_it_is_the_same_without_th
     );
     assert!(overall.not_valid.is_none() && many.not_valid.is_none(), "{tiles:?}");
     assert!(!alone.detail.contains("label"), "it rests on none of them: {alone:?}");
-    assert!(agree.value == "5 of 5" && agree.detail.contains("1 group in which"), "{agree:?}");
+    assert!(
+        agree.value == "5 of 5" && agree.detail.contains("1 group with a repeated label left out"),
+        "{agree:?}"
+    );
 }
 
 #[test]

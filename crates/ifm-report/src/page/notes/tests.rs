@@ -96,7 +96,7 @@ fn written_again_it_is_the_same() {
     for text in [WORDS, signs] {
         let notes = Notes::new("n", text);
         let again = super::markdown::markdown(&notes);
-        let (_, body) = again.split_once("measured.*\n").expect("the line of its source");
+        let (_, body) = again.split_once("from measurements.*\n").expect("the line of its source");
         let again = Notes::new("n", &body.replace("\n### ", "\n# ").replace("```text", "```sh"));
         assert_eq!(again.pieces, notes.pieces, "{body}");
     }

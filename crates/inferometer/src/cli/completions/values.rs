@@ -70,6 +70,7 @@ const ROWS: &[(&[&str], &[&str], Values)] = &[
     // Stored results. A file of another tool is a result too.
     (&["run"], &["runs show", "runs seal", "rerun"], run_names),
     (&["run"], &["runs rename", "runs tag", "runs rm"], stored_names),
+    (&["id"], &["runs restore"], removed_ids),
     (
         &["run", "runs", "subject", "subjects", "baseline", "against", "from"],
         &[
@@ -236,6 +237,12 @@ fn behind(mut candidates: Vec<Candidate>, sign: &str) -> Vec<Candidate> {
 }
 
 /// The runs of the store: by name if they have one, and by ID once one is being typed.
+/// Runs and imports in the bin.
+fn removed_ids(asked: &Asked<'_>) -> Vec<Candidate> {
+    let ids = asked.store().set_aside_ids().unwrap_or_default();
+    ids.into_iter().map(|id| Candidate::new(id, "in the bin")).collect()
+}
+
 fn run_names(asked: &Asked<'_>) -> Vec<Candidate> {
     let mut found = vec![Candidate::new("last", "the newest run")];
     for run in asked.runs() {

@@ -7,9 +7,9 @@ use ifm_core::order::Order as _;
 /// Holm's correction: chances that may each be compared with the same limit, so that the chance of
 /// one false alarm among all of them stays within it, however the tests depend on each other.
 ///
-/// With the m chances in rising order, the k-th (from 1) becomes `max over j <= k of min(1, (m - j
-/// + 1) · p_j)`. Source: Holm (1979). The results are in the order of `chances`. None if one of
-/// them is not between 0 and 1.
+/// With the m chances in rising order, the k-th (from 1) becomes the maximum over j <= k of
+/// `min(1, (m - j + 1) · p_j)`. Source: Holm (1979). The results are in the order of `chances`.
+/// None if one of them is not between 0 and 1.
 pub fn holm(chances: &[f64]) -> Option<Vec<f64>> {
     if chances.iter().any(|p| !(0.0..=1.0).contains(p)) {
         return None;

@@ -24,9 +24,9 @@ pub struct Trend {
 
 /// The test of Mann (1945) and Kendall (1975): whether values in their order in time rise or fall.
 ///
-/// `S` is the number of rising minus falling pairs; its variance without a trend is `(n (n - 1)(2n
-/// + 5) - sum t (t - 1)(2t + 5)) / 18` for groups of t ties, and p is that of the normal law with a
-/// correction of one for continuity. Assumes independent values: values that depend on the one
+/// `S` is the number of rising minus falling pairs. Its variance without a trend is
+/// `(n (n - 1)(2n + 5) - sum t (t - 1)(2t + 5)) / 18` for groups of t ties, and p follows from the
+/// normal law with a correction of one for continuity. Assumes independent values: values that depend on the one
 /// before make p too small. None for fewer than four values, a value that is not a number, and
 /// equal values.
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {

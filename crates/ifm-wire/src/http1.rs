@@ -34,7 +34,7 @@ pub enum HttpError {
         "the response head is larger than {HEAD_BYTES_MAX} bytes or {HEADER_FIELDS_MAX} fields"
     )]
     HeadTooLarge,
-    /// More than [`INTERIM_MAX`] interim responses came before the answer.
+    /// More than 64 interim responses came before the answer.
     #[error("more than {INTERIM_MAX} interim (1xx) responses came before the answer")]
     TooManyInterim,
     /// The framing headers contradict each other or cannot be read.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod contained;
+pub mod delimited;
 pub mod duration;
 pub mod facts;
 pub mod finish;

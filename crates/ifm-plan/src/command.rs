@@ -2,6 +2,9 @@
 //!
 //! A cell is nothing but a command that a person could type, so a single one can be repeated
 //! manually. Not here: where it is stored and how its process is run, which the binary adds.
+
+use ifm_core::tag::NAME_LENGTH_MAX;
+
 use crate::cell::{Cell, CellLoad, digest};
 use crate::spec::{Plan, Server};
 
@@ -67,7 +70,7 @@ pub fn words(plan: &Plan, cell: &Cell, with: Words) -> Vec<String> {
     if let Some(variable) = server.and_then(|server| server.api_key_env.clone()) {
         flag("--api-key-env", variable);
     }
-    flag("--name", format!("{}: {}", plan.head.name, cell.label(plan)));
+    flag("--name", run_name(plan, cell));
     for (name, value) in tags(plan, cell) {
         flag("--tag", format!("{name}={value}"));
     }
@@ -84,6 +87,19 @@ pub fn words(plan: &Plan, cell: &Cell, with: Words) -> Vec<String> {
         words.extend(command.iter().cloned());
     }
     words
+}
+
+/// Name of the run of a cell, shortened to what a name may be.
+fn run_name(plan: &Plan, cell: &Cell) -> String {
+    let label = cell.label(plan);
+    let name = match label.is_empty() {
+        true => plan.head.name.clone(),
+        false => format!("{}: {label}", plan.head.name),
+    };
+    match name.char_indices().nth(NAME_LENGTH_MAX) {
+        None => name,
+        Some(_) => name.chars().take(NAME_LENGTH_MAX - 1).chain(['…']).collect(),
+    }
 }
 
 /// The words with which a person starts the server of a cell, as far as the plan says them. They may hold

@@ -3,6 +3,7 @@
 //! Not here: the cells that follow from it (`cell`).
 
 use ifm_core::duration::seconds;
+use ifm_core::tag::{NAME_LENGTH_MAX, check_file_name, check_name};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use std::collections::BTreeMap;
@@ -336,6 +337,17 @@ impl Plan {
         let mut names = BTreeMap::new();
         for (index, server) in self.servers.iter().enumerate() {
             let place = || format!("[[server]] {}", server.name);
+            check_server_name(&server.name).or_else(|reason| {
+                let sentence = format!("its name cannot be used: {reason}");
+                wrong(format!("[[server]] {}", index + 1), &sentence)
+            })?;
+            let of_parameters = server.parameters.iter().map(|(name, _)| ("parameters", name));
+            let of_tags = server.tags.keys().map(|name| ("tags", name));
+            for (table, name) in of_parameters.chain(of_tags) {
+                check_name(name).or_else(|reason| {
+                    wrong(place(), &format!("{table}: the name {name:?} cannot be used: {reason}"))
+                })?;
+            }
             if names.insert(server.name.as_str(), index).is_some() {
                 return wrong(place(), "two servers have this name");
             }
@@ -356,17 +368,36 @@ impl Plan {
         if self.loads.is_empty() {
             return wrong("[[load]]".to_owned(), "a plan needs at least one load");
         }
+        self.check_names()?;
         self.loads.iter().enumerate().try_for_each(|(index, load)| self.check_load(index, load))?;
         self.conditions.iter().try_for_each(Condition::check)
+    }
+
+    /// The names of parts become part of the names of runs, of tables and of sentences in a terminal.
+    fn check_names(&self) -> Result<(), PlanError> {
+        fn check(table: &str, index: usize, name: Option<&String>) -> Result<(), PlanError> {
+            let Some(Err(reason)) = name.map(|name| check_name(name)) else { return Ok(()) };
+            wrong(
+                format!("[[{table}]] {}", index + 1),
+                &format!("its name cannot be used: {reason}"),
+            )
+        }
+        for (index, workload) in self.workloads.iter().enumerate() {
+            check("workload", index, workload.name.as_ref())?;
+        }
+        for (index, load) in self.loads.iter().enumerate() {
+            check("load", index, load.name.as_ref())?;
+        }
+        for (index, condition) in self.conditions.iter().enumerate() {
+            check("condition", index, Some(&condition.name))?;
+        }
+        Ok(())
     }
 
     fn check_head(&self) -> Result<(), PlanError> {
         let place = || "[plan]".to_owned();
         let head = &self.head;
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        if head.name.is_empty() || !head.name.chars().all(is_name) || head.name.starts_with('.') {
-            return wrong(place(), "a name is made of letters, digits, and _ - .");
-        }
+        check_file_name(&head.name).or_else(|sentence| wrong(place(), &sentence))?;
         if head.repeats == 0 {
             return wrong(place(), "repeats must be at least 1");
         }
@@ -446,6 +477,18 @@ impl Condition {
     }
 }
 
+/// The name of a server is part of the name of its log.
+fn check_server_name(name: &str) -> Result<(), String> {
+    check_name(name)?;
+    match () {
+        () if name.contains(['/', '\\']) => Err("it holds a slash".to_owned()),
+        () if name.len() > NAME_LENGTH_MAX => {
+            Err(format!("it has {} bytes, {NAME_LENGTH_MAX} are allowed", name.len()))
+        }
+        () => Ok(()),
+    }
+}
+
 fn wrong<T>(place: String, sentence: &str) -> Result<T, PlanError> {
     Err(PlanError::Meaning { place, sentence: sentence.to_owned() })
 }
@@ -500,5 +543,43 @@ fn scalar(value: &Value) -> Result<String, String> {
         Value::Float(value) => Ok(value.to_string()),
         Value::Boolean(value) => Ok(value.to_string()),
         _ => Err("expected a text, a number, true or false, or a list of them".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan with one name replaced.
+    fn plan(name: &str, server: &str, load: &str, condition: &str) -> Result<Plan, PlanError> {
+        let quoted = |text: &str| Value::from(text).to_string();
+        let (name, server) = (quoted(name), quoted(server));
+        let (load, condition) = (quoted(load), quoted(condition));
+        Plan::parse(&format!(
+            "[plan]\nname = {name}\n[[server]]\nname = {server}\nurl = \"http://h\"\n\
+             [[workload]]\nworkload = \"1024/256\"\n[[load]]\nname = {load}\nsweep = \"1,2\"\n\
+             [[condition]]\nname = {condition}\nvalues = [1]\nread = [\"x\"]\n"
+        ))
+    }
+
+    #[test]
+    fn refuses_names_that_are_flags_paths_or_steer_a_terminal() {
+        assert!(plan("p-1", "vLLM 0.9, fp8", "a load", "power").is_ok());
+        let long = "x".repeat(3000);
+        let not_a_line = ["", " ", "a\nb", "a\u{1b}[31mb", "a\u{202e}b", &long];
+        for bad in ["-rf", "..", ".hidden", "a/b", "a b"].iter().chain(&not_a_line) {
+            let error = plan(bad, "s", "l", "c").expect_err(bad).to_string();
+            assert!(error.starts_with("[plan]: ") && error.len() < 200, "{error}");
+        }
+        for bad in ["../../x", "a/b", "a\\b"].iter().chain(&not_a_line) {
+            let error = plan("p", bad, "l", "c").expect_err(bad).to_string();
+            assert!(error.starts_with("[[server]] 1: ") && error.len() < 200, "{error}");
+        }
+        for bad in not_a_line {
+            let error = plan("p", "s", bad, "c").expect_err(bad).to_string();
+            assert!(error.starts_with("[[load]] 1: ") && error.len() < 200, "{error}");
+            let error = plan("p", "s", "l", bad).expect_err(bad).to_string();
+            assert!(error.starts_with("[[condition]] 1: ") && error.len() < 200, "{error}");
+        }
     }
 }

@@ -27,7 +27,7 @@ def environment(store):
 
 @contextlib.contextmanager
 def serving(store, *words):
-    """A command that prints an address and then serves until it is told to end."""
+    """Runs a command that prints an address and then serves until it is stopped."""
     process = subprocess.Popen(
         [PROGRAM, *words],
         stdout=subprocess.PIPE,

@@ -20,9 +20,9 @@ LOOKS = {
     "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True},
     "print": {"viewport": {"width": 794, "height": 1123}},
 }
-# Boxes of letters are taller than their ink; so much of an overlap is none to the eye.
+# The boxes of letters are taller than their ink, so an overlap up to this size is invisible.
 OVERLAP_PX = 2.5
-# Labels that stand less far outside than this are whole to the eye.
+# A label that extends less than this outside the picture still looks whole.
 CLIPPED_PX = 1.5
 
 TEXTS = """() => [...document.querySelectorAll('figure svg')]
@@ -81,7 +81,7 @@ def fresh(runs, command, tmp_path_factory):
 
 
 def written(folder, files):
-    """Results like those of a real tool, but for what each file says."""
+    """Writes results like a real tool's, changed as each file specifies."""
     pattern = json.loads(PATTERN.read_text())
     folder.mkdir()
     for name, own in files.items():
@@ -210,4 +210,4 @@ def test_a_chart_answers_to_the_keyboard(watched, fresh):
     chart.focus()
     page.keyboard.press("ArrowRight")
     told = page.locator(".chart-told").first
-    assert "tok/s" in told.inner_text(), "the figure is told to those who do not see it"
+    assert "tok/s" in told.inner_text(), "a screen reader announces the figure"

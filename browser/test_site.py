@@ -1,4 +1,4 @@
-"""The site of the pages of docs: it is built, opened, searched, and asks nobody else for anything."""
+"""The documentation site: it builds, opens, can be searched, and loads nothing from other hosts."""
 
 import functools
 import http.server
@@ -56,7 +56,7 @@ def test_a_question_leads_to_its_guide(reader, site, shots):
     shots(page, "site-search")
     links = page.locator("#properdocs-search-results article a")
     assert any("guides/confidential" in link.get_attribute("href") for link in links.all())
-    # A section is told with its page.
+    # A section is listed with the title of its page.
     titles = [link.inner_text() for link in links.all()]
     assert any(title.endswith(" · Confidential computing study") for title in titles), titles
 

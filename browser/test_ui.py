@@ -61,7 +61,7 @@ def test_the_address_begins_a_session_and_leaves_no_token(page, base):
 
 def test_the_list_tells_what_fits(page, shots):
     expect(row(page, "base")).to_contain_text("complete")
-    # On a busy host events share reads, and then no speed is told.
+    # On a busy host events share reads; then the page shows no speed.
     speed = re.compile("tok/s|not known|first token")
     expect(row(page, "base")).to_contain_text(speed, timeout=20_000)
     expect(page.locator(".wait")).to_have_count(0, timeout=20_000)
@@ -129,7 +129,7 @@ def test_a_run_shows_its_report_in_a_frame_that_cannot_reach_out(page, shots):
     assert frame.evaluate("window.origin") == "null"
     shots(page, "run")
     page.get_by_role("link", name="Audit").click()
-    expect(page.get_by_text("rules looked")).to_be_visible()
+    expect(page.get_by_text("rules applied")).to_be_visible()
     page.get_by_role("link", name="Files and command").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Everything, JSON").click()
@@ -386,7 +386,7 @@ def test_another_site_can_neither_read_nor_write(page, watched, base, store, com
     visitor.goto(f"{origin}/frame.html")
     visitor.wait_for_load_state("networkidle")
     for frame in visitor.frames[1:]:
-        assert "inferometer" not in frame.content(), "the page is not shown in a frame of others"
+        assert "inferometer" not in frame.content(), "other sites cannot frame the page"
     # A form without its secret, from the right place, is refused too.
     answer = page.evaluate(
         "body => fetch('/remove', {method: 'POST', body,"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Measures a server in a CI job, checks the result, and tells it: `integrations/ci.sh`.
+# Measures a server in a CI job, checks the result, and reports it: `integrations/ci.sh`.
 #
-# The GitHub Action and the GitLab template beside it run this; any other CI can run it as well. It is set by
+# The GitHub Action and the GitLab template next to it run this; any other CI can run it as well. It is set by
 # variables, which docs/reference/integrations.md lists, and needs a POSIX shell with the usual tools; curl for
 # comments alone. What it writes is in $INFEROMETER_OUT. It ends with the code of `inferometer gate`: 0 passed,
 # 1 failed, 4 undecided; anything else means that nothing was decided because something did not work.
@@ -62,6 +62,14 @@ install_program() {
 }
 
 download_program() {
+    # The program runs with the secrets of the job, so what a connection can replace needs a checksum.
+    case $INFEROMETER_ARCHIVE in
+        https://*) ;;
+        *)
+            [ -n "${INFEROMETER_SHA256:-}" ] ||
+                fail 2 "INFEROMETER_ARCHIVE is no https URL: set INFEROMETER_SHA256 to the checksum of the file"
+            ;;
+    esac
     folder=$out/bin
     mkdir -p "$folder"
     file=$folder/archive
@@ -186,7 +194,7 @@ WORDS
     "$program" report last --format json >"$out/result.json" || true
 }
 
-# Sends the run where it is asked for. What cannot be sent is told, and fails nothing: the gate does.
+# Sends the run to the configured service. A failure is reported, and fails nothing: the gate does.
 push() { # FORMAT URL
     [ -n "$2" ] || return 0
     set -- export last --as "$1" --push "$2"
@@ -251,7 +259,8 @@ as_json() {
     printf '"}'
 }
 
-# Asks an API: METHOD URL [FILE]. The key goes by a file and never stands among the words of a process.
+# Sends a request to an API: METHOD URL [FILE]. The key is passed in a file, never as an argument of a
+# process.
 api() {
     set -- "$1" "$2" "${3:-}"
     if [ -n "$3" ]; then
@@ -262,13 +271,13 @@ api() {
     fi
 }
 
-# The comment that an earlier job made, among those of a page: what $1 finds before the mark.
+# Finds the comment of an earlier job among those on a page: what $1 finds before the mark.
 earlier() {
     grep -o -e "$1" -e "$mark" "$out/comments.json" |
         awk '/^-- / { if (last != "") { print last; exit } next } { last = $0 }' | grep -o '[0-9][0-9]*' | tail -n 1
 }
 
-# Writes the comment, or the one of an earlier job anew. Whatever goes wrong is told and fails nothing.
+# Writes the comment, or updates the one of an earlier job. Failures are reported and fail nothing.
 comment() {
     if [ "${INFEROMETER_COMMENT:-auto}" = never ]; then return 0; fi
     token=${INFEROMETER_TOKEN:-}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^<!-- says.*?-->\n?", re.MULTILINE | re.DOTALL)
-# A list may begin behind a sentence without an empty line, as it may in the repository.
+# A list may follow a sentence without an empty line, as on GitHub.
 LIST = re.compile(r"^((?![-*|#>]|\d+\. |\s).+\n)(?=(?:- |1\. ))", re.MULTILINE)
-# Markdown in Python wants four spaces before a list in a list.
+# Python-Markdown requires four spaces before a list in a list.
 NESTED = re.compile(r"^  (?=- )", re.MULTILINE)
 LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)\s]+)\)")
 
@@ -37,7 +37,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_nav(nav, config, files):
-    """Every page stands in the navigation, but those of single commands, which their list leads to."""
+    """Puts every page into the navigation, except pages of single commands, which their list links to."""
     known = {page.file.src_uri for page in nav.pages}
     pages = {file.src_uri for file in files.documentation_pages()}
     missing = sorted(path for path in pages - known if not path.startswith("reference/cli/"))

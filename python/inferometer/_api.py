@@ -86,10 +86,10 @@ def run(
     Every other flag is a keyword: ``shared_prefix=512``, ``keep_text=True``, ``until_settled=True``. Without ``url``
     the server is that of ``inferometer.toml``, or the first that answers on loopback.
 
-    :param concurrency: users, each of which sends its next request when the former is answered
+    :param concurrency: users, each of which sends its next request when the previous one is answered
     :param rate: requests per second, sent when they are due; "inf" for all at once
     :param duration: how long to send: "60s", seconds, or a timedelta
-    :param progress: let the progress line stand on standard error
+    :param progress: show the progress line on standard error
     :raises InferometerError: no result; :class:`ServerError`, :class:`UsageError`, :class:`InvalidRunError`
     """
     own: Dict[str, Value] = {
@@ -181,7 +181,7 @@ def runs(*, store: "Optional[Union[str, os.PathLike[str]]]" = None) -> List[Dict
 
 
 def compare(*subjects: Subject, **flags: Value) -> Comparison:
-    """Compares results with the first one: ``inferometer compare``. Repeats of one thing stand in one text with
+    """Compares results with the first one: ``inferometer compare``. Put repeats in one string with
     commas between them: ``compare("a1,a2,a3", "b1,b2,b3")``.
 
     :raises UnlikeError: they answer different questions

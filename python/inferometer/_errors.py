@@ -22,7 +22,7 @@ class InferometerError(Exception):
         self.hint = hint
         #: The program's exit code: docs/reference/exit-codes.md has the list.
         self.exit_code = exit_code
-        #: The document that it printed all the same, such as that of an invalid run.
+        #: The document that it printed despite the error, e.g. for an invalid run.
         self.document = document
 
 
@@ -69,7 +69,7 @@ def of_exit(
     for number, line in enumerate(lines):
         if line.startswith("error: "):
             sentence = line[len("error: ") :]
-            # The parser's own tips stand below its sentence.
+            # The parser's own tips follow its sentence.
             tips = [below.strip() for below in lines[number + 1 :]]
             tips = [tip for tip in tips if tip.startswith(("hint: ", "tip: ", "["))]
             hint = "\n".join(tip.split(": ", 1)[-1] for tip in tips) or None

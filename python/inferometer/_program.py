@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 def program() -> str:
     """The path of the program: what ``INFEROMETER`` names, the one installed with this package, or that of PATH.
 
-    :raises FileNotFoundError: there is none.
+    :raises FileNotFoundError: it is not found.
     """
     named = os.environ.get("INFEROMETER")
     if named:
@@ -89,7 +89,7 @@ def ask(words: Sequence[str], *, progress: bool = False, prints: bool = True) ->
 
     :raises InferometerError: it ended without a result.
     """
-    # In a session of its own only we tell it to stop, once: it then ends what is in flight and keeps it.
+    # In a session of its own it gets a signal only from us, once: it then ends what is in flight and keeps the results.
     process = subprocess.Popen(
         [program(), *words],
         stdin=subprocess.DEVNULL,

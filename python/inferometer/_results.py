@@ -1,4 +1,4 @@
-"""Results: the program's document, with tables and pages beside it."""
+"""Results: the program's document, with its tables and pages."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Run(Result):
 
 
 def _beside(column: Any, lengths: Any, absent: Optional[int]) -> Any:
-    """Values of a list column beside those of another: where a row has no list, as many of ``absent``."""
+    """Values of a list column, aligned with another one: a row without a list gets as many ``absent`` values."""
     arrow = arrow_library()
     values: List[Optional[int]] = []
     for own, count in zip(column.to_pylist(), lengths.to_pylist()):
@@ -244,7 +244,7 @@ def report_of(
         page = Path(folder) / "report.html"
         words = ["report", *subjects, *_program.flags(flags), f"--out={page}"]
         words.extend(f"--out={path}" for path in files)
-        # What it writes is told on standard error; nothing stands on standard output.
+        # It reports what it writes on standard error; standard output stays empty.
         _program.ask(words, prints=False)
         return Report(page.read_text(encoding="utf-8"), files)
 

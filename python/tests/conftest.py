@@ -40,7 +40,7 @@ def url():
 
 @pytest.fixture(scope="session")
 def measured(url, store):
-    """Measures the engine. A host that is too busy to send in time makes a run invalid: that is told, the run is
+    """Measures the engine. A host that is too busy to send in time makes a run invalid: this is reported, the run is
     stored, and no test depends on it."""
 
     def measure(command, **flags):

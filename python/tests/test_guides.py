@@ -1,4 +1,4 @@
-"""The snippets of the documentation that open the files of a run, each as it stands, on a run of two loads: what
+"""The snippets of the documentation that open the files of a run, each unchanged, on a run of two loads: what
 they print is what the program says of the same requests."""
 
 import contextlib

@@ -1,8 +1,8 @@
 //! Builds the program for other machines, and runs here what an emulator can run of it.
 //!
-//! zig links and compiles C for all of them. Tests run that measure nothing: those of text, numbers and
+//! zig links and compiles C for all of them. Only tests that measure nothing run: text, numbers and
 //! kernels. A Mac's program is linked where `SDKROOT` names Apple's SDK, and otherwise only checked. This
-//! is no part of CI: the release workflow builds each on a runner of its own.
+//! is not part of CI: the release workflow builds each on a runner of its own.
 
 use crate::dist::{TARGETS, Target};
 use anyhow::{Context as _, Result, bail, ensure};

@@ -24,7 +24,7 @@ const WHOLE: &str = "-Copt-level=3";
 const NEEDS: &str =
     "hint: pip install maturin cargo-zigbuild ziglang, and rustup target add TARGET";
 
-/// Shells, and what a file of completions is called where each looks for it.
+/// Shells, and the name under which each looks for a file of completions.
 const COMPLETIONS: [(&str, &str); 3] =
     [("bash", "inferometer.bash"), ("zsh", "_inferometer"), ("fish", "inferometer.fish")];
 
@@ -32,7 +32,7 @@ const COMPLETIONS: [(&str, &str); 3] =
 pub struct Target {
     /// What the compiler calls it.
     pub triple: &'static str,
-    /// Oldest glibc that it runs with, as zig is told; nothing where the C library is inside, or a Mac's.
+    /// Oldest glibc that it runs with, passed to zig; nothing where the C library is inside, or a Mac's.
     glibc: Option<&'static str>,
     /// Whether a wheel is made of it.
     wheel: bool,
@@ -108,7 +108,7 @@ fn usage() -> String {
         "Usage: cargo xtask dist [--target TARGET]... [--out DIR] [--releases URL] [--only-lists]\n\n\
          --releases URL   also fill the recipes of packaging/ for archives below that URL\n\
          --only-lists     build nothing; bill, checksums and recipes of what is in DIR\n\n\
-         Targets (unless named, those of this machine's processor and system):\n",
+         Targets (default: this machine's processor and system):\n",
     );
     for target in &TARGETS {
         text.push_str(&format!("  {}\n", target.triple));
@@ -208,7 +208,7 @@ impl Build {
             maturin.args(["--zig", "--compatibility", &tag]);
         }
         maturin.args(["--", WHOLE]);
-        // Its description of the package stands there.
+        // The package's metadata is in that folder.
         self.finish_in("python", maturin.env("RUSTFLAGS", self.flags()))?;
         let wheel = fs::read_dir(made.path())?.filter_map(|file| Some(file.ok()?.path())).next();
         let wheel = wheel.context("maturin made no wheel")?;
@@ -217,7 +217,7 @@ impl Build {
         Ok(kept)
     }
 
-    /// The program that a wheel holds, beside it in a folder that is not published.
+    /// The program inside a wheel, copied to a folder that is not published.
     fn program_of(&self, wheel: &Path) -> Result<PathBuf> {
         let inside = self.root.join("target/published.inside");
         // Whatever an earlier call left there.
@@ -277,7 +277,7 @@ impl Build {
         fs::write(&file, text).context("the bill of materials cannot be written")
     }
 
-    /// The checksums of all files in the folder, which are written beside them.
+    /// The checksums of all files in the folder, which are also written there.
     fn sums(&self) -> Result<Vec<Sum>> {
         const LIST: &str = "SHA256SUMS";
         let mut sums = Vec::new();
@@ -335,7 +335,7 @@ impl Build {
     }
 }
 
-/// A recipe with what stands in braces filled in.
+/// A recipe with its placeholders in braces filled in.
 fn fill(recipe: &str, version: &str, releases: &str, sums: &[Sum]) -> Result<String> {
     let releases = releases.trim_end_matches('/');
     let homepage = releases.trim_end_matches("/releases/download");
@@ -359,7 +359,7 @@ fn suffix(target: &Target) -> String {
     target.glibc.map(|glibc| format!(".{glibc}")).unwrap_or_default()
 }
 
-/// Every crate that the program is built of, without those of build scripts and tests.
+/// Every crate that the program is built of, except crates of build scripts and tests.
 fn bill(metadata: &Metadata, version: &str) -> Result<Value> {
     let resolve = metadata.resolve.as_ref().context("cargo resolved nothing")?;
     let root = metadata.packages.iter().find(|package| package.name.as_str() == "inferometer");

@@ -1,7 +1,7 @@
 //! `cargo xtask examples`: makes the reports under `examples` again from the stored results there,
 //! or, with `--check`, says which are not what would be made.
 //!
-//! The results are in `examples/store`: imports of documents of others, and one run of the
+//! The results are in `examples/store`: imports of other people's documents, and one run of the
 //! embedded engine. Not here: how they came there, which `examples/README.md` says.
 
 use anyhow::{Context, Result, bail};
@@ -91,14 +91,14 @@ fn make(root: &Path, folder: &Path, example: &Example) -> Result<()> {
     Ok(())
 }
 
-/// The program that was built beside this one.
+/// The program built next to this one.
 fn program() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    let beside = own.with_file_name(format!("inferometer{}", std::env::consts::EXE_SUFFIX));
-    if !beside.is_file() {
-        bail!("{} is not built: cargo build -p inferometer", beside.display());
+    let sibling = own.with_file_name(format!("inferometer{}", std::env::consts::EXE_SUFFIX));
+    if !sibling.is_file() {
+        bail!("{} is not built: cargo build -p inferometer", sibling.display());
     }
-    Ok(beside)
+    Ok(sibling)
 }
 
 /// Every file below a folder by its name within it.

@@ -1,6 +1,6 @@
 //! Chores of the workspace: `cargo xtask COMMAND`.
 //!
-//! Everything that is automated and is not part of the product stands here, in Rust, so that it
+//! Everything that is automated and is not part of the product is here, in Rust, so that it
 //! runs wherever the workspace builds. One file or folder per command, one line in [`COMMANDS`].
 //!
 //! Not here: anything that a user of inferometer runs.
@@ -28,10 +28,10 @@ const EXIT_FAILED: u8 = 1;
 /// Exit code of a command line that cannot be understood.
 const EXIT_USAGE: u8 = 2;
 
-/// A command: how it is called and what runs it.
+/// A command: its name and what runs it.
 struct Command {
     name: &'static str,
-    /// What stands after the name.
+    /// The arguments after the name.
     arguments: &'static str,
     summary: &'static str,
     /// Runs it with the arguments after its name; results go to the writer.

@@ -93,7 +93,7 @@ fn read(file: &[u8]) -> Result<HashMap<u32, Vec<u8>>> {
     tokens.collect()
 }
 
-/// The list: two numbers for each token, and its own rank where there is none.
+/// The list: two numbers for each token, and its own rank where a rank has no token.
 fn pack(tokens: &HashMap<u32, Vec<u8>>) -> Result<Vec<u8>> {
     let ranks = tokens.iter().map(|(&rank, token)| (token.as_slice(), rank)).collect();
     let last = tokens.keys().copied().max().unwrap_or(0);

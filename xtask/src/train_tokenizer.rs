@@ -3,7 +3,7 @@
 //! Byte-level BPE over the documentation and a little of the code of the crates
 //! named in `crates/ifm-tokenizer/vocabulary/corpus.txt`, all under MIT or
 //! Apache-2.0. The list names exact versions and the SHA-256 of the text that
-//! they make, so the same vocabulary can be made again anywhere: the trainer
+//! they make, so the same vocabulary can be rebuilt anywhere: the trainer
 //! counts, and breaks ties by token id.
 //!
 //! Not here: reading the vocabulary (`ifm-tokenizer`), and fetching the crates

@@ -1,7 +1,7 @@
 //! The answers: how many users fit, how fast it is for one of them, how much comes out, and
 //! whether to believe it.
 //!
-//! Only measured levels are answers: nothing is interpolated. What is not here: sentences, which
+//! Only measured levels are answers: nothing is interpolated. Not here: sentences, which
 //! the reports write.
 
 use crate::capacity::pooled;
@@ -66,14 +66,14 @@ pub struct UsersAnswer {
     pub is_changing: bool,
     /// Whether no level ran to its end, so that none is judged.
     pub is_cut: bool,
-    /// The smallest and the largest load that a search looked at and could not settle.
+    /// The smallest and the largest load that a search measured and could not settle.
     pub unsettled: Option<(Load, Load)>,
     /// The ends of a search for which a look after it surely showed the contrary.
     pub contradicted: Vec<Load>,
     /// Whether it is what a search for the capacity found.
     pub is_searched: bool,
-    /// Levels above `next_worse` that are inside the target all the same: the measurement does not
-    /// rise evenly and one of them deserves another run.
+    /// Levels above `next_worse` that still meet the target: the measurement does not rise evenly,
+    /// and one of these levels deserves another run.
     pub inside_above: Vec<Load>,
 }
 
@@ -99,7 +99,7 @@ pub struct LevelAnswer {
     pub is_cut: bool,
     /// How often the load was measured.
     pub repeats: u32,
-    /// The load that was asked for.
+    /// The requested load.
     pub load: Option<Load>,
     /// Median speed for one user, tokens per second.
     pub user_tok_per_s: Option<f64>,
@@ -111,7 +111,7 @@ pub struct LevelAnswer {
     pub req_per_s: Option<f64>,
     /// Median TTFT, nanoseconds; in an open loop from the due time, as targets count it.
     pub ttft_ns_p50: Option<f64>,
-    /// P99 of TTFT, nanoseconds, and whether it stands on enough requests.
+    /// P99 of TTFT, nanoseconds, and whether enough requests support it.
     pub ttft_ns_p99: Option<(f64, bool)>,
     /// Median gap between events, nanoseconds.
     pub gap_ns_p50: Option<f64>,
@@ -127,7 +127,7 @@ pub struct LevelAnswer {
     pub output_tok_per_hour: Option<f64>,
     /// Output over that of the best level, 0 to 1.
     pub share_of_best: Option<f64>,
-    /// Energy of an output token, joules; absent where nobody measured it.
+    /// Energy of an output token, joules; absent where it was not measured.
     pub joules_per_output_token: Option<f64>,
 }
 
@@ -405,7 +405,7 @@ struct Figures {
 }
 
 /// Output of a level over that of the best one, all over one kind of window; of repeats their mean. A
-/// level in which most requests failed is not the best, whatever the others brought.
+/// level in which most requests failed is not the best, regardless of the others brought.
 fn share_of_best(level: &LevelSummary, levels: &[LevelSummary]) -> Option<f64> {
     let answers = |level: &&LevelSummary| 2 * level.counts.failed <= level.counts.sent;
     let results = levels.iter().filter(|level| level.is_result());
@@ -429,14 +429,14 @@ fn share_of_best(level: &LevelSummary, levels: &[LevelSummary]) -> Option<f64> {
     (best > 0.0).then(|| own / best).filter(|share| *share <= 1.0)
 }
 
-/// Whether the P99 of the TTFT of a level stands on enough requests.
+/// Whether enough requests support the P99 of a level's TTFT.
 fn is_enough(level: &LevelSummary) -> bool {
     let p99 = level.latencies.ttft().and_then(|ttft| ttft.percentile(99.0));
     p99.is_some_and(|found| found.enough)
 }
 
-/// Of all repeats of a load: whether their P99 stand on enough requests, and the window of their
-/// rates, whole where any of them is.
+/// For all repeats of a load: whether enough requests support their P99, and the window of their
+/// rates, which is the whole level if it is for any of them.
 fn of_repeats(load: Load, levels: &[LevelSummary]) -> (bool, Option<WindowKind>) {
     let same: Vec<&LevelSummary> =
         levels.iter().filter(|level| level.held_load() == Some(load)).collect();
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn all_inside_is_at_least_and_none_inside_is_none() {
+    fn all_inside_gives_at_least_and_none_inside_gives_none() {
         let all = answer(&[(1, 100.0), (2, 110.0)]).users;
         assert_eq!((all.state, all.load), (UsersState::AtLeast, Some(Load::Users(2))));
         assert!(all.next_worse.is_none());
@@ -609,7 +609,7 @@ mod tests {
         assert_eq!(users.unsettled, Some((Load::Users(4), Load::Users(4))));
         let worse = users.next_worse.expect("8 fail");
         assert_eq!((worse.load, worse.terms.len()), (Load::Users(8), 1));
-        // Looks that together are outside are told together: (490 + 510) / 2.
+        // Looks that miss the target together are reported together: (490 + 510) / 2.
         let slo = &mut run.manifest.spec.slo.terms[0];
         (slo.percentile, slo.limit_ms) = (None, 495.0);
         run.manifest.capacity =

@@ -1,6 +1,6 @@
 //! What disturbed a repeat while it was measured, and when that is too much for it to count.
 //!
-//! What is not here: who watches a process, and which repeats are measured again.
+//! Not here: who watches a process, and which repeats are measured again.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,15 +43,14 @@ impl Disturbance {
         self.has_waited() || self.stolen.is_some_and(|share| share > SHARE_MAX)
     }
 
-    /// In words: `waited 12 % of its time for a processor`.
+    /// As text: `waited 12 % of its time for a CPU`.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if self.has_waited() {
-            words
-                .push(format!("waited {:.0} % of its time for a processor", 100.0 * self.waited()));
+            words.push(format!("waited {:.0} % of its time for a CPU", 100.0 * self.waited()));
         }
         if let Some(stolen) = self.stolen.filter(|share| *share > SHARE_MAX) {
-            words.push(format!("the host took {:.0} % of the processors", 100.0 * stolen));
+            words.push(format!("{:.0} % CPU steal by the host", 100.0 * stolen));
         }
         words.join(", ")
     }
@@ -75,7 +74,7 @@ mod tests {
         assert!(!Disturbance { waited_ns: 60_000, wall_ns: 300_000, ..quiet }.is_too_much());
         let busy = Disturbance { waited_ns: 40_000_000, ..quiet };
         assert!(busy.is_too_much());
-        assert_eq!(busy.words(), "waited 40 % of its time for a processor");
+        assert_eq!(busy.words(), "waited 40 % of its time for a CPU");
         assert!(Disturbance { stolen: Some(0.2), ..quiet }.is_too_much());
         assert!(!Disturbance { stolen: None, ..quiet }.is_too_much());
     }

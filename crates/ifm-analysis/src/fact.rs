@@ -1,7 +1,7 @@
 //! What holds for all of a run or document: the facts that sides are compared by before their
 //! numbers, and by which runs are recognized as repeats.
 //!
-//! What is not here: two sides and the facts of documents, see [`comparison`](crate::comparison), and
+//! Not here: two sides and the facts of documents, see [`comparison`](crate::comparison), and
 //! which runs are repeats, see [`survey`](crate::survey).
 
 use crate::level::LevelSummary;
@@ -34,7 +34,7 @@ pub(crate) struct Fact {
     pub value: Option<String>,
     /// The setting of a document that it is.
     pub setting: Option<String>,
-    /// Whether it is one of the machine, which a gate does not let differ unless told.
+    /// Whether it is a fact of the machine, which a gate by default requires to be equal.
     pub is_of_machine: bool,
     /// Whether it is one of how a run was measured, which a prediction does not have.
     pub is_of_measuring: bool,
@@ -129,7 +129,7 @@ const FACTS: [OwnFact; 28] = [
         let by = run.workload.as_ref()?.template_by;
         Some(match by {
             ifm_core::manifest::TemplatePlace::Server => "the server".to_owned(),
-            ifm_core::manifest::TemplatePlace::Nobody => "nobody".to_owned(),
+            ifm_core::manifest::TemplatePlace::Nobody => "not applied".to_owned(),
         })
     }),
     free(expected(SEED, |run| Some(run.spec.workload.seed.to_string()))),
@@ -203,7 +203,7 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
         })
     });
     facts.extend(machine);
-    // What the user says of a run is what the runs are compared by.
+    // Runs are compared by the tags that the user set.
     facts.extend(manifest.tags.iter().map(|(name, value)| {
         Fact::new(format!("tag {name}"), DifferenceKind::Expected, Some(value.clone()))
     }));
@@ -222,7 +222,7 @@ pub(crate) const DRAFTS_OFF: &str = "off";
 pub(crate) const SEED: &str = "seed of the prompts";
 /// The address of the server.
 pub(crate) const ADDRESS: &str = "address";
-/// What the server reports about itself: a list, of which comparisons show what differs.
+/// What the server reports about itself: a list; comparisons show the differences.
 pub(crate) const ACCOUNT: &str = "server's own account";
 
 /// Servers whose metrics page counts drafts wherever there are any, by how the source of their
@@ -245,7 +245,7 @@ pub(crate) fn drafts(levels: &[LevelSummary]) -> Option<Fact> {
     word.map(fact)
 }
 
-/// Mean lengths that were asked for: of what was sent where that is known, else as specified.
+/// Requested mean lengths: of what was sent if known, else as specified.
 pub(crate) fn asked_of(manifest: &Manifest) -> [Option<f64>; 2] {
     let (sent, spec) = (manifest.workload.as_ref(), &manifest.spec.workload);
     [

@@ -1,8 +1,8 @@
-//! What kind of failure a request met, in words, and what to do about it.
+//! The kind of failure of a request, as text, and what to do about it.
 //!
-//! One classification for the message at the end of a run, the check `failures` and reports. It looks at
-//! the outcome, the HTTP status and the stamps of a record, and at the few sentences that the load
-//! generator writes itself. What is not here: which outcome a response has, which the decoder decides.
+//! One classification for the message at the end of a run, the check `failures` and reports. It
+//! uses the outcome, the HTTP status and the timestamps of a record, and the few sentences that the
+//! load generator writes itself. Not here: which outcome a response has, which the decoder decides.
 
 use ifm_core::order::Order as _;
 use ifm_core::{Ending, Outcome, RequestRecord, TimeoutKind};
@@ -48,7 +48,7 @@ ifm_core::vocabulary! {
         Tls = "tls",
         /// The connection ended before any byte of an answer.
         Hangup = "hangup",
-        /// What came is no HTTP.
+        /// The received data are not HTTP.
         NoHttp = "no_http",
         /// The response was cut off before its end.
         Cut = "cut",
@@ -56,6 +56,8 @@ ifm_core::vocabulary! {
         Truncated = "truncated",
         /// The engine ended the answer, by its finish reason.
         GivenUp = "given_up",
+        /// The answer exceeds a bound of the client.
+        AnswerTooLarge = "answer_too_large",
         /// The server reported an error under a status of success.
         Reported = "reported",
         /// No connection within the client's limit.
@@ -80,6 +82,9 @@ impl FailureKind {
                 let reason = record.finish_reason.as_deref().map(Ending::from_reason);
                 match reason {
                     Some(Ending::Failure) => FailureKind::GivenUp,
+                    _ if error.starts_with("the answer is too large") => {
+                        FailureKind::AnswerTooLarge
+                    }
                     _ => FailureKind::Reported,
                 }
             }
@@ -144,6 +149,7 @@ impl FailureKind {
             FailureKind::Cut => "every answer was cut off before its end",
             FailureKind::Truncated => "every answer ended without a finish reason",
             FailureKind::GivenUp => "the server ended every answer early",
+            FailureKind::AnswerTooLarge => "every answer was larger than its limit",
             FailureKind::Reported => "every answer was an error",
             FailureKind::ConnectLimit => "no request got a connection in time",
             FailureKind::FirstTokenLimit => "no request got its first token in time",
@@ -167,8 +173,11 @@ impl FailureKind {
             FailureKind::ServerError | FailureKind::GivenUp | FailureKind::Reported => {
                 "the server's log may show the cause"
             }
+            FailureKind::AnswerTooLarge => {
+                "check --api, and whether the server stops at the requested number of output tokens"
+            }
             FailureKind::Unauthorized => {
-                "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
+                "the key comes from OPENAI_API_KEY, or from the variable that --api-key-env names"
             }
             FailureKind::NotFound | FailureKind::Refused | FailureKind::NoHttp => {
                 "check the URL, --model and --api"
@@ -281,7 +290,7 @@ impl Failures {
         }
     }
 
-    /// When the failures ended, in words, if that is one moment.
+    /// When the failures ended, as text, if that is one moment.
     pub fn moment_words(&self) -> Option<String> {
         let who = if self.others == 0 { "all" } else { "all failures" };
         Some(match self.moment? {
@@ -313,7 +322,7 @@ impl Failures {
 }
 
 impl FailureKind {
-    /// The kind as a noun, behind a count.
+    /// The kind as a noun, after a count.
     fn noun(self) -> String {
         self.word().replace('_', " ")
     }
@@ -350,7 +359,7 @@ fn common_moment(failed: &[(FailureKind, &RequestRecord)]) -> Option<Moment> {
     (last - first <= SAME_MOMENT_NS).then_some(Moment::Together(*first))
 }
 
-/// The median of spans that are alike; absent where they are not, or one is unknown.
+/// The median of similar spans; absent if they differ, or one is unknown.
 fn common(spans: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     let mut spans = spans.collect::<Option<Vec<u64>>>()?;
     spans.sort_unstable();
@@ -454,13 +463,15 @@ mod tests {
     }
 
     #[test]
-    fn a_finish_reason_tells_that_the_engine_gave_up() {
+    fn finish_reason_shows_that_the_engine_gave_up() {
         let mut record = request(0, 0, 0, 0.0, &[10.0]);
         record.outcome = Outcome::InBandError;
         record.finish_reason = Some("abort".to_owned());
         assert_eq!(FailureKind::of(&record), Some(FailureKind::GivenUp));
         record.finish_reason = None;
         assert_eq!(FailureKind::of(&record), Some(FailureKind::Reported));
+        record.error = Some("the answer is too large: more than 32 MiB in one event".to_owned());
+        assert_eq!(FailureKind::of(&record), Some(FailureKind::AnswerTooLarge));
         record.outcome = Outcome::Cancelled;
         assert_eq!(FailureKind::of(&record), None);
     }

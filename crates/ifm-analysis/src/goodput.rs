@@ -1,11 +1,12 @@
-//! Goodput: requests of which every term of the latency target holds on the same request.
+//! Goodput: requests for which every term of the latency target holds.
 //!
-//! A term is asked of one request: its TTFT, its E2E, its TPOT (the largest, with several
+//! A term is applied to one request: its TTFT, its E2E, its TPOT (the largest, with several
 //! choices), and for `itl` the term's percentile over the request's own gaps. A request with one
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
-//! complete is not good. One that completed without what a term is about (its answer is no sound, its
-//! tokens came at once, or the kernel did not tell when its last byte arrived) is neither good nor not,
-//! unless another term is broken. A term over whole sessions is asked of no request. What is not here: percentiles over requests.
+//! complete is not good. One that completed without the metric of a term (its answer has no sound,
+//! its tokens came at once, or the kernel did not report when its last byte arrived) is neither
+//! good nor not, unless another term is broken. A term over whole sessions applies to no request.
+//! Not here: percentiles over requests.
 
 use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_value};
@@ -60,8 +61,8 @@ pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluat
         return None;
     }
     let complete = || sent.iter().filter(|record| record.outcome.is_ok());
-    let is_told = |term: &SloTerm| complete().any(|record| tells(term, record));
-    if complete().next().is_some() && !slo.terms.iter().all(is_told) {
+    let is_known = |term: &SloTerm| complete().any(|record| has_metric(term, record));
+    if complete().next().is_some() && !slo.terms.iter().all(is_known) {
         return None;
     }
     let met: Vec<Option<bool>> = sent.iter().map(|record| meets(&slo, record)).collect();
@@ -77,15 +78,15 @@ fn is_of_tokens(metric: Metric) -> bool {
     matches!(metric, Ttft | TtftAcked | Ttfat | Itl | Tpot)
 }
 
-/// Whether a complete answer may be without a metric and yet be all that was asked for.
+/// Whether a complete answer may lack a metric and yet be as requested.
 fn may_be_untold(metric: Metric) -> bool {
     use Metric::{HeardRtf, Rtf, Silence, Ttfa, TtftAcked};
     matches!(metric, TtftAcked | Ttfa | Rtf | HeardRtf | Silence)
 }
 
-/// Whether an answer has what a term bounds. One with a single token has no gap, and its gaps are
-/// none that could be too long.
-fn tells(term: &SloTerm, record: &RequestRecord) -> bool {
+/// Whether an answer has the metric of a term. An answer with a single token has no gap, so no gap
+/// of it can be too long.
+fn has_metric(term: &SloTerm, record: &RequestRecord) -> bool {
     let metric = match term.metric {
         Metric::Itl | Metric::Tpot => Metric::Ttft,
         other => other.from_due(),
@@ -194,20 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_came_at_once_meet_no_target_of_tpot_and_miss_none() {
+    fn tokens_that_came_at_once_neither_meet_nor_miss_a_tpot_target() {
         let at_once = request(0, 0, 0, 0.0, &[160.0, 160.0, 160.0]);
         let one_by_one = request(1, 0, 0, 0.0, &[100.0, 120.0, 160.0]);
         assert_eq!(good("ttft:200 tpot:30", &at_once), None);
         let slo = parse("ttft:200 tpot:30").expect("a target");
-        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one tells");
+        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one has all metrics");
         assert_eq!((found.good, found.unknown), (vec![false, true], 1));
         let slo = parse("ttft:150 tpot:30").expect("a target");
-        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one tells");
+        let found = evaluate(&slo, &[&at_once, &one_by_one]).expect("one has all metrics");
         assert_eq!((found.good, found.unknown), (vec![false, true], 0), "TTFT is broken");
     }
 
     #[test]
-    fn sound_meets_no_target_of_tokens_and_misses_none() {
+    fn sound_neither_meets_nor_misses_a_token_target() {
         let mut sound = request(0, 0, 0, 0.0, &[100.0]);
         sound.made_audio = Some(MadeAudio {
             first_ns: sound.start_ns,

@@ -1,9 +1,9 @@
 //! The client's own error: from evidence to a verdict.
 //!
-//! Each limit below is a constant with its reason. With kernel receive stamps a late reader does
-//! not spoil a stamp, except where it finds several events of one stream in one read: so its lag
-//! counts against the shortest gaps, and only if events did share reads. What is not here:
-//! collecting the evidence, which is the client's part.
+//! Each limit below is a constant with its reason. With kernel receive timestamps, a late reader
+//! distorts a timestamp only if it finds several events of one stream in one read: so its lag is
+//! compared with the shortest gaps, and only if events did share reads. Not here: collecting the
+//! evidence, which is the client's part.
 
 use crate::request::{RequestMetrics, each_gap};
 use crate::stat::{Distribution, Population};
@@ -30,7 +30,8 @@ pub const CO_ARRIVED_SHARE_MIN: f64 = 0.01;
 /// The percentile of the gaps that the lag is compared with.
 const GAP_PERCENTILE: f64 = 5.0;
 
-/// What the client saw of itself over one run, before any judgement, and what it is judged by.
+/// The client's observations of itself over one run, before any judgment, and the data for judging
+/// them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HealthEvidence {
     /// All but the verdict and its reasons.
@@ -77,7 +78,7 @@ fn uncovered(evidence: &HealthEvidence) -> Option<String> {
         // What was measured says more than the number of streams.
         return (late_ns > STAMP_ERROR_NS_P99_MAX).then(|| {
             format!(
-                "stamps were not taken by the kernel and were late: up to {:.1} ms at P99",
+                "timestamps were not taken by the kernel and were late: up to {:.1} ms at P99",
                 ms(late_ns)
             )
         });
@@ -86,7 +87,7 @@ fn uncovered(evidence: &HealthEvidence) -> Option<String> {
     let many = evidence.streams_max > STREAMS_WITHOUT_STAMPS_MAX;
     (many && coverage < STAMP_COVERAGE_MIN).then(|| {
         format!(
-            "only {:.1} % of the reads have a kernel receive stamp, with {} streams",
+            "only {:.1} % of the reads have a kernel receive timestamp, with {} streams",
             coverage * 100.0,
             evidence.streams_max
         )
@@ -117,8 +118,9 @@ fn busy(evidence: &HealthEvidence) -> Option<String> {
 
 fn stolen(evidence: &HealthEvidence) -> Option<String> {
     let share = evidence.seen.steal_share?;
-    (share > STEAL_SHARE_MAX)
-        .then(|| format!("the hypervisor took {:.1} % of the CPU time of this host", share * 100.0))
+    (share > STEAL_SHARE_MAX).then(|| {
+        format!("{:.1} % CPU steal: the hypervisor gave this time to others", share * 100.0)
+    })
 }
 
 fn stepped(evidence: &HealthEvidence) -> Option<String> {
@@ -144,8 +146,8 @@ fn lagging(evidence: &HealthEvidence) -> Option<String> {
     let shared = share(evidence.seen.co_arrived_events, evidence.seen.events)?;
     (lag_ns > gap_ns && shared > CO_ARRIVED_SHARE_MIN).then(|| {
         format!(
-            "the reader came late: {:.1} ms at P99, longer than the short gaps of {:.1} ms, and \
-             {:.1} % of the events shared a read",
+            "the client read late: {:.1} ms at P99, longer than the short gaps of {:.1} ms, and \
+             {:.1} % of the events arrived together in one read",
             ms(lag_ns),
             ms(gap_ns),
             shared * 100.0
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_that_is_little_beside_the_answers_is_no_reason() {
+    fn accepts_lateness_that_is_small_compared_with_answers() {
         let mut patient = HealthEvidence { e2e_ns_p50: Some(1000 * MS), ..just_good() };
         patient.seen.send_lateness = spans(20 * MS);
         assert_eq!(judge(patient).verdict, HealthVerdict::Good);
@@ -251,15 +253,15 @@ mod tests {
 
     #[test]
     fn each_limit_fires_alone() {
-        let check = |spoil: fn(&mut HealthEvidence), word: &str| {
+        let check = |corrupt: fn(&mut HealthEvidence), word: &str| {
             let mut evidence = just_good();
-            spoil(&mut evidence);
+            corrupt(&mut evidence);
             let health = judge(evidence);
             assert_eq!(health.verdict, HealthVerdict::Suspect, "{word}");
             assert_eq!(health.reasons.len(), 1, "{:?}", health.reasons);
             assert!(health.reasons[0].contains(word), "{:?}", health.reasons);
         };
-        check(|evidence| evidence.seen.stamped_reads = 989, "receive stamp");
+        check(|evidence| evidence.seen.stamped_reads = 989, "receive timestamp");
         check(|evidence| evidence.seen.send_lateness = spans(MS + 1), "left late");
         check(|evidence| evidence.seen.decoder_stalls = 1, "decoding was far behind");
         check(
@@ -270,10 +272,10 @@ mod tests {
             "left late",
         );
         check(|evidence| evidence.seen.reader_busy_share = 0.81, "reading thread");
-        check(|evidence| evidence.seen.steal_share = Some(0.021), "hypervisor");
+        check(|evidence| evidence.seen.steal_share = Some(0.021), "CPU steal");
         check(|evidence| evidence.seen.clock_steps = 1, "stepped 1 time ");
         check(|evidence| evidence.seen.starved_sends = 2, "bytes were ready");
-        check(|evidence| evidence.seen.reader_lag = spans(5 * MS + 1), "came late");
+        check(|evidence| evidence.seen.reader_lag = spans(5 * MS + 1), "read late");
     }
 
     #[test]
@@ -296,7 +298,7 @@ mod tests {
         let reasons = with(2 * MS).reasons;
         assert_eq!(
             reasons,
-            ["stamps were not taken by the kernel and were late: up to 2.0 ms at P99"]
+            ["timestamps were not taken by the kernel and were late: up to 2.0 ms at P99"]
         );
         // Where one part is not known, neither is the sum.
         let mut evidence = just_good();
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_by_hand() {
+    fn computes_quantiles() {
         let requests = [request(0, 0, 0, 0.0, &[100.0, 100.0, 120.0, 160.0])];
         // Gaps 20 and 40: the fifth percentile is 21.
         assert_eq!(gap_ns_p5(&requests), Some(21 * MS));

@@ -1,14 +1,14 @@
 //! How many prompt tokens an image becomes, by the rules that models are known to follow.
 //!
-//! A rule checks a count and never stands for one: servers make images smaller or larger within
-//! bounds of their own, and only the server knows which. Not here: who complains
+//! A rule checks a count and never replaces one: servers make images smaller or larger within
+//! bounds of their own, and only the server knows which. Not here: the checks that use it
 //! (`warning/media_tokens.rs`, `audit/rule/image_tokens.rs`).
 
 /// No vision model that is served reads an image of [`PIXELS_LARGE`] pixels as fewer tokens.
 pub(crate) const TOKENS_MIN: f64 = 16.0;
 /// What an image has at least to be judged by [`TOKENS_MIN`].
 pub(crate) const PIXELS_LARGE: f64 = 100_000.0;
-/// Marks before and behind an image, which some servers count as its own.
+/// Marks before and after an image, which some servers count as part of it.
 const MARKS: f64 = 4.0;
 /// Cells below which a server may have made a small image larger, as Qwen's processors do.
 const CELLS_MIN: f64 = 100.0;
@@ -18,7 +18,7 @@ const ASPECT_MAX: f64 = 4.0;
 /// What a model makes of an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rule {
-    /// So many tokens, whatever its size.
+    /// A constant number of tokens, regardless of the size.
     Fixed(f64),
     /// One token for each square with this side in pixels, each side of the image being taken to
     /// its nearest multiple.
@@ -41,8 +41,8 @@ pub(crate) fn of_model(name: &str) -> Option<Rule> {
 }
 
 impl Rule {
-    /// Fewest and most tokens of an image of so many pixels that nobody resized. Its sides are not
-    /// known, so that rounding them leaves a range.
+    /// Minimum and maximum tokens of an image with this many pixels that was not resized. Its sides
+    /// are unknown, so rounding them leaves a range.
     pub(crate) fn range(self, pixels: f64) -> (f64, f64) {
         match self {
             Rule::Fixed(tokens) => (tokens, tokens + MARKS),
@@ -68,7 +68,7 @@ impl Rule {
         }
     }
 
-    /// In words, of an image of so many pixels.
+    /// A description for an image of this many pixels.
     pub(crate) fn words(self, pixels: f64) -> String {
         match self {
             Rule::Fixed(tokens) => format!("{tokens:.0} an image, whatever its size"),
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn images_that_a_server_was_given_are_within_the_rule() {
         let rule = of_model("Qwen/Qwen2-VL-2B-Instruct").expect("known");
-        // Width, height, tokens as vLLM told them; the last one was made smaller to fit.
+        // Width, height, tokens as reported by vLLM; the last one was made smaller to fit.
         for (width, height, tokens) in
             [(56, 56, 4), (100, 100, 16), (640, 360, 299), (1280, 720, 1196), (1920, 1080, 1222)]
         {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_the_rule() {
+    fn names_select_the_rule() {
         assert_eq!(of_model("google/gemma-3-4b-it"), Some(Rule::Fixed(256.0)));
         assert_eq!(of_model("Qwen/Qwen3-VL-8B-Instruct"), Some(Rule::Squares(32.0)));
         assert_eq!(of_model("Qwen2.5-VL-7B"), Some(Rule::Squares(28.0)));

@@ -1,9 +1,9 @@
 //! Metrics and verdicts from records: pure functions, no clock, no file.
 //!
 //! [`summarize`] turns a run into numbers, checks and answers. The same run gives the same numbers,
-//! bit for bit. The definitions are those of the modules [`request`] (durations of one request),
-//! [`level`] (populations and rates) and [`definitions`] (the same by other tools' rules). What is
-//! not here: how a number is written, which is the part of the reports.
+//! bit for bit. The modules [`request`] (durations of one request), [`level`] (populations and
+//! rates) and [`definitions`] (the same by other tools' rules) contain the definitions. Not here:
+//! how a number is written, which is the part of the reports.
 #![forbid(unsafe_code)]
 
 pub mod answer;
@@ -70,7 +70,7 @@ pub struct RunSummary {
     pub warnings: Vec<Warning>,
     /// Every check with its result.
     pub checks: Vec<CheckResult>,
-    /// The answers to the questions behind the run; absent if nothing was measured.
+    /// The answers to the main questions about the run; absent if nothing was measured.
     pub answers: Option<Answers>,
     /// The client's own error, as it judged it when it ran.
     pub health: Option<ClientHealth>,
@@ -86,7 +86,7 @@ pub fn summarize_for(run: &RunData, slo: &SloSpec) -> RunSummary {
     summarize_by(run, slo, Seen::of(run).ended)
 }
 
-/// The same of a run that goes on, whose manifest does not hold yet what became of its workload:
+/// The same for a run in progress, whose manifest does not hold the end of its sessions yet:
 /// `ended` are the sessions of which no request shows how they ended.
 pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
     summarize_by(run, &run.manifest.spec.slo, ended)
@@ -133,7 +133,7 @@ fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSumm
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
 }
 
-/// Tokens of a block of the server's cache, where it tells them.
+/// Tokens of a block of the server's cache, if the server reports it.
 fn block_tokens(run: &RunData) -> Option<u32> {
     let server = run.manifest.facts.as_ref()?.server.as_ref()?;
     let told = server.notes.get("block_size")?.parse().ok();

@@ -1,7 +1,7 @@
-//! The machine of a run in words: one table of what it is, which lists of facts, reports and comparisons
+//! The machine of a run as text: one table of facts, which lists of facts, reports and comparisons
 //! read.
 //!
-//! What is not told has no row. Not here: what a difference means for a comparison
+//! Facts that are not reported have no row. Not here: what a difference means for a comparison
 //! ([`comparison`](crate::comparison)).
 
 use ifm_core::Facts;
@@ -36,11 +36,11 @@ impl Part {
     }
 }
 
-/// One thing that is told of a machine.
+/// One fact of a machine.
 pub struct MachineFact {
     /// Where it belongs.
     pub part: Part,
-    /// What it is.
+    /// Its name.
     pub what: &'static str,
     /// Whether two runs that are compared should share it; what moves by itself, or is what is compared,
     /// is not.
@@ -49,7 +49,7 @@ pub struct MachineFact {
 }
 
 impl MachineFact {
-    /// What it is on this machine, in words.
+    /// What it is on this machine, as text.
     pub fn value(&self, facts: &Facts) -> Option<String> {
         (self.of)(facts)
     }
@@ -168,7 +168,7 @@ pub const MACHINE: &[MachineFact] = &[
     told(Part::Server, "start-up", |f| server(f, start_up)),
 ];
 
-/// What is told of a machine: part, name and value, in the order of lists.
+/// The facts of a machine: part, name and value, in the order of lists.
 pub fn told_of(facts: &Facts) -> impl Iterator<Item = (Part, &'static str, String)> + '_ {
     MACHINE.iter().filter_map(|fact| Some((fact.part, fact.what, fact.value(facts)?)))
 }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_that_differ_are_told_apart() {
+    fn lists_different_gpus_separately() {
         let told = |gpus: Vec<Gpu>| -> Vec<(&'static str, String)> {
             let facts = Facts { gpus, ..Facts::default() };
             told_of(&facts).map(|(_, what, value)| (what, value)).collect()
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_once() {
+    fn lists_each_name_once() {
         let names: BTreeSet<&str> = MACHINE.iter().map(|fact| fact.what).collect();
         assert_eq!(names.len(), MACHINE.len());
         assert!(MACHINE.is_sorted_by_key(|fact| fact.part));

@@ -1,12 +1,12 @@
-//! What a machine was measured to do: its ceilings, found again in stored results of `inferometer kernel`.
+//! The measured ceilings of a machine, from stored results of `inferometer kernel`.
 //!
-//! Rows of products tell a rate of arithmetic for each type, rows of moved arrays the bandwidth of the
-//! memory; an array that caches may hold tells nothing of memory. For each type, and for the memory, the
-//! newest document that tells of it counts, and in it the best row: a ceiling is what was reached once and
-//! can be reached again, which is why a row is a median of runs.
+//! Rows of products give a rate of arithmetic for each type, rows of moved arrays the bandwidth of
+//! the memory; an array that may fit in caches says nothing about memory. For each type, and for
+//! the memory, the newest document with such a result counts, and in it the best row: a ceiling is
+//! what was reached once and can be reached again, which is why a row is a median of runs.
 //!
-//! Not here: where documents are kept and which machine this is (the binary), what a ceiling means for a
-//! model (`ifm-roofline`).
+//! Not here: where documents are kept and which machine this is (the binary), what a ceiling means
+//! for a model (`ifm-roofline`).
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, key};
@@ -20,7 +20,7 @@ const CPU: &str = "cpu";
 const GEMM: &str = "gemm";
 /// Kernels that move arrays.
 const MOTIONS: [&str; 4] = ["read", "write", "copy", "triad"];
-/// Arrays of so many last-level caches are read from memory, nearly all of them (STREAM's rule).
+/// Arrays of this many last-level caches are read from memory, nearly all of them (STREAM's rule).
 pub const CACHES: f64 = 4.0;
 const BYTES_PER_MIB: f64 = (1_u64 << 20) as f64;
 
@@ -43,7 +43,7 @@ pub struct Stored<'a> {
     pub sheets: &'a [Sheet],
 }
 
-/// A device whose ceilings are asked for.
+/// A device whose ceilings are requested.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Device {
     /// Name of the processor or GPU.
@@ -65,9 +65,9 @@ pub struct Ceiling {
     pub of: String,
     /// Operations or bytes per second.
     pub per_s: f64,
-    /// Size of the product, or bytes of an array, as it stands there.
+    /// Size of the product, or bytes of an array, as in the document.
     pub size: String,
-    /// Who computed it, and on how many threads, as far as it is told.
+    /// Who computed it, and on how many threads, if stated.
     pub by: String,
     /// The documents.
     pub document: String,
@@ -99,7 +99,7 @@ pub enum NoCeilings {
         /// The command, or two joined by words, that makes them.
         run: &'static str,
     },
-    /// Arrays were moved, and caches may have held all of them.
+    /// Arrays were moved, and all of them may have fit in caches.
     #[error(
         "the arrays of every `kernel bandwidth` result of {device} are smaller than {needed_mib} MiB, \
          four times its last-level cache; run `kernel bandwidth` with larger ones"
@@ -107,10 +107,10 @@ pub enum NoCeilings {
     OnlyCaches {
         /// The device.
         device: String,
-        /// The least size that tells of memory, MiB.
+        /// Minimum size of arrays that measure memory, MiB.
         needed_mib: u64,
     },
-    /// Products of types that no figure of a machine stands for.
+    /// Products of types that match no figure of a machine.
     #[error(
         "no `kernel gemm` result of {device} is of a type that a limit needs, such as bf16 or f32"
     )]
@@ -120,7 +120,7 @@ pub enum NoCeilings {
     },
 }
 
-/// A row that counts: its factors with those of its part, and its figure per second.
+/// A row that counts: its factors with the factors of its part, and its figure per second.
 struct Found<'a> {
     stored: Stored<'a>,
     factors: Factors,
@@ -283,7 +283,7 @@ impl MeasuredMachine {
         of.max_by(|a, b| a.per_s.total_cmp(&b.per_s))
     }
 
-    /// What it reaches, in words: `EPYC, measured: f32 202 GFLOPS, memory 29.0 GB/s (2026-11-25)`.
+    /// What it reaches, as text: `EPYC, measured: f32 202 GFLOPS, memory 29.0 GB/s (2026-11-25)`.
     pub fn words(&self) -> String {
         let rates = self.arithmetic.iter().map(|ceiling| {
             let (rate, unit) = match ceiling.per_s {

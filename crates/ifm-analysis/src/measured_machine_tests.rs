@@ -1,4 +1,4 @@
-//! Ceilings found again in sheets made by hand.
+//! Ceilings found in constructed sheets.
 
 use super::*;
 use ifm_core::sheet::{Figure, Part, Place, Unit};
@@ -91,7 +91,7 @@ fn the_best_rows_of_large_arrays_are_the_ceilings() {
 }
 
 #[test]
-fn what_is_missing_is_said_in_one_sentence() {
+fn reports_what_is_missing_in_one_sentence() {
     let none = found(&[], &host()).expect_err("nothing");
     assert_eq!(
         none,
@@ -120,11 +120,11 @@ fn results_of_other_hardware_do_not_count() {
 }
 
 #[test]
-fn arrays_that_caches_hold_tell_nothing_of_memory() {
+fn ignores_arrays_that_fit_in_caches() {
     let cached = sheet(EPYC, &[("triad", "f32", "134217727", 2, 300.0)]);
     let error = found(&[("a", &[gemm(), cached.clone()])], &host()).expect_err("only caches");
     assert!(error.contains("smaller than 128 MiB"), "{error}");
-    // A newer one hides no older one that tells of memory.
+    // A newer document without memory results does not hide an older one that has them.
     let both = found(&[("new", &[cached]), ("old", &[gemm(), bandwidth(42.0)])], &host());
     assert_eq!(both.expect("ceilings").bandwidth.document, "old");
     // Where no cache is known, the largest size counts.
@@ -134,7 +134,7 @@ fn arrays_that_caches_hold_tell_nothing_of_memory() {
 }
 
 #[test]
-fn the_newest_document_counts_for_what_it_tells() {
+fn newest_document_counts_for_what_it_contains() {
     let newer = sheet(EPYC, &[("gemm", "f32", "512x512x512", 2, 0.1)]);
     let stored = [("new", &[newer, bandwidth(30.0)][..]), ("old", &[gemm(), bandwidth(42.0)][..])];
     let found = found(&stored, &host()).expect("ceilings");
@@ -148,7 +148,7 @@ fn the_newest_document_counts_for_what_it_tells() {
 }
 
 #[test]
-fn a_type_that_no_figure_stands_for_is_kept_and_no_machine() {
+fn type_without_a_machine_figure_is_kept_but_makes_no_machine() {
     let odd = sheet(EPYC, &[("gemm", "posit", "512x512x512", 2, 0.1)]);
     let found = found(&[("a", &[odd, bandwidth(42.0)])], &host()).expect("ceilings");
     assert_eq!(found.arithmetic[0].of, "posit");

@@ -1,4 +1,4 @@
-//! What a level tells of its media, as numbers of a document: sums, rates, and values of requests.
+//! Media figures of a level, as numbers of a document: sums, rates, and values of requests.
 //!
 //! Exports and reports take them from here, so that a run of ours states the same figures in both.
 //! Not here: how they are computed (`measured`), and which of them another tool has
@@ -26,10 +26,10 @@ pub(crate) const SEEN_TTFT: &str = "TTFT of media sent before";
 /// One number of a level, with the unit that it is written in.
 pub(crate) type Total = (Quantity, f64, Unit);
 
-/// Values of requests; dividing by the number beside them gives the unit.
+/// Values of requests; dividing by the number gives the unit next to it.
 pub(crate) type Population<'a> = (Quantity, &'a Distribution, f64, Unit);
 
-/// Prompt tokens by what they stand for.
+/// Prompt tokens by kind.
 pub(crate) const KINDS: [(TokenKind, Quantity); 4] = [
     (TokenKind::Text, Quantity::TextTokens),
     (TokenKind::Image, Quantity::ImageTokens),
@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::sound_images;
 
     #[test]
-    fn what_not_all_requests_told_is_no_sum() {
+    fn incomplete_counts_have_no_sum() {
         let value = |run: &ifm_core::RunData, of: &Quantity| {
             let summary = crate::summarize(run);
             let found = totals(&summary.levels[0]);

@@ -2,7 +2,7 @@
 //!
 //! Within one level requests are many and depend on each other; between repeats the values are few
 //! and do not. So the interval of a repeated load is that between its repeats (Student's, from
-//! three on), with one value for each repeat. What is not here: whether repeats agree, which is a
+//! three on), with one value for each repeat. Not here: whether repeats agree, which is a
 //! check, and the verdict, for which every repeat of a load counts by itself.
 
 use crate::level::{LevelSummary, Load};
@@ -12,7 +12,7 @@ use crate::stat::welch::mean_interval_of_amounts;
 
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
-/// An interval needs so many repeats: over two it is so wide that it says nothing.
+/// Minimum number of repeats for an interval: over two it is so wide that it says nothing.
 pub const REPEATS_MIN: u32 = 3;
 /// Above this coefficient of variation the mean of repeats is not a result.
 pub const VARIATION_TRUSTED_MAX: f64 = 0.20;
@@ -179,13 +179,13 @@ mod tests {
         assert!((high - 134.841_377e6).abs() < 1.0 && (low - 85.158_623e6).abs() < 1.0, "{high}");
         assert!((ttft.relative_half_width().expect("an interval") - 0.225_831).abs() < 1e-6);
         assert_eq!((two.inside, two.outside), (3, 0));
-        // What the answers say is of all repeats, not of the one that happened to come first.
+        // The answers cover all repeats, not the one that happened to come first.
         let answers = summary.answers.expect("levels");
         assert_eq!(answers.at.load, Some(Load::Users(4)));
     }
 
     #[test]
-    fn two_repeats_have_no_interval_and_one_is_none() {
+    fn two_repeats_have_no_interval_and_one_is_not_a_repeat() {
         let requests = (0..2u16).flat_map(|level| {
             let start = (u32::from(level) * 100, level);
             closed_loop(start, (2, 40), 0.0, (100.0 + f64::from(level), 10.0, 16))

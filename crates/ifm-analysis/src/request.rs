@@ -1,8 +1,8 @@
 //! The durations of one request, derived from its stamps: the one place that defines them.
 //!
-//! Formulas are those of the canonical definitions of this program: TTFT = `t_1 - start`, E2E =
-//! `t_last - start`; TPOT is in [`tpot`](crate::tpot). A duration that is not defined, or that was not
-//! observed, is absent. What is not here: populations of many requests.
+//! Formulas follow the canonical definitions of this program: TTFT = `t_1 - start`, E2E = `t_last -
+//! start`; TPOT is in [`tpot`](crate::tpot). A duration that is not defined, or that was not
+//! observed, is absent. Not here: populations of many requests.
 
 use crate::tpot::{SequenceTpot, TokenSpread, TpotAbsence, each_tpot};
 use ifm_core::Metric;
@@ -31,8 +31,8 @@ pub struct RequestMetrics {
     pub stream_end_ns: Option<u64>,
     /// Start to the last request byte handed to the kernel, nanoseconds.
     pub upload_ns: Option<u64>,
-    /// Time per output token after those of the first read, nanoseconds; absent for fewer than two
-    /// tokens, for an incomplete answer, and where the number of tokens in the time is not known.
+    /// Time per output token after the tokens of the first read, nanoseconds; absent for fewer than
+    /// two tokens, for an incomplete answer, and if the number of tokens in the time is not known.
     /// With several choices: the mean over the choices.
     pub tpot_ns: Option<f64>,
     /// The same where that number is an estimate; absent where `tpot_ns` is present.
@@ -149,7 +149,7 @@ pub(crate) fn each_value(
         }
         Metric::Rtf => return metrics.rtf.into_iter().for_each(|value| each(value, true)),
         Metric::E2ePerToken => {
-            // What was asked for is never taken for a count.
+            // The requested number is never taken for a count.
             let counted = record.output_tokens.filter(|counted| counted.tokens > 0);
             if let Some((ns, counted)) = metrics.e2e_ns.zip(counted) {
                 each(ns as f64 / f64::from(counted.tokens), !counted.from.is_estimate());
@@ -197,11 +197,11 @@ impl Mean {
     }
 }
 
-/// The token-bearing events of an answer, and how many of them carry several tokens. Exact where the
-/// server told the tokens of each event; what was thought before the first one and not sent is none of
-/// it. Where only the whole count is known, the surplus of tokens over events is taken as that many
-/// events with two tokens, less one token per sequence: an end-of-text token is often counted and not
-/// sent. Absent where the tokens were not counted.
+/// The token-bearing events of an answer, and how many of them carry several tokens. Exact if the
+/// server reported the tokens of each event; reasoning before the first event that was not sent is
+/// not included. If only the whole count is known, the surplus of tokens over events is taken as
+/// that many events with two tokens, less one token per sequence: an end-of-text token is often
+/// counted and not sent. Absent if the tokens were not counted.
 pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
     if record.is_sound_alone() {
         return None;
@@ -220,7 +220,7 @@ pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
 }
 
 /// Calls `each` with every gap between successive token-bearing events of one choice, nanoseconds,
-/// and the tokens of the event that ends the gap, where the server told them.
+/// and the tokens of the event that ends the gap, if the server reported them.
 #[inline]
 pub fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) {
     let events = &record.events;
@@ -289,7 +289,7 @@ mod tests {
             (metrics.ttfa_ns, metrics.rtf, metrics.silence_ns),
             (Some(150 * MS), Some(0.25), Some(7))
         );
-        assert_eq!(metrics.ttft_ns, Some(100 * MS), "a text beside the sound has tokens");
+        assert_eq!(metrics.ttft_ns, Some(100 * MS), "text sent with the sound has tokens");
         record.choices = 0;
         let metrics = RequestMetrics::derive(&record);
         assert_eq!((metrics.ttft_ns, metrics.ttfat_ns, metrics.tpot_ns), (None, None, None));
@@ -416,7 +416,8 @@ mod tests {
         assert_eq!(gaps, [(10, None), (40, None), (40, None)]);
         // TPOT 40 and 10 ms: their mean is 25.
         assert_eq!(RequestMetrics::derive(&record).tpot_ns, Some(25e6));
-        // Seven tokens in five events, not told which: an estimate, if the text holds them.
+        // Seven tokens in five events, unknown which: an estimate, if the text is long enough for
+        // them.
         record.output_tokens = Some(Counted { tokens: 7, from: CountSource::FinalUsage });
         record.text_bytes = Some(28);
         // 4.2 tokens in three events and 2.8 in two; 2.8 and 1.4 after the first events are too few.

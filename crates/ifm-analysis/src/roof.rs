@@ -7,7 +7,7 @@ use ifm_roofline::{Machine, Model, Precision, RooflineError, Setup, WeightFormat
 
 /// GPUs of a whole node: more seldom share a model, and what they cannot do none can.
 pub(crate) const NODE: u32 = 8;
-/// Settings beside tensor parallelism that spread a model over more GPUs.
+/// Settings other than tensor parallelism that spread a model over more GPUs.
 const SPREAD: [&str; 2] = ["pipeline_parallel", "data_parallel"];
 /// How far a size in a model's name may be from its number of parameters: a 7B has 6.74 or 7.6.
 const SIZE_APART: f64 = 0.10;
@@ -37,13 +37,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// In words: model, format, machine.
+    /// As text: model, format, machine.
     pub fn words(&self) -> String {
         words(&self.setup)
     }
 
-    /// The setup for what holds of the GPUs that are told of: one where none is counted, whether it
-    /// holds the model or not.
+    /// The setup for the GPUs as reported: one if their number is unknown, whether it holds the
+    /// model or not.
     pub fn as_told(&self) -> Option<Setup> {
         let of = &self.setup;
         let gpus = if self.is_counted { of.gpus() as u32 } else { 1 };
@@ -51,7 +51,7 @@ impl Known {
     }
 }
 
-/// A setup in words: model, format, machine.
+/// A setup as text: model, format, machine.
 pub(crate) fn words(setup: &Setup) -> String {
     format!(
         "{} in {} on {} x {}",
@@ -62,10 +62,9 @@ pub(crate) fn words(setup: &Setup) -> String {
     )
 }
 
-/// From the factors, else from the machine and model that the user names: what is given by hand is
-/// for measurements that do not say it, never for those of another machine or model.
-/// `parameters` and `weight_bytes` where a document prints them. Absent where machine or model is
-/// not known.
+/// From the factors, else from the machine and model that the user names: the user's values are for
+/// measurements that do not state theirs, never for those of another machine or model. `parameters`
+/// and `weight_bytes` if a document prints them. Absent if machine or model is not known.
 pub(crate) fn setup(
     (gpu, model_name): (Option<&str>, Option<&str>),
     factors: &Factors,
@@ -134,8 +133,8 @@ fn machine<'g>(given: Option<&'g str>, own: &str) -> Option<(Machine, Option<&'g
     is_meant.then_some((by_hand, given))
 }
 
-/// The model of a measurement that names `own`, what the user gives where it counts, and whether
-/// it stands for a name that says nothing.
+/// The model of a measurement that names `own`, the user's value where it counts, and whether it
+/// replaces a name that says nothing.
 fn model<'g>(
     given: Option<&'g str>,
     own: &str,
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_by_hand_is_for_what_names_no_other() {
+    fn user_values_apply_only_to_rows_without_their_own() {
         let of = |gpu: &str, model: &str, own_gpu: &str, own_model: &str, count: Option<f64>| {
             let factors = Factors::default().with(key::GPU, own_gpu).with(key::MODEL, own_model);
             let known = setup((Some(gpu), Some(model)), &factors, count, None)?;
@@ -257,7 +256,8 @@ mod tests {
         let with = |model: &str| of("l40s", "llama-3.1-8b", "", model, None);
         assert_eq!(with(""), eight);
         assert_eq!(with("Llama-3.1-8B-Instruct"), eight);
-        // Another model is itself, whatever is given; one that nobody knows is nobody else's.
+        // A known other model stays itself, whatever is given; an unknown model is not replaced
+        // either.
         assert_eq!(with("Qwen3-4B"), Some("l40s qwen3-4b false".to_owned()));
         assert_eq!(with("acme-70b"), None);
         assert_eq!(with("my-server"), Some("l40s llama-3.1-8b true".to_owned()));

@@ -12,21 +12,21 @@ ifm_core::vocabulary! {
     /// Who counted the drafts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum DraftsCountedBy {
-        /// The server told them with each answer: sums over the complete answers of the level.
+        /// The server reported them with each answer: sums over the complete answers of the level.
         Requests = "requests",
         /// The server's counters over the level, warm-up and other clients included.
         Counters = "counters",
     }
 }
 
-/// What is known of the drafts of a level. What nobody counted is absent.
+/// The drafts of a level. Values that were not counted are absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Speculation {
     /// Who counted them.
     pub counted_by: DraftsCountedBy,
-    /// Whose metrics page it is; absent where answers told.
+    /// Whose metrics page it is; absent if the answers reported them.
     pub source: Option<String>,
-    /// Complete answers that told; absent of counters.
+    /// Complete answers that reported them; absent for counters.
     pub answers: Option<u64>,
     /// Drafts that were verified.
     pub drafts: Option<f64>,
@@ -43,7 +43,7 @@ pub struct Speculation {
     /// Accepted over draft tokens, 0 to 1.
     pub acceptance_rate: Option<f64>,
     /// Share of the drafts whose token at this place was accepted, 0 to 1, from the first place, by
-    /// the server's counters; empty where nobody counted by place.
+    /// the server's counters; empty if it was not counted by place.
     pub by_position: Vec<f64>,
     /// Counted output tokens for each token-bearing event of the streamed complete answers.
     pub tokens_per_event: Option<f64>,
@@ -56,8 +56,9 @@ pub(crate) fn told(record: &RequestRecord) -> Option<(u32, u32)> {
 }
 
 impl Speculation {
-    /// What the answers and the server's counters tell; absent where no draft was made. Answers are
-    /// believed before counters where all of them tell, since counters hold the load of others too.
+    /// Speculation by the answers and the server's counters; absent if no draft was made. Answers
+    /// have priority over counters if all of them report it, since counters include other clients'
+    /// load.
     pub(crate) fn of(
         measured: &[&RequestRecord],
         server: Option<&ServerCounters>,
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_believed_before_counters_where_all_of_them_tell() {
+    fn prefers_answers_to_counters_if_all_report_drafts() {
         let mut run = drafting();
         for record in &mut run.requests {
             // Four drafts of two tokens, three of eight accepted.
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn no_draft_is_no_speculation() {
+    fn without_drafts_there_is_no_speculation() {
         let zero =
             counted("llama.cpp /metrics", &[(Q::ServerDrafts, 0.0), (Q::ServerDraftTokens, 0.0)]);
         assert_eq!(found(&zero), None);

@@ -77,7 +77,8 @@ impl Tally {
         }
     }
 
-    /// What a complete answer had beside text: media before it, sound in it, a form of it.
+    /// Adds what a complete answer had in addition to text: media before it, sound in it, a form of
+    /// it.
     fn add_beside_text(&mut self, record: &RequestRecord) {
         let added = |sum: &mut Option<Option<u64>>, more: Option<u64>| {
             *sum = Some(sum.unwrap_or(Some(0)).zip(more).map(|(sum, more)| sum + more));
@@ -96,7 +97,7 @@ impl Tally {
         }
     }
 
-    /// Media of complete answers for each of so many seconds; absent where none was sent.
+    /// Media of complete answers per second over this time; absent if none was sent.
     pub fn media_rates(&self, seconds: f64) -> Option<MediaRates> {
         self.media.per_s(seconds)
     }
@@ -123,7 +124,7 @@ impl Tally {
         self.warmup_ended
     }
 
-    /// Measured requests that have ended, whatever the outcome.
+    /// Measured requests that have ended, regardless of the outcome.
     pub fn finished(&self) -> u64 {
         self.outcomes.iter().sum()
     }
@@ -176,7 +177,7 @@ pub struct TokenRatio {
 }
 
 impl TokenRatio {
-    /// Counts a finished request, warm-up too, if somebody has counted its tokens.
+    /// Counts a finished request, including warm-up, if its tokens were counted.
     pub fn add(&mut self, record: &RequestRecord) {
         let Some(counted) = record.output_tokens.filter(|counted| !counted.from.is_estimate())
         else {
@@ -190,7 +191,7 @@ impl TokenRatio {
         }
     }
 
-    /// Tokens of one event; absent while no answer tells. Zero events of answers that came whole
+    /// Tokens of one event; absent while no answer shows it. Zero events of answers that came whole
     /// are not tokens.
     pub fn tokens_per_event(&self) -> Option<f64> {
         match (self.events, self.whole_tokens) {
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn media_sound_and_forms_are_told_where_there_are_any() {
+    fn reports_media_sound_and_forms_if_any() {
         use ifm_core::{MadeAudio, SentMedia};
         let mut tally = Tally::default();
         let mut answer = request(0, 0, 0, 0.0, &[10.0]);
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_known_only_where_somebody_counted() {
+    fn tokens_are_known_only_if_counted() {
         let mut ratio = TokenRatio::default();
         let mut answer = request(0, 0, 0, 0.0, &[10.0, 20.0]);
         answer.output_tokens = Some(Counted { tokens: 2, from: CountSource::Events });

@@ -1,7 +1,7 @@
-//! Runs made up for tests, here and in the crates that show results.
+//! Synthetic runs for tests, here and in the crates that show results.
 //!
-//! A made-up run is small and regular, so that a test can compute every number by hand and then
-//! spoil one thing. What is not here: anything a program should use.
+//! A synthetic run is small and regular, so that a test can verify every number and then corrupt
+//! one thing. Not here: anything a program should use.
 
 use crate::slo::VerdictState;
 use crate::stat::random::RandomStream;
@@ -196,13 +196,14 @@ pub fn noisy_run(levels: &[NoisyLoop]) -> RunData {
     run(&users, requests)
 }
 
-/// A closed loop of 2 users and 120 requests, each with an image of 640 x 360 that was not sent before:
-/// 299 tokens of the image, as the server told, 100 of text and 20 that its template added.
+/// A closed loop of 2 users and 120 requests, each with an image of 640 x 360 that was not sent
+/// before: 299 tokens of the image, as reported by the server, 100 of text and 20 that its template
+/// added.
 pub fn sound_images() -> RunData {
     images(|_, _| {})
 }
 
-/// The same after `change` of each request, which is told its number.
+/// The same after `change` of each request, which gets its number.
 pub fn images(change: impl Fn(usize, &mut RequestRecord)) -> RunData {
     let mut requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
     for (number, record) in requests.iter_mut().enumerate() {

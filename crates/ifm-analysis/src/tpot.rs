@@ -4,20 +4,21 @@
 //! token-bearing event was stamped: the tokens of all events that share its stamp, and hidden
 //! reasoning. With one token in the first read it is the usual `(t_last - t_1) / (n - 1)`.
 //!
-//! The server says n. How many of the n tokens each event holds is known where the server counts with
-//! each event, or where events and tokens agree. Otherwise tokens may have come several to an event,
-//! or never: the length of the text decides, and where it cannot, there is no TPOT. What is not here:
-//! populations of many requests.
+//! The server reports n. The number of tokens in each event is known if the server counts with each
+//! event, or if events and tokens agree. Otherwise several tokens may have come in an event, or
+//! none: the length of the text decides, and if it cannot, there is no TPOT. Not here: populations
+//! of many requests.
 
 use ifm_core::{CountSource, RequestRecord, TokenEvents};
 
 /// Numbers of tokens that differ by at most this share are taken as equal: no TPOT changes by more.
 const EQUAL_SHARE: f64 = 0.05;
 /// Where the most and the fewest tokens that an answer can have sent differ by at most this share, a
-/// time between the two is an estimate, whatever the text.
+/// time between the two is an estimate, regardless of the text.
 const NEAR_SHARE: f64 = 0.25;
-/// Least text of a token in the mean, bytes. English text has 4 to 5 bytes a token, Chinese 4, code and JSON
-/// 3 to 4; a small vocabulary of a real vLLM gave 3.0. With less, tokens were probably counted and not sent.
+/// Minimum mean text of a token, bytes. English text has 4 to 5 bytes a token, Chinese 4, code and
+/// JSON 3 to 4; a small vocabulary of a real vLLM gave 3.0. With less, tokens were probably counted
+/// and not sent.
 const TOKEN_BYTES_MIN: f64 = 2.0;
 /// Least tokens after a first read whose number of tokens is an estimate or whose stamp is not that of
 /// its last token. The error is about one token, so at most a quarter of the time.
@@ -119,7 +120,7 @@ impl TokenSpread {
         match self {
             TokenSpread::OneEach { hidden, .. } | TokenSpread::Joined { hidden, .. } => hidden,
             TokenSpread::PerEvent => {
-                // What was thought before the first event is counted with it.
+                // Reasoning before the first event is counted with it.
                 let thought = record.reasoning_tokens.unwrap_or(0);
                 let first = record.events.tokens.first().copied().unwrap_or(0);
                 let is_streamed = record.first_answer_ns > record.first_token_ns();
@@ -184,7 +185,7 @@ struct Sequence {
 }
 
 impl Sequence {
-    /// All events; no stamp is looked at but the first ones and the last.
+    /// All events; only the first timestamps and the last one are used.
     fn of_all(events: &TokenEvents) -> Option<Sequence> {
         let (&first_ns, &last_ns) = (events.at_ns.first()?, events.at_ns.last()?);
         let first_events = events.at_ns.iter().take_while(|at_ns| **at_ns == first_ns).count();
@@ -218,7 +219,7 @@ impl Sequence {
     /// The time of a token; absent where fewer than two tokens were counted.
     fn tpot(&self, record: &RequestRecord, spread: TokenSpread) -> Option<SequenceTpot> {
         let all_events = record.events.len() as f64;
-        // Tokens that were sent, those of them in the first read, and those in the first event.
+        // Tokens that were sent, tokens in the first read, and tokens in the first event.
         let (sent, first_read, first_event) = match spread {
             TokenSpread::PerEvent => self.counts,
             TokenSpread::OneEach { tokens, .. } => {
@@ -429,7 +430,7 @@ mod tests {
 
     #[test]
     fn tokens_of_the_first_read_are_not_in_the_time() {
-        // One token every 5 ms, held back until 53 had come together.
+        // One token every 5 ms, delayed until 53 had come together.
         let held = |tokens: usize| {
             let mut stamps = vec![260.0; 53.min(tokens)];
             stamps.resize(tokens.clamp(53, 106), 5.0 * (tokens.min(106) as f64 - 1.0));

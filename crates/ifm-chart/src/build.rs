@@ -83,7 +83,7 @@ impl Series {
         Series { name: name.into(), points, ..Series::default() }
     }
 
-    /// A limit or a range behind the others: grey, without marks.
+    /// A limit or a range behind the others: gray, without marks.
     pub fn reference(name: impl Into<String>, points: impl IntoIterator<Item = Point>) -> Series {
         Series { color: GREY, mark: Mark::None, ..Series::new(name, points) }
     }

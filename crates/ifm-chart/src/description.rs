@@ -113,7 +113,7 @@ impl Default for Scale {
     }
 }
 
-/// A second reading of an axis: what stands there in another quantity.
+/// A second reading of an axis: the same places in another quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Quantity.
@@ -147,7 +147,7 @@ pub struct Series {
     pub mark: Mark,
     /// How the points are drawn.
     pub form: Form,
-    /// How much the series stands out.
+    /// How prominent the series is.
     pub weight: Weight,
     /// The figures, joined in this order.
     pub points: Vec<Point>,
@@ -165,7 +165,7 @@ pub struct Point {
     pub low: Option<f64>,
     /// Upper end of the interval or band, same unit.
     pub high: Option<f64>,
-    /// Words beside the point, such as the load on a Pareto curve or `n=1`.
+    /// Label of the point, such as the load on a Pareto curve or `n=1`.
     pub label: Option<String>,
     /// Whether the figure is inside the limit and trusted; otherwise the mark is hollow.
     pub is_trusted: bool,
@@ -228,7 +228,7 @@ pub enum Mark {
     None,
 }
 
-/// How much a series stands out.
+/// How prominent a series is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Weight {
     /// As the others.
@@ -290,7 +290,7 @@ pub enum Along {
     Y,
 }
 
-/// Verdict that a colour carries beside its words.
+/// Verdict shown by color in addition to words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Tone {
     /// Inside the limit.
@@ -309,7 +309,7 @@ pub enum Tone {
 pub struct Note {
     /// Place on the x axis.
     pub x: f64,
-    /// Place on the y axis; `None` stands above everything that is drawn at `x`.
+    /// Place on the y axis; `None` places it above everything that is drawn at `x`.
     pub y: Option<f64>,
     /// The words: few.
     pub text: String,

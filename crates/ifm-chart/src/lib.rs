@@ -38,7 +38,7 @@ pub use table::{Table, csv, table};
 pub use terminal::{Screen, braille};
 pub use theme::Theme;
 
-/// Width of a drawing, CSS pixels, if nobody asks for another.
+/// Default width of a drawing, CSS pixels.
 pub const WIDTH_PX: u32 = 720;
 
 /// Why a chart was not drawn.

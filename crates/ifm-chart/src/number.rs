@@ -42,10 +42,10 @@ fn digits(value: f64) -> String {
     trim(&rounded(value, decimals))
 }
 
-/// A number with so many decimals, halves away from zero, as everybody rounds what they read:
-/// 172.5 becomes 173 and 2.675 becomes 2.68, though the one is even and the other lies a little
-/// lower as a binary number. A number is read by its first 15 digits; the rest of an `f64` is what
-/// arithmetic left behind. What is not finite is written as Rust writes it.
+/// A number with `decimals` decimals, halves rounded away from zero as people expect: 172.5 becomes
+/// 173 and 2.675 becomes 2.68, although 172 is the even neighbor and 2.675 is slightly lower as a binary
+/// number. Only the first 15 digits of a number count; the rest of an `f64` is rounding error of
+/// arithmetic. Infinity and NaN are written as Rust writes them.
 pub fn rounded(value: f64, decimals: usize) -> String {
     const DIGITS: usize = 15;
     if !value.is_finite() {
@@ -54,7 +54,7 @@ pub fn rounded(value: f64, decimals: usize) -> String {
     let text = format!("{:.*e}", DIGITS - 1, value.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
-    // Digits before the point; negative where zeros stand behind it first.
+    // Digits before the point; negative where zeros follow it first.
     let mut whole = exponent.parse::<isize>().unwrap_or(0) + 1;
     if whole < 1 {
         digits.splice(0..0, std::iter::repeat_n(b'0', whole.unsigned_abs() + 1));
@@ -110,7 +110,7 @@ pub(crate) fn even(values: &[f64], step: f64) -> Vec<String> {
     values.iter().map(write).collect()
 }
 
-/// Decimals that tell multiples of a step apart.
+/// Decimals needed to distinguish multiples of a step.
 fn decimals_of(step: f64) -> usize {
     let is_whole = |power: i32| {
         let scaled = step * 10_f64.powi(power);

@@ -15,7 +15,7 @@ use crate::theme::{Theme, palette, variables};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// What stands in the place of a chart until the page draws it, where the program draws none itself.
+/// The placeholder of a chart until the page draws it, where the program draws none itself.
 const UNDRAWN: &str = "<p>The chart appears here if scripts may run; its numbers are below.</p>";
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
@@ -80,7 +80,7 @@ pub fn figure(chart: &Chart) -> Result<String, ChartError> {
     Ok(html)
 }
 
-/// The ways to look at a chart, the one that it asks for first.
+/// The views of a chart, its preferred one first.
 fn views(chart: &Chart) -> Vec<(&'static str, Chart)> {
     let Plot::Cartesian(plot) = &chart.plot else { return vec![("", chart.clone())] };
     let is_logarithmic = match plot.y.scale {
@@ -114,7 +114,7 @@ fn has_logarithms(plot: &Cartesian) -> bool {
     values.clone().all(|value| value > 0.0) && values.any(|value| Some(value) != first)
 }
 
-/// JSON that cannot end the element it stands in.
+/// JSON that cannot end its enclosing element.
 fn embedded(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -1,21 +1,21 @@
-//! From values to places on an axis, and the ticks that stand there.
+//! From values to places on an axis, and its ticks.
 //!
 //! A place is a share of the axis from 0 to 1. All drawings take their places from here, so that
-//! terminal and page agree, and no drawing library sees a value that it could not stand.
+//! terminal and page agree, and no drawing library sees a value that it cannot handle.
 //! What is not here: pixels.
 
 use crate::description::{Axis, Scale};
 use crate::number;
 
-/// About so many steps lie on a value axis.
+/// Approximate number of steps on a value axis.
 const STEPS: f64 = 5.0;
 /// A lower end below this share of the upper one starts the axis at 0.
 const ZERO_SHARE: f64 = 0.5;
-/// Room beside the first and last load, as a share of the axis.
+/// Margin before the first and after the last load, as a share of the axis.
 const LOAD_MARGIN: f64 = 0.025;
 /// Decades up to which 2 and 5 are ticks too.
 const FINE_DECADES: f64 = 2.0;
-/// Logarithmic axes have at most about so many ticks.
+/// Approximate maximum number of ticks on a logarithmic axis.
 const MOST_DECADES: f64 = 6.0;
 
 /// A tick: its place and its words.
@@ -44,7 +44,7 @@ pub(crate) struct Placed {
     low: f64,
     high: f64,
     margin: f64,
-    /// What stands at the axis.
+    /// The ticks on the axis.
     pub ticks: Vec<Tick>,
     /// Name with the unit that the ticks are in.
     pub title: String,

@@ -1,7 +1,7 @@
 //! The numbers of a chart as a table: exactly those that are drawn.
 //!
-//! Numbers are in their shortest form that reads back as the same bits, units stand in the head,
-//! and what is not known is an empty cell. What is not here: rounding.
+//! Numbers are in their shortest form that reads back as the same bits, the head contains the units,
+//! and unknown values are empty cells. Not here: rounding.
 
 use crate::description::{
     Block, Cartesian, CellState, Chart, Heading, Heatmap, Mask, Plot, Point, Scale, Series,
@@ -180,7 +180,7 @@ fn heatmap(plot: &Heatmap) -> Table {
     Table { head, rows: plot.rows.iter().enumerate().map(row).collect() }
 }
 
-/// How many blocks of each kind a row has: a grid of letters helps nobody.
+/// How many blocks of each kind a row has: a grid of letters would be useless.
 fn mask(plot: &Mask) -> Table {
     let head = [plot.row_name.as_str(), "full", "partial", "empty"].map(str::to_owned).to_vec();
     let row = |(index, blocks): (usize, &Vec<Block>)| {

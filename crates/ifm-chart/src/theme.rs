@@ -1,8 +1,8 @@
 //! Colours: one palette, in light, in dark, and as variables of a page.
 //!
-//! The eight colours of things follow Okabe and Ito (<https://jfly.uni-koeln.de/color/>), which
-//! people with any colour vision tell apart, each moved in lightness until it has a contrast of at
-//! least 3 to 1 against its background. What is not here: which colour a thing has.
+//! The eight colors of things follow Okabe and Ito (<https://jfly.uni-koeln.de/color/>), which
+//! people with any color vision can distinguish, each moved in lightness until it has a contrast of
+//! at least 3 to 1 against its background. Not here: which color a thing has.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -124,13 +124,13 @@ fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// The literal colour that stands for a token until a page's variable takes its place. No token
-/// has a colour like it.
+/// The placeholder color of a token until a page's variable replaces it. No token has a color
+/// like it.
 fn stand_in(index: usize) -> String {
     format!("#fe01{index:02x}")
 }
 
-/// The variable that a stand-in means: only still charts have them.
+/// The variable behind a placeholder color: only still charts have them.
 #[cfg(any(feature = "still", test))]
 pub(crate) fn variable(color: &str) -> Option<String> {
     let index = usize::from_str_radix(color.strip_prefix("#fe01")?, 16).ok()?;

@@ -1,7 +1,7 @@
 //! The machine in the record: GPUs, processors, limits, confidential computing, the server's process.
 //!
-//! What is not told is absent. Not here: who reads it (`ifm-telemetry`, the binary), and which of it
-//! two runs should share (`ifm-analysis`).
+//! Values that are not reported are absent. Not here: who reads it (`ifm-telemetry`, the binary), and
+//! which of it two runs should share (`ifm-analysis`).
 
 use crate::start_up::StartUp;
 use serde::{Deserialize, Serialize};
@@ -53,9 +53,9 @@ told! {
     Facts {
         /// When it was read: UTC, RFC 3339.
         taken_utc: Option<String>,
-        /// GPUs that the driver told of.
+        /// GPUs that the driver reported.
         gpus: Vec<Gpu>,
-        /// Confidential computing; absent where nobody told of it.
+        /// Confidential computing; absent if not reported.
         confidential: Option<Confidential>,
         /// Processors, memory, kernel and container.
         host: Option<Host>,
@@ -97,7 +97,7 @@ told! {
         memory_clock_mhz: Option<u32>,
         /// Its highest, MHz.
         memory_clock_max_mhz: Option<u32>,
-        /// Lowest and highest clock that the multiprocessors were locked to, MHz. NVML does not tell
+        /// Lowest and highest clock that the multiprocessors were locked to, MHz. NVML does not report
         /// it: it is known where this program set it.
         locked_clocks_mhz: Option<(u32, u32)>,
         /// Whether memory errors are corrected.
@@ -112,7 +112,7 @@ told! {
         throttle_reasons: Option<Vec<String>>,
         /// Processes that compute on it.
         processes: Option<Vec<GpuProcess>>,
-        /// Why the GPU tells nothing, where it does not.
+        /// Why the GPU reports nothing, where it does not.
         trouble: Option<String>,
     }
 
@@ -126,7 +126,7 @@ told! {
         memory_bytes: Option<u64>,
     }
 
-    /// Confidential computing, as driver and kernel tell it.
+    /// Confidential computing, as reported by driver and kernel.
     Confidential {
         /// Whether the GPUs of the system work in confidential mode.
         gpus: Option<bool>,
@@ -194,7 +194,7 @@ told! {
         memory_bytes: Option<u64>,
     }
 
-    /// The server, as its process and its pages tell.
+    /// The server, as reported by its process and its pages.
     ServerProcess {
         /// `vLLM`, `llama.cpp` and so on.
         kind: Option<String>,
@@ -208,7 +208,7 @@ told! {
         model: Option<String>,
         /// Tokens whose keys and values fit into its memory.
         kv_capacity_tokens: Option<u64>,
-        /// Whatever else the engine tells.
+        /// Everything else that the engine reports.
         notes: BTreeMap<String, String>,
         /// Name of the file with its log, in the folder of the run.
         log_file: Option<String>,
@@ -218,15 +218,15 @@ told! {
 }
 
 impl Confidential {
-    /// Whether the work is confidential: as the driver tells of its GPUs; where it does not, a guest
-    /// that the processor protects is.
+    /// Whether the work is confidential: as the driver reports for its GPUs; where it does not, true
+    /// for a guest that the processor protects.
     pub fn is_on(&self) -> Option<bool> {
         self.gpus.or(self.cpu_guest.is_some().then_some(true))
     }
 }
 
 impl Facts {
-    /// `on` or `off`: the value of the tag `cc` by which reports compare; absent where nobody told.
+    /// `on` or `off`: the value of the tag `cc` by which reports compare; absent if not reported.
     pub fn confidential_word(&self) -> Option<&'static str> {
         let is_on = self.confidential.as_ref()?.is_on()?;
         Some(if is_on { "on" } else { "off" })

@@ -47,7 +47,7 @@ const WORDS: &[(Ending, &[&str])] = &[
             "eos",
             "word",
             "end_of_text",
-            // vLLM ends an answer that repeats itself where it is told to.
+            // vLLM ends an answer that repeats itself if configured to.
             "repetition",
             // LM Studio.
             "eosfound",

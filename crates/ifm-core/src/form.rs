@@ -2,7 +2,7 @@
 //!
 //! A schema is kept as text, since the order of its properties is that of the answer's.
 //!
-//! Not here: which request gets which form (`ifm-workload`), how an API is told (`ifm-wire`), whether
+//! Not here: which request gets which form (`ifm-workload`), how an API expresses it (`ifm-wire`), whether
 //! an answer keeps to it (the program).
 
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl Form {
     }
 }
 
-/// What tells a request from all others of a run, whatever the speed of the server.
+/// A key that identifies a request within a run, whatever the speed of the server.
 pub fn form_key(item: u32, agent: Option<u16>, turn: Option<u16>) -> u64 {
     let (agent, turn) = (u64::from(agent.unwrap_or(0)), u64::from(turn.unwrap_or(0)));
     u64::from(item) | (agent << 32) | (turn << 48)
@@ -76,7 +76,7 @@ pub fn form_key(item: u32, agent: Option<u16>, turn: Option<u16>) -> u64 {
 /// # Errors
 /// Why the schema has no place for it.
 pub fn unique_schema(schema: &str, seed: u64, key: u64) -> Result<String, &'static str> {
-    const NO_OBJECT: &str = "it is no schema of an object with properties";
+    const NO_OBJECT: &str = "it is not a schema of an object with properties";
     let mut fields: BTreeMap<&str, &RawValue> =
         serde_json::from_str(schema).map_err(|_| NO_OBJECT)?;
     let properties = fields.get("properties").map(|raw| raw.get()).ok_or(NO_OBJECT)?;
@@ -126,7 +126,7 @@ pub struct FormSpec {
     /// What kind it is.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kind: FormKind,
-    /// Its share of the requests, 0 to 1; each request is drawn by itself.
+    /// Its share of the requests, 0 to 1; each request is drawn independently.
     pub share: f64,
     /// The schema, the expression, the choices or the grammar; absent where it is too long to be
     /// stored.
@@ -136,8 +136,8 @@ pub struct FormSpec {
     pub bytes: u64,
     /// SHA-256 of that text, in hex.
     pub sha256: String,
-    /// Whether its requests too are told to go on past the end-of-text token, by which no answer
-    /// of a form ends by itself.
+    /// Whether its requests too ask to continue past the end-of-text token, so that no answer of a
+    /// form ends by itself.
     #[serde(default)]
     pub ignore_eos: bool,
 }

@@ -82,16 +82,16 @@ pub struct ClientHealth {
     /// Times a reading thread was put off its CPU against its will.
     pub involuntary_switches: u64,
     /// Whether the reading threads ran before all others, on processors kept awake; false where
-    /// that was asked for and the system refused it, absent where nobody asked.
+    /// that was requested and the system refused it, absent where it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers_first: Option<bool>,
-    /// Share of the host's CPU time stolen by the hypervisor, 0 to 1; absent where not told.
+    /// Share of the host's CPU time stolen by the hypervisor, 0 to 1; absent if not reported.
     pub steal_share: Option<f64>,
     /// Times a request was due and its bytes were not ready.
     pub starved_sends: u64,
     /// Buffers that had to be made or grown after the load had started.
     pub late_allocations: u64,
-    /// Times a reading thread had to wait because the decoder was far behind.
+    /// Times a reading thread had to wait because the decoder lagged far behind.
     #[serde(default)]
     pub decoder_stalls: u64,
     /// Steps of the wall clock against the monotonic one above 50 microseconds.

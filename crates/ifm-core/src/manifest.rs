@@ -1,4 +1,4 @@
-//! The head of a run: one JSON document beside the rows.
+//! The head of a run: one JSON document next to the rows.
 //!
 //! This is a stable format: additive changes only within a major schema version.
 
@@ -33,19 +33,19 @@ pub enum RunState {
 pub struct HostInfo {
     /// Operating system and kernel release.
     pub os: String,
-    /// Processor name; absent where not told.
+    /// Processor name; absent if not reported.
     pub cpu: Option<String>,
     /// Logical processors that this process may use.
     pub cpus: u32,
-    /// Memory, bytes; absent where not told.
+    /// Memory, bytes; absent if not reported.
     pub memory_bytes: Option<u64>,
-    /// One-minute load average at the start; absent where not told.
+    /// One-minute load average at the start; absent if not reported.
     pub load_average: Option<f64>,
     /// Whether the kernel stamps received segments here (tested over loopback).
     pub kernel_stamps: bool,
 }
 
-/// What the server said about itself. Every field is absent where it did not tell.
+/// What the server reported about itself. Every field is absent where it was not reported.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerInfo {
@@ -64,7 +64,7 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// Whether it says that it computes nothing: a simulated server of ours.
+    /// Whether it says that it computes nothing: a simulated server of inferometer.
     pub fn is_simulated(&self) -> bool {
         self.notes.get("simulated").is_some_and(|told| told == "true")
     }
@@ -109,11 +109,11 @@ crate::vocabulary! {
     pub enum LevelEnd {
         /// The number of requests, the duration, or the end of the workload or schedule.
         Planned = "planned",
-        /// The intervals were as narrow as asked.
+        /// The intervals were as narrow as requested.
         Settled = "settled",
         /// The latency target was surely missed.
         TargetBroken = "target_broken",
-        /// So many requests failed that the level is surely outside every target.
+        /// Too many requests failed for the level to meet any target.
         TooManyErrors = "too_many_errors",
         /// The time for all levels was over.
         Budget = "budget",
@@ -146,7 +146,7 @@ pub struct LevelInfo {
     /// What ended it; absent in runs before format 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<LevelEnd>,
-    /// Index of the level that was measured in place of this one, because this one was worse than a
+    /// Index of the level that was measured instead of this one, because this one was worse than a
     /// larger load; absent for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_again: Option<u16>,
@@ -171,7 +171,7 @@ pub struct FileInfo {
 pub enum TemplatePlace {
     /// The server, with the model's chat template: its tokens come on top of the prompt's.
     Server,
-    /// Nobody: the prompt is what the model reads, but for a token at its start.
+    /// No template: the prompt is what the model reads, except for a token at its start.
     Nobody,
 }
 
@@ -188,11 +188,11 @@ pub struct SentWorkload {
     pub prompts: u64,
     /// How many of them were different.
     pub distinct_prompts: u64,
-    /// Conversations that were begun; absent where requests stand alone.
+    /// Conversations that were begun; absent where requests are independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u64>,
     /// Sessions that ended early for a reason that no request shows; absent in runs before format
-    /// 1.3, and where requests stand alone.
+    /// 1.3, and where requests are independent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_sessions: Vec<EndedSession>,
     /// Prompt lengths asked for, tokens, rising, each with how often it was sent. A later turn
@@ -266,7 +266,7 @@ pub struct CapacityFound {
     pub inside: Option<f64>,
     /// The smallest load that was shown to be outside; absent where none was.
     pub outside: Option<f64>,
-    /// Levels that, taken together, showed that it is: its looks, but for one after the search.
+    /// Levels that, taken together, showed that it is: its looks, except one after the search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside_looks: Vec<u16>,
     /// The smallest and the largest load between the two that were looked at and not settled.
@@ -276,9 +276,9 @@ pub struct CapacityFound {
     pub contradicted: Vec<f64>,
     /// Whether the search came to its end.
     pub is_over: bool,
-    /// What an hour of the whole server costs, US dollars; absent where nobody said it.
+    /// Cost of an hour of the whole server, US dollars; absent if not specified.
     pub usd_per_hour: Option<f64>,
-    /// GPUs of the server, where somebody said it.
+    /// GPUs of the server, if specified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<f64>,
 }
@@ -350,7 +350,7 @@ pub struct Manifest {
     pub host: HostInfo,
     /// What the server said about itself.
     pub server: ServerInfo,
-    /// The machine of the server and its process; absent where nobody told of it, and in runs of
+    /// The machine of the server and its process; absent if not reported, and in runs of
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,

@@ -21,7 +21,7 @@ crate::vocabulary! {
 crate::vocabulary::stored_as_word!(MediumKind, "kind of medium");
 
 crate::vocabulary! {
-    /// How closely a model is to look at an image: OpenAI's `detail`.
+    /// How closely a model examines an image: OpenAI's `detail`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum ImageDetail {
         /// A small copy of it, for few tokens.
@@ -57,7 +57,7 @@ pub struct Medium {
     /// The name under which a server may know it (vLLM's `uuid`), if one is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// How closely the model is to look at an image, if that is said.
+    /// How closely the model examines an image, if specified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<ImageDetail>,
     /// What a request carries of it.
@@ -68,10 +68,10 @@ pub struct Medium {
 /// What a request carries of a medium.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Carried {
-    /// The file in base64, as it stands in JSON. Of a video as frames: those of the frames, a comma
-    /// between two.
+    /// The file in base64, as written in JSON. A video sent as frames is its frames, separated by
+    /// commas.
     Base64(Arc<[u8]>),
-    /// The file itself, as it stands in a form.
+    /// The file itself, as written in a form.
     File(Arc<[u8]>),
     /// Its address, which the server fetches.
     Url(String),
@@ -100,18 +100,18 @@ impl fmt::Debug for Carried {
     }
 }
 
-/// A medium and where in the text of its message it stands.
+/// A medium and its position in the text of its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Placed {
-    /// Bytes of the text that stand before it: 0 puts it first, the text's length last. A boundary
-    /// of characters; those at one place stand in the order of the list.
+    /// Bytes of text before it: 0 puts it first, the text's length last. A boundary of characters;
+    /// media at one position keep the order of the list.
     pub at: usize,
     /// The medium.
     #[serde(serialize_with = "as_it_is")]
     pub medium: Arc<Medium>,
 }
 
-/// What a request carried beside text.
+/// What a request carried in addition to text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SentMedia {
     /// Images.
@@ -120,16 +120,16 @@ pub struct SentMedia {
     pub pixels: Option<u64>,
     /// Recordings.
     pub audios: u32,
-    /// Length of all recordings, nanoseconds; absent where one does not tell.
+    /// Length of all recordings, nanoseconds; absent if unknown for one of them.
     pub audio_ns: Option<u64>,
     /// Videos.
     pub videos: u32,
     /// Frames of all videos; absent where one was not looked into.
     pub frames: Option<u32>,
-    /// Bytes of all files, before base64; absent where an address stands for one.
+    /// Bytes of all files, before base64; absent where an address replaces a file.
     pub file_bytes: Option<u64>,
-    /// Of all of them, those that an earlier request of the run had carried, or that stood in it
-    /// before: what a cache that forgets nothing would know.
+    /// How many of them an earlier request of the run had carried, or occurred in it before: what a
+    /// cache that forgets nothing would know.
     pub seen: u32,
 }
 
@@ -179,9 +179,9 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 /// Sound that a server made, as it arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MadeAudio {
-    /// When the first byte of sound arrived (the head of a sound file is none).
+    /// When the first byte of sound arrived (the header of a sound file does not count).
     pub first_ns: u64,
-    /// Length of the sound, nanoseconds; absent where its format does not tell.
+    /// Length of the sound, nanoseconds; absent where its format does not contain it.
     pub audio_ns: Option<u64>,
     /// Bytes of sound, before base64.
     pub bytes: u64,
@@ -202,7 +202,7 @@ crate::vocabulary! {
         Invalid = "invalid",
         /// It was cut off by a limit of its length before it could.
         Cut = "cut",
-        /// Nobody here can tell: a grammar, or an answer that failed.
+        /// It could not be checked here: a grammar, or an answer that failed.
         Unchecked = "unchecked",
     }
 }

@@ -29,7 +29,7 @@ pub enum Metric {
     /// E2E over output tokens, also called normalized latency: the wait for the first token is spread
     /// over the answer.
     E2ePerToken,
-    /// Time from a request's arrival at its server until it was scheduled, as the server told.
+    /// Time from a request's arrival at its server until it was scheduled, as reported by the server.
     Queue,
     /// Time of the whole prompt in an engine.
     Prefill,
@@ -45,8 +45,7 @@ pub enum Metric {
     ErrorRate,
     /// Complete answers over requests that ended by themselves, 0 to 1.
     Success,
-    /// Answers that have the form that was asked for, over those that can be told to have it or
-    /// not, 0 to 1.
+    /// Answers that have the requested form, over those for which this could be checked, 0 to 1.
     Valid,
     /// Prompt and output tokens per second, as a document states it.
     TotalRate,
@@ -71,7 +70,7 @@ pub enum Metric {
     /// Sessions that ended by themselves before they were complete, over all that ended by
     /// themselves, 0 to 1.
     SessionFailed,
-    /// Share of a complete session's prompt tokens that its server took from a cache, as it told, 0 to 1.
+    /// Share of a complete session's prompt tokens that its server took from a cache, as it reported, 0 to 1.
     SessionCached,
     /// The rest of them: 1 - the cached share.
     SessionUncached,
@@ -87,7 +86,7 @@ pub enum Metric {
     TtfaDue,
     /// E2E over the length of the sound that was made.
     Rtf,
-    /// Time in which somebody who listens from the first byte on hears nothing.
+    /// Time in which a listener who starts at the first byte hears nothing.
     Silence,
     /// Images per second of the complete answers, over the headline window.
     ImageRate,
@@ -165,7 +164,7 @@ enum Group {
     Commands,
 }
 
-/// The groups in the order of the list, each with what stands before its metrics.
+/// The groups in the order of the list, each with the prefix of its metrics.
 const GROUPS: [(Group, &str); 6] = [
     (Group::Answers, ""),
     (Group::Media, "of media "),
@@ -292,7 +291,7 @@ impl Metric {
         METRICS.iter().map(|row| row.metric)
     }
 
-    /// The words of all metrics: first those of which a level has many values, then those that are one
+    /// The words of all metrics: first metrics with many values per level, then metrics with a single
     /// number, as the help of a flag and a refusal list them.
     pub fn listed() -> [String; 2] {
         [true, false].map(|has_many| {
@@ -330,8 +329,8 @@ impl Metric {
         self.facts().quantity.as_ref()
     }
 
-    /// Whether only a command that was measured from its start to its end has it. How long a server
-    /// was measured, and what it drew in that time, was somebody's choice.
+    /// Whether only a command that was measured from its start to its end has it. For a server the
+    /// duration, and the energy drawn in that time, depend on how long the user chose to measure.
     pub fn is_of_commands(self) -> bool {
         self >= Metric::StepRate
     }

@@ -38,7 +38,7 @@ pub enum Outcome {
     Timeout(TimeoutKind),
     /// Cut off by us because the phase ended or the user stopped the run.
     Cancelled,
-    /// Never sent, because a limit of ours was reached.
+    /// Never sent, because a limit of inferometer was reached.
     Dropped,
 }
 

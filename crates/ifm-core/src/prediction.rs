@@ -1,8 +1,8 @@
 //! The mark of a run that was computed and not measured: from what, and what the computation saw
 //! inside of itself.
 //!
-//! Its requests and times stand where those of a measured run stand. Not here: the simulation that
-//! makes them, and what is said of such a run.
+//! Its requests and times are stored as for a measured run. Not here: the simulation that
+//! makes them, and how such a run is described.
 
 use crate::sheet::key;
 use serde::{Deserialize, Serialize};

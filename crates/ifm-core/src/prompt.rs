@@ -46,8 +46,8 @@ impl Prompt {
         }
     }
 
-    /// The bytes that stand for the prompt in a hash: a text's own, token ids as 32 bits
-    /// little-endian each, messages as JSON in which a digest stands for each medium.
+    /// The bytes hashed for the prompt: a text's own, token ids as 32 bits little-endian each,
+    /// messages as JSON in which a digest replaces each medium.
     pub fn canonical_bytes(&self) -> Cow<'_, [u8]> {
         match self {
             Prompt::Text(text) => Cow::Borrowed(text.as_bytes()),
@@ -79,7 +79,7 @@ crate::vocabulary! {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said; may be empty beside tool calls.
+    /// The text; may be empty if there are tool calls.
     pub content: String,
     /// Calls that the model asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +87,7 @@ pub struct Message {
     /// The call that a tool's message answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What the model thought before it spoke, where that goes back in a field of its own.
+    /// Reasoning before the answer, where that goes back in a separate field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// Images, recordings and videos in the message, in their order.
@@ -124,7 +124,7 @@ impl Message {
 pub struct Reply {
     /// The answer proper; empty where the model only thought or called tools.
     pub content: String,
-    /// What it thought, where the server told; empty otherwise.
+    /// Its reasoning, where the server returned it; empty otherwise.
     pub reasoning: String,
     /// Calls of tools, in their order, with the ids that the server gave.
     pub tool_calls: Vec<ToolCall>,
@@ -144,7 +144,7 @@ impl Reply {
         self.content.is_empty() && self.tool_calls.is_empty()
     }
 
-    /// The message that stands for it in later turns; reasoning goes along where that is asked for.
+    /// The message that represents it in later turns; reasoning is included if requested.
     pub fn into_message(self, with_reasoning: bool) -> Message {
         let reasoning = Some(self.reasoning).filter(|text| with_reasoning && !text.is_empty());
         Message {

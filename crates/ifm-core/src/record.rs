@@ -50,7 +50,7 @@ crate::vocabulary! {
         Warmup = "warmup",
         /// Measured.
         Measure = "measure",
-        /// Of a probe beside the load, or before it; kept, but in no metric of the level.
+        /// Of a probe during the load, or before it; kept, but in no metric of the level.
         Probe = "probe",
     }
 }
@@ -60,7 +60,7 @@ crate::vocabulary! {
 pub struct TokenEvents {
     /// Receive stamp of the last payload byte of each event. Events of one read share a stamp.
     pub at_ns: Vec<u64>,
-    /// Tokens in each event, where per-chunk usage tells; empty when not known.
+    /// Tokens in each event, where the server reports per-chunk usage; empty when not known.
     pub tokens: Vec<u32>,
     /// Index of the choice (sequence) that each event belongs to; empty when all are 0.
     pub choice: Vec<u16>,
@@ -92,12 +92,12 @@ pub struct RequestRecord {
     /// Index of the work item (prompt) in the workload.
     pub item: u32,
     /// Conversation that the request is a turn of, from 0 and unique within a run; absent where
-    /// requests stand alone.
+    /// requests are independent.
     pub session: Option<u32>,
     /// Which turn of it, from 0; of the agent's own conversation where the session has several.
     pub turn: Option<u16>,
     /// Which agent of the session sent it: 0 the one that began it, others are sub-agents; absent
-    /// where sessions have one agent, and where requests stand alone.
+    /// where sessions have one agent, and where requests are independent.
     pub agent: Option<u16>,
     /// Turns that this agent's conversation was to have; absent where the workload does not know.
     pub agent_turns: Option<u16>,
@@ -137,34 +137,34 @@ pub struct RequestRecord {
     pub prompt_tokens: Option<Counted>,
     /// Output tokens and who counted them. Never the requested length.
     pub output_tokens: Option<Counted>,
-    /// Tokens of the first token-bearing event, where per-chunk usage tells.
+    /// Tokens of the first token-bearing event, where the server reports per-chunk usage.
     pub first_event_tokens: Option<u32>,
     /// Bytes of generated text in the events, as UTF-8: answer, reasoning, names and arguments of
     /// tool calls. Absent where none came or it was not counted, as in runs of older versions.
     pub text_bytes: Option<u32>,
-    /// Those of the events that share the stamp of the first token-bearing event.
+    /// Of these, bytes in the events that share the stamp of the first token-bearing event.
     pub first_text_bytes: Option<u32>,
-    /// Reasoning tokens among the output, as the server told.
+    /// Reasoning tokens among the output, as reported by the server.
     pub reasoning_tokens: Option<u32>,
-    /// Prompt tokens served from a cache, as the server told.
+    /// Prompt tokens served from a cache, as reported by the server.
     pub cached_tokens: Option<u32>,
     /// Prompt tokens that had been said before, in this conversation or in what all of them share,
     /// by the workload's arithmetic: what a cache that forgets nothing would know. Absent where
-    /// nobody counted.
+    /// they were not counted.
     pub known_tokens: Option<u32>,
-    /// Draft tokens accepted by speculative decoding, as the server told.
+    /// Draft tokens accepted by speculative decoding, as reported by the server.
     pub accepted_draft_tokens: Option<u32>,
-    /// Draft tokens rejected, as the server told.
+    /// Draft tokens rejected, as reported by the server.
     pub rejected_draft_tokens: Option<u32>,
-    /// Steps in which a draft was made, as the server told.
+    /// Steps in which a draft was made, as reported by the server.
     pub draft_steps: Option<u32>,
-    /// Time from the request's arrival at the server until it was scheduled, as the server told.
+    /// Time from the request's arrival at the server until it was scheduled, as reported by the server.
     pub server_queue_ns: Option<u64>,
-    /// Time from then to its first token, as the server told.
+    /// Time from then to its first token, as reported by the server.
     pub server_first_token_ns: Option<u64>,
-    /// Time from the first token to the last one, as the server told.
+    /// Time from the first token to the last one, as reported by the server.
     pub server_decode_ns: Option<u64>,
-    /// Time that the server, or what stands before it, took until it answered, as a header told.
+    /// Time that the server, or a proxy before it, took until it answered, as reported in a header.
     pub server_processing_ns: Option<u64>,
     /// Number of choices (sequences) seen.
     pub choices: u16,
@@ -192,11 +192,12 @@ pub struct RequestRecord {
     pub sent_bytes: u64,
     /// Generated text, only if the user asked to keep it.
     pub text: Option<String>,
-    /// When the server's machine had acknowledged the last byte of the request, as the kernel tells: at
-    /// most one round trip after that byte had left, since a machine may keep an acknowledgement back.
-    /// Absent where the kernel does not tell, and for requests below 16 KiB, which nobody asks it about.
+    /// When the server's machine had acknowledged the last byte of the request, as the kernel reports:
+    /// at most one round trip after that byte had left, plus a delay if the machine holds
+    /// acknowledgements back. Absent where the kernel does not report it, and for requests below
+    /// 16 KiB, for which it is not requested.
     pub acked_ns: Option<u64>,
-    /// What the prompt carried beside text; absent where it was text alone.
+    /// What the prompt carried in addition to text; absent where it was text alone.
     pub media: Option<SentMedia>,
     /// Prompt tokens of text, and who counted them.
     pub text_tokens: Option<Counted>,

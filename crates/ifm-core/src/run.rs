@@ -2,7 +2,7 @@
 
 use crate::{Manifest, RequestRecord, Series};
 
-/// A run: what was asked and where, every request, and what was sampled beside them.
+/// A run: the request and where it went, every record, and the samples taken meanwhile.
 #[derive(Debug, Clone)]
 pub struct RunData {
     /// What was asked, where it ran, how it went.

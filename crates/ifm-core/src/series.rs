@@ -18,7 +18,8 @@ pub struct Series {
 }
 
 crate::vocabulary! {
-    /// What servers and devices tell beside the answers. The words are stored, so that they stay.
+    /// What servers and devices report in addition to the answers. The words are stored, so they
+    /// never change.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Quantity {
         /// Requests that the server has ended, of all clients. A counter.
@@ -29,7 +30,7 @@ crate::vocabulary! {
         ServerOutputTokens = "server_output_tokens_total",
         /// What the server has looked up in its prefix cache. A counter.
         ServerCacheQueries = "server_cache_queries_total",
-        /// What of that it has found. A counter, in the unit of the former.
+        /// How much of that it has found. A counter, in the same unit.
         ServerCacheHits = "server_cache_hits_total",
         /// Requests that lost their place in the batch and began again. A counter.
         ServerPreemptions = "server_preemptions_total",
@@ -44,7 +45,7 @@ crate::vocabulary! {
         ServerDrafts = "server_drafts_total",
         /// Tokens of these drafts. A counter.
         ServerDraftTokens = "server_draft_tokens_total",
-        /// What of them the server has accepted. A counter.
+        /// How many of them the server has accepted. A counter.
         ServerAcceptedTokens = "server_accepted_draft_tokens_total",
         /// What it has accepted at one place of the drafts; the source names the place, from 0. A
         /// counter.
@@ -67,13 +68,13 @@ crate::vocabulary! {
         GpuBusyShare = "gpu_busy_share",
         /// Energy that a processor package, or its memory, has drawn since some moment. A counter.
         CpuEnergy = "cpu_energy_j",
-        /// Power that the user says the server draws. Nobody measured it.
+        /// Power that the user says the server draws; not measured.
         StatedPower = "stated_power_w",
     }
 }
 
 impl Quantity {
-    /// Its unit, unless whoever measured it counts in another.
+    /// Its unit, unless the source counts in another.
     pub fn unit(self) -> &'static str {
         match self {
             Quantity::ServerRequests

@@ -14,10 +14,10 @@ crate::vocabulary! {
         Complete = "complete",
         /// A request failed.
         Failed = "failed",
-        /// The next prompt would have been longer than the context, or the server refused it as such.
+        /// The next prompt would have been longer than the context, or the server refused it as too long.
         Overflow = "overflow",
         /// An answer held nothing that a conversation can carry on: it was empty, or refused, or cut
-        /// off at a length that nobody asked for.
+        /// off at a length that was not requested.
         EmptyAnswer = "empty_answer",
         /// The level ended before it.
         CutOff = "cut_off",

@@ -19,11 +19,11 @@ crate::vocabulary! {
     }
 }
 
-/// A value that is no default.
+/// A value that is not a default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
-    /// The flag without its hyphens, or what stands for a word without a flag, such as `url`.
+    /// The flag without its hyphens, or the name of a word without a flag, such as `url`.
     pub name: String,
     /// The value as it was written, secrets masked; `true` for a flag without one.
     pub value: String,

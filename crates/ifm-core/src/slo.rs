@@ -128,7 +128,7 @@ impl SloTerm {
         self.speed_min.is_some()
     }
 
-    /// The metric and what of it is bounded as it was asked for: `TTFT`, `p99`; `tok/s/user`, `p10`.
+    /// The metric and its bounded statistic as requested: `TTFT`, `p99`; `tok/s/user`, `p10`.
     pub fn asked(&self) -> (&'static str, String) {
         match (self.speed_min, self.percentile) {
             (Some(_), Some(p)) => (self.speed_metric().name(), format!("p{}", other_end(p))),
@@ -147,8 +147,8 @@ impl SloTerm {
         }
     }
 
-    /// A value of the term, in the unit of `limit_ms`, as it was asked for. Of a speed without end the
-    /// time is told.
+    /// A value of the term, in the unit of `limit_ms`, as requested. For an infinite speed it
+    /// returns the time.
     pub fn shown(&self, value_ms: f64) -> Asked {
         if self.is_share() {
             let share = value_ms / MS_PER_S;
@@ -181,7 +181,7 @@ impl SloTerm {
         }
     }
 
-    /// What of the metric is bounded, in a word: `p99`, `mean`; `share` of what is one for a level.
+    /// The bounded statistic in a word: `p99`, `mean`; `share` for a metric with one value per level.
     pub fn over(&self) -> String {
         if !self.metric.has_many_values() {
             return "share".to_owned();

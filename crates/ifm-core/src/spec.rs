@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub use crate::slo::{Asked, SloSpec, SloTerm, other_end};
 
 crate::vocabulary! {
-    /// Which API of the server carries the load. Where it stands on a server and what it says is the
+    /// Which API of the server carries the load. Its path on a server and its messages are the
     /// business of `ifm-wire`, which has one dialect for each.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Api {
@@ -70,7 +70,7 @@ impl FileId {
     }
 }
 
-/// What stands before the id of a file in the word of an API that it describes.
+/// The prefix of an API described by a file; the id of the file follows.
 const CUSTOM_PREFIX: &str = "custom:";
 
 impl Api {
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for Api {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApiFile {
-    /// What it is called: the name of one that comes with the program, or of the file.
+    /// Its name: of one that comes with the program, or of the file.
     pub name: String,
     /// SHA-256 of its text, in hex.
     pub sha256: String,
@@ -174,9 +174,9 @@ pub struct TargetSpec {
     /// Whether what the model thought goes back into its conversations, in the API's own field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub echo_reasoning: bool,
-    /// Names and values of the headers that tell the session of a turn: `{session}` in a value
-    /// stands for the id of the run, a hyphen and the session's number, and for a sub-agent another
-    /// hyphen and its own. Values of headers that look secret are masked.
+    /// Names and values of the headers that identify the session of a turn: `{session}` in a value
+    /// is replaced by the id of the run, a hyphen and the session's number, and for a sub-agent
+    /// another hyphen and its own. Values of headers that look secret are masked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub session_headers: BTreeMap<String, String>,
 }
@@ -220,7 +220,7 @@ pub struct WorkloadSpec {
     pub output_tokens: Option<u32>,
     /// Tokens that all prompts share at their start.
     pub shared_prefix_tokens: u32,
-    /// Whether the server is told to go on past its end-of-text token.
+    /// Whether the server is asked to continue past its end-of-text token.
     pub ignore_eos: bool,
     /// Sampling temperature, if sent.
     pub temperature: Option<f64>,
@@ -249,7 +249,7 @@ pub struct WorkloadSpec {
     /// are free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<FormSpec>,
-    /// The probe beside the load; absent where there was none.
+    /// The probe during the load; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSpec>,
 }
@@ -267,7 +267,7 @@ impl WorkloadSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeSpec {
-    /// Index of its class among those of the workload.
+    /// Index of its class in the workload.
     pub class: u16,
     /// From the end of one of its requests to the start of the next, seconds.
     pub pause_s: f64,
@@ -285,9 +285,9 @@ pub struct ProbeSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrafficClass {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its share of the requests, or of the conversations, 0 to 1; each is drawn by itself.
+    /// Its share of the requests, or of the conversations, 0 to 1; each is drawn independently.
     pub share: f64,
     /// The model that it asks for; absent where it is that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -368,9 +368,9 @@ pub enum ArrivalLaw {
     /// Gaps of a gamma law of this shape, above 0: below 1 they come in bunches, 1 is Poisson,
     /// above they are more even. vLLM calls the shape burstiness.
     Gamma(f64),
-    /// So many at once, at least 1, then a pause that keeps the rate.
+    /// This many at once, at least 1, then a pause that keeps the rate.
     Burst(u32),
-    /// The times that the workload itself has recorded, so many times as fast, above 0.
+    /// The times that the workload itself has recorded, sped up by this factor, above 0.
     Replay(f64),
 }
 
@@ -386,7 +386,7 @@ pub enum RateCurve {
     Exponential,
 }
 
-/// A stretch of time with a rate of its own.
+/// A period with its own rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateStretch {
@@ -397,7 +397,7 @@ pub struct RateStretch {
     /// The way between the two.
     #[serde(default)]
     pub curve: RateCurve,
-    /// How long it lasts; absent for one that has no end of its own, whose rate does not change.
+    /// How long it lasts; absent for a step without an end, whose rate does not change.
     pub seconds: Option<f64>,
 }
 
@@ -449,7 +449,7 @@ impl RateStretch {
 }
 
 /// When the requests of one level are sent. Without arrivals it is a closed loop: a slot sends its
-/// next request when the former ended.
+/// next request when the previous one ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadSpec {

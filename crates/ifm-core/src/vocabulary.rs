@@ -1,9 +1,9 @@
 //! Enumerations whose variants are words: one list says the variant, its meaning and its word.
 //!
-//! Not here: enumerations whose words follow from something else, such as those of metrics.
+//! Not here: enumerations whose words follow from something else, such as metrics.
 
 /// Defines an enumeration of plain variants, each with its word, and with it `ALL`, `word` and
-/// `from_word`. Behind a semicolon may stand one variant that carries something: it has a word, and
+/// `from_word`. After a semicolon, one variant that carries data may follow: it has a word, and
 /// is not on the list.
 #[macro_export]
 macro_rules! vocabulary {

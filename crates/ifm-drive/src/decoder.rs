@@ -26,12 +26,14 @@ const REST_WHEN_FOLLOWED: Duration = Duration::from_micros(100);
 const FEEDER_END_NS: u64 = 5_000_000_000;
 /// Time between two calls of [`Sink::tick`].
 const TICK_NS: u64 = 50_000_000;
+/// Memory that the unfinished answers of all slots may take together, bytes.
+const HELD_BYTES_MAX: usize = 2 << 30;
 /// Ends a sentence of which the rest was cut off.
 const CUT_OFF: char = '…';
 /// Failures without any success before a level is given up: at least this many, or one a slot.
 const HOPELESS_MIN: u64 = 8;
 
-/// What the decoder tells about the level.
+/// The decoder's report on the level.
 #[derive(Debug, Default)]
 pub(crate) struct DecoderReport {
     pub cpu_ns: u64,
@@ -62,6 +64,8 @@ pub(crate) struct Decoder<'level> {
     shared: &'level Shared,
     exchanges: Vec<ExchangeDecoder>,
     reads: Vec<Reads>,
+    /// Memory that all unfinished answers take, bytes.
+    held_bytes: usize,
     successes: u64,
     hopeless: u64,
     /// Error of the last request since the last answer for which there was no server.
@@ -78,6 +82,7 @@ impl<'level> Decoder<'level> {
             shared,
             exchanges: (0..slots).map(|_| ExchangeDecoder::new(plan.expect)).collect(),
             reads: vec![Reads::default(); slots],
+            held_bytes: 0,
             successes: 0,
             hopeless: 0,
             last_gone: None,
@@ -88,8 +93,9 @@ impl<'level> Decoder<'level> {
     /// Decodes until the shards are done and the queue is empty.
     pub fn run(mut self, sink: &mut dyn Sink) -> DecoderReport {
         match self.plan.precise {
-            // Behind the shards, but before what else wants their processors: a shard whose decoder
-            // starves waits for it. Without the right it stays as it is, and the shards say so.
+            // Lower priority than the shards, but higher than anything else on their processors: a
+            // shard whose decoder starves waits for it. Without permission the priority stays
+            // unchanged, and the shards report that.
             true => {
                 let _ = thread::run_second();
             }
@@ -127,14 +133,18 @@ impl<'level> Decoder<'level> {
 
     fn take(&mut self, message: Message, sink: &mut dyn Sink) {
         match message {
-            Message::Part { slot, seq, segment } => {
-                if self.decode(slot as usize, segment) {
-                    let mark = seq.wrapping_add(1);
-                    self.shared.first_token_of[slot as usize].store(mark, Ordering::Relaxed);
+            Message::Part { slot, seq, tokens_asked, segment } => {
+                let slot = slot as usize;
+                let mark = seq.wrapping_add(1);
+                if self.decode(slot, tokens_asked, segment) {
+                    self.shared.first_token_of[slot].store(mark, Ordering::Relaxed);
+                }
+                if self.exchanges[slot].is_refused() {
+                    self.shared.refused_of[slot].store(mark, Ordering::Relaxed);
                 }
             }
             Message::End { slot, segment, done } => {
-                self.decode(slot as usize, segment);
+                self.decode(slot as usize, done.request.meta.output_tokens_asked, segment);
                 let record = self.finish(slot as usize, *done, sink);
                 let result = sink.record(record);
                 self.note_sink(result);
@@ -192,8 +202,15 @@ impl<'level> Decoder<'level> {
     }
 
     /// Feeds the reads of a segment; true if the exchange has a token by now.
-    fn decode(&mut self, slot: usize, mut segment: Box<Segment>) -> bool {
+    fn decode(
+        &mut self,
+        slot: usize,
+        tokens_asked: Option<u32>,
+        mut segment: Box<Segment>,
+    ) -> bool {
         let exchange = &mut self.exchanges[slot];
+        exchange.expect_tokens(tokens_asked);
+        let held_before = exchange.held_bytes();
         let reads = &mut self.reads[slot];
         let events_before = exchange.events_so_far();
         let mut start = 0;
@@ -211,6 +228,11 @@ impl<'level> Decoder<'level> {
             }
         }
         reads.bytes += segment.bytes.len() as u64;
+        let held_by_others = self.held_bytes - held_before;
+        if held_by_others + exchange.held_bytes() > HELD_BYTES_MAX {
+            exchange.refuse("unfinished answers take more than 2 GiB together");
+        }
+        self.held_bytes = held_by_others + exchange.held_bytes();
         let events = exchange.events_so_far();
         let fresh = events.saturating_sub(events_before) as u64;
         self.shared.progress.events.fetch_add(fresh, Ordering::Relaxed);
@@ -225,6 +247,7 @@ impl<'level> Decoder<'level> {
     fn finish(&mut self, slot: usize, done: Done, sink: &mut dyn Sink) -> RequestRecord {
         let exchange = &mut self.exchanges[slot];
         exchange.expect_results(done.request.meta.results_asked);
+        self.held_bytes -= exchange.held_bytes();
         let mut answer = exchange.finish(done.cause, self.plan.expect);
         if let Some(error) = &mut answer.error {
             let sent = session_token_of(done.request.bytes.own());
@@ -327,7 +350,8 @@ impl<'level> Decoder<'level> {
         record
     }
 
-    /// Failures in a row after which a server that never answered is none.
+    /// Number of consecutive failures after which a server that never answered counts as
+    /// unreachable.
     fn hopeless_limit(&self) -> u64 {
         HOPELESS_MIN.max(u64::from(self.plan.slots))
     }

@@ -56,7 +56,7 @@ pub(crate) struct Feed {
     duration_ns: Option<u64>,
     /// Monotonic time of the first measured request; 0 before.
     measure_start_ns: AtomicU64,
-    /// Monotonic time at which the shards were first told that nothing more comes; 0 before.
+    /// Monotonic time at which the shards first learned that nothing more comes; 0 before.
     send_end_ns: AtomicU64,
     /// Monotonic time of the latest request that a shard began.
     last_begun_ns: AtomicU64,
@@ -80,7 +80,7 @@ pub(crate) struct Feed {
 impl Feed {
     pub fn new(plan: &LevelPlan, stop: Stop) -> Feed {
         let slots = plan.slots as usize;
-        // Of each slot's requests at most one waits to be followed.
+        // At most one request of each slot waits for its follow-up.
         let answers = plan.follows_answers.then(|| ArrayQueue::new(slots + 1));
         let is_open = plan.arrivals == Loop::Open;
         let feed = Feed::of(slots, plan.warmup_requests, plan.duration_ns, is_open, answers, stop);
@@ -275,7 +275,7 @@ impl Feed {
             return self.hand_over(prepared);
         }
         if self.warmup_left.load(Ordering::Acquire) > 0 {
-            // Nothing was made behind the warm-up, which may never be as long as it was to be.
+            // Nothing was made after the warm-up, which may stay shorter than planned.
             return match exhausted && self.measure.is_empty() {
                 true => self.never(now_ns),
                 false => Claim::Later { starved: false },
@@ -335,8 +335,8 @@ impl Feed {
         self.exhausted.load(Ordering::Acquire)
     }
 
-    /// When sending ended; absent before. Never before a request began: what was handed over in
-    /// time may begin just after another slot was told that nothing more comes.
+    /// When sending ended; absent before. Never earlier than the start of a request: a request
+    /// handed over in time may begin just after another slot has learned that there are no more.
     pub fn send_end_ns(&self) -> Option<u64> {
         let told_ns = Some(self.send_end_ns.load(Ordering::Relaxed)).filter(|end| *end > 0)?;
         Some(told_ns.max(self.last_begun_ns.load(Ordering::Relaxed)))

@@ -28,7 +28,7 @@ pub enum DriveError {
     Host(String),
 }
 
-/// What the client can tell about its own part in a level, or, merged, in a run.
+/// The client's evidence about its own part in a level, or, merged, in a run.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// From the kernel's receive stamp to our read, per read.
@@ -44,7 +44,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Adds what another level told.
+    /// Adds the report of another level.
     pub fn merge(&mut self, other: &Evidence) {
         self.reader_lag.merge(&other.reader_lag);
         self.late_stamps.merge(&other.late_stamps);
@@ -207,7 +207,7 @@ pub fn drive_level(
     Ok(LevelResult { info, evidence, workload_ended: feed.ran_out(), gave_up: decoder.gave_up })
 }
 
-/// Tells the threads of a level that it is over when it goes out of scope, by a panic as well.
+/// Signals the end of the level to its threads when it goes out of scope, after a panic as well.
 struct EndOfLevel<'level> {
     finished: &'level AtomicBool,
     shared: &'level Shared,
@@ -266,7 +266,7 @@ fn keep_awake(cpu: Option<usize>, over: &AtomicBool) {
     }
 }
 
-/// The result of a thread. A panic of one of ours is a bug and goes on as such.
+/// The result of a thread. A panic in one of our threads is a bug and is propagated.
 fn joined<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

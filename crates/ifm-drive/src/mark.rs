@@ -34,7 +34,7 @@ pub struct LateStamps {
 }
 
 impl LateStamps {
-    /// Adds what another shard or level told.
+    /// Adds the report of another shard or level.
     pub fn merge(&mut self, other: &LateStamps) {
         self.reading.merge(&other.reading);
         self.waking.merge(&other.waking);
@@ -63,10 +63,10 @@ pub(crate) struct Marks {
     pub late: Histogram,
 }
 
-/// Connects a marker with so many readers.
+/// Connects a marker with this many readers.
 ///
 /// # Errors
-/// Those of the sockets: without loopback there are no marks, and the error of stamps is unknown.
+/// Socket errors: without loopback there are no marks, and the error of the stamps is unknown.
 pub(crate) fn connect(readers: usize) -> io::Result<(Marker, Vec<Marks>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
@@ -107,7 +107,7 @@ impl Marker {
             drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             std::thread::sleep(Duration::from_nanos(PAUSE_NS + (drawn >> 33) % PAUSE_NS));
             for stream in &mut self.streams {
-                // A full socket or a shard that has ended: then there is nobody to be late.
+                // A full socket, or a shard that has ended: there is no delay to measure.
                 let _ = stream.write(&mono_ns().to_ne_bytes());
             }
         }
@@ -115,8 +115,8 @@ impl Marker {
 }
 
 impl Marks {
-    /// Takes the marks that have come, and how late that is: once for each socket that was ready beside them,
-    /// since a shard that is woken late is late for all of those.
+    /// Reads the marks that have arrived and records their delay: once for each socket that was ready at the
+    /// same time, since a shard that wakes late is late for all of them.
     pub fn take(&mut self, ready: usize) {
         while let Ok(count) = self.stream.read(&mut self.bytes[self.filled..]) {
             let now = mono_ns();

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_what_is_left_where_all_kinds_are_told() {
+    fn the_rest_of_the_tokens_is_text_when_all_kinds_are_reported() {
         let prompt = |tokens| Some(Counted { tokens, from: CountSource::FinalUsage });
         let both = SentMedia { images: 1, videos: 1, ..SentMedia::default() };
         let image = SentMedia { images: 2, ..SentMedia::default() };
@@ -60,7 +60,7 @@ mod tests {
         };
         let of = |kinds, prompt, media| tokens(told(kinds, prompt, media));
         assert_eq!(of(told_image, prompt(310), Some(image)), [Some(11), Some(299), None, None]);
-        // The video is not told, so that the rest is not text alone.
+        // The video's tokens are not reported, so the rest is not only text.
         assert_eq!(of(told_image, prompt(310), Some(both)), [None, Some(299), None, None]);
         assert_eq!(of(told_image, None, Some(image)), [None, Some(299), None, None]);
         assert_eq!(of(told_image, prompt(200), Some(image)), [None, Some(299), None, None]);

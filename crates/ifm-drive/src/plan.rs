@@ -57,7 +57,7 @@ pub struct LevelPlan {
     pub expect: Expect,
     /// Who decides when a request is sent.
     pub arrivals: Loop,
-    /// Requests in flight at most; in a closed loop, at all times.
+    /// Maximum requests in flight; in a closed loop, always exactly that many.
     pub slots: u32,
     /// Requests sent and answered before the first measured one.
     pub warmup_requests: u32,
@@ -72,8 +72,8 @@ pub struct LevelPlan {
     /// Whether the source follows conversations: then answers go back to it, and a slot that has
     /// nothing to send is not a fault of the client.
     pub follows_answers: bool,
-    /// Whether the kernel is asked to stamp what arrives. Where it is not, or cannot on this host, how late
-    /// stamps are is measured beside the load.
+    /// Whether the kernel is asked to stamp what arrives. Without it, or where this host does not support
+    /// it, the delay of the stamps is measured during the load.
     pub kernel_stamps: bool,
     /// Number of shards; at least 1.
     pub shards: usize,
@@ -85,14 +85,14 @@ pub struct LevelPlan {
     pub precise: bool,
 }
 
-/// What the feeder knows of a request beside its bytes.
+/// What the feeder knows about a request in addition to its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestMeta {
     /// Index of the work item.
     pub item: u32,
     /// In an open loop, when it is due, nanoseconds since the first measured request could go.
     pub due_ns: Option<u64>,
-    /// The conversation that it is a turn of, and which turn; absent where it stands alone.
+    /// The conversation that it is a turn of, and which turn; absent for a single request.
     pub turn: Option<TurnMeta>,
     /// Its class in mixed traffic, an index; absent where all requests are of one kind.
     pub class: Option<u16>,
@@ -104,20 +104,20 @@ pub struct RequestMeta {
     pub output_tokens_asked: Option<u32>,
     /// How many results the answer must hold, for an API that answers with a list of them.
     pub results_asked: Option<u32>,
-    /// What it carries beside text; absent where it is text alone.
+    /// Media that it carries in addition to text; absent for a text-only request.
     pub media: Option<SentMedia>,
     /// The form that the answer is to have, an index; absent where it is free.
     pub form: Option<u16>,
 }
 
-/// Where a request stands in a conversation.
+/// The position of a request in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnMeta {
     /// The conversation, unique within a run.
     pub session: u32,
     /// The agent of the session that sends it: 0 the one that began it.
     pub agent: u16,
-    /// Whether the session has agents beside that one.
+    /// Whether the session has agents in addition to that one.
     pub has_agents: bool,
     /// Which turn of that agent, from 0.
     pub turn: u16,
@@ -154,7 +154,7 @@ pub struct Answered {
     pub reply: Option<Reply>,
     /// Whether the server refused the prompt because it is longer than its context.
     pub is_overflow: bool,
-    /// What a router wants to see again in later requests of the session.
+    /// Value that a router expects in later requests of the session.
     pub session_token: Option<String>,
 }
 
@@ -250,7 +250,7 @@ impl Stop {
     }
 }
 
-/// Counters of the level in progress, for whoever shows them.
+/// Counters of the level in progress, for display.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Requests in flight.

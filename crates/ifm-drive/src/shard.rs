@@ -45,12 +45,12 @@ const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
 const PAUSE_MIN_NS: u64 = 20_000_000;
 const PAUSE_MAX_NS: u64 = 1_000_000_000;
-/// A wait that takes longer than this had nothing to tell when it began.
+/// A wait that takes longer than this had no events when it began.
 const WAITED_NS: u64 = 10_000;
 /// What the poller calls the connection of the marks; slots have their index.
 const MARKS: u64 = u64::MAX;
 
-/// What a shard tells about itself at the end.
+/// A shard's report about itself at the end.
 #[derive(Debug, Default)]
 pub(crate) struct ShardReport {
     pub cpu_ns: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Shard<'level> {
     clock: ClockPair,
     clock_noted_ns: u64,
     started: bool,
-    /// Tells how late stamps are that the kernel does not take.
+    /// Measures the delay of stamps that the kernel does not take.
     marks: Option<Marks>,
     /// What is ready now was not ready then.
     unready_ns: u64,
@@ -142,7 +142,7 @@ impl<'level> Shard<'level> {
         }
         self.shared.wait_for_start();
         self.started = true;
-        // Only now: what is prepared before the start is not work for a thread that nobody stops.
+        // Only now: preparation does not belong on a real-time thread, which nothing can preempt.
         self.report.ran_first = self.plan.precise && thread::run_first().is_ok();
         self.idle.extend((0..self.slots.len()).rev());
         let before = thread::usage();
@@ -167,8 +167,8 @@ impl<'level> Shard<'level> {
         self.poller.add(&marks.stream, MARKS, Interest::Read)
     }
 
-    /// Opens all connections before the start, a few at a time. A slot whose connection fails
-    /// stays down and tries again with its first request, which then tells why.
+    /// Opens all connections before the start, a few at a time. A slot whose connection fails stays
+    /// down and tries again with its first request, which then reports the reason.
     fn open_lines(&mut self) -> io::Result<()> {
         if self.plan.target.fresh_connections {
             return Ok(());
@@ -247,7 +247,7 @@ impl<'level> Shard<'level> {
             }
             woken_ns = now;
             for position in 0..count {
-                // Due work waits behind a single read, at most.
+                // Due work waits for at most one read.
                 self.send_due();
                 let ready = self.poller.ready(position);
                 if ready.token == MARKS {
@@ -257,7 +257,7 @@ impl<'level> Shard<'level> {
                     continue;
                 }
                 let index = ready.token as usize;
-                // What else is ready is told again.
+                // Anything else that is ready is reported again.
                 if ready.has_error && self.note_stamps(index) {
                     continue;
                 }
@@ -464,15 +464,15 @@ impl<'level> Shard<'level> {
         self.watch(index, !done)
     }
 
-    /// Takes what the kernel tells of bytes that were sent; whether it told anything.
+    /// Reads the kernel's timestamps of sent bytes; returns whether there were any.
     fn note_stamps(&mut self, index: usize) -> bool {
         let slot = &mut self.slots[index];
         let Some(transport) = &slot.transport else { return false };
-        let mut nobody = Upload::default();
+        let mut unused = Upload::default();
         let (upload, start_ns) = match &mut slot.active {
             Some(active) => (&mut active.upload, active.start_ns),
-            // Of a request that was answered before all of it had arrived.
-            None => (&mut nobody, 0),
+            // For a request that was answered before all of it had arrived.
+            None => (&mut unused, 0),
         };
         upload.note(transport, self.clock, start_ns, mono_ns())
     }
@@ -486,7 +486,8 @@ impl<'level> Shard<'level> {
         }
         let Some(transport) = &mut slot.transport else { return };
         let Some(active) = &mut slot.active else {
-            // Nobody asked: the server closed an idle connection, or speaks out of turn.
+            // Unsolicited bytes: the server closed an idle connection, or sent data between
+            // requests.
             self.report.reconnects += u64::from(slot.line_used);
             return slot.hang_up();
         };
@@ -619,9 +620,9 @@ impl<'level> Shard<'level> {
     fn flush(&mut self, index: usize) {
         let slot = self.slots[index].id;
         let Some(active) = &self.slots[index].active else { return };
-        let seq = active.request.seq;
+        let (seq, tokens_asked) = (active.request.seq, active.request.meta.output_tokens_asked);
         let segment = self.swap_segment(index);
-        self.post(Message::Part { slot, seq, segment });
+        self.post(Message::Part { slot, seq, tokens_asked, segment });
     }
 
     fn swap_segment(&mut self, index: usize) -> Box<Segment> {
@@ -639,7 +640,8 @@ impl<'level> Shard<'level> {
         while let Err(back) = self.shared.post(message) {
             message = back;
             self.report.decoder_stalls += 1;
-            // To yield lets only equals run, and the decoder is none of a shard that runs first.
+            // A yield only lets threads of equal priority run, and the decoder of a shard that runs
+            // first has a lower one.
             match self.report.ran_first {
                 true => std::thread::sleep(Duration::from_nanos(REST_NS)),
                 false => std::thread::yield_now(),
@@ -672,7 +674,10 @@ impl<'level> Shard<'level> {
             if index % SWEPT_AT_ONCE == SWEPT_AT_ONCE - 1 {
                 self.send_due();
             }
-            if let Some(kind) = self.limit_reached(index, now) {
+            if self.is_refused(index) {
+                self.slots[index].hang_up();
+                self.end(index, EndCause::Refused, now);
+            } else if let Some(kind) = self.limit_reached(index, now) {
                 self.slots[index].hang_up();
                 self.end(index, EndCause::TimedOut(kind), now);
             }

@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub shards_done: AtomicBool,
     /// By slot: one more than the `seq` of the last request known to have a token.
     pub first_token_of: Vec<AtomicU32>,
+    /// By slot: one more than the `seq` of the last request whose answer exceeds a bound.
+    pub refused_of: Vec<AtomicU32>,
     shards: usize,
     ready: AtomicUsize,
 }
@@ -47,6 +49,7 @@ impl Shared {
             progress,
             shards_done: AtomicBool::new(false),
             first_token_of: (0..slots).map(|_| AtomicU32::new(0)).collect(),
+            refused_of: (0..slots).map(|_| AtomicU32::new(0)).collect(),
             shards,
             ready: AtomicUsize::new(0),
         }
@@ -93,7 +96,7 @@ mod tests {
     fn message(bytes: usize) -> Message {
         let mut segment = Box::new(Segment::new());
         segment.bytes.resize(bytes, b'x');
-        Message::Part { slot: 0, seq: 0, segment }
+        Message::Part { slot: 0, seq: 0, tokens_asked: None, segment }
     }
 
     fn posted(shared: &Shared, bytes: usize) -> usize {

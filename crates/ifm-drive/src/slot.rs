@@ -1,4 +1,4 @@
-//! A slot: one connection and the request that is on it, and what of it goes to the decoder.
+//! A slot: one connection, its current request, and what it passes on to the decoder.
 
 use crate::feed::Prepared;
 use crate::transport::Transport;
@@ -17,11 +17,11 @@ const PAGE_BYTES: usize = 4096;
 /// What is known of one read. 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadStamp {
-    /// Monotonic time of arrival: the kernel's stamp, or ours where there is none.
+    /// Monotonic time of arrival: the kernel's stamp, or ours without one.
     pub at_ns: u64,
     /// Bytes of the segment up to and including this read.
     pub end: u32,
-    /// From the kernel's stamp to ours, nanoseconds; [`NO_KERNEL_STAMP`] where there is none.
+    /// From the kernel's stamp to ours, nanoseconds; [`NO_KERNEL_STAMP`] without one.
     pub lag_ns: u32,
 }
 
@@ -81,7 +81,7 @@ impl Segment {
 #[derive(Debug)]
 pub(crate) enum Message {
     /// The response goes on.
-    Part { slot: u32, seq: u32, segment: Box<Segment> },
+    Part { slot: u32, seq: u32, tokens_asked: Option<u32>, segment: Box<Segment> },
     /// The exchange is over.
     End { slot: u32, segment: Box<Segment>, done: Box<Done> },
 }
@@ -118,7 +118,7 @@ pub(crate) struct Done {
     pub cause: EndCause,
 }
 
-/// Where a slot's connection stands.
+/// State of a slot's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
     /// No connection.
@@ -151,7 +151,7 @@ pub(crate) struct Active {
     pub sent_ns: Option<u64>,
     /// Bytes handed to the kernel (or to TLS).
     pub sent: usize,
-    /// What the kernel told of its last byte.
+    /// The kernel's timestamps of its last byte.
     pub upload: Upload,
     pub connect_ns: Option<u64>,
     pub tls_ns: Option<u64>,
@@ -192,7 +192,7 @@ pub(crate) struct Slot {
     pub line_used: bool,
     /// Connection attempts and transport failures in a row.
     pub failures: u32,
-    /// When the former request ended; absent before the first.
+    /// When the previous request ended; absent before the first.
     pub free_since_ns: Option<u64>,
 }
 

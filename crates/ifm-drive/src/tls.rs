@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum TlsError {
     /// The name in the URL is neither a DNS name nor an address.
-    #[error("\"{0}\" is not a name that a certificate could hold")]
+    #[error("invalid TLS server name: \"{0}\"")]
     BadName(String),
     /// The host has no certificate authorities to believe.
     #[error(

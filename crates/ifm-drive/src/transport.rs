@@ -17,7 +17,7 @@ const ROOM_TLS: usize = 2 * CIPHER_BYTES;
 /// Requests from this size on have the kernel stamp their last byte, bytes: a smaller one is gone with
 /// one call.
 pub(crate) const STAMPED_FROM_BYTES: usize = 16 * 1024;
-/// Pieces of a request that one call sends at most.
+/// Maximum number of pieces of a request that one call sends.
 const PIECES_MAX: usize = 16;
 /// The end of a large request, which has a call of its own: the kernel stamps the last byte of a call.
 const MARKED_BYTES: usize = 16 * 1024;
@@ -44,7 +44,7 @@ impl Outlet {
         Outlet { socket, stamped: None, marks: false }
     }
 
-    /// Asks the kernel for stamps, once for the connection. Where it has none, nothing is told.
+    /// Enables kernel timestamps, once for the connection. Failure is not reported.
     fn begin_stamps(&mut self) {
         if self.stamped.is_none() && sent::stamp_sends(&self.socket).is_ok() {
             self.stamped = Some(0);
@@ -115,7 +115,7 @@ impl Transport {
         self.outlet().stamped.map(|bytes| bytes.wrapping_sub(1))
     }
 
-    /// The next stamp of what was sent; absent when the kernel has none to tell.
+    /// The next stamp of sent bytes; absent when the kernel has none.
     pub fn next_stamp(&self) -> Option<SentStamp> {
         let outlet = self.outlet();
         outlet.stamped.and_then(|_| sent::next_stamp(&outlet.socket).ok().flatten())
@@ -134,7 +134,7 @@ impl Transport {
         }
     }
 
-    /// Goes on with the TLS handshake; true when there is none or it is done.
+    /// Continues the TLS handshake; returns true without TLS, or once it is done.
     ///
     /// # Errors
     /// Why it failed: a certificate that is not believed, or no TLS on the other side.
@@ -278,7 +278,7 @@ impl TlsStream {
                     reader.consume(count);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // An end without the TLS goodbye: HTTP's own framing tells whether it matters.
+                // An end without the TLS goodbye: HTTP's own framing shows whether it matters.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     closed = true;
                     break;
@@ -292,7 +292,7 @@ impl TlsStream {
         Ok(Arrival { bytes: out.len() - before, closed, kernel_real_ns: received.kernel_real_ns })
     }
 
-    /// Gives the session all of `cipher`; an empty one tells it that the peer closed.
+    /// Feeds all of `cipher` to the session; an empty slice means that the peer closed.
     fn take_cipher(&mut self) -> io::Result<()> {
         let mut input = self.cipher.as_slice();
         loop {
@@ -342,7 +342,7 @@ fn write_run(
     outlet.write_vectored(&pieces[..count])
 }
 
-/// A TLS error in words that say what to do.
+/// A TLS error as a message with a hint.
 fn explain(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(cause) => format!(

@@ -1,10 +1,11 @@
 //! When the last byte of a request had come to the server's machine.
 //!
-//! The kernel tells two times of it: when its packet had left, and when the server's kernel had
-//! acknowledged it. The latter is what is wanted, but a receiver may keep an acknowledgement back for
-//! some 40 ms, and let the answer carry it. So it counts at most one round trip behind the former, the
-//! shortest that the connection has had. A kernel that waits too long for it sends the packet again; then
-//! the first time counts if the server had all that was sent again, and the last one otherwise.
+//! The kernel reports two times: when the packet left, and when the server's kernel acknowledged it. The
+//! second is the one we need, but a receiver may delay an acknowledgement by some 40 ms to send it with
+//! the answer. So it counts as at most one round trip after the first time, using the shortest round trip
+//! that the connection has had. A kernel that waits too long for the acknowledgement sends the packet
+//! again; then the first time counts if the server had all that was sent again, and the last one
+//! otherwise.
 //!
 //! Only requests of some size are asked about: the others are gone with one call.
 
@@ -32,12 +33,12 @@ impl Upload {
         self.last_id = transport.last_id().filter(|_| bytes >= STAMPED_FROM_BYTES);
     }
 
-    /// Whether the kernel has still to tell.
+    /// Whether the kernel's report is still pending.
     pub fn is_open(&self) -> bool {
         self.last_id.is_some() && self.acked_ns.is_none()
     }
 
-    /// Takes what the kernel has to tell; whether it had. `start_ns` is when the request began.
+    /// Reads the kernel's pending reports; returns whether there were any. `start_ns` is when the request began.
     pub fn note(
         &mut self,
         transport: &Transport,
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_that_was_kept_back_counts_one_round_trip_behind_the_packet() {
+    fn a_delayed_acknowledgement_counts_one_round_trip_after_the_packet() {
         let of = |steps: &[(SentStep, u64)], way: Option<(u64, bool)>| {
             let mut upload = Upload { last_id: Some(9), ..Upload::default() };
             for (what, at_ns) in steps {

@@ -62,7 +62,7 @@ const WARMUP_REQUESTS: u32 = 8;
 /// Calls of the allocator that making one segment takes: its box, its bytes, its stamps.
 const CALLS_PER_SEGMENT: u64 = 3;
 
-/// A response of so many token-bearing events, each in a chunk of its own.
+/// A response with this many token-bearing events, each in its own chunk.
 fn response(events: usize) -> Vec<Vec<u8>> {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -112,7 +112,7 @@ impl Sink for Counted {
     }
 }
 
-/// Runs a level of responses of so many events: calls of the allocator, and the evidence.
+/// Runs a level of responses with this many events; returns the allocator calls and the evidence.
 fn drive(address: SocketAddr, request: &[u8], requests: u32, events: usize) -> (u64, Evidence) {
     let plan = ifm_drive::LevelPlan {
         slots: SLOTS,

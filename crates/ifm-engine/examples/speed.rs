@@ -1,9 +1,9 @@
 //! Prints prompt and decoding speed of a model, per second and per CPU second.
 //!
 //! `cargo run --release --example speed -p ifm-engine -- tiny q8_0 [repeats [threads [isa [part]]]]`
-//! for a preset, a GGUF file in place of `tiny` for that (the second word is then
+//! for a preset, or a GGUF file instead of `tiny` for the model in that file (the second word is then
 //! ignored). `part` is the beginning of the names of what is run, such as `pp512`.
-//! CPU seconds are those of the whole process, from `/proc/self/stat`: hundredths, so
+//! CPU seconds are of the whole process, from `/proc/self/stat`, in hundredths, so
 //! the parts below run for seconds.
 
 // Printing is what this program is for.

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Lines (a token and a query head) in a block: with heads of 64 their queries,
-/// sums and scores take 24 KiB beside the 32 KiB of a tile, in reach of the first
+/// sums and scores take 24 KiB next to the 32 KiB of a tile, in reach of the first
 /// two caches.
 const BLOCK_LINES: usize = 32;
 

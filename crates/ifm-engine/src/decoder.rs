@@ -216,7 +216,7 @@ impl Decoder {
 
     /// Runs all rows through the model once.
     ///
-    /// Gives the logits after each row that wants them, in the order of the rows.
+    /// Returns the logits after each row that needs them, in the order of the rows.
     /// Every cache must have room for the tokens of its row.
     pub(crate) fn step(&self, rows: &mut [Row<'_>]) -> Result<Matrix, ComputeError> {
         self.check_rows(rows)?;
@@ -361,7 +361,7 @@ impl Decoder {
 /// Where the tokens of the rows are in the matrices of a pass.
 struct Batch {
     spans: Vec<Span>,
-    /// The last token of each row that wants logits.
+    /// The last token of each row that needs logits.
     wanted_spans: Vec<Span>,
 }
 

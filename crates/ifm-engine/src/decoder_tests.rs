@@ -297,7 +297,7 @@ fn company_in_the_batch_changes_nothing() {
         .map(|(cache, (tokens, wants_logits))| Row { cache, tokens, wants_logits })
         .collect();
     let logits = decoder.step(&mut rows).expect("step");
-    assert_eq!(logits.rows(), 2, "one row of logits for each row that wants them");
+    assert_eq!(logits.rows(), 2, "one row of logits for each row that needs them");
     assert_close(logits.row(0), &alone, 1e-3);
     assert!(caches.iter().map(KvCache::length).eq([70, 91, 64]));
 }

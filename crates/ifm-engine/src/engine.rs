@@ -49,7 +49,7 @@ pub struct EngineOptions {
     /// next token later.
     pub prefill_chunk: usize,
     /// Tokens of memory for keys and values, over all requests; `None` takes the
-    /// context for every place in the batch, within a gibibyte and what is left beside the
+    /// context for every place in the batch, within a gibibyte and the memory left after the
     /// weights, but at least once.
     pub kv_tokens: Option<usize>,
     /// Most requests that wait; further ones are refused.
@@ -269,7 +269,7 @@ impl EngineHandle {
     /// Stops the engine: running and waiting requests fail, and the thread ends before
     /// this returns. Further requests are refused.
     pub fn shutdown(&self) {
-        // A thread that is gone cannot be told, and need not be.
+        // A thread that has ended cannot be reached, and need not be.
         let _ = self.shared.commands.send(Command::Shutdown);
         let thread = self.shared.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {

@@ -36,7 +36,7 @@ pub struct ModelInfo {
     pub random_seed: Option<u64>,
     /// Tokens that end an answer.
     pub eos_ids: Vec<u32>,
-    /// The token put before a prompt, if the model wants one.
+    /// The token put before a prompt, if the model requires one.
     pub bos_id: Option<u32>,
     /// Whether a prompt's prefix can be answered from memory. Never: every prompt is
     /// computed, so equal prompts take equal time.

@@ -35,7 +35,7 @@ impl fmt::Display for KvFormat {
     }
 }
 
-/// A name that is no [`KvFormat`].
+/// A name that is not a valid [`KvFormat`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the KV cache type is f32 or f16, not {0}")]
 pub struct UnknownKvFormat(pub String);

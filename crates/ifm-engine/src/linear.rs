@@ -1,6 +1,6 @@
 //! Matrix products of activations with stored weights.
 //!
-//! The products are those of `ifm-kernels`. Matrices that share an input, such as query,
+//! `ifm-kernels` computes the products. Matrices that share an input, such as query,
 //! key and value, are joined into one where their formats agree: the input is rounded
 //! once and the work is split over threads once.
 //!

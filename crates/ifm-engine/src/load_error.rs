@@ -54,7 +54,7 @@ pub enum LoadError {
         /// What is wrong with them.
         reason: String,
     },
-    /// The bytes of a tensor are no matrix of its format and size.
+    /// The bytes of a tensor are not a matrix of its format and size.
     #[error("cannot make a tensor: {0}")]
     Tensor(#[from] ifm_kernels::StoredError),
     /// A matrix cannot be arranged for this processor.

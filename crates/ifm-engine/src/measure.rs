@@ -22,9 +22,9 @@ use crate::{
 pub struct StaticBatch {
     /// Sequences at once.
     pub sequences: usize,
-    /// Tokens in front of each prompt, computed before the clock starts.
+    /// Tokens before each prompt, computed before the clock starts.
     pub depth_tokens: usize,
-    /// Tokens of each prompt. Without any the steps begin behind one token that is not timed.
+    /// Tokens of each prompt. Without any, the steps begin after one token that is not timed.
     pub prompt_tokens: usize,
     /// Tokens generated for each sequence, beyond the one that ends the prompt.
     pub generated_tokens: usize,

@@ -31,7 +31,7 @@ pub enum ModelSource {
         /// The same seed makes the same weights on every machine.
         seed: u64,
     },
-    /// A GGUF file. Its tokenizer is taken from a `tokenizer.json` beside it, else
+    /// A GGUF file. Its tokenizer is taken from a `tokenizer.json` next to it, else
     /// from the file itself.
     Gguf {
         /// The file.
@@ -97,7 +97,7 @@ impl Model {
         Self::finish(prepared, compute)
     }
 
-    /// Reads all but the weights.
+    /// Reads everything except the weights.
     pub(crate) fn prepare(
         source: &ModelSource,
         context: Option<usize>,

@@ -1,6 +1,6 @@
 //! The variants of a model: how weights are stored and how products take activations.
 //!
-//! All variants can be made from the same floats, random ones or those of a checkpoint,
+//! All variants can be made from the same floats, random ones or a checkpoint's,
 //! so what they lose and what they gain can be compared. [`Variant`] makes them, matrix
 //! by matrix.
 //!
@@ -58,7 +58,7 @@ struct Row {
     quantization: Quantization,
     name: &'static str,
     aliases: &'static [&'static str],
-    /// What stands in parentheses in a label.
+    /// The text in parentheses in a label.
     what: &'static str,
     /// The format of matrices inside the layers.
     format: Format,
@@ -70,7 +70,7 @@ struct Row {
 
 /// Columns that share a scale in the kinds of four bits.
 const GROUP: usize = 128;
-/// The same where rows are no multiple of it.
+/// The same where rows are not a multiple of it.
 const GROUP_SMALL: usize = 32;
 /// The steps of a signed byte.
 const STEPS: f32 = 127.0;
@@ -242,7 +242,7 @@ impl fmt::Display for Quantization {
     }
 }
 
-/// A name that is no [`Quantization`].
+/// A name that is not a valid [`Quantization`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown variant: {name}; hint: use one of {}", Quantization::names())]
 pub struct UnknownQuantization {

@@ -55,7 +55,7 @@ impl RandomWeights {
     /// The standard deviation that keeps the variance of what goes through.
     fn deviation(&self, name: TensorName, columns: usize) -> f32 {
         /// Widens the spread of the logits to about that of a trained model, whose
-        /// most likely tokens stand out.
+        /// most likely tokens are prominent.
         const HEAD_GAIN: f32 = 4.0;
         let width = (columns as f32).sqrt();
         match name {

@@ -23,7 +23,7 @@ pub struct GenerateRequest {
 }
 
 impl GenerateRequest {
-    /// Whether a server whose vocabulary and context have so many tokens can take it.
+    /// Whether a server with this vocabulary and context, in tokens, can accept it.
     ///
     /// # Errors
     /// [`SubmitError::EmptyPrompt`], [`SubmitError::NoTokens`], [`SubmitError::UnknownToken`] and
@@ -88,7 +88,7 @@ pub struct Token {
     pub finish: Option<Finish>,
 }
 
-/// What comes out of a request: one event per token, the last one with `finish`.
+/// The output of a request: one event per token, the last one with `finish`.
 ///
 /// A channel that closes before means that the engine is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,7 +31,7 @@ use crate::{
     stats::{Counters, count},
 };
 
-/// What the thread is told.
+/// Commands to the thread.
 pub(crate) enum Command {
     Start(Box<Sequence>),
     Shutdown,
@@ -83,7 +83,7 @@ impl Scheduler {
         }
     }
 
-    /// Works until told to shut down, or until nobody can submit any more.
+    /// Works until it receives the shutdown command, or until no sender is left.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
         while self.take_commands(commands) {
             self.drop_abandoned();

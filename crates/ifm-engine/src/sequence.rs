@@ -49,7 +49,7 @@ impl Sequence {
         tiles_for(self.request.prompt.len() + self.request.max_tokens)
     }
 
-    /// Whether nobody listens any more.
+    /// Whether the receiver of the events is gone.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.events.is_closed()
     }
@@ -122,7 +122,7 @@ impl Sequence {
         Ok(Token { id, text, finish })
     }
 
-    /// Tells the client.
+    /// Sends an event to the client.
     pub(crate) fn send(&self, event: Event) {
         // The channel has room for every event that the request may have, so only a
         // closed one refuses; the scheduler finds those before its next pass.

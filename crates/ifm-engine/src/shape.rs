@@ -63,7 +63,7 @@ impl ModelShape {
         self.heads / self.kv_heads.max(1)
     }
 
-    /// Tells what is wrong with the dimensions, if anything.
+    /// Returns what is wrong with the dimensions, if anything.
     pub(crate) fn check(&self) -> Result<(), String> {
         let bounded = [
             ("layers", self.layers, 1024),
@@ -154,7 +154,7 @@ impl fmt::Display for Preset {
     }
 }
 
-/// A name that is no [`Preset`].
+/// A name that is not a valid [`Preset`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown preset: {name}; hint: use nano, tiny, small or llama-1b")]
 pub struct UnknownPreset {

@@ -1,6 +1,6 @@
 //! Memory that begins at a line of the cache.
 //!
-//! Not here: what stands in it (`tiles`, `bandwidth`).
+//! Not here: its contents (`tiles`, `bandwidth`).
 
 /// Bytes that begin at a line of the cache.
 #[derive(Debug)]

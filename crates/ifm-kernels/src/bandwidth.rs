@@ -81,13 +81,13 @@ impl fmt::Display for Motion {
     }
 }
 
-/// A name that is no [`Motion`].
+/// A name that is not a valid [`Motion`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMotion(pub String);
 
 impl fmt::Display for UnknownMotion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "unknown motion: {}; there are read, write, copy and triad", self.0)
+        write!(formatter, "unknown motion: {}; known are read, write, copy and triad", self.0)
     }
 }
 
@@ -192,8 +192,8 @@ impl Bandwidth {
         self.sum = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
-    /// The first numbers of `a`, `b` and `c`, so many of each as are there; of a motion that has no such
-    /// array none.
+    /// The first numbers of `a`, `b` and `c`, up to `count` of each; empty for an array that the motion
+    /// does not have.
     pub fn first(&self, count: usize) -> [Vec<f32>; 3] {
         let numbers = |array: Option<&Aligned>| -> Vec<f32> {
             let all = array.map_or(&[][..], |array| array.bytes().as_chunks::<4>().0);

@@ -1,5 +1,5 @@
-//! What this machine can do at most with these threads, as found by running: the limit beside a
-//! measured speed.
+//! The maximum that this machine reaches with these threads, found by running: the limit shown next
+//! to a measured speed.
 //!
 //! Not here: what a model needs (`ifm-engine`).
 
@@ -13,7 +13,7 @@ use crate::{
 const LARGE_BYTES: usize = 256 << 20;
 /// Rows and columns of a matrix that a second-level cache holds.
 const SMALL: usize = 512;
-/// Rows of activations in front of it.
+/// Rows of activations multiplied by it.
 const ROWS: usize = 256;
 /// How long the best of several runs is looked for.
 const LOOK: Duration = Duration::from_millis(150);

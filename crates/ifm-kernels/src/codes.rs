@@ -1,6 +1,6 @@
 //! The bits of quantised formats as codes and scales for integer products.
 //!
-//! Blocks are those of GGUF (ggml's `block_q4_0` and so on); `Int8` is ours.
+//! Blocks have GGUF's layout (ggml's `block_q4_0` and so on); `Int8` is inferometer's.
 //!
 //! Not here: the sums (`integer`).
 

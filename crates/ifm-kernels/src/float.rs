@@ -308,7 +308,7 @@ unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(
     }
 }
 
-/// Fetches the lines of so many bytes, three at most.
+/// Fetches the lines of `bytes` bytes, three at most.
 ///
 /// # Safety
 /// As [`Lanes`].
@@ -359,8 +359,8 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
             stride: piece.stride,
             goes_on: first > 0,
         };
-        // SAFETY: `Packed::new` takes only an `Isa` that the processor has; the pointers are
-        // those of whole tiles, a whole panel and the piece's own outputs.
+        // SAFETY: `Packed::new` takes only an `Isa` that the processor has; the pointers point to
+        // whole tiles, a whole panel and the piece's own outputs.
         unsafe {
             match (piece.panel.tokens, piece.tiles) {
                 (1, 8) => S::run(Sums::<W, 8, 1>(&task, PhantomData)),
@@ -407,8 +407,8 @@ fn fill_panels((pool, panels): (&Pool, &[Panel]), columns: usize, input: &[f32],
     }
 }
 
-/// Activations of a panel, column by column, and zeros for the second of the last two columns where
-/// there is none.
+/// Activations of a panel, column by column, with zeros for the missing second column if their
+/// number is odd.
 fn fill_panel(rows: &[f32], columns: usize, out: &mut [f32]) {
     out[rows.len()..].fill(0.0);
     match rows.len() / columns {
@@ -419,8 +419,8 @@ fn fill_panel(rows: &[f32], columns: usize, out: &mut [f32]) {
     }
 }
 
-/// The same of so many tokens, a line of the cache from each in turn: rows that lie a power of two apart
-/// push each other out of the cache of the first level.
+/// The same for `TOKENS` tokens, a line of the cache from each in turn: rows that lie a power of two
+/// apart push each other out of the first-level cache.
 fn fill<const TOKENS: usize>(rows: &[f32], columns: usize, out: &mut [f32]) {
     let places = out.as_chunks_mut::<TOKENS>().0;
     for (index, places) in places.chunks_mut(LANES).enumerate() {

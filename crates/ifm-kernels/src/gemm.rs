@@ -1,4 +1,4 @@
-//! A product of two matrices by itself, prepared once and run again and again: what the arithmetic of
+//! A product of two matrices by itself, prepared once and run repeatedly: what the arithmetic of
 //! these threads reaches.
 //!
 //! `c = a b`, `m` x `k` times `k` x `n`. `b` is stored as a model's weights are and arranged before
@@ -12,7 +12,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{Activations, Format, Isa, PackError, Packed, Pool, Stored, StoredError};
 
-/// What is multiplied with what: the elements of `a`, then those of `b`.
+/// The operands of a product: the elements of `a`, then of `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GemmType {
     /// 32-bit floats with 32-bit floats.
@@ -59,14 +59,14 @@ impl fmt::Display for GemmType {
     }
 }
 
-/// A name that is no [`GemmType`].
+/// A name that is not a valid [`GemmType`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownGemmType(pub String);
 
 impl fmt::Display for UnknownGemmType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = GemmType::ALL.map(GemmType::name).join(", ");
-        write!(formatter, "unknown type of a product: {}; there are {names}", self.0)
+        write!(formatter, "unknown type of a product: {}; known are {names}", self.0)
     }
 }
 
@@ -84,7 +84,7 @@ impl FromStr for GemmType {
 /// Why there is no product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GemmError {
-    /// A size is zero, or `k` is no multiple of the block of the format.
+    /// A size is zero, or `k` is not a multiple of the block of the format.
     Stored(StoredError),
     /// The processor lacks the instructions.
     Pack(PackError),
@@ -191,8 +191,8 @@ impl Gemm {
     }
 
     /// The greatest error of about `count` elements of the last run, spread over all of `c`, first and
-    /// last among them: `|c - sum(a b)| / sum(|a b|)` with sums in 64 bits and `b` as it is stored. No
-    /// number, where an element is none.
+    /// last among them: `|c - sum(a b)| / sum(|a b|)` with sums in 64 bits and `b` as it is stored. NaN
+    /// where an element is NaN.
     ///
     /// With floats what is left is the rounding of 32-bit sums; where `a` is rounded to bytes, that
     /// rounding is in it.

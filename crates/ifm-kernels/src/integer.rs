@@ -1,6 +1,6 @@
 //! Products of bytes: weights as small unsigned codes, activations rounded to signed bytes.
 //!
-//! A code stands for `code - ZERO` steps. The sum over a group of columns is
+//! A code represents `code - ZERO` steps. The sum over a group of columns is
 //! `sum(code * a) - ZERO * sum(a)`: the second part is known when the activations have
 //! been rounded, and is where the sum starts. Formats with a minimum take it off at the
 //! end of a group: `scale * sum(code * a) - minimum * sum(a)`.
@@ -61,7 +61,7 @@ pub(crate) trait Codes: 'static {
     const NIBBLES: bool;
     /// Columns that share a scale: 16 or 32; 0 for all.
     const GROUP: usize;
-    /// The code that stands for zero.
+    /// The code that represents zero.
     const ZERO: u8;
 
     /// The codes of a row, one a byte, and its scales into its lane.
@@ -261,8 +261,8 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
             out: piece.out,
             stride: piece.stride,
         };
-        // SAFETY: `Packed::new` takes only an `Isa` that the processor has; the pointers are
-        // those of a whole tile, a whole panel and the piece's own outputs.
+        // SAFETY: `Packed::new` takes only an `Isa` that the processor has; the pointers point to
+        // a whole tile, a whole panel and the piece's own outputs.
         unsafe {
             match piece.panel.tokens {
                 1 => S::run(Sums::<C, 1>(&task, PhantomData)),

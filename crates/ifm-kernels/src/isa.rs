@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// A set of instructions that kernels are made for; those of one kind of processor each with all before it.
+/// A set of instructions that kernels are made for; within a kind of processor each includes all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
     /// What every processor has.
@@ -75,7 +75,7 @@ impl fmt::Display for Isa {
     }
 }
 
-/// A name that is no [`Isa`].
+/// A name that is not a valid [`Isa`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownIsa(pub String);
 

@@ -43,7 +43,7 @@ number!(u8, i32, f32);
 pub struct Kept<T: Number>(Vec<T>);
 
 impl<T: Number> Kept<T> {
-    /// So many zeros.
+    /// `count` zeros.
     pub fn zeros(count: usize) -> Self {
         match Self::kept(count) {
             Some(mut block) => {
@@ -55,14 +55,14 @@ impl<T: Number> Kept<T> {
         }
     }
 
-    /// So many numbers, whatever they are.
+    /// `count` numbers of any value.
     pub fn used(count: usize) -> Self {
         let mut block = Self::kept(count).unwrap_or_default();
         block.resize(count, T::default());
         Self(block)
     }
 
-    /// The smallest of the blocks that have room for so many numbers.
+    /// The smallest of the blocks that have room for `count` numbers.
     fn kept(count: usize) -> Option<Vec<T>> {
         if is_small::<T>(count) {
             return None;

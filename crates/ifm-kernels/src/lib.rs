@@ -5,8 +5,8 @@
 //!   taken ([`Activations`]); [`Packed::multiply`] runs on the threads of a [`Pool`].
 //! * [`attention`] under a [`mask`], forward and backward, and what it should give.
 //! * [`simd`]: the vectors and small products that attention is made of.
-//! * A [`Gemm`], a product by itself, and [`Bandwidth`], what memory gives: the limits beside a measured
-//!   speed.
+//! * A [`Gemm`], a product by itself, and [`Bandwidth`], what memory delivers: the limits shown next
+//!   to a measured speed.
 //!
 //! # Not here
 //! Files, models, everything between two products (`ifm-engine`).

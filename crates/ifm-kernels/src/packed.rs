@@ -136,7 +136,7 @@ impl Packed {
     /// `out[t][o] = sum over i of input[t][i] * weight[o][i]`, for `rows` rows `t` of
     /// `input` (row-major, as many columns as the matrix).
     ///
-    /// A row of the result does not depend on the rows beside it, in no bit.
+    /// No bit of a row of the result depends on other rows.
     ///
     /// # Panics
     /// When a slice has another length.

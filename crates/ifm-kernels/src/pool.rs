@@ -1,9 +1,8 @@
 //! Threads that share the work of one product.
 //!
-//! A job is open while its items last: whoever is awake takes some, and the caller waits
-//! only for threads that are at work on some. A thread that the system has put aside
-//! takes none and holds up nobody; one that is put aside in the middle holds up the job
-//! by what it has taken.
+//! A job is open while its items last: every thread that is awake takes some, and the caller waits
+//! only for threads that are working on some. A thread that the system has preempted takes none and
+//! delays no one; one that is preempted while it works delays the job by what it has taken.
 //!
 //! Not here: what an item is (`schedule`).
 
@@ -24,8 +23,8 @@ use std::{
 /// Looks at the gate before a thread goes to sleep: some ten microseconds, about the time
 /// between two products.
 const SPINS: usize = 1000;
-/// A thread takes so many times in a job at least, if all are equally quick: more share better,
-/// fewer cost less.
+/// Minimum number of times that a thread takes work in a job, if all are equally quick: more share
+/// better, fewer cost less.
 const TURNS: usize = 6;
 /// What it takes is at most this part of its share of what is left: towards the end of a job threads take less
 /// and less, and end together.
@@ -49,7 +48,7 @@ pub struct Pool {
 
 struct Shared {
     gate: AtomicUsize,
-    /// The first item that nobody has taken.
+    /// The first item that has not been taken.
     next: AtomicUsize,
     job: Mutex<Job>,
     sleepers: AtomicUsize,
@@ -82,8 +81,8 @@ struct Work(*const Shares<'static>);
 
 type Shares<'a> = dyn Fn(Range<usize>) + Sync + 'a;
 
-// SAFETY: the closure is `Sync`; it is called only between the opening of the gate and the
-// moment when nobody is inside any more, and `Pool::run` outlives that.
+// SAFETY: the closure is `Sync`; it runs only between the opening of the gate and the moment when
+// no thread is inside any more, and `Pool::run` outlives that.
 unsafe impl Send for Work {}
 
 fn nothing(_: Range<usize>) {}
@@ -176,7 +175,7 @@ impl Drop for Pool {
 /// Floats that threads write without overlap.
 struct Apart(*mut f32);
 
-// SAFETY: each thread makes slices of the rows that it has taken, which nobody else takes.
+// SAFETY: each thread makes slices of the rows that it has taken, which no other thread takes.
 unsafe impl Sync for Apart {}
 
 impl Pool {
@@ -207,7 +206,7 @@ impl Pool {
     }
 }
 
-/// Closes the gate and waits until nobody is inside.
+/// Closes the gate and waits until no thread is inside.
 struct Closing<'a>(&'a Shared);
 
 impl Drop for Closing<'_> {

@@ -2,7 +2,7 @@
 //!
 //! Tokens go through the kernels in panels of as many as the registers have room for,
 //! outputs in tiles of sixteen. A sum has the same order in every panel and every piece,
-//! so a token's result does not depend on the tokens beside it, nor on the threads.
+//! so a token's result does not depend on the other tokens, nor on the threads.
 //!
 //! Not here: the sums (`float`, `integer`), the threads (`pool`).
 
@@ -64,7 +64,7 @@ unsafe impl Sync for Out {}
 
 /// Calls `run` for pieces that cover a product. `tile_step` says how many tiles a kernel
 /// for that many tokens takes at once; `token_bytes` is what a token takes in a panel; `depth` is how
-/// many columns of a tile and a panel a cache of the first level holds beside each other.
+/// many columns of a tile and a panel fit into a first-level cache together.
 pub(crate) fn spread(
     (pool, tiles, panels): (&Pool, &Tiles, &[Panel]),
     (token_bytes, depth): (usize, usize),

@@ -28,7 +28,7 @@ fn tile_vectors<S: Simd>() -> usize {
 
 /// A small matrix product: `out[line] += a[line] * b`, for `lines` lines.
 ///
-/// `a[line][k]` stands at `line * a_stride + k * a_step`; `b` has `depth` rows of `stride` floats;
+/// `a[line][k]` is at `line * a_stride + k * a_step`; `b` has `depth` rows of `stride` floats;
 /// `out` has `out_stride` floats a line, of which the first `columns` are written.
 #[derive(Debug, Clone, Copy)]
 pub struct Product<'a> {
@@ -131,7 +131,7 @@ impl Product<'_> {
     /// All lines of `VECTORS` vectors of columns.
     ///
     /// # Safety
-    /// The corner is good for all lines, the whole depth, and so many columns.
+    /// The corner is valid for all lines, the whole depth, and `VECTORS` vectors of columns.
     #[inline(always)]
     unsafe fn strip<S: Simd, const VECTORS: usize, const ADD: bool>(self, simd: S, corner: Corner) {
         let mut line = 0;
@@ -156,7 +156,7 @@ impl Product<'_> {
     /// `LINES` lines of `VECTORS` vectors, summed in registers.
     ///
     /// # Safety
-    /// The corner is good for so many lines and columns, and the whole depth.
+    /// The corner is valid for `LINES` lines, `VECTORS` vectors of columns, and the whole depth.
     #[inline(always)]
     unsafe fn tile<S: Simd, const LINES: usize, const VECTORS: usize, const ADD: bool>(
         self,

@@ -16,7 +16,7 @@ pub struct Stored {
 /// Why there is no such matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredError {
-    /// Bytes or values that are no matrix of the given size.
+    /// Bytes or values that are not a matrix of the given size.
     Size {
         /// The format.
         format: Format,
@@ -41,7 +41,7 @@ impl fmt::Display for StoredError {
                 let name = format.name();
                 write!(
                     formatter,
-                    "{length} bytes or values are no {rows} x {columns} matrix of {name}"
+                    "{length} bytes or values are not a {rows} x {columns} matrix of {name}"
                 )
             }
             Self::OnlyRead { format } => {
@@ -57,7 +57,7 @@ impl Stored {
     /// Takes the bytes of a matrix.
     ///
     /// # Errors
-    /// [`StoredError`] when the columns are no multiple of the format's block, or the
+    /// [`StoredError`] when the columns are not a multiple of the format's block, or the
     /// length is not that of the matrix.
     pub fn new(
         format: Format,
@@ -74,7 +74,7 @@ impl Stored {
     /// Rounds floats, row by row, to the nearest values of the format.
     ///
     /// # Errors
-    /// [`StoredError`] when the columns are no multiple of the format's block, or the
+    /// [`StoredError`] when the columns are not a multiple of the format's block, or the
     /// number of values is not `rows * columns`.
     pub fn encode(
         format: Format,

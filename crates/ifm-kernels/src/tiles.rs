@@ -1,6 +1,6 @@
 //! Weights as the kernels read them: tiles of sixteen outputs, interleaved.
 //!
-//! Not here: what stands in a tile (`float`, `integer`).
+//! Not here: the contents of a tile (`float`, `integer`).
 
 use crate::{aligned::Aligned, lanes::LANES};
 
@@ -22,7 +22,7 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Tiles of zero bytes; `fill` is called for each output with its lane and its tile:
+    /// Tiles of zero bytes; calls `fill` for each output with its lane and its tile:
     /// weights, then scales.
     pub(crate) fn new(
         (outputs, columns, group): (usize, usize, usize),

@@ -1,4 +1,4 @@
-//! Numbers of any width written one behind the other, the highest bit first, as FLAC and JPEG have them.
+//! Numbers of any width written one after the other, the highest bit first, as FLAC and JPEG have them.
 
 /// Bits, the highest first.
 #[derive(Default)]
@@ -10,12 +10,12 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Goes on behind whole bytes.
+    /// Continues after whole bytes.
     pub fn behind(bytes: Vec<u8>) -> Self {
         Self { bytes, ..Self::default() }
     }
 
-    /// Appends the lowest `count` bits of a number, 32 at most.
+    /// Appends the lowest `count` bits of a number, at most 32.
     #[inline]
     pub fn put(&mut self, value: u32, count: u32) {
         let value = u64::from(value) & ((1_u64 << count) - 1);
@@ -27,7 +27,7 @@ impl Bits {
         }
     }
 
-    /// So many zeros and a one.
+    /// This many zeros, then a one.
     pub fn put_unary(&mut self, mut zeros: u32) {
         while zeros >= 24 {
             self.put(0, 24);

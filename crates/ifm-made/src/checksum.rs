@@ -1,8 +1,8 @@
 //! Checksums of the formats of files: FLAC's two, and Ogg's. PNG's is that of the crate `crc32fast`.
 //!
-//! Not here: where they stand in files (`flac`, `look`).
+//! Not here: their positions in files (`flac`, `look`).
 
-/// Values of FLAC's longer checksum by the byte that comes in.
+/// Values of FLAC's longer checksum by input byte.
 const TABLE_16: [u16; 256] = table_16();
 /// Values of Ogg's likewise.
 const TABLE_OGG: [u32; 256] = table_ogg();

@@ -39,7 +39,7 @@ impl PictureFormat {
 /// noise 30 ms as JPEG (1.6 MB). Of 1280x720 a photo is 151 kB as JPEG and takes 12 ms in all.
 ///
 /// # Errors
-/// What the coder says of sizes that its format does not have.
+/// The coder's error for sizes that its format does not support.
 pub fn encode(
     pixels: &[u8],
     (width, height): (u32, u32),

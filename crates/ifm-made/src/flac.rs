@@ -1,7 +1,7 @@
 //! FLAC of one channel, as simply as the format allows: each block by the difference of the second
 //! order, coded after Rice with one parameter.
 //!
-//! A third to a half smaller than WAV on made-up speech, and lossless; a thorough coder gains some per
+//! A third to a half smaller than WAV on synthetic speech, and lossless; a thorough coder gains some per
 //! cent more. Written after RFC 9639.
 //!
 //! Not here: reading FLAC (`look`).

@@ -55,7 +55,7 @@ pub(crate) fn encode(pixels: &[u8], size: (u32, u32), quality: u8) -> Result<Vec
     Ok(out)
 }
 
-/// Takes over the whole bytes. One of ones would be a mark: a zero behind it tells that it is none.
+/// Moves the whole bytes. A byte of ones would start a marker, so a zero after it marks it as data.
 fn take(bits: &mut Bits, out: &mut Vec<u8>) {
     for byte in bits.bytes.drain(..) {
         out.push(byte);
@@ -172,7 +172,7 @@ impl Plane {
 struct Codes([(u16, u8); 256]);
 
 impl Codes {
-    /// The codes of so many symbols of each length, the symbols in order (T.81, annex C).
+    /// The codes for this many symbols of each length, with the symbols in order (T.81, annex C).
     fn new(lengths: &[u8; 16], symbols: &[u8]) -> Self {
         let mut codes = [(0, 0); 256];
         let mut code = 0;
@@ -192,7 +192,8 @@ impl Codes {
         bits.put(u32::from(code), u32::from(length));
     }
 
-    /// A number behind so many zeros: how many bits it has, and these; of one below 0 those of one less.
+    /// A number after this many zeros: its bit count, then the bits; for a negative number, the bits of
+    /// the number minus one.
     fn put(&self, zeros: u8, value: i32, bits: &mut Bits) {
         let width = 32 - value.unsigned_abs().leading_zeros();
         let (code, length) = self.0[usize::from(zeros << 4 | width as u8)];

@@ -1,8 +1,8 @@
-//! What is made up from a seed: numbers, texts of drawn words, pictures and speech, and their files. The same on
+//! Synthetic data from a seed: numbers, texts of drawn words, pictures and speech, and their files. The same on
 //! every machine, for ever.
 //!
-//! Here stands what takes the longer, the larger a request is: it is compiled for speed, as the rest of the
-//! workload need not be.
+//! Contains the code whose run time grows with the size of a request: it is compiled for speed, which the
+//! rest of the workload does not need.
 //!
 //! Not here: which words there are and what is made of them, which request carries what (`ifm-workload`).
 #![forbid(unsafe_code)]

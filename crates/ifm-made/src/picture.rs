@@ -1,4 +1,4 @@
-//! Pixels of made-up images, from draws alone: whole numbers, so that every machine draws the same.
+//! Pixels of synthetic images, only from random draws: whole numbers, so that every machine draws the same.
 //!
 //! A server's work depends on the pixels' number and a file's size on what they show. So a `photo` has
 //! what makes a photograph as large as it is: smooth areas, edges, texture on several scales, and the
@@ -84,7 +84,7 @@ struct Area {
 
 impl Area {
     fn drawn(width: u32, height: u32, place: usize, quick: &mut Quick) -> Self {
-        // Large areas first, so that small ones stand before them.
+        // Large areas first, so that small ones are drawn on top of them.
         let part = 3 + place as u32;
         let half = |side: u32, quick: &mut Quick| {
             i64::from(side / part / 2 + quick.below(side / part + 1)).max(1)

@@ -1,4 +1,4 @@
-//! Sound that is made up: syllables of moving tones, and pauses between words.
+//! Synthetic sound: syllables of moving tones, and pauses between words.
 //!
 //! A model that hears silence may stop at once, and one that hears noise may never, so made-up sound
 //! moves as speech does: a voice whose pitch glides, its overtones shaped by two resonances, a syllable
@@ -14,10 +14,10 @@ use crate::Draws;
 const TABLE: usize = 4096;
 /// Overtones of the voice.
 const OVERTONES: u32 = 12;
-/// How loud the voice is at most, of 1.
+/// Maximum amplitude of the voice, of 1.
 const LOUDNESS: f64 = 0.25;
 
-/// Samples from -1 to 1, so many at a rate.
+/// Samples from -1 to 1: this many, at this rate.
 pub fn draw(samples: usize, rate: u32, draws: &mut Draws) -> Vec<f32> {
     let table: Vec<f32> =
         (0..TABLE).map(|step| libm::sin(TAU * step as f64 / TABLE as f64) as f32).collect();

@@ -2,7 +2,7 @@
 
 use crate::draws::Draws;
 
-/// Words of a list at most. Ten bits of choice each are plenty.
+/// Maximum number of words in a list. Ten bits of choice each are plenty.
 pub const WORDS_MAX: usize = 1024;
 
 /// Bytes that are copied for a word, whatever its length: a copy of a known length is two instructions,
@@ -79,7 +79,7 @@ impl WordList {
         self.text.len().div_ceil(self.ends.len().max(1))
     }
 
-    /// Appends so many drawn words, each with the space before it.
+    /// Appends this many drawn words, each with the space before it.
     pub fn put_drawn(&self, mut count: usize, draws: &mut Draws, out: &mut String) {
         let mut drawn = [0_u32; DRAWN_AT_ONCE];
         let mut written = [0_u8; DRAWN_AT_ONCE * SLOT_BYTES];

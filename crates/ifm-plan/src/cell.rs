@@ -13,9 +13,9 @@ pub(crate) const KEY_DIGITS: usize = 12;
 /// What is done in a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CellLoad {
-    /// So many users.
+    /// This many users.
     Users(String),
-    /// So many requests per second.
+    /// This many requests per second.
     Rate(String),
     /// Several levels in one run.
     Sweep(String),
@@ -33,7 +33,7 @@ pub enum CellLoad {
 /// One measurement of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Follows from everything below and from what the plan says of it.
+    /// Derived from everything below and from the plan's settings for it.
     pub key: String,
     /// Index of its server; absent for a command.
     pub server: Option<usize>,
@@ -125,7 +125,7 @@ impl Cell {
     pub(crate) fn setting(&self, plan: &Plan) -> String {
         let server = self.server.and_then(|index| plan.servers.get(index)).map(|server| {
             let mut server = server.clone();
-            // Its values stand in the cell; another value of the list changes no cell.
+            // The cell contains its values; another value in the list changes no cell.
             server.parameters.clear();
             server
         });

@@ -1,12 +1,11 @@
-//! The command line of a cell: what `inferometer` is called with to measure it.
+//! The command line of a cell: the arguments of `inferometer` that measure it.
 //!
-//! A cell is nothing but a command that a person could type, so a single one can be repeated by
-//! hand. Not here: where it is stored and how its process is run, which the binary adds.
-
+//! A cell is nothing but a command that a person could type, so a single one can be repeated
+//! manually. Not here: where it is stored and how its process is run, which the binary adds.
 use crate::cell::{Cell, CellLoad, digest};
 use crate::spec::{Plan, Server};
 
-/// What a cell's command line needs besides the plan.
+/// What a cell's command line needs in addition to the plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
     /// Base URL of the server.
@@ -105,7 +104,7 @@ fn tags(plan: &Plan, cell: &Cell) -> Vec<(String, String)> {
     let conditions = plan.conditions.iter().map(|condition| condition.name.clone());
     tags.extend(conditions.zip(cell.conditions.iter().cloned()));
     if let Some(server) = cell.server.and_then(|index| plan.servers.get(index)) {
-        // The plan's own name of a server is of use only where nothing else tells it apart.
+        // The plan's own name of a server is needed only where nothing else distinguishes it.
         let is_alike = |other: &&Server| other.name != server.name && other.tags == server.tags;
         if plan.servers.iter().any(|other| is_alike(&other)) && !server.tags.contains_key("server")
         {

@@ -41,7 +41,7 @@ pub struct Effect {
     pub deed: Deed,
     /// The words of a command, or what is set, written or sent. Values of variables are left out.
     pub words: Vec<String>,
-    /// What of the plan says so, such as `server "a", env`.
+    /// The part of the plan that requires it, such as `server "a", env`.
     pub by: String,
 }
 

@@ -17,7 +17,7 @@ impl Filters {
     /// Reads them.
     ///
     /// # Errors
-    /// A value that is none.
+    /// An invalid value.
     pub(crate) fn of(plan: &Plan) -> Result<Filters, PlanError> {
         let read = |tables: &[Table], place: &str| {
             let filter = |table: &Table| {
@@ -67,10 +67,8 @@ impl Filters {
         for (place, filters) in [("[[include]]", &self.include), ("[[exclude]]", &self.exclude)] {
             let names = filters.iter().flatten().map(|(name, _)| name);
             if let Some(name) = names.into_iter().find(|name| !known.contains(name)) {
-                let sentence = format!(
-                    "no factor of this plan is called {name}; there are {}",
-                    known.join(", ")
-                );
+                let sentence =
+                    format!("this plan has no factor {name}; its factors are {}", known.join(", "));
                 return wrong(place, sentence);
             }
         }

@@ -157,8 +157,8 @@ impl Journal {
         reasons
     }
 
-    /// Which try comes next for a cell, if one more is allowed: the first, one in place of a try
-    /// that was cut off, or one of so many after failures.
+    /// The next attempt for a cell, if one more is allowed: the first, one that replaces an
+    /// interrupted attempt, or one of up to `retries` after failures.
     pub fn next_attempt(&self, cell: &str, retries: u32) -> Option<u32> {
         match self.fate(cell) {
             Fate::Open => Some(1),

@@ -14,7 +14,7 @@ const RESULTS_FOLDER: &str = "/results";
 /// Longest name of a Job whose pods get names of their own.
 const NAME_MAX: usize = 52;
 
-/// The manifests of a plan of so many groups, given its text.
+/// The Kubernetes manifests of a plan with this many groups, given its text.
 ///
 /// # Errors
 /// The plan names no image or no volume: runs without a volume are lost with their pods.

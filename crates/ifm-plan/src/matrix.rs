@@ -1,5 +1,5 @@
 //! The matrix of a plan: every combination of server, parameters, conditions, workload, load and
-//! repeat that its filters leave, in order, and where servers are started anew.
+//! repeat that its filters leave, in order, and where servers are restarted.
 
 use crate::cell::{Cell, CellLoad, KEY_DIGITS, digest};
 use crate::filter::Filters;
@@ -7,7 +7,7 @@ use crate::order;
 use crate::spec::{Plan, PlanError};
 use std::ops::Range;
 
-/// Cells of a plan at most.
+/// Maximum number of cells in a plan.
 const CELLS_MAX: usize = 100_000;
 
 /// Neighbouring cells that share one start of a server.
@@ -111,7 +111,7 @@ fn combinations(lists: &[Vec<String>]) -> Vec<Vec<String>> {
     })
 }
 
-/// Where the server is started anew: ranges of neighbouring cells that share one start.
+/// Where the server is restarted: ranges of neighboring cells that share one start.
 pub fn groups(plan: &Plan, cells: &[Cell]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut last = None;
@@ -194,9 +194,9 @@ mod tests {
         let of_v = |cell: &&Cell| cell.factors(&plan).contains(&("server".into(), "v".into()));
         assert!(cells.iter().filter(of_v).all(|cell| cell.what != CellLoad::Users("8".into())));
         for (filter, expect) in [
-            ("[[exclude]]\nsevrer = \"v\"", "no factor of this plan is called sevrer"),
+            ("[[exclude]]\nsevrer = \"v\"", "this plan has no factor sevrer"),
             ("[[include]]\nserver = \"w\"", "matches no cell"),
-            ("[[exclude]]\nrepeat = 1", "no factor of this plan is called repeat"),
+            ("[[exclude]]\nrepeat = 1", "this plan has no factor repeat"),
         ] {
             let error = super::cells(&Plan::parse(&format!("{PLAN}\n{filter}")).unwrap());
             assert!(error.as_ref().is_err_and(|e| e.to_string().contains(expect)), "{error:?}");

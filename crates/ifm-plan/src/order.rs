@@ -26,7 +26,7 @@ pub(crate) fn sort(plan: &Plan, cells: &mut [Cell]) {
     }
 }
 
-/// Where the server, its parameters and the conditions of a cell stand in the file: what takes
+/// The positions of a cell's server, its parameters and its conditions in the file: what takes
 /// longest to change moves slowest. The sort is stable, so workloads, loads and repeats stay.
 fn position(plan: &Plan, cell: &Cell) -> Vec<usize> {
     let at = |list: &[String], value: &String| list.iter().position(|one| one == value);
@@ -37,7 +37,7 @@ fn position(plan: &Plan, cell: &Cell) -> Vec<usize> {
         let list = lists.into_iter().find(|(other, _)| other == name);
         place.push(list.and_then(|(_, list)| at(list, value)).unwrap_or(0));
     }
-    // Starts stand apart: between them no server that runs can be kept.
+    // Start-up cells form a group of their own: no running server can be kept between them.
     place.push(usize::from(matches!(cell.what, CellLoad::StartUp { .. })));
     let conditions = plan.conditions.iter().zip(&cell.conditions);
     let (slow, quick): (Vec<_>, Vec<_>) = conditions.partition(|(condition, _)| condition.restart);

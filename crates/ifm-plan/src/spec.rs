@@ -121,7 +121,7 @@ pub struct Server {
     pub kind: Option<String>,
     /// Model that is loaded.
     pub model: Option<String>,
-    /// The command, for kind `command`; `{port}` and `{model}` stand for themselves.
+    /// The command, for kind `command`; `{port}` and `{model}` are replaced.
     #[serde(default)]
     pub command: Vec<String>,
     /// Further arguments of the server.
@@ -144,8 +144,8 @@ pub struct Server {
     pub container_port: Option<u16>,
     /// Folder that the command runs in.
     pub folder: Option<String>,
-    /// Device that it occupies. Servers of one plan run one at a time, whatever it says; it is
-    /// recorded, and tells the machine of a cluster.
+    /// Device that it occupies. Servers of one plan run one at a time, whatever this field says; it
+    /// is recorded, and identifies the machine in a cluster.
     pub device: Option<String>,
     /// Longest wait until it is ready, seconds.
     #[serde(default, deserialize_with = "optional_span", rename = "ready-within")]
@@ -198,7 +198,7 @@ pub struct Load {
     /// How long the server takes to start: `cold`, `warm`.
     #[serde(default, deserialize_with = "optional_list")]
     pub start_up: Option<Vec<String>>,
-    /// A command that is measured in place of a load.
+    /// A command that is measured instead of a load.
     pub exec: Option<Vec<String>>,
     /// Its name in the plan, for the last four.
     pub name: Option<String>,
@@ -226,7 +226,7 @@ pub enum Setter {
     Clocks,
     /// The plan's own commands.
     Hook,
-    /// Nobody: cells run where the machine already is in that state.
+    /// Set by no one: cells run where the machine already is in that state.
     Observed,
 }
 
@@ -244,7 +244,7 @@ pub struct Condition {
     /// GPUs that it is set on [default: all].
     #[serde(default)]
     pub gpus: Vec<u32>,
-    /// Command that sets it; `{value}` stands for the value.
+    /// Command that sets it; `{value}` is replaced by the value.
     #[serde(default)]
     pub before: Vec<String>,
     /// Command that undoes it; it runs however the plan ends.
@@ -439,7 +439,7 @@ impl Condition {
                 wrong(place(), "set = \"hook\" needs a command in before")
             }
             Setter::Observed if self.read.is_empty() && self.name != "cc" => {
-                wrong(place(), "give before (a command that sets it) or read (one that tells it)")
+                wrong(place(), "give before (a command that sets it) or read (one that prints it)")
             }
             _ => Ok(()),
         }

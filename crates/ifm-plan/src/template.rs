@@ -1,7 +1,7 @@
 //! Plans to begin with: one for each question that people bring, with comments.
 //!
-//! Each runs as it stands on the embedded engine, or says on which machine it needs; the blocks for
-//! real servers stand beside, commented out.
+//! Each runs unchanged on the embedded engine, or says which machine it needs; the blocks for real
+//! servers follow, commented out.
 
 /// A plan to begin with.
 #[derive(Debug, Clone, Copy)]

@@ -39,7 +39,7 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
     parts.join(" · ")
 }
 
-/// The server's own account of a level in one line; absent where it told nothing of interest.
+/// The server's own account of a level in one line; absent where it reported nothing of interest.
 pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
     let whole = |value: f64| count(crate::format::whole(value));
     let mut parts = Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
 }
 
 /// Facts about a level other than its answers: a name and a line each.
-pub(crate) fn beside(level: &LevelSummary) -> Vec<(&'static str, String)> {
+pub(crate) fn level_facts(level: &LevelSummary) -> Vec<(&'static str, String)> {
     let energy = level.energy.as_ref().map(|found| ("energy", energy(found)));
     let server = level.server.as_ref().and_then(server_account);
     energy.into_iter().chain(server.map(|line| ("server", line))).collect()
@@ -80,7 +80,7 @@ pub(crate) fn drafts(found: &Speculation) -> String {
 pub(crate) fn drafts_counted(found: &Speculation) -> String {
     match (found.counted_by, found.answers, &found.source) {
         (DraftsCountedBy::Requests, Some(answers), _) => {
-            format!("told by {} {}", count(answers), plural(answers, "answer"))
+            format!("reported by {} {}", count(answers), plural(answers, "answer"))
         }
         (_, _, Some(source)) if found.is_length_derived => {
             format!("counters of {}, length from output tokens", plain(source))

@@ -152,7 +152,7 @@ fn undecided(misses: &[Miss]) -> String {
 }
 
 fn head(slo: &SloSpec) -> String {
-    format!("Capacity inside {}, from results that exist", target(slo))
+    format!("Capacity inside {}, from existing results", target(slo))
 }
 
 /// The answer for people at a terminal; ends with a line break.
@@ -220,7 +220,7 @@ fn media_object(fitting: &Fitting) -> Option<Value> {
     (!object.is_empty()).then_some(Value::Object(object))
 }
 
-/// What the least value of a term is called, where it has one.
+/// The name of the lowest value of a term, where it has one.
 fn least_name(term: &SloTerm) -> &'static str {
     match term.limit_shown() {
         Asked::Share(_) => "share_min",

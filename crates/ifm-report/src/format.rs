@@ -1,4 +1,4 @@
-//! How numbers are written for people: three or four digits, and the unit beside them.
+//! How numbers are written for people: three or four digits and a unit.
 //!
 //! Time is in nanoseconds until it comes here. What is not here: numbers for programs, which keep
 //! all digits and have their unit in the name of the field.
@@ -12,7 +12,7 @@ const BYTES_PER_GB: f64 = 1e9;
 const FLOP_PER_TFLOP: f64 = 1e12;
 const FLOP_PER_GFLOP: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
-/// What stands where a number is not known.
+/// Shown where a number is not known.
 pub const ABSENT: &str = "–";
 /// Between groups of three digits: narrow, and no line ends there. A terminal gets a space.
 pub(crate) const THOUSANDS: char = '\u{202F}';
@@ -121,7 +121,7 @@ pub(crate) fn with_spread(value: f64, deviation: f64) -> String {
     }
 }
 
-/// A number and what there are so many of: `1 user`, `2 users`.
+/// A number with its noun: `1 user`, `2 users`.
 pub(crate) fn meant_of(value: f64, kind: Meant, noun: &str) -> String {
     format!("{} {}", meant(value, kind), plural(if value == 1.0 { 1 } else { 2 }, noun))
 }

@@ -81,7 +81,7 @@ fn remark(remark: &Remark) -> RemarkText {
     RemarkText { word, place: place(&remark.place), text: clean(&remark.text) }
 }
 
-/// `line 412`, with the field or column where it is told; `the file` where no place is.
+/// `line 412`, with the field or column if known; `the file` without a place.
 fn place(place: &Place) -> String {
     let line = place.line.map(|line| format!("line {line}"));
     let pointer = place.pointer.as_deref().map(clean).filter(|pointer| !pointer.is_empty());

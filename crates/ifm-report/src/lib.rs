@@ -1,8 +1,8 @@
 //! Results to bytes: terminal tables, JSON, Markdown, HTML.
 //!
-//! Everything is a pure function from a [`ReportModel`] to text. No statistic is computed here; a
-//! number that stands in a report stands in the model. What is not here: files, terminals and
-//! clocks; the caller says how wide its terminal is and whether it shows colours.
+//! Everything is a pure function from a [`ReportModel`] to text. No statistic is computed here:
+//! every number in a report is in the model. Not here: files, terminals and clocks; the caller says
+//! how wide its terminal is and whether it shows colors.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -12,6 +12,7 @@ mod fitting;
 mod format;
 mod forms;
 mod gate;
+mod headline;
 mod history;
 mod imported;
 mod json;
@@ -63,6 +64,7 @@ pub use comparison::{
 pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
 pub use format::{ABSENT, bytes, command_line, count, harmless, number, plain, span, usd};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
+pub use headline::{headline, request_words, server_words};
 pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
 pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{

@@ -1,4 +1,4 @@
-//! Text that stands in Markdown.
+//! Text in Markdown.
 
 /// Text that Markdown and HTML leave as it is.
 pub(crate) fn escape(text: &str) -> String {

@@ -14,7 +14,7 @@ use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 
 const NS_PER_S: f64 = 1e9;
 const PER_MEGA: f64 = 1e6;
-/// Levels whose requests are drawn in one chart, at most: more colours cannot be told apart.
+/// Maximum number of levels in one chart of requests: more colors cannot be distinguished.
 const LEVELS_MAX: usize = 6;
 
 type Row<'a> = (&'a LevelSummary, &'a MediaSummary);
@@ -49,7 +49,7 @@ fn per_second(rates: &MediaRates) -> Vec<String> {
     each.into_iter().filter_map(|(rate, unit)| Some(format!("{} {unit}", number(rate?)))).collect()
 }
 
-/// `299 image tokens`, and of how many requests where not all told.
+/// `299 image tokens`, and the number of requests where not all reported it.
 fn tokens(kind: &KindTokens) -> Option<String> {
     let mean = number(kind.mean()?);
     let some = format!(" (of {} of {} requests)", count(kind.told), count(kind.requests));
@@ -167,7 +167,7 @@ fn sent(model: &ReportModel, rows: &[Row]) -> Block {
     Block::Table(columns.table(caption, rows.iter().copied()))
 }
 
-/// What became of it: tokens, and times of the upload.
+/// Its outcome: tokens, and times of the upload.
 fn became(model: &ReportModel, rows: &[Row]) -> Block {
     let has = |kind: TokenKind| {
         let told = |(_, media): &Row| media.tokens_of(kind).is_some_and(|kind| kind.told > 0);
@@ -208,10 +208,10 @@ fn became(model: &ReportModel, rows: &[Row]) -> Block {
         .cell(Head::number("upload p99"), time(99.0))
         .number("of TTFT", |(_, media)| media.upload.as_ref()?.ttft_share, percent)
         .number("MB/s", |(_, media)| Some(media.upload.as_ref()?.bytes_per_s? / PER_MEGA), number);
-    let caption = "Prompt tokens are means over the requests of which somebody counted that kind. \
-                   The upload lasts from the start until the last byte was acknowledged by the \
-                   server's machine, or, where the kernel does not tell that of every request, was \
-                   sent: in the kernel's hands.";
+    let caption = "Prompt tokens are means over the requests for which that kind was counted. The \
+                   upload lasts from the start until the last byte was acknowledged by the server's machine, \
+                   or, where the kernel does not report that for every request, was sent (in the kernel's \
+                   hands).";
     Block::Table(columns.table(caption, rows.iter().copied()))
 }
 
@@ -276,7 +276,7 @@ fn seen_chart(rows: &[Row]) -> Option<Chart> {
     });
     let description = told.collect::<Vec<String>>().join(" ");
     let plot = Cartesian::new(loads(&known), Axis::new("TTFT p50", "ms"), all);
-    let title = "Does the server know what it saw?";
+    let title = "Does the server cache media it has seen?";
     (!known.is_empty()).then(|| Chart::new("media_seen", title, description, plot))
 }
 
@@ -291,8 +291,8 @@ struct Sizes {
     of: fn(&MediaSummary) -> Option<&Scatter>,
 }
 
-/// A dot for each request that was kept, a colour for each level; of more levels than can be told apart
-/// those between the lowest and the highest are left out evenly.
+/// A dot for each request that was kept, a color for each level; of more levels than can be
+/// distinguished those between the lowest and the highest are left out evenly.
 fn sizes_chart(rows: &[Row], sizes: &Sizes) -> Option<Chart> {
     let known: Vec<(&LevelSummary, &Scatter)> =
         rows.iter().filter_map(|(level, media)| Some((*level, (sizes.of)(media)?))).collect();
@@ -359,7 +359,7 @@ mod tests {
         let level = rows(&model)[0];
         assert!(!html.contains("What are prompts made of?") && tokens_chart(&[level]).is_none());
         assert!(tokens_chart(&[level, level]).is_some_and(|chart| chart.title.contains("made of")));
-        assert!(html.contains("Does the server know what it saw?"));
+        assert!(html.contains("Does the server cache media it has seen?"));
         assert!(!html.contains("Do larger images wait longer?"), "all are of one size");
         let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
         let media = &json["levels"][0]["media"];

@@ -26,9 +26,9 @@ pub(crate) fn heads(parts: &str, gap: &str) -> [String; COLUMNS] {
     ]
 }
 
-/// One row for each turn of a level, the first turn being 1, and those of sub-agents apart; empty
-/// where requests stand alone. The ideal hit is what a cache that forgets nothing would know of the prompt,
-/// cached what the answers say.
+/// One row for each turn of a level, the first turn being 1, with separate rows for sub-agents;
+/// empty where requests are independent. The ideal hit is what a cache that forgets nothing would
+/// know of the prompt, cached what the answers report.
 pub(crate) fn turns(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     let row = |turn: &TurnSummary| {
         let sub = if turn.is_of_sub_agents { "sub " } else { "" };
@@ -38,8 +38,8 @@ pub(crate) fn turns(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     level.turns.iter().map(row).collect()
 }
 
-/// One row for each class of mixed traffic, with the share that was asked for, and behind them the
-/// probe, which is no part of the level.
+/// One row for each class of mixed traffic, with the share that was asked for, followed by the
+/// probe, which is not part of the level.
 pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     let row = |class: &ClassSummary| {
         row(format!("{} {}", plain(&class.name), percent(class.share)), &class.part)
@@ -52,7 +52,7 @@ pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     level.classes.iter().map(row).chain(probe.flatten()).collect()
 }
 
-/// How many times as long the probe took beside the level as alone; absent where that is not known.
+/// The probe's latency during the level as a multiple of that without load; absent if unknown.
 pub fn probe_line(level: &LevelSummary) -> Option<String> {
     let probe = level.probe.as_ref()?;
     let times = |what: &str, times: &Option<Estimate>| {
@@ -65,9 +65,11 @@ pub fn probe_line(level: &LevelSummary) -> Option<String> {
     let workload = plain(&probe.workload);
     Some(match told.is_empty() {
         true => {
-            format!("{workload} beside the load; too few answers to tell it against that alone")
+            format!(
+                "{workload} during the load; too few answers to compare it with the probe alone"
+            )
         }
-        false => format!("{workload} beside the load: median {}", told.join(", ")),
+        false => format!("{workload} during the load: median {}", told.join(", ")),
     })
 }
 

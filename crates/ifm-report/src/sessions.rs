@@ -33,7 +33,7 @@ pub(crate) fn ends(sessions: &SessionsSummary) -> String {
     format!("{} begun: {}", count(sessions.begun()), parts.join(", "))
 }
 
-/// A difference of the ideal share that is told.
+/// Differences of the ideal share below this are not shown.
 const TOLD_MIN: f64 = 0.005;
 
 /// What an ideal cache would know: `63% with an ideal cache (62% in whole blocks of 16 tokens; 58% if it
@@ -77,8 +77,8 @@ pub(crate) fn cache(level: &LevelSummary) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// What is said of the sessions of one level: a name and a line each; empty where requests stand
-/// alone.
+/// The lines about the sessions of one level, each with a name; empty where requests are
+/// independent.
 pub(crate) fn facts(level: &LevelSummary) -> Vec<(&'static str, String)> {
     let Some(sessions) = level.sessions.as_deref() else { return Vec::new() };
     let mut lines = vec![("sessions", ends(sessions))];
@@ -129,7 +129,7 @@ fn failures(sessions: &SessionsSummary) -> String {
     )
 }
 
-/// Heads of the table over levels, but for the load.
+/// Heads of the table over levels, except the load.
 pub(crate) const HEADS: [&str; 11] = [
     "begun",
     "complete",
@@ -144,7 +144,7 @@ pub(crate) const HEADS: [&str; 11] = [
     "server hits",
 ];
 
-/// One row of that table; absent where requests stand alone.
+/// One row of that table; absent where requests are independent.
 pub(crate) fn row(level: &LevelSummary) -> Option<[String; 11]> {
     let sessions = level.sessions.as_deref()?;
     let share = |share: Option<f64>| share.map_or_else(|| ABSENT.to_owned(), percent);
@@ -173,7 +173,7 @@ pub(crate) fn row(level: &LevelSummary) -> Option<[String; 11]> {
 pub(crate) const CAPTION: &str = "Times are of complete sessions, from the first request to the \
     last answer. Other: cut off by the end of the level, ended by a full context or an empty \
     answer, or of unknown end. Hits are shares of prompt tokens: of an ideal \
-    cache, by the workload's arithmetic; as the answers tell; by the server's own counter.";
+    cache, by the workload's arithmetic; as reported in the answers; by the server's own counter.";
 
 #[cfg(test)]
 mod tests {

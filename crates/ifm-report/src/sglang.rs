@@ -1,8 +1,8 @@
-//! The block that SGLang's `bench_serving` prints, so that eyes and scripts which know it can read ours.
+//! The block that SGLang's `bench_serving` prints, so that people and scripts that know it can read it.
 //!
 //! Layout as in version 0.5.23: 50 wide, labels left in 40, values left in 10. The numbers are those
 //! of a sheet by SGLang's definitions; what is not known is `nan`. What is not here: counts of a
-//! second tokenizer, which nobody made.
+//! second tokenizer, which inferometer does not make.
 
 use crate::ReportModel;
 use crate::vllm::{float, line, rule};

@@ -26,8 +26,8 @@ pub(crate) fn single() -> RunData {
     run(&[4], closed_loop((0, 0), (4, 300), 0.0, (104.25, 7.8, 16)))
 }
 
-/// One level of 32 users whose first requests, which begin together, wait so many milliseconds for
-/// their first token; all others wait 80 ms. The target is 500 ms.
+/// One level of 32 users whose first requests, which begin together, wait `first_wait_ms` for their
+/// first token; all others wait 80 ms. The target is 500 ms.
 pub(crate) fn burst(first_wait_ms: u64) -> RunData {
     let mut requests = closed_loop((0, 0), (32, 8), 0.0, (80.0, 10.0, 16));
     for record in requests.iter_mut().take(32) {

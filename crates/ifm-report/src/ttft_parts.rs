@@ -14,7 +14,7 @@ type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
 
 /// The parts in their order in time.
 fn parts(found: &TtftParts) -> Vec<Part<'_>> {
-    // Small requests are not asked about, so that both may stand side by side.
+    // A small request is not checked for it, so both may occur.
     let until = match (found.acked, found.acked == found.adding_up) {
         (0, _) => "until the request had left the client",
         (_, true) => "until the server's machine had acknowledged the last byte",
@@ -24,13 +24,14 @@ fn parts(found: &TtftParts) -> Vec<Part<'_>> {
     };
     let upload = ("upload", until, &found.upload_ns);
     let rest = match found.queue_ns {
-        Some(_) => ("network and frontend", "what nobody timed: the rest", &found.rest_ns),
-        None => ("network, frontend and queue", "what nobody timed: the rest", &found.rest_ns),
+        Some(_) => ("network and frontend", "the rest, not timed", &found.rest_ns),
+        None => ("network, frontend and queue", "the rest, not timed", &found.rest_ns),
     };
     let queue = found.queue_ns.as_ref();
-    let queue = queue.map(|queue| ("queue", "arrival until scheduled, as the server told", queue));
+    let queue =
+        queue.map(|queue| ("queue", "arrival until scheduled, as reported by the server", queue));
     let first = "scheduled to first token";
-    let first = (first, "the prompt, as the server told", &found.first_token_ns);
+    let first = (first, "the prompt, as reported by the server", &found.first_token_ns);
     [Some(upload), Some(rest), queue, Some(first)].into_iter().flatten().collect()
 }
 
@@ -38,7 +39,7 @@ fn time(of: &Distribution, p: f64) -> String {
     of.percentile(p).map_or_else(|| ABSENT.to_owned(), marked_span)
 }
 
-/// The parts of one level in a line; absent where the server told none.
+/// The parts of one level in a line; absent where the server reported none.
 pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     let found = level.ttft_parts.as_deref()?;
     let part = |(name, _, of): &Part| format!("{name} {} (p99 {})", time(of, 50.0), time(of, 99.0));
@@ -46,7 +47,7 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     Some(format!("{}; medians{}", parts.join(" + "), left_out(found)))
 }
 
-/// What has to be said of requests whose parts are more than the whole.
+/// The note on requests whose parts are more than the whole.
 fn left_out(found: &TtftParts) -> String {
     match found.requests - found.adding_up {
         0 => format!(" over {} requests", count(found.requests)),
@@ -58,7 +59,7 @@ fn left_out(found: &TtftParts) -> String {
     }
 }
 
-/// The parts of every level in a table; absent where no server told.
+/// The parts of every level in a table; absent where no server reported them.
 pub(crate) fn section(model: &ReportModel) -> Option<Section> {
     type Row<'l> = (&'l LevelSummary, Part<'l>, f64);
     let rows: Vec<Row<'_>> = model
@@ -94,8 +95,8 @@ pub(crate) fn section(model: &ReportModel) -> Option<Section> {
         })
         .cell(Head::number("p50"), at(50.0))
         .cell(Head::number("p99"), at(99.0));
-    let caption = "Over complete answers whose server told its own times, as far as they fit into what \
-                   the client saw. Means add up; medians and percentiles need not.";
+    let caption = "Over complete answers whose server reported its own times, if these fit into \
+                   the client's. Means add up; medians and percentiles need not.";
     let table = Block::Table(columns.table(caption, rows));
     Some(Section::new("Where the time to first token went", vec![table]))
 }

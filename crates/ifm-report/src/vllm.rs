@@ -1,9 +1,9 @@
-//! The block that `vllm bench serve` prints, so that eyes and scripts which know it can read ours.
+//! The block that `vllm bench serve` prints, so that people and scripts that know it can read it.
 //!
 //! Layout as in version 0.33: 50 wide, labels left in 40, values left in 10. The numbers follow
 //! vLLM's definitions, see [`ifm_analysis::definitions::vllm`]; a value that is not defined is
 //! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers,
-//! but for the one that a prediction is none of a benchmark.
+//! except the one saying that a prediction is not a benchmark.
 
 use crate::ReportModel;
 use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};
@@ -41,7 +41,7 @@ fn rate_of(level: &LoadSpec) -> Option<f64> {
 fn block(summary: &VllmSummary, rate: Option<f64>, goodput: bool, is_predicted: bool) -> String {
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
-    // A line of its own that no reader knows: what is not a measurement must not look like one.
+    // A separate line that no reader knows: what is not a measurement must not look like one.
     if is_predicted {
         line(&mut out, "Numbers:", key::PREDICTED);
     }

@@ -3,7 +3,7 @@
 //! What is not here: layout. Each function gives plain text without line breaks; names that come
 //! from a server have been cleaned by `plain` before they get here.
 
-pub(crate) use crate::account::{beside, drafts, drafts_counted};
+pub(crate) use crate::account::{drafts, drafts_counted, level_facts};
 use crate::format::{ABSENT, count, limit, meant, number, percent, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
@@ -23,7 +23,7 @@ use ifm_core::words::counted;
 
 /// What is asked about the load that fits.
 const EACH_USER: &str = "Each user there";
-/// A first wave that changes the P99 of the TTFT by a smaller factor is not told in figures.
+/// A first wave that changes the P99 of the TTFT by a smaller factor is not reported in numbers.
 const FIRST_WAVE_TOLD_MIN: f64 = 1.05;
 
 /// What an answer is about.
@@ -33,7 +33,7 @@ pub enum AnswerTopic {
     Capacity,
     /// How fast it is for one user.
     Speed,
-    /// What comes out.
+    /// Output.
     Output,
     /// Whether to believe the others.
     Trust,
@@ -74,7 +74,7 @@ fn limit_words(term: &SloTerm) -> String {
     }
 }
 
-/// A value of a term beside its limit, as both were asked for: `712 ms`, `500 ms`; of a speed `17.1`,
+/// A value of a term and its limit, in the requested unit: `712 ms`, `500 ms`; for a speed `17.1`,
 /// `20`.
 pub fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String) {
     let value = match term.shown(value_ms) {
@@ -111,7 +111,7 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
     }
 }
 
-/// The answers, in order: how many users fit, how it is for one of them, how much comes out, and
+/// The answers, in order: how many users fit, the speed for one of them, the output, and
 /// whether to believe it. Where no target was named the first is how fast it is: at the lowest load,
 /// and at the one with the most output.
 pub fn answers(answers: &Answers, checks: &[CheckResult]) -> Vec<Answer> {
@@ -144,7 +144,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             "no latency target was given".to_owned()
         }
         (UsersState::Unknown, _) if answer.is_changing => {
-            "the rate changed while the level ran: it held none, so none is shown to fit".to_owned()
+            "the rate changed during the level, so no constant rate is shown to fit".to_owned()
         }
         (UsersState::Unknown, _) if answer.is_cut => {
             "no level ran to its end, and one that was cut off is not judged".to_owned()
@@ -153,7 +153,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             format!("no load was shown to be inside {}", target(slo))
         }
         (UsersState::Unknown, _) => {
-            format!("no measured level tells whether it meets {}", target(slo))
+            format!("no measured level shows whether it meets {}", target(slo))
         }
         (UsersState::AtLeast, _) => format!("inside {}, no higher level was measured", target(slo)),
         (UsersState::None, Some(worse)) => format!("outside {} ({worse})", target(slo)),
@@ -174,7 +174,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     }
     if let Some(with) = &answer.with_first_wave {
         detail.push_str(&format!(
-            "; with each user's first request, which all begin together, {}",
+            "; including each user's first request (all start at once), {}",
             next_worse(with, label)
         ));
     }
@@ -236,7 +236,7 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
 }
 
 fn one_user(question: &str, at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
-    // Where most gaps are none, tokens came in the same reads: their speed is that of the reads.
+    // Where most gaps are zero, tokens came in the same reads: their speed is that of the reads.
     let speed = at.user_tok_per_s.filter(|_| at.gap_ns_p50 != Some(0.0));
     let mut parts = Vec::new();
     parts.extend(over_repeats(at.user_tok_per_s_between.as_ref().filter(|_| speed.is_some())));
@@ -289,7 +289,7 @@ fn one_user(question: &str, at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
 
 /// What the table of repeats shows.
 pub(crate) const REPEATS_CAPTION: &str = "Mean over the repeats of a load ± half of its 95 % \
-    interval (Student) as a share of it, from three repeats on; percentiles are those of each \
+    interval (Student) as a share of it, from three repeats on; percentiles are per \
     repeat.";
 
 /// A figure over repeats: `302 ±4.1%`.
@@ -303,7 +303,7 @@ fn half_width(share: f64) -> String {
     if share > 1.0 { ">100%".to_owned() } else { percent(share) }
 }
 
-/// How many repeats are inside the target: `yes`, `no`, `2 of 3`, or that nobody knows.
+/// How many repeats are inside the target: `yes`, `no`, `2 of 3`, or unknown.
 pub(crate) fn inside(repeated: &Repeated) -> String {
     let all = repeated.levels.len() as u32;
     match (repeated.inside, repeated.outside) {
@@ -314,7 +314,7 @@ pub(crate) fn inside(repeated: &Repeated) -> String {
     }
 }
 
-/// A figure of an answer: of repeats that differ too much the smallest and the largest, since their mean is no
+/// A figure of an answer: of repeats that differ too much the smallest and the largest, since their mean is not a
 /// result.
 fn of_repeats(value: f64, between: Option<&Between>) -> String {
     match between.filter(|between| between.is_noise()) {
@@ -340,11 +340,11 @@ fn over_repeats(figure: Option<&Between>) -> Option<String> {
     })
 }
 
-/// The median gap: `ITL 12.3 ms`. One of 0 is none: most tokens came in one read with others.
+/// The median gap: `ITL 12.3 ms`. A gap of 0 is no gap: most tokens came in one read with others.
 fn gap_words(label: GapLabel, gap_ns: f64) -> String {
     match gap_ns > 0.0 {
         true => format!("{} {}", label.short(), span(gap_ns)),
-        false => format!("{} cannot be told: most tokens shared reads", label.short()),
+        false => format!("{} unknown: most tokens shared reads", label.short()),
     }
 }
 
@@ -378,27 +378,27 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     }
 }
 
-/// The line of the checks: `12 checks: 11 ✓ 1 ⚠`, with what the first of the loud ones says.
+/// The line of the checks: `11 passed, 2 notes, 1 warning`, with the names of the failing ones.
 pub(crate) fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
     let trust = &answers.trust;
     let noted = checks.iter().filter(|check| is_noted(check)).count() as u32;
-    let mut value =
-        format!("{}: {} ✓", counted(trust.checks.into(), "check"), trust.passed - noted);
-    if noted > 0 {
-        value.push_str(&format!(" {noted} ·"));
-    }
-    if trust.cautions > 0 {
-        value.push_str(&format!(" {} ⚠", trust.cautions));
-    }
-    if trust.invalid > 0 {
-        value.push_str(&format!(" {} ✗", trust.invalid));
-    }
+    let value = tally(
+        trust.passed - noted,
+        [(noted, "note"), (trust.cautions, "warning"), (trust.invalid, "error")],
+    );
     let failing = checks
         .iter()
         .filter(|check| matches!(check.state(), CheckState::Caution | CheckState::Invalid))
         .map(|check| check.id.replace('_', " "));
     let detail = failing.collect::<Vec<_>>().join(", ");
     Answer { topic: AnswerTopic::Trust, question: "Trust".to_owned(), value, unit: "", detail }
+}
+
+/// How many checks or rules passed, and the others by the word for one of them; zeros are left out.
+pub(crate) fn tally(passed: u32, others: [(u32, &str); 3]) -> String {
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    let others = others.map(|(count, name)| counted(count.into(), name));
+    std::iter::once(format!("{passed} passed")).chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a check passed and still has something to say.
@@ -459,7 +459,7 @@ pub fn findings(model: &ReportModel) -> Vec<String> {
     loud.filter(|(severity, _)| *severity != Severity::Note).map(|(_, text)| text).collect()
 }
 
-/// The sign of a severity; a word stands beside it wherever there is room.
+/// The sign of a severity; accompanied by a word wherever there is room.
 pub(crate) fn sign(severity: Severity) -> char {
     match severity {
         Severity::Note => '·',
@@ -500,8 +500,7 @@ fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<&'static str> {
 /// absent where everything counts.
 pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
     levels.iter().find(|level| level.first_wave.is_some())?;
-    let mut text =
-        "latencies leave out each user's first request, since all begin together".to_owned();
+    let mut text = "latencies exclude each user's first request (all start at once)".to_owned();
     let p99 = |latencies: &Latencies| latencies.ttft()?.percentile(99.0).copied();
     let moved = levels.iter().filter_map(|level| {
         let with = p99(&level.first_wave.as_ref()?.latencies_with)?;
@@ -513,7 +512,9 @@ pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
     if let Some((_, level, with, without)) = most.filter(|most| most.0 > FIRST_WAVE_TOLD_MIN) {
         let [with, without] = [with, without].map(|found| marked_span(&found));
         let at = load_words(level.load());
-        text.push_str(&format!("; with them TTFT p99 at {at} is {with} instead of {without}"));
+        text.push_str(&format!(
+            "; including them, TTFT p99 at {at} is {with} instead of {without}"
+        ));
     }
     Some(text)
 }
@@ -521,13 +522,13 @@ pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
 /// From when waits count, where requests waited to be sent; absent where none did.
 pub(crate) fn due(levels: &[LevelSummary]) -> Option<String> {
     levels.iter().any(|level| level.latencies.waited_to_be_sent()).then(|| {
-        "TTFT counts from the due time: requests waited to be sent, because as many as allowed were \
-         in flight"
+        "TTFT counts from the due time: requests waited to be sent because the maximum was in \
+         flight"
             .to_owned()
     })
 }
 
-/// A percentile as a time, with `~` where it stands on too few values.
+/// A percentile as a time, with `~` where it is based on too few values.
 pub(crate) fn marked_span(percentile: &Percentile) -> String {
     format!("{}{}", if percentile.enough { "" } else { "~" }, span(percentile.value))
 }
@@ -579,20 +580,23 @@ pub(crate) fn accounting(level: &LevelSummary) -> String {
 pub(crate) const DEFINITIONS: [(&str, &str); 17] = [
     (
         "users",
-        "requests in flight; a closed loop sends a user's next request when the former ended",
+        "requests in flight; a closed loop sends a user's next request when the previous one ended",
     ),
     ("TTFT", "start of sending to the first token of any kind, per request"),
     (
         "TTFT from the last byte",
         "the last byte that the server's machine had acknowledged to the first token, per request; \
-         only where the client's kernel tells",
+         only where the client's kernel reports it",
     ),
     (
         "TTFAT",
         "start of sending to the first token of the answer proper, reasoning skipped, per request",
     ),
-    ("E2E", "start of sending to the last token, per request; what comes after it is kept apart"),
-    ("TPOT", "(last token - first token) / (tokens after those of the first read), per request"),
+    (
+        "E2E",
+        "start of sending to the last token, per request; anything after it is recorded separately",
+    ),
+    ("TPOT", "(last token - first token) / (tokens after the first read), per request"),
     ("ITL", "gap between successive token-bearing events, pooled over requests"),
     (
         "IEL",
@@ -613,12 +617,12 @@ pub(crate) const DEFINITIONS: [(&str, &str); 17] = [
     ),
     (
         "TTFA",
-        "start of sending to the first byte of sound, per request; the head of a sound file is none",
+        "start of sending to the first byte of sound, per request; the header of a sound file does not count",
     ),
     ("RTF", "seconds of E2E over seconds of sound that was made, per request"),
     (
         "silence",
-        "time in which somebody who plays the sound from its first byte on hears nothing, because what has arrived is at its end, per request",
+        "time in which a listener who plays the sound from its first byte hears nothing, because playback has caught up with what has arrived, per request",
     ),
     (
         "window",
@@ -646,23 +650,25 @@ mod tests {
     fn a_median_gap_of_zero_is_told_as_what_it_is() {
         assert_eq!(gap_words(GapLabel::InterToken, 12.3e6), "ITL 12.3 ms");
         let said = gap_words(GapLabel::InterToken, 0.0);
-        assert_eq!(said, "ITL cannot be told: most tokens shared reads");
+        assert_eq!(said, "ITL unknown: most tokens shared reads");
     }
 
     #[test]
     fn the_first_wave_is_told_with_what_it_would_change() {
         let (note, answer) = said(900);
         let note = note.expect("32 users begin together");
-        assert!(note.contains("with them TTFT p99 at 32 users is ~900 ms instead of ~80.0 ms"));
+        assert!(
+            note.contains("including them, TTFT p99 at 32 users is ~900 ms instead of ~80.0 ms")
+        );
         assert!(answer.starts_with("at least 32; "), "{answer}");
-        let would = "all begin together, 32 fails: TTFT p99 ~900 ms > 500 ms";
+        let would = "(all start at once), 32 fails: TTFT p99 ~900 ms > 500 ms";
         assert!(answer.contains(would), "{answer}");
-        // Slower, but inside the target all the same.
+        // Slower, but still inside the target.
         let (note, answer) = said(300);
         assert!(note.is_some_and(|note| note.contains("is ~300 ms instead")));
-        assert!(!answer.contains("begin together"), "{answer}");
-        // No slower than the others: nothing but that they are left out.
-        assert!(said(80).0.is_some_and(|note| !note.contains("with them")));
+        assert!(!answer.contains("start at once"), "{answer}");
+        // No slower than the others: only the note that they are excluded.
+        assert!(said(80).0.is_some_and(|note| !note.contains("including them")));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a run's workload has beside text, in few words, for heads and lists: media, structured answers,
-//! and the probe.
+//! What a run's workload contains in addition to text, for heads and lists: media, structured
+//! answers, and the probe.
 //!
 //! Not here: how many were sent (`media`), whether answers are valid (`forms`).
 

@@ -1,6 +1,6 @@
-//! A bound: how short a time can be, what stands in the way, and what a measured time says to it.
+//! A bound: how short a time can be, what limits it, and how a measured time compares.
 //!
-//! Three levels, each at least as long as the former:
+//! Three levels, each at least as long as the previous one:
 //! - **strict**: all bytes at peak bandwidth, all operations at peak rate, both at the same time. A
 //!   measured time below it proves that an input is wrong.
 //! - **balanced**: the same where a mixture of experts is used evenly: with more than one token a
@@ -18,11 +18,11 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
-    /// One step that gives each of `batch` sequences a token, or those of them that memory holds.
+    /// One step that gives each of `batch` sequences a token, or as many of them as memory holds.
     Decode {
         /// Sequences.
         batch: f64,
-        /// Tokens that each looks at, its own among them.
+        /// Tokens that each attends to, including its own.
         context: f64,
     },
     /// One step that reads whole prompts and gives each its first token.
@@ -32,7 +32,7 @@ pub enum Question {
         /// Tokens of each.
         tokens: f64,
     },
-    /// Users who send their next request when the former is answered: the mean time of a request.
+    /// Users who send their next request when the previous one is answered: the mean time of a request.
     ClosedLoop {
         /// Users.
         users: f64,
@@ -52,7 +52,7 @@ pub enum Question {
     },
 }
 
-/// What stands in the way.
+/// What limits the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -137,8 +137,8 @@ impl Verdict {
     }
 }
 
-/// A measured time beside the bound. Shares are limit over measured: 1 is the limit itself, more
-/// cannot be.
+/// A measured time relative to the bound. Shares are limit over measured: 1 is the limit itself, and
+/// more is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
@@ -191,7 +191,7 @@ impl Bound {
         self.operators.iter().map(|part| part.flops).sum()
     }
 
-    /// A measured time in seconds beside the bound; `None` for a time that is not a positive number.
+    /// A measured time in seconds relative to the bound; `None` for a time that is not a positive number.
     pub fn share(&self, measured_s: f64) -> Option<Share> {
         if !(measured_s.is_finite() && measured_s > 0.0) {
             return None;
@@ -221,8 +221,8 @@ impl Bound {
         })
     }
 
-    /// A measured rate of the bound's tokens beside the bound; `None` for a rate that is not a positive
-    /// number.
+    /// A measured rate of the bound's tokens relative to the bound; `None` for a rate that is not a
+    /// positive number.
     pub fn share_of_rate(&self, tokens_per_s: f64) -> Option<Share> {
         self.share(self.tokens / tokens_per_s)
     }

@@ -1,6 +1,6 @@
 //! A model's shape from its `config.json`, as Hugging Face writes it.
 //!
-//! One rule for each architecture says which matrices and vectors a layer has; the rows of our own
+//! One rule for each architecture says which matrices and vectors a layer has; the rows of the built-in
 //! table are such configurations too, so that both ways give the same counts. An architecture that
 //! is not known is refused: a guess would be a wrong number.
 //!
@@ -186,7 +186,7 @@ pub(crate) fn read(value: &Value) -> Result<Model, RooflineError> {
         .map(|(_, rules)| *rules)
         .ok_or_else(|| {
             let known: Vec<&str> = architectures().collect();
-            wrong(format!("model_type \"{name}\" is not known; there are {}", known.join(", ")))
+            wrong(format!("model_type \"{name}\" is not known; known are {}", known.join(", ")))
         })?;
     Reader { config: &inner, rules, name: &name }.model(native_format(value))
 }

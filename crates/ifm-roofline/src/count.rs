@@ -4,7 +4,7 @@
 
 /// Digits of a count at most: `4090` is a name.
 const DIGITS_MAX: usize = 3;
-/// What a bare number in front of a name counts at most: `910 B` is a name.
+/// Maximum of a bare number before a name: `910 B` is a name.
 const BARE_MAX: u32 = 64;
 /// Counts in words.
 const WORDS: [(&str, u32); 8] = [
@@ -19,7 +19,7 @@ const WORDS: [(&str, u32); 8] = [
 ];
 /// Words for machines of several GPUs each.
 const NODES: [&str; 6] = ["node", "nodes", "server", "servers", "host", "hosts"];
-/// Words that a bare number in front of measures.
+/// Words that a bare number before them measures.
 const UNITS: [&str; 8] = ["gb", "gib", "g", "w", "tb", "tib", "mhz", "ghz"];
 
 /// The GPUs that a text counts, nodes times GPUs where it counts both; `None` where it counts none.

@@ -25,7 +25,7 @@ pub enum RooflineError {
         /// Ids of the nearest rows, the nearest first; may be empty.
         nearest: Vec<String>,
     },
-    /// A machine that was described by hand is not understood.
+    /// A custom machine description could not be parsed.
     #[error("machine \"{text}\": {reason}")]
     Machine {
         /// What was given.

@@ -1,8 +1,8 @@
 //! Number formats: how many bits a weight has, and which arithmetic it allows.
 //!
-//! Bits are those of the stored blocks, scales included: a GGUF `Q4_0` block holds 32 weights in 18
-//! bytes, 4.5 bits each. Where a format mixes kinds ("Q4_K_M"), the mixture is that of the program
-//! that makes it, or else the smallest kind, which keeps a bound a bound.
+//! Bits count the stored blocks, scales included: a GGUF `Q4_0` block holds 32 weights in 18 bytes,
+//! 4.5 bits each. Where a format mixes kinds ("Q4_K_M"), the mixture of the program that makes it is
+//! used, or else the smallest kind, which keeps a bound a bound.
 //!
 //! Not here: what a format does to answers.
 
@@ -215,7 +215,7 @@ impl WeightFormat {
     /// The format of this name: "w8a8", "fp8", "Q4_K - Medium", "IQ2_XXS - 2.0625 bpw".
     ///
     /// # Errors
-    /// [`RooflineError::Unknown`] where there is none.
+    /// [`RooflineError::Unknown`] if no format has that name.
     pub fn find(name: &str) -> Result<WeightFormat, RooflineError> {
         let asked = normalize(name);
         FORMATS
@@ -252,7 +252,7 @@ impl WeightFormat {
 /// Lower case, every separator one underscore; llama.cpp's "- Medium" as its files say it.
 fn normalize(name: &str) -> String {
     let lower = name.trim().to_lowercase();
-    // "IQ2_XXS - 2.0625 bpw": the bits behind the name are not part of it.
+    // "IQ2_XXS - 2.0625 bpw": the bits after the name are not part of it.
     let lower = match lower.split_once(" - ") {
         Some((kind, bits)) if bits.starts_with(|c: char| c.is_ascii_digit()) => kind,
         _ => lower.as_str(),
@@ -317,7 +317,7 @@ impl KvFormat {
     /// The format of this name; vLLM's `fp8_e4m3` and `fp8_e5m2` are `fp8`.
     ///
     /// # Errors
-    /// [`RooflineError::Unknown`] where there is none.
+    /// [`RooflineError::Unknown`] if no format has that name.
     pub fn find(name: &str) -> Result<KvFormat, RooflineError> {
         let asked = normalize(name);
         let asked = match asked.as_str() {
@@ -359,7 +359,7 @@ impl Precision {
     /// The format of this name, with 16-bit keys and values.
     ///
     /// # Errors
-    /// [`RooflineError::Unknown`] where there is none.
+    /// [`RooflineError::Unknown`] if no format has that name.
     pub fn find(name: &str) -> Result<Precision, RooflineError> {
         Ok(Precision::new(WeightFormat::find(name)?))
     }

@@ -34,7 +34,7 @@ impl Confidence {
             Confidence::A => "vendor's sheet",
             Confidence::B => "derived from a vendor's sheet",
             Confidence::C => "secondary source",
-            Confidence::User => "given by hand",
+            Confidence::User => "set by the user",
             Confidence::Measured => "measured",
         }
     }
@@ -49,7 +49,7 @@ pub struct Machine {
     pub id: String,
     /// Name in full.
     pub name: String,
-    /// What it is called in the wild.
+    /// Common names of the machine.
     #[serde(default, skip_serializing)]
     names: Vec<String>,
     /// Memory bandwidth in GB/s (1e9 bytes).
@@ -154,10 +154,10 @@ const NOISE: &[&str] = &[
     "the",
     "x",
 ];
-/// How far a size of memory in a name may be from the row's: 48 GB are sold, 44.99 GiB are told.
+/// How far a size of memory in a name may be from the row's: sold as 48 GB, reported as 44.99 GiB.
 const MEMORY_TOLERANCE: f64 = 0.12;
 
-/// Digits of a count at most: the 300 of a name is none.
+/// Maximum digits of a count: the 300 of a name is not a count.
 const COUNT_DIGITS_MAX: usize = 2;
 
 /// The words of a machine's name, without noise and without a count ("8x H100", "8xH100", "x8").
@@ -223,7 +223,7 @@ impl Machine {
     }
 
     /// The GPUs that such a name counts: 8 of "8xl40s", "8x NVIDIA L40S", "l40s:8" or "Eight H100";
-    /// `None` where it counts none. A machine is one of them all the same.
+    /// `None` where it has no count. It still describes one machine.
     pub fn count_in(name: &str) -> Option<u32> {
         let pieces: Vec<&str> = name.split(',').filter(|piece| !piece.contains('=')).collect();
         crate::count::count(&pieces.join(","))
@@ -260,7 +260,7 @@ impl Machine {
         let wrong = |reason: String| RooflineError::Machine { text: text.to_owned(), reason };
         let base = text.split(',').next().unwrap_or_default();
         if crate::count::is_zero(base) {
-            return Err(wrong("no GPU is counted: give 1 or more".to_owned()));
+            return Err(wrong("the number of GPUs is 0: give 1 or more".to_owned()));
         }
         if !text.contains('=') {
             return Machine::find(text);
@@ -292,9 +292,7 @@ impl Machine {
             }
         }
         if machine.bandwidth_gb_s <= 0.0 || machine.bf16_tflops <= 0.0 {
-            return Err(wrong(
-                "bw (GB/s) and bf16 (1e12 a second, dense) have to be there".to_owned(),
-            ));
+            return Err(wrong("bw (GB/s) and bf16 (1e12 a second, dense) are required".to_owned()));
         }
         Ok(machine)
     }
@@ -302,7 +300,7 @@ impl Machine {
     fn blank(text: &str) -> Machine {
         Machine {
             id: "custom".to_owned(),
-            name: "machine given by hand".to_owned(),
+            name: "custom machine".to_owned(),
             names: Vec::new(),
             bandwidth_gb_s: 0.0,
             memory_gib: None,
@@ -333,7 +331,7 @@ impl Machine {
             "cache" => self.cache_mib = Some(number),
             _ => {
                 return Err(format!(
-                    "\"{key}\" is not a key; there are bw, mem, bf16, fp16, int8, fp8, fp4, link, \
+                    "\"{key}\" is not a key; known are bw, mem, bf16, fp16, int8, fp8, fp4, link, \
                      cache and name"
                 ));
             }

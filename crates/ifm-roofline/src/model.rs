@@ -9,7 +9,7 @@
 use crate::machine::Confidence;
 use serde::Serialize;
 
-/// How a layer looks at earlier tokens.
+/// How a layer attends to earlier tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +27,7 @@ pub enum Attention {
         /// How many tokens it looks back at most.
         window: Option<u64>,
     },
-    /// Multi-head latent attention: one small vector a token stands for all keys and values.
+    /// Multi-head latent attention: one small vector per token represents all keys and values.
     Latent {
         /// Heads.
         heads: u64,
@@ -131,7 +131,7 @@ pub struct Model {
 /// Numbers of one layer's matrices, in elements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct LayerMatrices {
-    /// Attention but for values: read by every step.
+    /// Attention except values: read by every step.
     pub attention: f64,
     /// Matrix of values, which some formats store wider.
     pub value: f64,
@@ -254,7 +254,7 @@ impl LayerMatrices {
 }
 
 impl Model {
-    /// Heads of queries of each kind of layers; none where a layer keeps a state in place of keys and values.
+    /// Heads of queries of each kind of layers; none where a layer keeps a state instead of keys and values.
     pub fn query_heads(&self) -> impl Iterator<Item = u64> {
         self.blocks.iter().filter_map(|block| match block.attention {
             Attention::Grouped { heads, .. } | Attention::Latent { heads, .. } => Some(heads),

@@ -91,7 +91,7 @@ const COUNT_ROUNDING: f64 = 0.005e9;
 /// Part by which a stated count may differ.
 const COUNT_TOLERANCE: f64 = 0.001;
 
-/// The words of a model's name, without those of number formats.
+/// The words of a model's name, without the words of number formats.
 fn model_words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase().replace(" - medium", "").replace(" - small", "");
     let kept: Vec<&str> = lower
@@ -176,7 +176,7 @@ impl Model {
         {
             return by_name;
         }
-        // A number as small as it is rounded to finds nothing by itself.
+        // A number as small as it is rounded to finds nothing on its own.
         let is_enough = parameters > COUNT_ROUNDING;
         let by_count: Vec<&Model> =
             Model::all().filter(|model| is_enough && agrees(model)).collect();

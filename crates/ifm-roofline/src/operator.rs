@@ -13,13 +13,13 @@ use serde::Serialize;
 const MULTIPLY_ADD: f64 = 2.0;
 /// Bytes of an activation that is sent to other GPUs.
 const ACTIVATION_BYTES: f64 = 2.0;
-/// All-reduces in a layer under tensor parallelism: behind attention and behind feed-forward.
+/// All-reduces in a layer under tensor parallelism: after attention and after feed-forward.
 const ALL_REDUCES: f64 = 2.0;
 /// Bytes of an element of a state of constant size.
 pub(crate) const STATE_BYTES: f64 = 4.0;
 
 /// One part of a step, or the same part of many steps together. Bytes, operations and seconds are
-/// those of one GPU.
+/// per GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operator {
@@ -84,7 +84,7 @@ impl Operator {
         self.serial_s = self.memory_s.max(self.compute_s).max(self.link_s);
     }
 
-    /// The same part of one more step, which runs after the former.
+    /// The same part of one more step, which runs after this one.
     pub(crate) fn then(&mut self, other: &Operator) {
         self.bytes += other.bytes;
         self.bytes_floor += other.bytes_floor;
@@ -118,7 +118,7 @@ impl Operator {
     }
 }
 
-/// Steps that are alike but for the length of the context.
+/// Steps that are alike except for the length of the context.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
     /// How many.
@@ -144,7 +144,7 @@ impl Steps {
         Steps { count, tokens: sequences, sequences, context, is_prefill: false }
     }
 
-    /// Pairs of a token and one that it looks at, of one sequence over all steps.
+    /// Pairs of a token and one that it attends to, of one sequence over all steps.
     fn pairs(&self, window: Option<f64>) -> f64 {
         let rows = if self.is_prefill { self.tokens / self.sequences } else { self.count };
         sum_of_contexts(self.context, rows, window)
@@ -229,7 +229,7 @@ fn attention(setup: &Setup, steps: &Steps) -> Operator {
     operator.finish(setup)
 }
 
-/// Operations for one token that looks at one other, all heads of a layer: a score and a weighted
+/// Operations for one token that attends to one other, all heads of a layer: a score and a weighted
 /// sum. Latent attention decodes in the space of the latent vector.
 pub(crate) fn flops_per_pair(block: &Block, is_prefill: bool) -> f64 {
     match block.attention {
@@ -280,13 +280,13 @@ fn sent_bytes_per_token(setup: &Setup) -> f64 {
     ALL_REDUCES * model.layers() as f64 * model.hidden as f64 * ACTIVATION_BYTES
 }
 
-/// What a GPU sends of it in a ring of so many.
+/// The share of it that each GPU sends in a ring of `gpus`.
 fn ring_share(gpus: f64) -> f64 {
     2.0 * (gpus - 1.0) / gpus
 }
 
 /// Seconds that GPUs which share the model take to send what one token needs; 0 for one GPU, and
-/// where nobody knows the links.
+/// where the links are unknown.
 pub(crate) fn link_token_s(setup: &Setup) -> f64 {
     let gpus = setup.gpus();
     let link = setup.machine().link_gb_s.filter(|_| gpus > 1.0);

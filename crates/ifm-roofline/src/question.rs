@@ -12,7 +12,7 @@ use crate::operator::{Operator, Steps, operators, sequence_bytes};
 use crate::setup::Setup;
 use serde::Serialize;
 
-/// What fits into memory. Bytes are those of one GPU.
+/// What fits into memory. Bytes are per GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capacity {
@@ -34,8 +34,8 @@ impl Setup {
     /// tokens: the lower bound of the gap between tokens.
     ///
     /// Where memory holds fewer sequences the rest waits. How many a server then runs at a time is
-    /// not known: it keeps memory for other things too. Only one is certain, and the strict and the
-    /// balanced bound are those of one; the serial bound is that of all that memory holds.
+    /// unknown, since it keeps memory for other things too. Only one is certain: the strict and the
+    /// balanced bound are for one sequence, the serial bound is for all that memory holds.
     pub fn decode(&self, batch: f64, context: f64) -> Bound {
         let (batch, context) = (at_least_one(batch), at_least_one(context));
         let step = |sequences| self.operators(&Steps::decode(sequences, context - 1.0, 1.0));
@@ -65,7 +65,7 @@ impl Setup {
     }
 
     /// The mean time of a request when `users` users always have one under way; in that time
-    /// `users` requests are answered. Prompts of some run in the same steps as answers of others.
+    /// `users` requests are answered. Prompts of some run in the same steps as answers to others.
     /// Where memory holds fewer requests the rest waits.
     pub fn closed_loop(&self, users: f64, input: f64, output: f64) -> Bound {
         let (users, input, output) =
@@ -161,7 +161,7 @@ impl Setup {
         bound
     }
 
-    /// Share of the bytes of parts that the cache could keep from one of so many steps to the next.
+    /// Share of the bytes of parts that the cache could keep from one of `steps` steps to the next.
     fn cache_share(&self, parts: &[Operator], steps: f64) -> f64 {
         let cache = self.machine().cache_mib.unwrap_or(0.0) * f64::from(1_u32 << 20);
         let floor: f64 = parts.iter().map(|part| part.bytes_floor).sum();

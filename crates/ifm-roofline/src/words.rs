@@ -103,7 +103,7 @@ pub(crate) struct Names<'a> {
     pub aliases: Vec<Vec<String>>,
 }
 
-/// What became of a search.
+/// The outcome of a search.
 pub(crate) enum Search {
     /// The row at this place.
     Found(usize),
@@ -118,8 +118,8 @@ const SUGGESTED_MAX: usize = 6;
 /// Likeness below which a name is not a suggestion.
 const LIKENESS_MIN: f64 = 0.35;
 
-/// Finds the row whose name the asked words contain; the longest name wins. `is_other` says of a
-/// row and the name that fits whether the asked words name another product all the same.
+/// Finds the row whose name the asked words contain; the longest name wins. `is_other` returns
+/// whether the asked words name another product although this name of the row fits.
 pub(crate) fn search(
     asked: &str,
     asked_words: &[String],

@@ -1,9 +1,9 @@
 //! What any step of a server does, as a law: seconds at the machine's peaks for each token, each
 //! sequence and each token of context.
 //!
-//! For whoever adds up millions of steps: the same counts as the operators', taken once.
+//! For callers that add up millions of steps: the same counts as the operators', taken once.
 //!
-//! Not here: how parts overlap, and what a server loses beside the peaks (`ifm-sim`).
+//! Not here: how parts overlap, and overheads of a server (`ifm-sim`).
 
 use crate::format::Arithmetic;
 use crate::operator::{STATE_BYTES, distinct_experts, flops_per_pair, link_token_s};
@@ -52,7 +52,7 @@ pub struct Work {
     pub state_read_s: f64,
     /// To compute the states for one token.
     pub state_token_s: f64,
-    /// To send what GPUs that share the model tell each other for one token.
+    /// To send what GPUs that share the model exchange for one token.
     pub link_token_s: f64,
     /// Layers.
     pub layers: f64,
@@ -63,7 +63,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Seconds to read the weights of the layers for so many tokens, which spread evenly over the
+    /// Seconds to read the weights of the layers for `tokens` tokens, which spread evenly over the
     /// experts.
     pub fn layers_read_s(&self, tokens: f64) -> f64 {
         let experts = self.experts.iter().map(|kind| {

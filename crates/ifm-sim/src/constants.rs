@@ -1,7 +1,7 @@
-//! What a server loses beside the peaks of its machine, as a few numbers.
+//! What a server loses relative to the peaks of its machine, as a few numbers.
 //!
 //! Defaults were chosen once on published measurements (`docs/concepts/prediction.md` names them);
-//! a calibration replaces them by those of one deployment.
+//! a calibration replaces them with constants of one deployment.
 //!
 //! Not here: how a step follows from them (`step`), and how they are found (`fit`).
 
@@ -45,12 +45,12 @@ impl std::str::FromStr for Kind {
         let named = Kind::ALL.into_iter().find(|kind| kind.word().eq_ignore_ascii_case(text));
         named.ok_or_else(|| {
             let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
-            format!("\"{text}\" is no kind of server: {}", known.join(", "))
+            format!("\"{text}\" is not a kind of server: {}", known.join(", "))
         })
     }
 }
 
-/// What a deployment loses beside the peaks of its machine.
+/// What a deployment loses relative to the peaks of its machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Constants {
     /// Share of the peak bandwidth at which weights are read.
@@ -71,11 +71,11 @@ pub struct Constants {
     pub frontend_s: f64,
     /// Time for which each new request keeps the front end busy, one after another, seconds.
     pub request_serial_s: f64,
-    /// Time of one exchange between GPUs that share a layer beside what is sent, seconds.
+    /// Time of one exchange between GPUs that share a layer, transfer excluded, seconds.
     pub exchange_s: f64,
     /// Time for which the first request of each form of answers waits until its grammar is compiled,
-    /// and whoever asks for the same form meanwhile, seconds. Nothing else waits for it. Absent where
-    /// nobody knows it: then no request waits.
+    /// as do later requests of the same form meanwhile, seconds. Nothing else waits for it. Absent if
+    /// unknown: then no request waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grammar_compile_s: Option<f64>,
 }
@@ -155,7 +155,7 @@ pub const CONSTANTS: &[ConstantName] = &[
     },
     ConstantName {
         name: "exchange_us",
-        meaning: "for each exchange between GPUs, beside what is sent",
+        meaning: "for each exchange between GPUs, transfer excluded",
         scale: 1e6,
         value: |constants| &mut constants.exchange_s,
     },
@@ -241,7 +241,7 @@ impl Constants {
     /// Sets a constant by its name with the unit.
     ///
     /// # Errors
-    /// A name that is none, and a value that it cannot have: a sentence.
+    /// An unknown name, or a value that it cannot have: a sentence.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
         let constant = CONSTANTS.iter().find(|constant| constant.name == name);
         if constant.is_none() && name != GRAMMAR_COMPILE_MS {
@@ -272,7 +272,7 @@ mod tests {
         let mut constants = Constants::NONE_LOST;
         constants.set("sequence_host_us", 15.0).expect("a constant");
         assert_eq!(constants.sequence_host_s, 15e-6);
-        assert_eq!(constants.named().len(), CONSTANTS.len(), "what nobody knows has no name");
+        assert_eq!(constants.named().len(), CONSTANTS.len(), "unknown constants have no name");
         constants.set(GRAMMAR_COMPILE_MS, 400.0).expect("a constant");
         assert_eq!(constants.grammar_compile_s, Some(0.4));
         for (name, value) in constants.named() {

@@ -8,7 +8,7 @@ use crate::step::StepModel;
 use ifm_roofline::Setup;
 use serde::{Deserialize, Serialize};
 
-/// Bytes that activations take, beside those for each token of a step.
+/// Bytes that activations take, in addition to those for each token of a step.
 const ACTIVATION_BYTES: f64 = 1.5e9;
 /// Bytes that activations take for each token of a step.
 const ACTIVATION_BYTES_PER_TOKEN: f64 = 8192.0;
@@ -265,7 +265,7 @@ fn kv_tokens(setup: &Setup, settings: &Settings) -> Result<f64, DeploymentError>
     Ok(free / (capacity.request_bytes / TYPICAL_TOKENS).max(1e-9))
 }
 
-/// Heads of keys and values may be copied, those of queries are shared.
+/// Heads of keys and values may be copied; heads of queries are shared.
 fn check_heads(setup: &Setup) -> Result<(), DeploymentError> {
     let gpus = setup.gpus() as u32;
     let uneven = setup.model().query_heads().find(|heads| !heads.is_multiple_of(u64::from(gpus)));

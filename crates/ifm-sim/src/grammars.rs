@@ -1,4 +1,4 @@
-//! Grammars of structured answers: a server compiles each before its first request, and whoever asks for
+//! Grammars of structured answers: a server compiles each before its first request, and every request for
 //! it meanwhile waits too.
 //!
 //! Not here: how long that takes (`constants`), and what a request asks for.
@@ -8,8 +8,8 @@ use std::{collections::HashMap, hash::Hash};
 /// Grammars that a server remembers; then it forgets all of them.
 const COMPILED_MAX: usize = 4096;
 
-/// The grammars of a server as far as they cost time, in any clock's nanoseconds. `Key` is what tells one
-/// from another.
+/// The grammars of a server as far as they cost time, in any clock's nanoseconds. `Key` identifies a
+/// grammar.
 #[derive(Debug, Clone)]
 pub struct Grammars<Key> {
     takes_ns: u64,
@@ -17,7 +17,7 @@ pub struct Grammars<Key> {
 }
 
 impl<Key: Hash + Eq> Grammars<Key> {
-    /// None is there yet, and each takes so long. 0 where compiling costs nothing, or nobody knows what.
+    /// No grammar is compiled yet, and each takes `takes_ns`: 0 where compiling is free or unknown.
     pub fn new(takes_ns: u64) -> Self {
         Self { takes_ns, ready_ns: HashMap::new() }
     }

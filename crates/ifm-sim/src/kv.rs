@@ -1,7 +1,7 @@
 //! Memory for keys and values: blocks of 16 tokens, shared by prompts that begin alike.
 //!
-//! As vLLM does it: a full block is known by the hash of everything up to its end; blocks that
-//! nobody uses keep what they hold until they are needed, the longest unused first; a sequence
+//! As vLLM does it: a full block is known by the hash of everything up to its end; unused blocks
+//! keep what they hold until they are needed, the longest unused first; a sequence
 //! gives its blocks back from its end, so that what many share lives longest.
 //!
 //! Not here: which sequence gets a block (`replica`).
@@ -50,7 +50,7 @@ pub struct Pool {
     total: u32,
     /// Those that were used at least once. The others go first, in order.
     blocks: Vec<Block>,
-    /// Blocks that nobody uses any more, the longest unused first.
+    /// Unused blocks, the longest unused first.
     first: u32,
     last: u32,
     unused: u32,
@@ -59,7 +59,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// So many blocks; `keeps` says whether they are found again by what they hold.
+    /// A pool of `blocks` blocks; `keeps` says whether they are found again by their contents.
     pub fn new(blocks: u32, keeps: bool) -> Pool {
         Pool {
             total: blocks,
@@ -77,7 +77,7 @@ impl Pool {
         self.total
     }
 
-    /// Blocks that nobody uses.
+    /// Unused blocks.
     pub fn free(&self) -> u32 {
         self.total - self.blocks.len() as u32 + self.unused
     }
@@ -88,7 +88,7 @@ impl Pool {
         self.blocks.iter_mut().for_each(|block| block.hash = None);
     }
 
-    /// How many of these blocks, from the first on, are here, and how many of them nobody uses.
+    /// How many of these blocks, from the first on, are here, and how many of those are unused.
     pub fn held(&self, hashes: &[u64]) -> (u32, u32) {
         let (mut held, mut unused) = (0, 0);
         for hash in hashes {
@@ -188,7 +188,7 @@ impl Pool {
     }
 }
 
-/// Inserts where nothing stands.
+/// Inserts where the key is absent.
 trait InsertAbsent {
     fn try_insert_absent(&mut self, key: u64, value: u32) -> bool;
 }

@@ -4,11 +4,11 @@
 //! [`StepModel`] says how long one step of an engine takes: the bounds of `ifm-roofline`, less what
 //! [`Constants`] lose. [`Simulation`] puts requests into steps as a server does: continuous
 //! batching, prompts in pieces, blocks of keys and values, a prefix cache, drafts, replicas.
-//! [`steady`] says in closed form what comes out on average, [`predict`] by the simulation under one
+//! [`steady`] gives the average output in closed form, [`predict`] by the simulation under one
 //! load, and [`fit()`] finds the constants of a deployment from what was measured of it.
 //!
 //! # Not here
-//! Clocks, files, requests and records of runs: whoever drives a simulation has those.
+//! Clocks, files, requests and records of runs: the caller of a simulation has those.
 
 mod constants;
 mod deployment;

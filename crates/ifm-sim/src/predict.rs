@@ -18,11 +18,11 @@ use std::collections::HashMap;
 
 /// Most requests that are followed for one forecast.
 const REQUESTS_MAX: u32 = 20_000;
-/// As many of an open load are enough where more would only be like them, and at least as long as
-/// so many requests stay one after the other: then what a window begins with is little of it.
+/// This many requests of an open load are enough where more would only be alike, as long as they cover
+/// `STAYS` stays of a request: then the start of the window matters little.
 const ENOUGH: u32 = 4_000;
 const STAYS: f64 = 20.0;
-/// Fewest requests whose means stand for a closed loop of several users.
+/// Fewest requests whose means represent a closed loop of several users.
 const COUNTED_MIN: u32 = 48;
 /// Fractional part of the golden ratio: its multiples spread evenly over 0 to 1.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -31,13 +31,13 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// So many users, each of whom always has one request under way. What they do first does not
+    /// This many users, each with one request under way at all times. Their first requests do not
     /// count.
     Closed {
         /// Users.
         users: u32,
     },
-    /// Requests at a rate, whatever became of the former ones.
+    /// Requests at a rate, whatever happens to earlier requests.
     Open {
         /// Requests a second.
         req_per_s: f64,
@@ -46,8 +46,8 @@ pub enum Load {
         /// Whether the times between them are random (exponential); else they are all alike.
         is_random: bool,
     },
-    /// So many sequences at once and nothing else. The time to the first token is that of the last
-    /// of them to get one, and gaps are counted from there.
+    /// This many sequences at once and nothing else. The time to the first token is that of the last
+    /// sequence to get one, and gaps are counted from there.
     Batch {
         /// Sequences.
         sequences: u32,
@@ -58,10 +58,10 @@ pub enum Load {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Span {
-    /// So many requests, all of them to their end.
+    /// This many requests, all of them to their end.
     Requests(u32),
-    /// So many seconds: times are those of the requests that end within, rates and the number
-    /// under way those of the whole window.
+    /// This many seconds: times cover the requests that end within, rates and the number under way
+    /// cover the whole window.
     Seconds(f64),
 }
 
@@ -117,7 +117,7 @@ impl Observation {
     }
 }
 
-/// What comes out.
+/// The forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Predicted {
     /// Time to the first token, seconds.
@@ -261,7 +261,7 @@ fn closed(deployment: Deployment, asks: Asks, users: u32) -> Result<Predicted, P
     }
     let e2e_s = mean(&times.e2e_s).unwrap_or(0.0);
     let in_flight = f64::from(users);
-    // Little's law: nobody waits between two requests.
+    // Little's law: users do not pause between two requests.
     let rate = in_flight * times.tokens as f64 / times.count() as f64 / e2e_s;
     times.predicted(row.statistic, rate, in_flight).ok_or(PredictError::NothingEnds(f64::INFINITY))
 }
@@ -293,7 +293,7 @@ fn batch(deployment: Deployment, asks: Asks, sequences: u32) -> Result<Predicted
     })
 }
 
-/// What of a load is followed: a part that tells the same where the rest is like it.
+/// The part of a load that is simulated, where the rest would only be alike.
 fn shortened(deployment: &Deployment, row: &Observation) -> Load {
     let Load::Open { req_per_s, span, is_random } = row.load else { return row.load };
     let lengths = Lengths { prompt: row.prompt_tokens, output: row.output_tokens };

@@ -11,7 +11,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use std::collections::VecDeque;
 
-/// Stamps of steps that are kept before those that nobody needs any more are dropped.
+/// Stamps of steps that are kept before unneeded ones are dropped.
 const TIMELINE_MAX: usize = 8192;
 
 /// Tokens that came out of a step for one request.
@@ -277,7 +277,7 @@ impl Replica {
         put_back
     }
 
-    /// Blocks for so many tokens of a request; the last ones give way. Returns whether the request
+    /// Allocates blocks for `tokens` tokens of a request; the last ones give way. Returns whether the request
     /// is still there, and whether one was put back.
     fn make_room(&mut self, index: usize, tokens: u32) -> (bool, bool) {
         let mut put_back = false;

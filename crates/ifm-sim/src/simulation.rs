@@ -1,7 +1,7 @@
 //! A server in virtual time: requests arrive, steps follow one another, tokens come out.
 //!
-//! Whoever drives it decides when requests arrive, also in answer to others that finished, and
-//! may let virtual time pass as fast as it goes or beside a real clock. Memory grows with the
+//! The caller decides when requests arrive, also in response to finished ones, and may let virtual
+//! time pass at full speed or in step with a real clock. Memory grows with the
 //! requests that are under way, not with those that were.
 //!
 //! Not here: who sends requests, and what is made of their stamps.
@@ -25,7 +25,7 @@ pub struct Ask {
     pub blocks: Vec<u64>,
 }
 
-/// What became of a request. Stamps are those of the client, nanoseconds.
+/// The outcome of a request. Stamps are the client's, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// Its number.
@@ -56,7 +56,7 @@ pub struct TooLong {
     pub room: u64,
 }
 
-/// The state of all replicas together, as a metrics page tells it.
+/// The state of all replicas together, as a metrics page reports it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gauges {
     /// Requests in batches.
@@ -74,7 +74,7 @@ pub struct Gauges {
 pub struct Simulation {
     deployment: Deployment,
     replicas: Vec<Replica>,
-    /// Replicas that read prompts alone: the first so many.
+    /// Replicas that only read prompts: the first ones of `replicas`.
     readers: usize,
     /// When requests reach the scheduler.
     arrivals: BinaryHeap<Reverse<(u64, u64)>>,
@@ -182,7 +182,7 @@ impl Simulation {
         }
     }
 
-    /// Lets the next thing happen. `emitted` gets the tokens that come out, with the time when a
+    /// Processes the next event. `emitted` gets the generated tokens, with the time when a
     /// client sees them; requests that finish are kept for [`Simulation::take_finished`].
     pub fn advance(&mut self, mut emitted: Option<&mut Vec<Emitted>>) {
         let Some(now_ns) = self.next_ns() else { return };

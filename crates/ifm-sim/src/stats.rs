@@ -4,7 +4,7 @@
 
 use crate::step::{StepLoad, StepTime};
 
-/// Counts since the begin. Seconds are those of steps.
+/// Counts since the start. Seconds are of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stats {
     /// Steps.

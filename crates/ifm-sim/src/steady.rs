@@ -1,7 +1,7 @@
-//! What comes out on average, in closed form: no request is followed.
+//! Average output in closed form: no request is simulated.
 //!
-//! Every step of the steady state is alike: so many answers, and the share of the prompts that
-//! arrive meanwhile. A check of the simulation, and the first look at a question.
+//! Every step of the steady state is alike: a number of answers, and the share of the prompts that
+//! arrive meanwhile. A check of the simulation, and a first estimate for a question.
 //!
 //! Not here: queues, bursts, caches, tails (`simulation`).
 
@@ -66,7 +66,7 @@ pub fn open_loop(deployment: &Deployment, rate: f64, lengths: Lengths) -> Option
     Some(Steady { output_tok_per_s: rate * lengths.output, ..steady })
 }
 
-/// The step in which so many requests are under way; below one, that of the one who is there.
+/// The step with `under_way` requests under way; below one, that of a single request.
 fn at(deployment: &Deployment, under_way: f64, lengths: Lengths) -> Steady {
     let law = &deployment.step;
     let batch = under_way.max(1.0);
@@ -84,7 +84,7 @@ fn at(deployment: &Deployment, under_way: f64, lengths: Lengths) -> Steady {
         chunk_s: pieces * law.chunk_s(lengths.prompt, 0.0),
         ..plain
     };
-    // A whole prompt stands in one step, not a share of it in each: a step with a prompt is long,
+    // A whole prompt is in one step, not a share of it in each: a step with a prompt is long,
     // the others are not.
     let share = pieces.min(1.0);
     let whole = StepLoad {
@@ -100,7 +100,7 @@ fn at(deployment: &Deployment, under_way: f64, lengths: Lengths) -> Steady {
         false => law.time(&mixed).seconds(),
     };
     let alone_s = law.prompt_s(lengths.prompt, budget);
-    let beside = StepLoad {
+    let mixed_step = StepLoad {
         answers: others,
         tokens_per_answer: 1.0,
         context_s: others * law.context_s(lengths.prompt + lengths.output / 2.0),
@@ -109,10 +109,11 @@ fn at(deployment: &Deployment, under_way: f64, lengths: Lengths) -> Steady {
         chunk_rows: 1.0,
         chunk_s: law.chunk_s(lengths.prompt.min(budget), 0.0),
     };
-    // It waits for half of the step under way, and shares its own with the answers of others.
+    // It waits for half of the step under way, and shares its own with the answers to others.
     let waits_s = if others > 0.0 { itl_s / 2.0 } else { 0.0 };
-    let shared_s =
-        (law.time(&beside).seconds() - law.prompt_s(lengths.prompt.min(budget), budget)).max(0.0);
+    let shared_s = (law.time(&mixed_step).seconds()
+        - law.prompt_s(lengths.prompt.min(budget), budget))
+    .max(0.0);
     let ttft_s = law.constants().frontend_s + waits_s + alone_s + shared_s;
     Steady { itl_s, ttft_s, output_tok_per_s: batch / itl_s, batch }
 }

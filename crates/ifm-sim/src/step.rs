@@ -9,7 +9,7 @@
 use crate::constants::Constants;
 use ifm_roofline::{Setup, Work};
 
-/// What stands in a step.
+/// The contents of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StepLoad {
     /// Sequences that get tokens.
@@ -59,7 +59,7 @@ impl StepTime {
     }
 }
 
-/// The time of a step as a function of what stands in it.
+/// The time of a step as a function of its contents.
 #[derive(Debug, Clone)]
 pub struct StepModel {
     work: Work,
@@ -111,17 +111,17 @@ impl StepModel {
         self.full_context_s
     }
 
-    /// Seconds for the windows of one answer that looks back on so many tokens.
+    /// Seconds for the windows of one answer that looks back on `context` tokens.
     pub fn window_s(&self, context: f64) -> f64 {
         self.windows.iter().map(|(token_s, window)| token_s * context.min(*window)).sum()
     }
 
-    /// Seconds for one answer that looks back on so many tokens.
+    /// Seconds for one answer that looks back on `context` tokens.
     pub fn context_s(&self, context: f64) -> f64 {
         self.full_context_s * context + self.window_s(context)
     }
 
-    /// Seconds of attention for a piece of so many tokens of a prompt of which `done` are computed.
+    /// Seconds of attention for a piece of `tokens` tokens of a prompt of which `done` are computed.
     pub fn chunk_s(&self, tokens: f64, done: f64) -> f64 {
         let constants = &self.constants;
         let each = self.work.attention.iter().map(|kind| {
@@ -167,7 +167,7 @@ impl StepModel {
         }
     }
 
-    /// Seconds of a step that gives each of so many sequences one token.
+    /// Seconds of a step that gives each of `batch` sequences one token.
     pub fn decode_s(&self, batch: f64, context: f64) -> f64 {
         let context_s = batch * self.context_s(context);
         let load =
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Llama 3.1 8B on an L40S by hand: 15.01 GB of weights that a step reads and 131 072 bytes a
+    /// Llama 3.1 8B on an L40S, worked out manually: 15.01 GB of weights that a step reads and 131 072 bytes a
     /// token of context at 90 % of 864 GB/s, 32 layers of 65 us, 0.3 ms and 15 us a sequence.
     #[test]
     fn a_step_by_hand() {

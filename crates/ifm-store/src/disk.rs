@@ -21,7 +21,7 @@ pub(crate) fn room_bytes(folder: &Path) -> Option<u64> {
     disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
-/// A file being written: what the store asks of it beside writing.
+/// A file being written: what the store needs from it in addition to writing.
 ///
 /// A trait, so that tests can put a disk that fills up in the place of a real one.
 pub(crate) trait StorageFile: Write + Send {
@@ -63,7 +63,7 @@ impl RealFiles {
         RealFiles { private: true }
     }
 
-    /// Those of a run: private where it keeps the texts of answers.
+    /// The files of a run: private where it keeps the texts of answers.
     pub(crate) fn of_run(manifest: &Manifest) -> RealFiles {
         RealFiles { private: manifest.spec.keep_text }
     }
@@ -170,8 +170,8 @@ pub(crate) fn replace_file<M: FileMaker>(
     sync_parent(path)
 }
 
-/// Where a file is built before it takes its place: beside it, hidden, and named after this
-/// process, so that two processes do not share one.
+/// Where a file is built before it takes its place: in the same folder, hidden, and named after
+/// this process, so that two processes do not share one.
 pub(crate) fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))

@@ -56,9 +56,10 @@ pub enum StoreError {
         /// The run.
         id: String,
     },
-    /// The file system has no advisory locks, so a live writer cannot be told from a dead one.
+    /// The file system has no advisory locks, so a live writer is indistinguishable from a dead
+    /// one.
     #[error(
-        "the file system of {} has no file locks, so a live writer cannot be told from a dead one: \
+        "the file system of {} has no file locks, so a live writer cannot be distinguished from a dead one: \
          copy the run folder to a local disk and seal it there",
         .path.display()
     )]
@@ -129,7 +130,7 @@ pub enum StoreError {
         /// Which value, and the limit.
         detail: String,
     },
-    /// The manifest would not read back as it was written. The former manifest is kept.
+    /// The manifest would not read back as it was written. The previous manifest is kept.
     #[error("the manifest of run {id} cannot be stored: {detail}")]
     UnstorableManifest {
         /// The run.
@@ -140,7 +141,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Sorts an input or output error: full storage is told apart from all else.
+    /// Classifies an input or output error: full storage has a variant of its own.
     pub(crate) fn from_io(
         action: &'static str,
         path: &Path,

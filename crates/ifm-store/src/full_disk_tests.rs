@@ -87,8 +87,8 @@ fn too_much_that_waits_is_refused_rather_than_held() {
     assert_eq!(seqs(&path).0.len() as u64, taken);
 }
 
-/// For every size of the disk up to the one that suffices: sealing fails with the journal as it
-/// was and nothing beside it, and succeeds later.
+/// For every disk size up to the one that suffices: sealing fails, leaves the journal unchanged and
+/// no other file, and succeeds later.
 #[test]
 fn sealing_on_a_full_disk_leaves_the_journal_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();

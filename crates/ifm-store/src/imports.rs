@@ -1,4 +1,4 @@
-//! Imports in the store: sheets of other tools' results, kept beside the runs.
+//! Imports in the store: sheets of other tools' results, stored next to the runs.
 //!
 //! An import is a folder `<store>/<id>/` with one file, written as a whole.
 
@@ -126,7 +126,7 @@ impl Store {
         Ok(import)
     }
 
-    /// The import of this whole id or name; absent where there is none.
+    /// The import with exactly this id or name; absent if not found.
     ///
     /// # Errors
     /// The store or the import cannot be read.
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_kept_beside_runs_and_are_no_runs() {
+    fn imports_are_kept_next_to_runs_and_are_not_listed_as_runs() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path().join("runs"));
         assert_eq!(store.import_ids().unwrap(), Vec::<String>::new());

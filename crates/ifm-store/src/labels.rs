@@ -73,7 +73,7 @@ impl Store {
     /// each once.
     ///
     /// # Errors
-    /// [`StoreError::BadTag`], or the disk's: the former tags then stay.
+    /// [`StoreError::BadTag`], or the disk's: the previous tags then stay.
     pub fn tag(&self, run: &RunEntry, tags: &[String]) -> Result<Vec<String>, StoreError> {
         write_tags(&run.path, tags)
     }
@@ -173,7 +173,7 @@ fn move_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
     sync_parent(to)
 }
 
-/// Size of the files of a folder, those of folders in it left out.
+/// Total size of the files in a folder, without its subfolders.
 fn folder_bytes(folder: &Path) -> Option<u64> {
     let entries = fs::read_dir(folder).ok()?;
     let sizes = entries.filter_map(|entry| entry.ok()?.metadata().ok());

@@ -1,7 +1,7 @@
 //! Reading a run back, sealed or not.
 //!
-//! A sealed run is checked before it is decoded: each file must have the size and the CRC-32 that
-//! the manifest tells. An unsealed run is read from its journal, as far as that is whole.
+//! A sealed run is checked before it is decoded: each file must have the size and the CRC-32
+//! recorded in the manifest. An unsealed run is read from its journal, as far as that is whole.
 
 use crate::disk::{SummedWriter, open_file};
 use crate::error::StoreError;
@@ -141,7 +141,7 @@ fn load_series(folder: &Path, manifest: &Manifest) -> Result<Vec<Series>, StoreE
     read_series(file).map_err(|error| error.reading(&path))
 }
 
-/// Opens a file whose size and sum are those that the manifest tells.
+/// Opens a file after checking its size and checksum against the manifest.
 pub(crate) fn open_checked(
     path: &Path,
     manifest: &Manifest,
@@ -149,14 +149,14 @@ pub(crate) fn open_checked(
 ) -> Result<File, StoreError> {
     let told = manifest.files.iter().find(|file| file.name == name);
     let (Some(told), Some(told_sum)) = (told, told_sum(manifest, name)) else {
-        let detail = "the manifest tells no size and checksum for it";
+        let detail = "the manifest has no size and checksum for it";
         return Err(StoreError::damaged(path, detail));
     };
     let mut file = open_file(path).map_err(|source| StoreError::io("open", path, source))?;
     let unreadable = |source| StoreError::io("read", path, source);
     let bytes = file.metadata().map_err(unreadable)?.len();
     if bytes != told.bytes {
-        let detail = format!("it has {bytes} bytes, the manifest tells {}", told.bytes);
+        let detail = format!("it has {bytes} bytes, but the manifest says {}", told.bytes);
         return Err(StoreError::damaged(path, detail));
     }
     let mut summed = SummedWriter::new(io::sink());

@@ -46,10 +46,10 @@ fn major(version: &str) -> &str {
     version.split('.').next().unwrap_or(version)
 }
 
-/// Writes the manifest of a run folder in the place of the former one.
+/// Writes the manifest of a run folder, replacing the previous one.
 ///
 /// A manifest that would not read back (a number that is not finite becomes `null` in JSON) is
-/// refused, and the former one stays.
+/// refused, and the previous one stays.
 pub(crate) fn write_manifest<M: FileMaker>(
     files: &mut M,
     folder: &Path,
@@ -62,7 +62,7 @@ pub(crate) fn write_manifest<M: FileMaker>(
         serde_json::to_vec_pretty(manifest).map_err(|error| unstorable(error.to_string()))?;
     content.push(b'\n');
     serde_json::from_slice::<Manifest>(&content).map_err(|error| unstorable(error.to_string()))?;
-    replace_file(files, &path, &content, "the former manifest is kept: free space and retry")
+    replace_file(files, &path, &content, "the previous manifest is kept: free space and retry")
 }
 
 /// Whether a manifest says that the run's rows are in their final files.
@@ -70,7 +70,7 @@ pub(crate) fn is_sealed(manifest: &Manifest) -> bool {
     manifest.state != RunState::Open && manifest.files.iter().any(|file| file.name == REQUESTS_FILE)
 }
 
-/// The CRC-32 of a file, as the manifest tells it.
+/// The CRC-32 of a file, as recorded in the manifest.
 pub(crate) fn told_sum(manifest: &Manifest, name: &str) -> Option<u32> {
     let digits = manifest.extra.get(SUMS_FIELD)?.get(name)?.as_str()?;
     u32::from_str_radix(digits, 16).ok()

@@ -1,8 +1,8 @@
 //! The folder of a plan: its text as it was run, the journals of the processes that run it, and logs.
 //!
-//! It stands hidden in the store, below `.plans`, so that one folder holds an experiment and all its
-//! runs. A process writes a journal of its own under an exclusive lock; readers take the lines of all
-//! of them by their time. What a line means is not known here.
+//! It is hidden in the store, below `.plans`, so that one folder holds an experiment and all its
+//! runs. Each process writes its own journal under an exclusive lock; readers merge the lines of all
+//! journals by time. What a line means is not known here.
 
 use crate::disk::{
     LockOutcome, RealFiles, lock_exclusive, private_folder, read_file, replace_file, sync_parent,
@@ -58,7 +58,7 @@ impl Store {
     /// Brings a run or an import from another store; false where this one has it already.
     ///
     /// # Errors
-    /// [`StoreError::BadRunId`], or the disk's: what was brought in part is not left behind.
+    /// [`StoreError::BadRunId`], or the disk's: a partial copy is removed.
     pub fn copy_from(&self, other: &Store, id: &str) -> Result<bool, StoreError> {
         check_run_id(id)?;
         let (from, to) = (other.root().join(id), self.root().join(id));
@@ -112,7 +112,7 @@ impl PlanFolder {
     /// The plan as it was run last; absent where it never was.
     ///
     /// # Errors
-    /// The disk's, or a file that is no text.
+    /// The disk's, or a file that is not text.
     pub fn text(&self) -> Result<Option<String>, StoreError> {
         let path = self.path.join(TEXT_FILE);
         if path.is_file() { read(&path).map(Some) } else { Ok(None) }
@@ -121,7 +121,7 @@ impl PlanFolder {
     /// Keeps the plan as it is run now.
     ///
     /// # Errors
-    /// The disk's: the former text then stays.
+    /// The disk's: the previous text then stays.
     pub fn keep_text(&self, text: &str) -> Result<(), StoreError> {
         private_folder(&self.path)?;
         let path = self.path.join(TEXT_FILE);
@@ -131,7 +131,7 @@ impl PlanFolder {
     /// The lines of all journals, in the order of their beginnings, which are times.
     ///
     /// # Errors
-    /// The disk's, or a file that is no text.
+    /// The disk's, or a file that is not text.
     pub fn lines(&self) -> Result<String, StoreError> {
         let mut lines = Vec::new();
         for name in list(&self.path)? {
@@ -155,7 +155,7 @@ impl PlanFolder {
         let opened = options.create(true).append(true).read(true).open(&path);
         let mut file = opened.map_err(|source| StoreError::io("open", &path, source))?;
         let id = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // A file system without locks cannot tell; then the user's care has to do.
+        // A file system without locks cannot show it; then the user has to take care.
         if lock_exclusive(&file, &path)? == LockOutcome::Busy {
             return Err(StoreError::Live { id });
         }

@@ -11,7 +11,7 @@ use ifm_core::Manifest;
 use std::io;
 use std::path::PathBuf;
 
-/// One run of a store, as far as its head tells.
+/// One run of a store, as far as its manifest describes it.
 #[derive(Debug)]
 pub struct RunEntry {
     /// Name of the folder, which is the run's id.
@@ -36,7 +36,7 @@ impl RunEntry {
     /// Whether a process is writing the run at this moment.
     ///
     /// # Errors
-    /// [`StoreError::LocksUnsupported`] where the file system cannot tell, or the disk's.
+    /// [`StoreError::LocksUnsupported`] where the file system has no locks, or the disk's.
     pub fn is_live(&self) -> Result<bool, StoreError> {
         let path = self.path.join(JOURNAL_FILE);
         let file = match open_file(&path) {

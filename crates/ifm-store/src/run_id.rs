@@ -5,7 +5,7 @@ use crate::error::StoreError;
 /// Longest run id, characters.
 const ID_LENGTH_MAX: usize = 100;
 const NS_PER_S: u64 = 1_000_000_000;
-/// Parts of a second that three hexadecimal digits tell apart.
+/// Number of parts of a second that three hexadecimal digits distinguish.
 const PARTS_PER_S: u64 = 4096;
 const S_PER_DAY: u64 = 86_400;
 

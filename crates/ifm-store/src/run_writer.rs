@@ -75,7 +75,7 @@ impl RunWriter {
     /// # Errors
     /// [`StoreError::Unstorable`] for a value without room (nothing is written). Any other error is
     /// the disk's: the request then waits in memory, and each later call tries again; after 16 MiB
-    /// of waiting requests further ones are refused. The journal is whole all the same.
+    /// of waiting requests further ones are refused. The journal stays whole.
     pub fn append(&mut self, record: &RequestRecord) -> Result<(), StoreError> {
         self.journal.append(record)
     }
@@ -104,15 +104,15 @@ impl RunWriter {
     /// Stores the manifest as it is now, in the state [`RunState::Open`]: at the end of each level.
     ///
     /// # Errors
-    /// The disk's, or [`StoreError::UnstorableManifest`]; the former manifest stays.
+    /// The disk's, or [`StoreError::UnstorableManifest`]; the previous manifest stays.
     pub fn checkpoint_manifest(&mut self, manifest: &Manifest) -> Result<(), StoreError> {
         self.journal.sync()?;
         write_open_manifest(&self.folder, manifest)
     }
 
-    /// Ends the run: the journal becomes the final files. `series` is stored beside those that were
-    /// appended. A manifest in the state [`RunState::Open`] is stored as [`RunState::Partial`],
-    /// since nobody said that the run is complete.
+    /// Ends the run: the journal becomes the final files. `series` is stored in addition to those
+    /// that were appended. A manifest in the state [`RunState::Open`] is stored as
+    /// [`RunState::Partial`], since the run was never marked complete.
     ///
     /// # Errors
     /// The disk's. The journal is then left as it was, and [`crate::Store::seal_abandoned`] can

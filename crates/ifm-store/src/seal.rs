@@ -1,6 +1,6 @@
 //! Sealing: the journal becomes the final files of the run.
 //!
-//! The order makes a crash at any point harmless: final files are built beside their place, synced
+//! The order makes a crash at any point harmless: final files are built next to their place, synced
 //! and renamed; then the manifest names them; then the journal goes. Until the manifest names them,
 //! the journal is the run. Rows stream through, so memory is bounded by one row group.
 
@@ -101,7 +101,7 @@ type Sink<F> = SummedWriter<BufWriter<F>>;
 /// Bytes gathered before a write of a final file.
 const SINK_BYTES: usize = 256 << 10;
 
-/// Builds a file beside its place and renames it. After an error nothing of it is left.
+/// Builds a file next to its place and renames it. After an error nothing of it is left.
 fn build_file<M: FileMaker, T>(
     files: &mut M,
     folder: &Path,

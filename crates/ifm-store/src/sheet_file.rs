@@ -1,8 +1,8 @@
 //! A document of another tool in one file, to be handed on: its rows as a table in Parquet, which
 //! any reader opens, with the document whole in the metadata at the end.
 //!
-//! What comes back is the document, with every place, printed digit and single request; a checksum
-//! beside it tells damage. Not here: which columns a document has (`ifm-interop`).
+//! Reading it back gives the document with every place, printed digit and single request; a
+//! checksum next to it detects damage. Not here: which columns a document has (`ifm-interop`).
 
 use crate::disk::{SummedWriter, discard, open_file};
 use crate::error::StoreError;
@@ -100,7 +100,7 @@ pub fn read_sheet_file(path: &Path) -> Result<Option<Sheet>, StoreError> {
         });
     }
     if value(SUM_KEY) != Some(&sum(text).map_err(|error| StoreError::io("read", path, error))?) {
-        return Err(StoreError::damaged(path, "its checksum is not the one that it tells"));
+        return Err(StoreError::damaged(path, "its checksum does not match the recorded one"));
     }
     let sheet = serde_json::from_str(text)
         .map_err(|error| StoreError::damaged(path, format!("not a document: {error}")))?;

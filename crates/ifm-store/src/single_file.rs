@@ -1,9 +1,9 @@
 //! A run in one file, to be handed on: its requests as Parquet, with the manifest in the metadata
 //! that Parquet keeps at the end of a file.
 //!
-//! The columns are copied as they are stored, byte for byte, and their sum stands beside the
-//! manifest, so that columns that were damaged on their way are told before they are decoded. The
-//! metadata itself has no sum. Sampled series do not go along.
+//! The columns are copied as they are stored, byte for byte, and their checksum is in the metadata
+//! next to the manifest, so that columns damaged in transit are detected before they are decoded.
+//! The metadata itself has no checksum. Sampled series are not included.
 
 use crate::REQUESTS_FILE;
 use crate::disk::{SummedWriter, discard, open_file};
@@ -63,7 +63,7 @@ pub fn read_single_file(path: &Path) -> Result<Option<RunData>, StoreError> {
     let manifest = parse_manifest(manifest.as_bytes(), path)?;
     let sum = columns_sum(&mut file).map_err(|error| StoreError::io("read", path, error))?;
     if value(&metadata, SUM_KEY) != Some(&format!("{sum:08x}")) {
-        return Err(StoreError::damaged(path, "its checksum is not the one that it tells"));
+        return Err(StoreError::damaged(path, "its checksum does not match the recorded one"));
     }
     let requests = requests(file).map_err(|error| error.reading(path))?;
     Ok(Some(RunData { manifest, requests, series: Vec::new() }))

@@ -48,7 +48,7 @@ impl Store {
         &self.root
     }
 
-    /// Room on the disk of the folder, or of the nearest that is there, bytes; absent where nobody tells.
+    /// Free space on the disk of the folder, or of the nearest existing parent, bytes; absent if unknown.
     pub fn room_bytes(&self) -> Option<u64> {
         let absolute = std::path::absolute(&self.root).ok()?;
         let there = absolute.ancestors().find(|folder| folder.exists())?;
@@ -179,7 +179,7 @@ impl Store {
             LockOutcome::Busy => return Err(StoreError::Live { id: run.id.clone() }),
             LockOutcome::Unsupported => return Err(StoreError::LocksUnsupported { path }),
         }
-        // Only now: until the lock was ours another process may have sealed the run.
+        // Only now: before we held the lock, another process may have sealed the run.
         let mut manifest = read_manifest(&run.path)?;
         if is_sealed(&manifest) {
             discard(&path);
@@ -196,7 +196,7 @@ impl Store {
     /// are kept. Gives the manifest as stored.
     ///
     /// # Errors
-    /// [`StoreError::NotSealed`], [`StoreError::UnstorableManifest`], or the disk's: the former
+    /// [`StoreError::NotSealed`], [`StoreError::UnstorableManifest`], or the disk's: the previous
     /// manifest then stays.
     pub fn change_manifest(
         &self,

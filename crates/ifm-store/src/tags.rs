@@ -1,8 +1,8 @@
 //! The file with the tags of a run or an import.
 //!
 //! Tags are in `tags.json` next to the document, replaced as a whole: they can be added to a run that
-//! is still written. Those of the form `NAME=VALUE` count like the tags that a run was measured with:
-//! a run or an import is read with both, and a later value replaces an earlier one.
+//! is still being written. Tags of the form `NAME=VALUE` count like the tags that a run was measured
+//! with: a run or an import is read with both, and a later value replaces an earlier one.
 
 use crate::disk::{RealFiles, read_file, replace_file};
 use crate::error::StoreError;
@@ -74,7 +74,7 @@ pub(crate) fn write_tags(folder: &Path, tags: &[String]) -> Result<Vec<String>, 
         &mut RealFiles::default(),
         &path,
         &content,
-        "the former tags are kept: free space and retry",
+        "the previous tags are kept: free space and retry",
     )?;
     Ok(tags.tags)
 }

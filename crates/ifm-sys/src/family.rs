@@ -21,7 +21,7 @@ pub fn terminate_group(head: u32) {
 
 fn signal_group(head: u32, signal: Signal) {
     if let Some(pid) = pid_of(head) {
-        // It may have ended by itself already.
+        // It may have already ended on its own.
         let _ = kill_process_group(pid, signal);
     }
 }
@@ -47,7 +47,7 @@ pub fn adopt_orphans() -> bool {
     adopts
 }
 
-/// A child that has ended, with the accounts of it and of those of its own that it waited for.
+/// A child that has ended, with its resource usage and that of its own children that it waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// How it ended.
@@ -76,7 +76,7 @@ pub fn wait_for(child: u32) -> io::Result<Ended> {
     }
 }
 
-/// Takes any child that has ended already and that nobody waits for.
+/// Reaps any child that has already ended and is not being waited for.
 pub fn reap() -> Option<Ended> {
     wait4(-1, libc::WNOHANG).ok().flatten()
 }

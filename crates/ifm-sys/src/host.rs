@@ -1,4 +1,4 @@
-//! Facts about the machine, read from the kernel: what is not told is absent.
+//! Facts about the machine, read from the kernel: values that are not reported are absent.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
@@ -55,7 +55,7 @@ pub fn load_average() -> Option<f64> {
 pub struct CpuTicks {
     /// All ticks, idle ones among them.
     pub total: u64,
-    /// Ticks that the hypervisor gave to somebody else.
+    /// Ticks that the hypervisor gave to another guest.
     pub stolen: u64,
 }
 
@@ -95,7 +95,7 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
-/// Columns of the terminal behind a stream of this process; absent where it is none.
+/// Columns of the terminal behind a stream of this process; absent if it is not a terminal.
 pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<u16> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(size.ws_col).filter(|columns| *columns > 0)

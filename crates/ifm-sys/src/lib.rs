@@ -6,7 +6,7 @@
 //!
 //! It is also the one place that asks which operating system this is. Kernel receive stamps are the
 //! reason this crate exists, and Linux has them; on macOS and the BSDs bytes are stamped when they are
-//! read, and what the system does not tell is absent or `Unsupported`.
+//! read, and what the system does not report is absent or `Unsupported`.
 
 /// What only Linux's side of a library has: `Some` of the expression there, elsewhere nothing, without
 /// compiling it.

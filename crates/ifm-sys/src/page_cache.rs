@@ -1,4 +1,4 @@
-//! The kernel's cache of files: what of them is in memory, and taking them out of it.
+//! The kernel's page cache: which parts of files are in memory, and dropping them from it.
 
 use std::fs::File;
 use std::io;
@@ -29,7 +29,7 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
     match preadv2(file, &mut [IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT) {
         Ok(bytes) => Ok(bytes > 0),
         Err(Errno::AGAIN) => Ok(false),
-        // A file system without such reads: what it was told has to do.
+        // A file system without such reads: the advice has to suffice.
         Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Ok(false),
         Err(error) => Err(error.into()),
     }
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn what_is_no_file_is_told() {
         assert!(super::drop_file(std::path::Path::new("/nowhere/at/all")).is_err());
-        // Whether the file goes is the host's affair; that it is asked is ours.
+        // Whether the file goes is up to the host; asking for it is up to us.
         assert!(super::drop_file(&std::env::current_exe().expect("a program")).is_ok());
     }
 }

@@ -3,8 +3,8 @@
 /// Shortest room that is asked for as a whole.
 const LONG_BYTES: usize = 64 * 1024;
 
-/// Makes room for so many bytes and some more that may follow, unless the bytes have room; has the pages
-/// of long ones ready before they are written to.
+/// Makes room for `bytes` bytes and `more` that may follow, unless there is room already; asks for the
+/// pages of long ones before they are written to.
 ///
 /// The kernel gives memory page by page when it is first touched: some 3 µs each where this was measured, a
 /// virtual machine, and half of that for pages that are asked for together (Linux 5.14). Elsewhere this is a
@@ -30,7 +30,7 @@ fn ask_for(place: &mut [std::mem::MaybeUninit<u8>]) {
     // SAFETY: the pages lie within memory that is borrowed here alone, and neither advice changes a byte of
     // it. A kernel that does not know one, or has no page, gives each when it is touched.
     unsafe {
-        // Of 2 MB each where that many stand together: they are given faster, and read faster.
+        // Huge pages (2 MB) where possible: they are provided faster, and read faster.
         libc::madvise(whole.as_mut_ptr().cast(), bytes, libc::MADV_HUGEPAGE);
         libc::madvise(whole.as_mut_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE);
     }
@@ -39,7 +39,7 @@ fn ask_for(place: &mut [std::mem::MaybeUninit<u8>]) {
 /// 4 kB, or 16 or 64 on some Arm machines.
 #[cfg(target_os = "linux")]
 fn page_bytes() -> usize {
-    // SAFETY: sysconf touches no memory of ours.
+    // SAFETY: sysconf touches no memory of this program.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two()).unwrap_or(64 * 1024)
 }
@@ -70,7 +70,7 @@ mod tests {
         (numbers.next(), numbers.next()) >= (Some(5), Some(14))
     }
 
-    /// Of a place that nobody has touched, the kernel has the pages once it was asked for them.
+    /// Pages of untouched memory are resident once the kernel was asked for them.
     #[cfg(target_os = "linux")]
     #[test]
     fn pages_are_there_before_they_are_written_to() {

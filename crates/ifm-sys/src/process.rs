@@ -1,4 +1,4 @@
-//! Processes: those that this one started, what the kernel tells about others, and their ends.
+//! Processes: those started by this one, the kernel's information about others, and how they end.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ pub fn end_group(head: u32) {
     signal_group(head, Ending::AtOnce);
 }
 
-/// How a process is told to end.
+/// How a process is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// SIGTERM: it may tidy up, or refuse.
@@ -38,7 +38,7 @@ fn pid_of(number: u32) -> Option<Pid> {
 /// it is found by what it was called.
 ///
 /// # Errors
-/// Neither the system nor the name that it was called by tells.
+/// Neither the system nor the name of the program (`argv[0]`) gives the path.
 pub fn own_program() -> io::Result<PathBuf> {
     let told = std::env::current_exe();
     #[cfg(target_os = "linux")]
@@ -72,18 +72,18 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Tells every process of a group to end. Does nothing if there is none, or none that we may.
+/// Sends every process of a group a signal to end. Does nothing if there is none, or none that we may.
 pub fn signal_group(group: u32, ending: Ending) {
     if let Some(group) = pid_of(group).filter(|group| *group != Pid::INIT) {
-        // It may have ended by itself already.
+        // It may have already ended on its own.
         let _ = kill_process_group(group, ending.signal());
     }
 }
 
-/// Tells one process to end. Does nothing if it has gone, or if we may not.
+/// Sends one process a signal to end. Does nothing if it has gone, or if we may not.
 pub fn signal(process: u32, ending: Ending) {
     if let Some(process) = pid_of(process).filter(|process| *process != Pid::INIT) {
-        // It may have ended by itself already.
+        // It may have already ended on its own.
         let _ = kill_process(process, ending.signal());
     }
 }
@@ -98,7 +98,7 @@ pub fn lead_session() -> io::Result<()> {
     Ok(())
 }
 
-/// A process as the kernel tells of it.
+/// A process as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     /// Its number, which another may have had before.
@@ -107,15 +107,15 @@ pub struct Process {
     pub group: u32,
     /// When it started, clock ticks since boot: together with the number it means one process only.
     pub started: u64,
-    /// Whether it runs; otherwise it has ended and waits for whoever started it.
+    /// Whether it runs; otherwise it has ended and waits for its parent.
     pub runs: bool,
 }
 
 impl Process {
-    /// What the kernel tells; absent where there is no such process.
+    /// What the kernel reports; absent where there is no such process.
     pub fn of(id: u32) -> Option<Process> {
         let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The name stands in brackets and may hold any character, brackets and spaces too.
+        // The name is in parentheses and may contain any character, parentheses and spaces too.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let threads: u32 = fields.get(17)?.parse().ok()?;

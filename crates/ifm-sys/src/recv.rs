@@ -47,7 +47,7 @@ pub fn enable_stamps(_socket: impl AsFd) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Room for one control message with a timespec, aligned as the kernel wants it.
+/// Room for one control message with a timespec, aligned as the kernel requires.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 64]);
 
@@ -65,7 +65,7 @@ pub fn recv_stamped(socket: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<Recei
     Ok(received)
 }
 
-/// The same into bytes of which nobody holds the length: [`Received::bytes`] of them are new.
+/// The same into a plain slice, which tracks no length: [`Received::bytes`] of them are new.
 ///
 /// # Errors
 /// As [`recv_stamped`].

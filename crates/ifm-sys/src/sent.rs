@@ -3,8 +3,8 @@
 //!
 //! `SO_TIMESTAMPING` reports on the socket's error queue when the packet with a marked byte went to
 //! the device, and when the peer's kernel had acknowledged that byte. A mark belongs to one call and
-//! means its last byte, so that requests that nobody marks cost nothing. Stamps are on the wall clock,
-//! as those of [`crate::recv`].
+//! means its last byte, so that unmarked requests cost nothing. Stamps are on the wall clock, as in
+//! [`crate::recv`].
 //!
 //! The alternative, to ask `TCP_INFO` again and again whether anything is on its way, was tried
 //! against it: it costs a call at every look, and is late by half the time between two of them.
@@ -61,7 +61,7 @@ mod tests {
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut far, _) = listener.accept().unwrap();
         if stamp_sends(&near).is_err() {
-            return; // A host without the option: nothing is told there.
+            return; // A host without the option reports nothing.
         }
         let before = crate::real_ns();
         let (head, body) = (vec![b'h'; 100], vec![b'b'; 20_000]);

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 /// Starts a TCP connection without waiting for it: the socket becomes writable when the
-/// handshake has ended; then [`connect_result`] tells how. Nagle's algorithm is off.
+/// handshake has ended; then [`connect_result`] returns the outcome. Nagle's algorithm is off.
 ///
 /// # Errors
 /// The kernel's, when no socket can be made or the address is refused at once.

@@ -1,8 +1,8 @@
 //! Power limits and clocks of GPUs: read, set, read back, and put back.
 //!
-//! Everything goes through NVML and needs the rights of root. A limit that was set stays until somebody
-//! sets another one or the driver is loaded again: whoever sets one puts it back, and a process that
-//! outlives him does if he cannot ([`restore`]). Not here: who decides what is set.
+//! Everything goes through NVML and needs root. A limit stays in effect until another one is set or the
+//! driver is reloaded: whoever sets one restores it, and a process that outlives the setter does so if
+//! the setter cannot ([`restore`]). Not here: who decides what is set.
 
 use crate::nvml;
 use nvml_wrapper::Nvml;
@@ -15,7 +15,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// The driver's library cannot be opened, or the driver is not there.
-    #[error("there is no driver to ask: {0}")]
+    #[error("no GPU driver available: {0}")]
     NoDriver(String),
     /// The process may not set it.
     #[error("GPU {gpu}: setting {what} needs root")]
@@ -46,7 +46,7 @@ pub enum ControlError {
     /// There is no such GPU.
     #[error("there is no GPU {0}")]
     NoGpu(u32),
-    /// The GPU fell off the bus, or wants a reset.
+    /// The GPU fell off the bus, or needs a reset.
     #[error("GPU {0} is lost: it answers no more until it is reset or the machine restarts")]
     Lost(u32),
     /// The driver took a value and has another one.
@@ -75,7 +75,7 @@ fn range_words(range: &Option<(String, String)>) -> String {
     range.as_ref().map_or_else(String::new, |(low, high)| format!(": {low} to {high}"))
 }
 
-/// Power limits of a GPU, milliwatts. What it does not tell is absent.
+/// Power limits of a GPU, milliwatts. What it does not report is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowerLimits {
     /// What is set.
@@ -115,7 +115,7 @@ impl Control {
     /// Opens the driver's library, or the one that is named.
     ///
     /// # Errors
-    /// There is none.
+    /// No driver is found.
     pub fn open(library: Option<&Path>) -> Result<Control, ControlError> {
         nvml::open(library).map(Control).map_err(ControlError::NoDriver)
     }
@@ -128,7 +128,7 @@ impl Control {
     /// The power limits of a GPU.
     ///
     /// # Errors
-    /// It has none, or tells none.
+    /// It has none, or reports none.
     pub fn power_limit(&self, gpu: u32) -> Result<PowerLimits, ControlError> {
         let found = self.gpu(gpu)?;
         let range = found.power_management_limit_constraints().ok();
@@ -168,7 +168,7 @@ impl Control {
         Ok(before)
     }
 
-    /// Locks the clock of the multiprocessors between two values, MHz. NVML does not tell locked
+    /// Locks the clock of the multiprocessors between two values, MHz. NVML does not report locked
     /// clocks, so that nothing can be read back but the clock under load.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl Control {
     /// The clock of the multiprocessors now, MHz.
     ///
     /// # Errors
-    /// It tells none.
+    /// It reports none.
     pub fn clock(&self, gpu: u32) -> Result<u32, ControlError> {
         self.gpu(gpu)?.clock_info(Clock::SM).map_err(|error| failed(gpu, "its clock", &error))
     }
@@ -212,7 +212,7 @@ impl Control {
     /// The temperature of the chip now, degrees Celsius.
     ///
     /// # Errors
-    /// It tells none.
+    /// It reports none.
     pub fn temperature(&self, gpu: u32) -> Result<u32, ControlError> {
         let found = self.gpu(gpu)?.temperature(TemperatureSensor::Gpu);
         found.map_err(|error| failed(gpu, "its temperature", &error))
@@ -237,7 +237,7 @@ fn failed(gpu: u32, what: &'static str, error: &NvmlError) -> ControlError {
     }
 }
 
-/// Puts something back, with the driver opened anew: for a process that outlives the one which set it.
+/// Puts something back, with the driver opened again: for a process that outlives the one which set it.
 /// Doing it twice does no harm.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Pages of NVIDIA's DCGM exporter: power, energy and clocks of the GPUs of another host.
 //!
-//! Names and units after `etc/default-counters.csv` of dcgm-exporter 4.6.0. A GPU that is cut into
-//! instances (MIG) stands there once for each of them with the same values: it is taken once.
+//! Names and units are from `etc/default-counters.csv` of dcgm-exporter 4.6.0. A GPU that is cut
+//! into instances (MIG) is listed once for each of them with the same values: it is read once.
 
 use crate::page::Sample;
 use crate::{Page, Reading};
@@ -24,7 +24,7 @@ const FIELDS: [(&str, Quantity, f64); 9] = [
     ("DCGM_FI_DEV_GPU_UTIL", Quantity::GpuBusyShare, 0.01),
 ];
 
-/// What a page of the exporter tells of each GPU; empty for a page of something else.
+/// What a page of the exporter reports for each GPU; empty for any other page.
 pub fn read(page: &Page<'_>) -> Vec<Reading> {
     let mut seen = BTreeSet::new();
     let reading = |sample: &Sample<'_>| {
@@ -32,7 +32,7 @@ pub fn read(page: &Page<'_>) -> Vec<Reading> {
         let gpu = sample.label("gpu").or_else(|| sample.label("UUID"))?;
         let host = sample.label("Hostname").unwrap_or_default();
         let value = Some(sample.value).filter(|value| value.is_finite() && *value >= 0.0)?;
-        // The exporter's address is the user's; the host name tells several hosts apart.
+        // The exporter's address is the user's; the host name distinguishes several hosts.
         let source = format!("DCGM {host} GPU {gpu}").replace("  ", " ");
         seen.insert((source.clone(), *quantity))
             .then(|| Reading::new(source, *quantity, value * factor))

@@ -1,4 +1,4 @@
-//! GPUs that the kernel itself tells about: amdgpu, i915 and xe, by `/sys/class/drm` and its
+//! GPUs that the kernel itself reports on: amdgpu, i915 and xe, by `/sys/class/drm` and its
 //! sensors (`hwmon`).
 //!
 //! Files and units after the kernel's documentation of hwmon and amdgpu: microwatts, microjoules,
@@ -14,8 +14,8 @@ pub const ROOT: &str = "/sys/class/drm";
 /// Drivers whose sensors mean what is written here.
 const DRIVERS: [&str; 3] = ["amdgpu", "i915", "xe"];
 
-/// A file, what it tells, and what its number is multiplied by to get our unit. Of several files
-/// for one quantity the first that can be read is taken.
+/// A file, its quantity, and the factor that converts its number to our unit. If several files have
+/// one quantity, the first readable one is used.
 const SENSORS: [(&str, Quantity, f64); 6] = [
     ("power1_average", Quantity::GpuPower, 1e-6),
     ("power1_input", Quantity::GpuPower, 1e-6),
@@ -42,11 +42,11 @@ struct Card {
 pub struct Cards(Vec<Card>);
 
 impl Cards {
-    /// The cards below a folder, [`ROOT`] on a real host, that tell a power or an energy; with
+    /// The cards below a folder, [`ROOT`] on a real host, that report a power or an energy; with
     /// their place in the list, or those whose places are given.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Why no card was found, in words.
     pub fn find(root: &Path, wanted: Option<&[u32]>) -> Result<Cards, String> {
         let is_card = |name: &str| {
             name.strip_prefix("card").is_some_and(|number| {
@@ -59,7 +59,7 @@ impl Cards {
             .map(|(_, card)| card)
             .collect();
         match cards.is_empty() {
-            true => Err(format!("{}: no card tells its power", root.display())),
+            true => Err(format!("{}: no card reports its power", root.display())),
             false => Ok(Cards(cards)),
         }
     }
@@ -75,11 +75,11 @@ fn card(path: &Path) -> Option<Card> {
     let driver = text(&sensors.join("name"))?;
     let name = path.file_name()?.to_str()?;
     let card = Card { source: format!("{driver} {name}"), device, sensors };
-    let tells = card
+    let reports = card
         .read()
         .iter()
         .any(|told| matches!(told.quantity, Quantity::GpuPower | Quantity::GpuEnergy));
-    tells.then_some(card)
+    reports.then_some(card)
 }
 
 impl Card {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_no_power_is_no_source() {
+    fn a_card_without_power_is_not_a_source() {
         assert!(Cards::find(Path::new("/nowhere"), None).is_err());
         let root = tree(&[
             ("card0/device/hwmon/hwmon3/name", "amdgpu"),

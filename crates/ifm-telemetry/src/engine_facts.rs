@@ -1,4 +1,4 @@
-//! What a server's metrics page tells that does not move: the room of its KV cache, and how that is set.
+//! Constants on a server's metrics page: the capacity of its KV cache, and its settings.
 //!
 //! Not here: the counters (`engine`).
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Most labels that are kept.
 const NOTES_MAX: usize = 32;
 
-/// What an engine tells of its KV cache.
+/// What an engine reports about its KV cache.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KvFacts {
     /// Tokens that fit, over all engines of the page.
@@ -17,8 +17,8 @@ pub struct KvFacts {
     pub notes: BTreeMap<String, String>,
 }
 
-/// Reads them. vLLM tells blocks and their size as labels of one metric, our own engine tokens in a metric
-/// of that name, SGLang a number of tokens.
+/// Reads them. vLLM reports blocks and their size as labels of one metric, our own engine tokens in a
+/// metric of that name, SGLang a number of tokens.
 pub fn read(page: &Page<'_>) -> KvFacts {
     let mut facts = KvFacts::default();
     let mut capacity = None;
@@ -37,7 +37,7 @@ pub fn read(page: &Page<'_>) -> KvFacts {
             }
             _ => continue,
         };
-        // One engine that tells nothing makes the sum unknown.
+        // One engine that reports nothing makes the sum unknown.
         capacity = Some(match capacity {
             None => tokens,
             Some(former) => tokens.zip(former).map(|(tokens, former)| tokens + former),

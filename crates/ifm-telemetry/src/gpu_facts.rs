@@ -1,5 +1,5 @@
-//! What the driver tells of its GPUs once: names, versions, limits, modes, who else is on them; and of
-//! confidential computing.
+//! What the driver reports once about its GPUs: names, versions, limits, modes, other processes on
+//! them; and confidential computing.
 //!
 //! What a driver or a GPU does not know is absent. Not here: what moves while a run goes on (`nvml`),
 //! and setting anything (`control`).
@@ -41,11 +41,11 @@ fn reasons(bits: u64) -> Vec<String> {
     words
 }
 
-/// The GPUs of the driver, and what it tells of confidential computing. `library` is a file to take in
-/// place of the usual one.
+/// The GPUs of the driver, and its report on confidential computing. `library` is a file to load
+/// instead of the usual one.
 ///
 /// # Errors
-/// Why there is no driver to ask, in words.
+/// Why no driver is available, in words.
 pub fn read(library: Option<&Path>) -> Result<(Vec<Gpu>, Option<Confidential>), String> {
     let nvml = nvml::open(library)?;
     let count = nvml.device_count().map_err(|error| format!("NVML: {error}"))?;
@@ -107,13 +107,13 @@ fn process(nvml: &Nvml, pid: u32, memory: UsedGpuMemory) -> GpuProcess {
     GpuProcess { pid: Some(pid), name, memory_bytes }
 }
 
-/// Confidential computing is a state of the whole system, which any GPU tells. Absent where the driver
-/// knows nothing of it.
+/// Confidential computing is a state of the whole system, which any GPU reports. Absent where the
+/// driver does not support it.
 fn confidential(nvml: &Nvml) -> Option<Confidential> {
     let gpu = nvml.device_by_index(0).ok()?;
     let found = Confidential {
         gpus: gpu.is_cc_enabled().ok(),
-        // The driver's wrapper tells the environment only together with all that makes it safe.
+        // The driver's wrapper reports the environment only together with all that makes it safe.
         environment: gpu
             .check_confidential_compute_status()
             .ok()
@@ -131,7 +131,7 @@ mod tests {
     use super::reasons;
 
     #[test]
-    fn reasons_are_words_and_none_is_lost() {
+    fn reasons_become_words_without_loss() {
         assert!(reasons(0).is_empty());
         assert_eq!(reasons(0x44), ["power limit", "heat (hardware)"]);
         assert_eq!(reasons(0x1004), ["power limit", "unknown (0x1000)"]);

@@ -1,7 +1,7 @@
-//! The host as its kernel tells it: processors, memory, container and limits, virtual machine, and whether
-//! the processor protects this system.
+//! The host as its kernel reports it: processors, memory, container and limits, virtual machine, and
+//! whether the processor protects this system.
 //!
-//! Everything is read below a root, which is `/` but for tests. What is not told is absent.
+//! Everything is read below a root, which is `/` except in tests. What is not reported is absent.
 
 use crate::sysfs::{entries, number, text};
 use ifm_core::facts::{Container, Cpu, Host};
@@ -130,7 +130,7 @@ fn distribution(root: &Path) -> Option<String> {
     Some(line.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The monitor's name where the firmware tells one: processors only say that there is one.
+/// The hypervisor's name if the firmware reports one: processors only show that there is one.
 fn hypervisor(root: &Path, cpuinfo: &str) -> Option<String> {
     let firmware = root.join("sys/class/dmi/id");
     let named = [firmware.join("product_name"), firmware.join("sys_vendor")];
@@ -290,11 +290,11 @@ mod tests {
         assert_eq!(host.distribution.as_deref(), Some("Debian GNU/Linux 12"));
         assert_eq!(host.hypervisor.as_deref(), Some("none"));
         assert_eq!(host.clock_source.as_deref(), Some("tsc"));
-        assert_eq!(host.container, None, "there is no file that tells it");
+        assert_eq!(host.container, None, "no file reports a container");
     }
 
     #[test]
-    fn what_is_not_told_is_absent() {
+    fn what_is_not_reported_is_absent() {
         let root = tree(&[("proc/x", "")]);
         assert_eq!(read(root.path()), Host::default());
         assert_eq!(confidential_guest(root.path()), None);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_the_processor_protects_is_told_from_its_host() {
+    fn a_protected_guest_is_distinguished_from_its_host() {
         let guest = |flags: &str, file: &str| {
             confidential_guest(tree(&[("proc/cpuinfo", &processors(flags)), (file, "")]).path())
         };

@@ -1,7 +1,8 @@
-//! What servers and devices tell beside their answers: counters of a metrics page, power, energy
-//! and clocks of GPUs and processors; what the machine is, and what of it can be set.
+//! What servers and devices report in addition to answers: counters of a metrics page, power,
+//! energy and clocks of GPUs and processors; what the machine is, and which of its settings can be
+//! changed.
 //!
-//! Everything becomes a [`Reading`]: who told it, what it is, how much. A [`Recorder`] turns
+//! Everything becomes a [`Reading`]: its source, its quantity, its value. A [`Recorder`] turns
 //! readings into the series of a run. What is missing is absent, and a source that fails never
 //! fails a run. Not here: when to sample and how a page is fetched (the binary), and what follows
 //! from the numbers (`ifm-analysis`).

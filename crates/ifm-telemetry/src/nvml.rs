@@ -11,7 +11,7 @@ use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use std::path::Path;
 
-/// What one GPU tells; absent where it does not.
+/// Readings of one GPU; absent where it does not report them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GpuFacts {
     /// Power, milliwatts.
@@ -36,7 +36,7 @@ pub struct GpuFacts {
 pub trait GpuLibrary: Send {
     /// How many GPUs there are.
     fn count(&self) -> u32;
-    /// What a GPU tells now.
+    /// What a GPU reports now.
     fn facts(&self, index: u32) -> GpuFacts;
 }
 
@@ -83,11 +83,11 @@ pub struct Gpus {
 }
 
 impl Gpus {
-    /// The GPUs that the driver of this host knows, or those of them whose numbers are given.
-    /// `library` is a file to take in place of the driver's usual one.
+    /// The GPUs that the driver of this host knows, or the ones whose numbers are given. `library`
+    /// is a file to load instead of the driver's usual one.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Why no GPU was found, in words.
     pub fn of_driver(library: Option<&Path>, wanted: Option<&[u32]>) -> Result<Gpus, String> {
         Gpus::of(Box::new(Driver(open(library)?)), wanted)
     }
@@ -103,7 +103,7 @@ impl Gpus {
             Some(wanted) => wanted.to_vec(),
         };
         match indices.iter().find(|index| **index >= count) {
-            Some(index) => Err(format!("NVML: there is no GPU {index} among {count}")),
+            Some(index) => Err(format!("NVML: no GPU {index}; the driver reports {count}")),
             None if indices.is_empty() => Err("NVML: no GPU".to_owned()),
             None => Ok(Gpus { library, indices }),
         }
@@ -145,7 +145,7 @@ impl DeviceSource for Gpus {
 mod tests {
     use super::*;
 
-    /// Two GPUs: one that tells everything, one that is too old for its energy.
+    /// Two GPUs: one that reports everything, one that is too old for its energy.
     struct Fake;
 
     impl GpuLibrary for Fake {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gpu_tells_has_our_units() {
+    fn gpu_readings_have_our_units() {
         let found = read(None);
         assert_eq!(found.len(), 9);
         let first = |quantity| {

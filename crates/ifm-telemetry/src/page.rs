@@ -138,7 +138,7 @@ fn quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
                 match escaped {
                     'n' => value.push('\n'),
                     '\\' | '"' => value.push(escaped),
-                    // Not in the format; kept as it stands.
+                    // Not in the format; kept unchanged.
                     other => value.extend(['\\', other]),
                 }
             }

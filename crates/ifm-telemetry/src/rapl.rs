@@ -1,8 +1,8 @@
 //! Energy of processors and their memory: RAPL, by the kernel's tree `/sys/class/powercap`.
 //!
-//! A counter of microjoules that begins again at a range of its own, which is told. Since Linux 5.10
-//! only root may read it. Packages and their memory (`dram`) are added up; cores and graphics are
-//! parts of a package, and `psys` is all of it once more.
+//! A counter of microjoules that wraps around at a range of its own, which the kernel reports. Since
+//! Linux 5.10 only root may read it. Packages and their memory (`dram`) are added up; cores and
+//! graphics are parts of a package, and `psys` is all of it once more.
 
 use crate::sysfs::{entries, number, text};
 use crate::{DeviceSource, Reading};
@@ -32,7 +32,7 @@ impl Zones {
     /// The zones below a folder, [`ROOT`] on a real host.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Why no zone was found, in words.
     pub fn find(root: &Path) -> Result<Zones, String> {
         let folders = entries(root, |name| {
             name.strip_prefix("intel-rapl:").is_some_and(|number| !number.is_empty())
@@ -70,7 +70,7 @@ impl Zones {
 
 impl Zone {
     /// Energy since the zone was found, joules; absent where the counter cannot be read, or went
-    /// back and nobody tells its range.
+    /// back and its range is unknown.
     fn read(&mut self) -> Option<f64> {
         let now_uj = number(&self.file).filter(|now| *now >= 0.0)?;
         let step = match now_uj - self.last_uj {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_none_is_told() {
+    fn reports_why_there_is_no_zone() {
         let root = tempfile::tempdir().expect("a folder");
         assert!(Zones::find(root.path()).is_err_and(|why| why.contains("no RAPL")));
         zone(root.path(), "intel-rapl:1", "psys", "5\n");

@@ -1,11 +1,11 @@
-//! One value that a server or a device told.
+//! One value that a server or a device reported.
 
 use ifm_core::series::Quantity;
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// Who told it: `vLLM /metrics`, `NVML GPU 0`.
+    /// Its source: `vLLM /metrics`, `NVML GPU 0`.
     pub source: String,
     /// What it is.
     pub quantity: Quantity,
@@ -27,6 +27,6 @@ pub trait DeviceSource: Send {
     /// What it is, in words for the user: `NVML, 2 GPUs`.
     fn words(&self) -> String;
 
-    /// What the devices tell now; what they do not tell is left out.
+    /// What the devices report now; what they do not report is left out.
     fn read(&mut self) -> Vec<Reading>;
 }

@@ -5,7 +5,7 @@
 /// When a temperature counts as steady.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRule {
-    /// Readings of the last so many seconds count.
+    /// Readings of this many last seconds count.
     pub window_s: f64,
     /// Steepest slope that is steady, degrees per minute, up or down.
     pub slope_max: f64,
@@ -20,7 +20,7 @@ impl Default for SteadyRule {
     }
 }
 
-/// How it stands.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steadiness {
     /// Steady.
@@ -36,7 +36,8 @@ const READINGS_MIN: usize = 3;
 /// The share of the window that readings have to span.
 const SPAN_MIN: f64 = 0.8;
 
-/// How readings stand, pairs of seconds since the wait began and degrees Celsius, rising in time.
+/// State of the readings, pairs of seconds since the wait began and degrees Celsius, rising in
+/// time.
 pub fn steadiness(readings: &[(f64, f64)], now_s: f64, rule: &SteadyRule) -> Steadiness {
     let slope = slope(readings, now_s - rule.window_s, rule.window_s * SPAN_MIN);
     match slope {
@@ -68,7 +69,7 @@ mod tests {
 
     const RULE: SteadyRule = SteadyRule { window_s: 30.0, slope_max: 2.0, limit_s: 120.0 };
 
-    /// One reading a second of a curve, as a sensor tells it: whole degrees.
+    /// One reading a second of a curve, in whole degrees as a sensor reports it.
     fn readings(until_s: u32, curve: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
         (0..=until_s).map(|at| (f64::from(at), curve(f64::from(at)).round())).collect()
     }

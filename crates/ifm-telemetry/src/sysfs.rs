@@ -12,7 +12,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     (text.len() <= BYTES_MAX).then(|| text.trim().to_owned())
 }
 
-/// The number in a file; absent where there is none.
+/// The number in a file; absent if it contains none.
 pub(crate) fn number(path: &Path) -> Option<f64> {
     text(path)?.parse::<f64>().ok().filter(|number| number.is_finite())
 }

@@ -22,7 +22,7 @@ use crate::{error::Problem, split::Splitting};
 
 /// A vocabulary, ready to be built.
 pub(crate) struct Definition {
-    /// Tokens by id, as a byte-level vocabulary writes them; empty where there is none.
+    /// Tokens by id, as a byte-level vocabulary writes them; empty where an id has no token.
     pub(crate) tokens: Vec<String>,
     /// Pairs of tokens that are joined, first pair first.
     pub(crate) merges: Vec<(String, String)>,
@@ -31,7 +31,7 @@ pub(crate) struct Definition {
     pub(crate) added: Vec<(String, bool)>,
     /// How a text is split.
     pub(crate) split: Splitting,
-    /// Whether a part that is a token as it stands is taken for it, merges or not.
+    /// Whether a part that is itself a token becomes that token, merges or not.
     pub(crate) whole_parts: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The bytes behind each id of a byte-level vocabulary.
+//! The bytes of each id of a byte-level vocabulary.
 //!
 //! Byte-level vocabularies write every byte as one printable character. Undoing
 //! that once, at load, turns decoding into copying, and lets a stream be decoded
@@ -8,10 +8,10 @@
 
 use std::sync::LazyLock;
 
-/// Characters below this one stand for bytes; the scheme uses no other.
+/// Characters below this one represent bytes; the scheme uses no other.
 const CHARACTERS: usize = 0x144;
 
-/// The byte that each character stands for.
+/// The byte that each character represents.
 static BYTE_OF: LazyLock<[Option<u8>; CHARACTERS]> = LazyLock::new(|| {
     let mut byte_of = [None; CHARACTERS];
     let mut spare = 0x100;
@@ -30,7 +30,7 @@ static BYTE_OF: LazyLock<[Option<u8>; CHARACTERS]> = LazyLock::new(|| {
     byte_of
 });
 
-/// The character that stands for each byte.
+/// The character that represents each byte.
 static CHARACTER_OF: LazyLock<[char; 256]> = LazyLock::new(|| {
     let mut character_of = ['\0'; 256];
     for (character, byte) in (0_u32..).zip(BYTE_OF.iter()) {
@@ -48,7 +48,7 @@ pub(crate) fn write(bytes: &[u8]) -> String {
     bytes.iter().filter_map(|&byte| CHARACTER_OF.get(usize::from(byte))).collect()
 }
 
-/// The 256 bytes in order of the character that stands for each.
+/// The 256 bytes in order of the character that represents each.
 pub(crate) fn in_order() -> impl Iterator<Item = u8> {
     BYTE_OF.iter().flatten().copied()
 }
@@ -68,7 +68,7 @@ impl ByteTable {
 
     /// Appends the token with the next id, given as the vocabulary writes it.
     ///
-    /// A token with a character that stands for no byte means itself, as in the
+    /// A token with a character that represents no byte means itself, as in the
     /// decoder of the `tokenizers` crate.
     pub(crate) fn push(&mut self, token: &str) {
         let start = self.bytes.len();
@@ -92,7 +92,7 @@ impl ByteTable {
         lengths.max().map_or(0, |length| length as usize)
     }
 
-    /// Appends the token with the next id, given as the bytes it stands for.
+    /// Appends the token with the next id, given as its bytes.
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.ends.push(self.bytes.len() as u32);

@@ -1,8 +1,8 @@
-//! The `tokenizer_config.json` that is published beside a tokenizer.
+//! The `tokenizer_config.json` that is published with a tokenizer.
 //!
-//! It says which tokens stand around a text, whether they are added, and which
-//! tokens a model has beyond its vocabulary. It is a help: one that is missing or
-//! cannot be read is as good as none.
+//! It says which tokens surround a text, whether they are added, and which
+//! tokens a model has beyond its vocabulary. It is optional: a file that is missing or
+//! cannot be read is ignored.
 //!
 //! Not here: chat templates.
 

@@ -2,7 +2,7 @@
 //!
 //! It is kept as `vocabulary/merges.txt`, the list of merges in order of rank,
 //! because ids follow from it: special tokens first, the 256 bytes in order of
-//! the character that stands for them, then one token per merge. Building from
+//! the character that represents them, then one token per merge. Building from
 //! the list takes a fraction of what parsing a `tokenizer.json` does.
 //!
 //! Not here: the training (`cargo xtask train-tokenizer`), reading files.

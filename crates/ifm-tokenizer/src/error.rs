@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What a tokenizer can be read from, as told when something else was given.
+/// What a tokenizer can be read from, as listed in the error for anything else.
 pub(crate) const WANTED: &str = "a tokenizer.json, a SentencePiece .model, a tiktoken rank file, \
                                  a GGUF file, or a folder that holds one of them";
 
@@ -27,7 +27,7 @@ pub enum TokenizerError {
     },
     /// Neither a path nor a name that is known.
     #[error(
-        "there is no file or folder '{text}', and no tokenizer is called that; give {WANTED}, or one \
+        "there is no file or folder '{text}', and no tokenizer has that name; give {WANTED}, or one \
          of the names {names}, or an OpenAI model such as gpt-4o"
     )]
     Unknown {
@@ -90,12 +90,12 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Damage, told by any text.
+    /// Damage, described by any text.
     pub(crate) fn damaged(reason: impl Into<String>) -> Self {
         Self::Damaged(reason.into())
     }
 
-    /// Something that is not supported, told by any text.
+    /// Something that is not supported, described by any text.
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Self::Unsupported(what.into())
     }

@@ -2,11 +2,11 @@
 //!
 //! The crate `tokenizers` reads and runs them: the format is what that crate does.
 //!
-//! The tokens that are added to a text are those of the file's template. What a
-//! `tokenizer_config.json` beside it says of them does not count: transformers 5 ignores
-//! it too where there is a `tokenizer.json`.
+//! The file's template determines the tokens that are added to a text. What a
+//! `tokenizer_config.json` next to it says about them is ignored, as in transformers 5
+//! where there is a `tokenizer.json`.
 //!
-//! Not here: the configuration beside a file (`config`).
+//! Not here: the configuration next to a file (`config`).
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(crate) struct Loaded {
 pub(crate) fn read(bytes: &[u8]) -> Result<Loaded, Problem> {
     let mut inner = parse(bytes)?;
     let damaged = |error: tokenizers::Error| Problem::damaged(error.to_string());
-    // A saved file may carry the cutting and filling of somebody's training
+    // A saved file may carry the truncation and padding of someone's training
     // run; here every token of a text counts, and no other.
     inner.with_truncation(None).map_err(damaged)?;
     inner.with_padding(None);
@@ -120,7 +120,7 @@ fn growth(normalizer: &Value, inner: &str, nesting: usize) -> f64 {
 }
 
 /// Whether no merge makes the crate panic: it copies each pair, without the prefix of the second part, into a
-/// buffer as long as the longest token. Whether the tokens exist it finds out by itself.
+/// buffer as long as the longest token. Whether the tokens exist it finds out itself.
 fn merges_fit(json: &Value) -> bool {
     let Value::Object(vocabulary) = &json["model"]["vocab"] else { return true };
     let Value::Array(merges) = &json["model"]["merges"] else { return true };

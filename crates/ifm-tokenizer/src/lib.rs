@@ -10,8 +10,8 @@
 //! file, or of a folder with one of them.
 //!
 //! # Special tokens
-//! [`Tokenizer::encode`] adds no token to a text; how many the tokenizer's own
-//! template would add, [`Tokenizer::special_tokens_added`] tells. The text of a
+//! [`Tokenizer::encode`] adds no token to a text; [`Tokenizer::special_tokens_added`]
+//! returns how many the tokenizer's own template would add. The text of a
 //! special token becomes that token; decoded, it has no text.
 //!
 //! # The embedded vocabulary

@@ -34,7 +34,7 @@ const EMBEDDED: &str = "embedded";
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// The largest `tokenizer_config.json` that is read, in bytes.
 const CONFIG_BYTES_MAX: u64 = 8 << 20;
-/// The file that tells more of a tokenizer, beside it.
+/// The file with more information about a tokenizer, in the same folder.
 const CONFIG_FILE: &str = "tokenizer_config.json";
 /// Files that are the tokenizer of their folder, best first.
 const FILES: [&str; 2] = ["tokenizer.json", "tokenizer.model"];
@@ -44,17 +44,17 @@ const ENDINGS: [&str; 3] = ["tiktoken", "model", "gguf"];
 const FOLDER_FILES_MAX: usize = 10_000;
 
 impl Tokenizer {
-    /// The tokenizer that a text stands for.
+    /// Opens the tokenizer that a text refers to.
     ///
     /// - `embedded`: the vocabulary in the binary;
     /// - an encoding of OpenAI such as `o200k_base`, or one of its models such as
     ///   `gpt-4o` or `openai/gpt-oss-20b`: also from the binary;
     /// - the path of a file or folder, as for [`Tokenizer::from_file`];
-    /// - `ENCODING=PATH`: a tiktoken rank file that is none of the published ones, and
+    /// - `ENCODING=PATH`: a tiktoken rank file that is not one of the published ones, and
     ///   the encoding (or the GGUF name of a split, such as `qwen2`) that goes with it.
     ///
     /// # Errors
-    /// [`TokenizerError::Unknown`] if it is none of these, and those of
+    /// [`TokenizerError::Unknown`] if it is none of these, and the errors of
     /// [`Tokenizer::from_file`].
     pub fn open(text: &str) -> Result<Self, TokenizerError> {
         if text == EMBEDDED || text == embedded::NAME {
@@ -79,7 +79,7 @@ impl Tokenizer {
         }
     }
 
-    /// The names that [`Tokenizer::open`] knows, beside those of models.
+    /// The names that [`Tokenizer::open`] knows, except names of models.
     pub fn names() -> impl Iterator<Item = &'static str> {
         std::iter::once(EMBEDDED).chain(tiktoken::encoding_names())
     }
@@ -89,8 +89,8 @@ impl Tokenizer {
     /// Recognised by content: a Hugging Face `tokenizer.json`, a SentencePiece model, a
     /// published rank file of tiktoken, a GGUF file. In a folder the first of
     /// `tokenizer.json`, `tokenizer.model`, and the only file that ends in `.tiktoken`,
-    /// `.model` or `.gguf`. A `tokenizer_config.json` beside the file tells the tokens
-    /// around a text. The name is the folder's if the file is called `tokenizer`, else
+    /// `.model` or `.gguf`. A `tokenizer_config.json` next to the file gives the tokens
+    /// around a text. The name is the folder's if the file is named `tokenizer`, else
     /// the file's.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Which tokens mean the start and the end of a text.
 //!
-//! Few formats say it. The `tokenizer_config.json` beside a file does; without one,
+//! Few formats say it. The `tokenizer_config.json` next to a file does; without one,
 //! the names in common use decide, and a tokenizer with none of them has no such id.
 //!
 //! Not here: whether these tokens are added to a text.

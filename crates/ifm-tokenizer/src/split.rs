@@ -1,9 +1,9 @@
-//! How byte-level vocabularies split a text before they look at its parts.
+//! How byte-level vocabularies split a text before they process its parts.
 //!
 //! The split decides the ids as much as the merges do, and no vocabulary contains it:
-//! `tokenizer.ggml.pre` in GGUF files names it, rank files say nothing. The names are
-//! those of llama.cpp, and so is what they do where llama.cpp deviates from the
-//! original: who gives a GGUF file wants the counts of a server that reads it. An
+//! `tokenizer.ggml.pre` in GGUF files names it, rank files say nothing. Names and behavior
+//! follow llama.cpp, also where it deviates from the original: with a GGUF file, users
+//! expect the counts of a server that reads it. An
 //! unknown name is refused, because a near guess gives counts that are nearly right.
 //!
 //! Not here: the split of a `tokenizer.json`, which contains its own.
@@ -18,12 +18,12 @@ pub(crate) enum Splitting {
     Patterns(&'static [&'static str]),
 }
 
-/// What the name of a split stands for.
+/// The meaning of a split's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rule {
     names: &'static [&'static str],
     pub(crate) split: Splitting,
-    /// Whether a part that is a token as it stands is taken for it, merges or not.
+    /// Whether a part that is itself a token becomes that token, merges or not.
     pub(crate) whole_parts: bool,
     /// Whether a token is put before a text where a GGUF file does not say.
     pub(crate) adds_bos: bool,
@@ -46,7 +46,7 @@ macro_rules! words_numbers_marks {
     };
 }
 
-/// The pattern of GPT-4o, around how it tells capitals and small letters apart.
+/// The pattern of GPT-4o, around its distinction of capital and small letters.
 macro_rules! capitals_then_small {
     ($capital:literal, $small:literal, $contraction:literal, $number:literal) => {
         concat!(
@@ -70,7 +70,7 @@ macro_rules! capitals_then_small {
 }
 
 /// As tiktoken 0.14 has it for `cl100k_base`. The pattern that was published first puts
-/// line ends before the spaces at the end of a text, which no token of it tells apart.
+/// line ends before the spaces at the end of a text, which no token of it distinguishes.
 pub(crate) const CL100K: Splitting = Splitting::Patterns(&[concat!(
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*",
     r"|\s+\z|\s*[\r\n]|\s+(?!\S)|\s"

@@ -123,7 +123,7 @@ impl Tokenizer {
     /// Byte ranges of the pieces that the model sees one by one.
     ///
     /// No token crosses the border between two pieces, so the tokens of a text
-    /// are those of its pieces. A tokenizer that does not split has one piece.
+    /// are the tokens of its pieces. A tokenizer that does not split has one piece.
     ///
     /// # Errors
     /// [`TokenizerError::Encode`]; never with the embedded vocabulary.
@@ -202,8 +202,8 @@ impl Tokenizer {
 
     /// SHA-256 of what the tokens of a text follow from, in hexadecimal.
     ///
-    /// That of the file, for a `tokenizer.json`, a SentencePiece model and a rank file
-    /// that stands for an encoding; that of the vocabulary's keys for a GGUF file, so
+    /// For a `tokenizer.json`, a SentencePiece model and a rank file of an encoding it is
+    /// the hash of the file; for a GGUF file it is that of the vocabulary's keys, so
     /// that files with other weights and the same vocabulary agree.
     pub fn sha256(&self) -> &str {
         &self.shared.sha256

@@ -13,7 +13,7 @@ const NOTHING: u32 = u32::MAX;
 /// A set of byte strings, each with a value.
 #[derive(Debug, Default)]
 pub(crate) struct Trie {
-    /// Where the edges of each node start; those of the next node end them.
+    /// Where the edges of each node start; they end where the next node's start.
     edges: Vec<u32>,
     /// The byte of each edge, ascending within a node.
     labels: Vec<u8>,

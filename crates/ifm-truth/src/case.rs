@@ -1,7 +1,7 @@
 //! One case: bytes on the wire at given times, and what they mean.
 //!
-//! A case is the finished thing: raw bytes of the HTTP response, head included, so that nothing
-//! stands between the suite and the socket. How cases are written down is in `script`; who plays
+//! A case is complete: raw bytes of the HTTP response, head included, so that there is nothing
+//! between the suite and the socket. How cases are written down is in `script`; who plays
 //! them is in `scripted`.
 
 use crate::truth::{Api, Truth};
@@ -19,7 +19,7 @@ ifm_core::vocabulary! {
         Framing = "framing",
         /// What kinds of output count as tokens.
         Kinds = "kinds",
-        /// Who counts tokens and where the count stands.
+        /// Who counts tokens and where the count is.
         Counts = "counts",
         /// JSON texts that mean the same or look like something else.
         Text = "text",

@@ -1,6 +1,6 @@
 //! The servers and the reference clients as commands, for a process of their own.
 //!
-//! A benchmark wants server and client on processors of their own, so a developer tool starts
+//! A benchmark needs server and client on separate processors, so a developer tool starts
 //! this in a child process. The first line a server writes is `listening ADDRESS`. The arguments
 //! are read here and nowhere else; nothing is printed but to the writer that the caller gives.
 
@@ -24,7 +24,7 @@ commands:
 servers:
   --port N                  port on 127.0.0.1, 0 picks one (0)
   --cpu N                   tie the server to a processor
-  --seconds N               stop after so many seconds (600)
+  --seconds N               stop after N seconds (600)
   --until-stdin-closes      stop when standard input ends
   --log FILE                write what happened, one JSON object per request and line
   --pace SETTINGS           paced: ttft_ms=200,itl_ms=20,coalesce=true,burst=1,usage=true
@@ -74,7 +74,7 @@ fn host(what: &'static str) -> impl Fn(io::Error) -> CommandError {
     move |source| CommandError::Host { what, source }
 }
 
-/// Flags that stand without a value.
+/// Flags without a value.
 const SWITCHES: [&str; 2] = ["--until-stdin-closes", "--parse"];
 
 /// Flags as given.

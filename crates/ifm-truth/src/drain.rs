@@ -3,7 +3,7 @@
 //! One thread, one event loop, a closed loop of requests over a fixed number of connections.
 //! [`Depth::Drain`] reads and throws away; [`Depth::Parse`] also finds the end of every event and
 //! keeps a stamp of it. Neither understands an event, stores a body or checks an answer, so no
-//! useful client can be cheaper: their figures are the limit that stands beside a client's own.
+//! useful client can be cheaper: their figures are the limit to compare a client's own with.
 //! The end of an answer is taken to be the chunked coding's `0 CR LF CR LF` at the end of a read,
 //! which holds for the servers of this crate.
 

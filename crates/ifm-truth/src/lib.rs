@@ -2,14 +2,14 @@
 //! stamps.
 //!
 //! Three rooms. [`cases`] is the suite: streams whose outcome, times and counts are known, each
-//! with its reason. [`scripted`] plays a case to whoever asks for it, byte by byte at the due
+//! with its reason. [`scripted`] plays a case to any client that requests it, byte by byte at the due
 //! time. [`paced`] streams tokens to thousands of connections at a given pace or as fast as the
 //! kernel takes them, for benchmarks. Both servers log the kernel's stamp of each request's
 //! arrival and their own stamp of each write, so that what a client says can be compared with what
 //! happened. [`drain`] holds the simplest possible clients: the limit that no client can beat.
 //! [`claims`] writes results of a server whose law is known, and counts what the program says of them.
 //!
-//! Nothing here measures a client or judges one; that is for whoever runs the client.
+//! Nothing here measures a client or judges one; that is up to the user of the client.
 #![forbid(unsafe_code)]
 
 pub mod case;

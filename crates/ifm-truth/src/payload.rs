@@ -9,7 +9,7 @@ pub const CHAT_FIELDS: &str = "\"id\": \"chatcmpl-1\", \"object\": \"chat.comple
 pub const TEXT_FIELDS: &str = "\"id\": \"cmpl-1\", \"object\": \"text_completion\", \
     \"created\": 1700000000, \"model\": \"mock\"";
 
-/// Prompt tokens that every usage object of the suite tells.
+/// Prompt tokens that every usage object of the suite reports.
 const PROMPT_TOKENS: u32 = 8;
 
 /// A JSON string literal.
@@ -25,7 +25,7 @@ pub fn choice(index: usize, delta: &str, finish_reason: Option<&str>) -> String 
     )
 }
 
-/// A usage object for so many output tokens.
+/// A usage object for `tokens` output tokens.
 pub fn usage(tokens: u32) -> String {
     format!(
         "{{\"prompt_tokens\": {PROMPT_TOKENS}, \"completion_tokens\": {tokens}, \

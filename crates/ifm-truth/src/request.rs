@@ -1,7 +1,7 @@
 //! Reads HTTP/1.1 requests as they arrive, in pieces of any size and in bounded memory.
 //!
-//! A body is counted and scanned for the few numbers that the servers need, not stored (but for
-//! as many bytes as the caller wants to keep): a prompt of a quarter of a megabyte on each of a
+//! A body is counted and scanned for the few numbers that the servers need, not stored (except
+//! as many bytes as the caller asks for): a prompt of a quarter of a megabyte on each of a
 //! thousand connections costs nothing. Answers are not here.
 
 use thiserror::Error;
@@ -46,7 +46,7 @@ pub struct Request {
     pub id: Option<String>,
     /// Bytes of the body, without its framing.
     pub body_bytes: u64,
-    /// The body's first bytes, as many as the reader was told to keep.
+    /// The body's first bytes, up to the number that the reader is to keep.
     pub body: Vec<u8>,
     /// The first number under `max_completion_tokens` or `max_tokens` in the body.
     pub tokens_asked: Option<u64>,
@@ -62,23 +62,23 @@ pub enum Progress {
     /// All of it was taken, the head is complete, and the client waits for leave to send the
     /// body (`expect: 100-continue`).
     WantsContinue,
-    /// The request is complete; so many bytes of the piece belong to it.
+    /// The request is complete; this many bytes of the piece belong to it.
     Complete(usize),
 }
 
-/// Where the reader stands within a request.
+/// The reader's position within a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Head,
-    /// So many body bytes to come.
+    /// This many body bytes to come.
     Length(u64),
-    /// Within the line that tells a chunk's size.
+    /// Within the line with a chunk's size.
     ChunkSize,
-    /// So many bytes of the chunk to come.
+    /// This many bytes of the chunk to come.
     ChunkData(u64),
     /// Within the line end after a chunk.
     ChunkEnd,
-    /// Within the trailer: so many bytes of the current line so far.
+    /// Within the trailer, after this many bytes of the current line.
     Trailer,
 }
 
@@ -297,7 +297,7 @@ impl Scan {
         if self.tokens_asked.is_some() && self.asks_stream {
             return;
         }
-        // The seam first: the former tail and the front of this part.
+        // The seam first: the previous tail and the front of this part.
         let mut seam = std::mem::take(&mut self.tail);
         seam.extend_from_slice(part.get(..SCAN_TAIL_BYTES).unwrap_or(part));
         self.look(&seam);

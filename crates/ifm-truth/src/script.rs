@@ -4,7 +4,7 @@
 //! the stream does, one that says why its truth is what it is, and then indented lines that write the
 //! stream down, each a verb and what it needs. Lines that begin with `#` are comments. In texts `␊`,
 //! `␍`, `␉` and `␠` are the characters whose pictures they are, `⟨U+2028⟩` is a character by its
-//! number, `⟨60 × …⟩` is a text so many times, in which `№` is the number of the round, and
+//! number, `⟨60 × …⟩` repeats a text, in which `№` is the number of the round, and
 //! `⟨fields⟩` are the fields that open a chat event.
 //!
 //! Events are rendered the way the Python servers of the field render them (a blank after `:`
@@ -28,7 +28,7 @@ pub const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\n\
 /// Reads the cases of a class.
 ///
 /// # Errors
-/// The first line that is none of the language, with the name of its case.
+/// The first line that is not valid in the language, with the name of its case.
 pub fn read(class: Class, text: &'static str) -> Result<Vec<Case>, String> {
     let blocks = text.split("\n[").skip(1).map(|block| {
         let mut lines = block.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -59,7 +59,7 @@ enum Framing {
     Chunked(fn(&[u8]) -> Vec<u8>),
     /// All writes are the data of one chunk.
     OneChunk,
-    /// `content-length` stands in the head: the placeholder `{length}` is replaced.
+    /// `content-length` is in the head: the placeholder `{length}` is replaced.
     Length,
     /// The bytes as they are.
     Bare,
@@ -118,7 +118,7 @@ fn extended_chunks(bytes: &[u8]) -> Vec<u8> {
     [size.as_slice(), bytes, b"\r\n"].concat()
 }
 
-/// What stands behind a verb: words, the last of which may be a text of several.
+/// What follows a verb: words, the last of which may be a text of several.
 struct Words<'line>(&'line str);
 
 impl<'line> Words<'line> {
@@ -199,7 +199,7 @@ impl Script {
         }
     }
 
-    /// Does what a line says; nothing for a line that is none of the language.
+    /// Executes a line; `None` for a line that is not valid in the language.
     fn line(&mut self, line: &str) -> Option<()> {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let mut words = Words(rest);
@@ -217,8 +217,8 @@ impl Script {
             "payload" => self.payload(words.next()?, &words.text()?),
             // One event with these members after the opening fields.
             "event" => self.event(words.next()?, &words.text()?),
-            // One chat event with this delta of choice 0; with this content; that names the role,
-            // beside this content as a JSON value.
+            // One chat event with this delta of choice 0; with this content; that names the role, in
+            // addition to this content as a JSON value.
             "delta" => self.delta(words.next()?, &words.text()?),
             "content" => self.content("content", words.next()?, &words.text()?),
             "role" => {
@@ -234,7 +234,7 @@ impl Script {
                 let field = words.word();
                 self.tokens(field, words.range()?, words.next()?, words.next()?);
             }
-            // So many lines, the first at that time, then one every so often.
+            // This many lines, the first at that time, then one every so often.
             "each" => {
                 let (count, first_ms, gap_ms): (u32, u64, u64) =
                     (words.next()?, words.next()?, words.next()?);
@@ -249,7 +249,7 @@ impl Script {
                     self.write_events(verb, &mut Words(&format!("{at_ms} {text}")))?;
                 }
             }
-            // The chunk that only tells why choice 0 ended, the event that only tells usage, the end
+            // The chunk that only reports why choice 0 ended, the event that only reports usage, the end
             // mark; and all three, the usual tail.
             "finish" => self.finish(words.next()?, words.0),
             "usage" => self.usage(words.next()?, words.next()?),
@@ -272,7 +272,7 @@ impl Script {
         Some(())
     }
 
-    /// How the body becomes a message, and what becomes of the connection.
+    /// How the body becomes a message, and what happens to the connection.
     fn set_message(&mut self, verb: &str, words: &mut Words<'_>) -> Option<()> {
         match verb {
             "completions" => {
@@ -281,7 +281,7 @@ impl Script {
             }
             // Other fields that open each event.
             "fields" => self.fields = words.text()?,
-            // What ends a line, and that nothing stands after `data:`, for the events that follow.
+            // What ends a line, and no space after `data:`, for the events that follow.
             "newline" => self.newline = words.text()?,
             "without_space" => self.space.clear(),
             // The response's head, blank line included.

@@ -30,7 +30,7 @@ pub fn slower_and_slower<T>(
 }
 
 impl Case {
-    /// The same case, so many times as slow: its steps, the limits that it needs, and its truth.
+    /// The same case, slower by `factor`: its steps, the limits that it needs, and its truth.
     pub fn slower(&self, factor: u64) -> Case {
         let ms = |ms: Option<u64>| ms.map(|ms| ms * factor);
         let times = |ms: Option<f64>| ms.map(|ms| ms * factor as f64);

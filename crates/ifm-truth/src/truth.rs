@@ -2,7 +2,7 @@
 //!
 //! The definitions are the project's own: times count from the moment when the server had the
 //! whole request; an event's time is that of its last payload byte; an output token count that
-//! the server never told is not knowable; TPOT needs two tokens. What a client did report, and
+//! the server never reported is not knowable; TPOT needs two tokens. What a client did report, and
 //! how the two are compared, is not here: the caller of the suite does that.
 
 use ifm_core::Outcome;
@@ -45,12 +45,12 @@ pub struct Truth {
     pub ttfat_ms: Option<f64>,
     /// Milliseconds to the last token-bearing event; absent without a token.
     pub last_token_ms: Option<f64>,
-    /// Output tokens; absent when the server never tells, so that only an estimate is possible.
+    /// Output tokens; absent when the server never reports them, so that only an estimate is possible.
     pub output_tokens: Option<u32>,
     /// `(last - first) / (tokens - 1)` in milliseconds, per sequence; absent below two tokens or
     /// when the number of tokens is not knowable.
     pub tpot_ms: Option<f64>,
-    /// `(last - first) / (tokens - tokens of the first event)`; only where per-chunk usage tells
+    /// `(last - first) / (tokens - tokens of the first event)`; only where per-chunk usage gives
     /// the size of the first event.
     pub tpot_after_first_event_ms: Option<f64>,
     /// Number of token-bearing events; absent where it is not compared.

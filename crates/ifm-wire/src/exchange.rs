@@ -4,21 +4,23 @@
 //! Runs off the hot path. It does not touch a socket or a clock: the caller says when each read
 //! arrived and how the exchange ended.
 
+mod bounds;
 mod facts;
 mod verdict;
+
+pub use bounds::TOO_LARGE;
 
 use crate::dialect::{self, Framing, Generated, Usage};
 use crate::http1::{Head, HttpError, ResponseReader, Step};
 use crate::lines::LineReader;
-use crate::sse::EventReader;
+use crate::sse::{BUFFER_BYTES_KEPT, EventReader};
+use bounds::{Bounds, CHECK_BYTES, DOCUMENT_BYTES_MAX};
 use facts::Facts;
 use ifm_core::MadeAudio;
 use ifm_core::outcome::{Outcome, TimeoutKind};
 use ifm_core::record::{Counted, TokenEvents};
 use ifm_core::spec::Api;
 
-/// Largest answer kept when it is not a stream of events, bytes.
-const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How much of the body of a failed request is kept for its message, bytes.
 const ERROR_BODY_BYTES_MAX: usize = 8 * 1024;
 /// Statuses with which servers refuse a prompt that is too long: most, those that find it too large,
@@ -51,6 +53,8 @@ pub enum EndCause {
     TimedOut(TimeoutKind),
     /// Cut off by us.
     Cancelled,
+    /// Cut off by us because the answer exceeds a bound ([`ExchangeDecoder::is_refused`]).
+    Refused,
 }
 
 /// The facts that a response holds. Times are on the base of the stamps that were fed.
@@ -133,6 +137,12 @@ pub struct ExchangeDecoder {
     facts: Facts,
     document: Vec<u8>,
     body: Body,
+    bounds: Bounds,
+    is_refused: bool,
+    /// Bytes on the wire so far.
+    wire_bytes: u64,
+    /// Bytes on the wire at which the bounds are checked next.
+    checked_at_bytes: u64,
     http_error: Option<HttpError>,
     head_ns: Option<u64>,
     first_body_ns: Option<u64>,
@@ -150,6 +160,10 @@ impl ExchangeDecoder {
             facts: Facts::new(expect),
             document: Vec::new(),
             body: Body::Unknown,
+            bounds: Bounds::default(),
+            is_refused: false,
+            wire_bytes: 0,
+            checked_at_bytes: CHECK_BYTES,
             http_error: None,
             head_ns: None,
             first_body_ns: None,
@@ -169,10 +183,22 @@ impl ExchangeDecoder {
     }
 
     /// Takes the bytes that one read brought and its stamp.
-    pub fn feed(&mut self, mut input: &[u8], at_ns: u64) {
+    pub fn feed(&mut self, input: &[u8], at_ns: u64) {
         self.last_read_ns = at_ns;
+        if self.is_refused {
+            return;
+        }
         self.facts.read += 1;
-        while self.http_error.is_none() {
+        self.wire_bytes += input.len() as u64;
+        self.read_response(input, at_ns);
+        if self.wire_bytes >= self.checked_at_bytes {
+            self.check_bounds();
+        }
+    }
+
+    #[inline]
+    fn read_response(&mut self, mut input: &[u8], at_ns: u64) {
+        while self.http_error.is_none() && !self.is_refused {
             match self.reader.step(&mut input) {
                 Ok(Step::NeedMore) => return,
                 Ok(Step::Head) => self.note_head(at_ns),
@@ -209,14 +235,14 @@ impl ExchangeDecoder {
         if self.body == Body::Events {
             let facts = &mut self.facts;
             if self.events.feed(bytes, at_ns, &mut |event| facts.take(event)).is_err() {
-                facts.fail("an event of the stream is too large".to_owned());
+                self.refuse_event();
             }
             return;
         }
         if self.body == Body::Lines {
             let facts = &mut self.facts;
             if self.lines.feed(bytes, at_ns, &mut |line| facts.take(line)).is_err() {
-                facts.fail("a line of the stream is too large".to_owned());
+                self.refuse_event();
             }
             return;
         }
@@ -229,6 +255,9 @@ impl ExchangeDecoder {
         self.first_body_ns.get_or_insert(at_ns);
         let most = if self.is_success() { DOCUMENT_BYTES_MAX } else { ERROR_BODY_BYTES_MAX };
         let room = most - self.document.len().min(most);
+        if bytes.len() > room && self.is_success() {
+            return self.refuse_document();
+        }
         self.document.extend_from_slice(&bytes[..bytes.len().min(room)]);
         if self.body == Body::Unknown {
             self.tell_body(at_ns);
@@ -287,7 +316,7 @@ impl ExchangeDecoder {
                 Err(error) => cause = EndCause::Broken(error.to_string()),
             }
         }
-        if self.is_success() && self.reader.is_complete() {
+        if self.is_success() && self.reader.is_complete() && !self.is_refused {
             match self.body {
                 Body::Events => {
                     let facts = &mut self.facts;
@@ -353,7 +382,12 @@ impl ExchangeDecoder {
         self.lines.reset();
         self.facts.reset(expect);
         self.document.clear();
+        self.document.shrink_to(BUFFER_BYTES_KEPT);
         self.body = Body::Unknown;
+        self.bounds = Bounds::default();
+        self.is_refused = false;
+        self.wire_bytes = 0;
+        self.checked_at_bytes = CHECK_BYTES;
         self.http_error = None;
         self.head_ns = None;
         self.first_body_ns = None;

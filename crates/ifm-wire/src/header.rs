@@ -36,6 +36,21 @@ pub fn is_secret_header(name: &str) -> bool {
     !OPEN_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
+/// Whole names of secrets.
+const SECRET_FIELDS: [&str; 11] = [
+    "auth",
+    "hf_token",
+    "id_token",
+    "jwt",
+    "pass",
+    "passwd",
+    "pwd",
+    "refresh_token",
+    "sig",
+    "signature",
+    "token",
+];
+
 /// Whether a text under this name in a body must never be shown or stored. Narrower than for
 /// headers: bodies speak of tokens that are not secrets.
 pub fn is_secret_field(name: &str) -> bool {
@@ -43,6 +58,8 @@ pub fn is_secret_field(name: &str) -> bool {
     ["apikey", "secret", "password", "authorization", "credential", "bearer"]
         .iter()
         .any(|word| name.contains(word))
-        || ["key", "access_token", "auth_token"].iter().any(|end| name.ends_with(end))
-        || ["auth", "passwd", "pwd"].contains(&name.as_str())
+        || ["key", "access_token", "auth_token", "api_token", "passphrase", "_pass"]
+            .iter()
+            .any(|end| name.ends_with(end))
+        || SECRET_FIELDS.contains(&name.as_str())
 }

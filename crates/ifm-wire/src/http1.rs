@@ -19,6 +19,9 @@ const CHUNK_LINE_BYTES_MAX: usize = 16 * 1024;
 /// Largest single chunk accepted, bytes; far above any sane one, far below overflow.
 const CHUNK_BYTES_MAX: u64 = 1 << 40;
 
+/// Most interim (1xx) responses before the answer proper.
+const INTERIM_MAX: u32 = 64;
+
 /// What a response may do wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -31,6 +34,9 @@ pub enum HttpError {
         "the response head is larger than {HEAD_BYTES_MAX} bytes or {HEADER_FIELDS_MAX} fields"
     )]
     HeadTooLarge,
+    /// More than [`INTERIM_MAX`] interim responses came before the answer.
+    #[error("more than {INTERIM_MAX} interim (1xx) responses came before the answer")]
+    TooManyInterim,
     /// The framing headers contradict each other or cannot be read.
     #[error("the response's length headers cannot be trusted: {0}")]
     BadLength(String),
@@ -102,6 +108,8 @@ pub struct ResponseReader {
     /// Bytes of a head that came in parts.
     partial_head: Vec<u8>,
     head: Option<Head>,
+    /// Interim responses so far.
+    interim: u32,
     /// Bytes spent on the current chunk line or on the trailer section.
     line_bytes: usize,
 }
@@ -115,7 +123,13 @@ impl Default for ResponseReader {
 impl ResponseReader {
     /// A reader before the first byte of a response.
     pub fn new() -> ResponseReader {
-        ResponseReader { state: State::Head, partial_head: Vec::new(), head: None, line_bytes: 0 }
+        ResponseReader {
+            state: State::Head,
+            partial_head: Vec::new(),
+            head: None,
+            interim: 0,
+            line_bytes: 0,
+        }
     }
 
     /// Forgets the response; buffers are kept.
@@ -123,6 +137,7 @@ impl ResponseReader {
         self.state = State::Head;
         self.partial_head.clear();
         self.head = None;
+        self.interim = 0;
         self.line_bytes = 0;
     }
 
@@ -208,7 +223,7 @@ impl ResponseReader {
                 match parse_head(input)? {
                     Some((used, parsed)) => {
                         *input = &input[used..];
-                        if let Some(done) = self.accept_head(parsed) {
+                        if let Some(done) = self.accept_head(parsed)? {
                             return Ok(done);
                         }
                     }
@@ -230,7 +245,7 @@ impl ResponseReader {
                 *input = &input[end + 1..];
                 if let Some((_, parsed)) = parse_head(&self.partial_head)? {
                     self.partial_head.clear();
-                    if let Some(done) = self.accept_head(parsed) {
+                    if let Some(done) = self.accept_head(parsed)? {
                         return Ok(done);
                     }
                 }
@@ -242,9 +257,14 @@ impl ResponseReader {
     }
 
     /// Takes over a parsed head; `None` for an interim one.
-    fn accept_head(&mut self, (head, framing): (Head, Framing)) -> Option<bool> {
+    fn accept_head(&mut self, (head, framing): (Head, Framing)) -> Result<Option<bool>, HttpError> {
         if (100..200).contains(&head.status) && head.status != 101 {
-            return None;
+            self.interim += 1;
+            return if self.interim > INTERIM_MAX {
+                Err(HttpError::TooManyInterim)
+            } else {
+                Ok(None)
+            };
         }
         self.state = match framing {
             Framing::None | Framing::Length(0) => State::End,
@@ -254,7 +274,7 @@ impl ResponseReader {
         };
         self.line_bytes = 0;
         self.head = Some(head);
-        Some(true)
+        Ok(Some(true))
     }
 
     /// Works through chunk-size lines, line ends and trailers, up to the next data byte.

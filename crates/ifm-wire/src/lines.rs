@@ -5,7 +5,7 @@
 //! and a line that was cut off is never whole. The stamp of a line is that of the read that held
 //! its last byte, not of the line feed behind it.
 
-use crate::sse::{EVENT_BYTES_MAX, Event, EventTooLarge};
+use crate::sse::{BUFFER_BYTES_KEPT, EVENT_BYTES_MAX, Event, EventTooLarge};
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
@@ -24,7 +24,18 @@ impl LineReader {
     /// Forgets the stream; the buffer is kept.
     pub fn reset(&mut self) {
         self.line.clear();
+        self.line.shrink_to(BUFFER_BYTES_KEPT);
         self.first_line_over = false;
+    }
+
+    /// Memory that the line that has not ended takes, bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.line.len()
+    }
+
+    /// Forgets the line that has not ended, its buffer included.
+    pub(crate) fn discard(&mut self) {
+        self.line = Vec::new();
     }
 
     /// Takes bytes that one read brought and calls `on_event` for each line they complete.

@@ -13,6 +13,9 @@ use memchr::{memchr, memchr2};
 /// Largest event accepted, bytes.
 pub const EVENT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// Memory that a buffer keeps from one answer to the next, bytes.
+pub(crate) const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
+
 /// How much is kept of lines that are no part of an event stream, bytes.
 const STRAY_BYTES_MAX: usize = 512;
 
@@ -63,11 +66,25 @@ impl EventReader {
     /// Forgets the stream; buffers are kept.
     pub fn reset(&mut self) {
         self.stray.clear();
-        self.line.clear();
-        self.data.clear();
+        for buffer in [&mut self.line, &mut self.data] {
+            buffer.clear();
+            buffer.shrink_to(BUFFER_BYTES_KEPT);
+        }
         self.is_error = false;
         self.after_return = false;
         self.first_line_over = false;
+    }
+
+    /// Memory that the event that has not ended takes, bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
+    /// Forgets the event that has not ended, buffers included.
+    pub(crate) fn discard(&mut self) {
+        self.line = Vec::new();
+        self.data = Vec::new();
+        self.is_error = false;
     }
 
     /// Takes bytes that one read brought and calls `on_event` for each event they complete.

@@ -1,35 +1,35 @@
-//! Levels that are measured again because they were worse than a larger load: mostly the first
-//! one, when something was cold.
+//! Remeasures levels that were worse than a larger load: mostly the first one, when something was
+//! cold.
 //!
-//! Each once, when all others are over; the second time counts in place of the first. Not here: when
-//! a level is worse (`ifm-analysis`).
+//! Each is remeasured once, after all other levels, and the second measurement replaces the first.
+//! Not here: when a level is worse (`ifm-analysis`).
 
 use ifm_analysis::LevelSummary;
 use ifm_analysis::warning::cold_levels;
 use ifm_core::LevelInfo;
 use ifm_core::spec::LoadSpec;
 
-/// Which levels are measured again.
+/// The levels to remeasure.
 #[derive(Debug, Default)]
 pub struct Again {
-    /// Whether any are to be.
+    /// Whether to remeasure any.
     is_wanted: bool,
-    /// Levels and those in place of which they are measured, once it is known.
+    /// Levels, and the original level that each replaces, once known.
     places: Option<Vec<(usize, usize)>>,
 }
 
 impl Again {
-    /// Levels that were worse than a larger load, if so wanted.
+    /// Levels that were worse than a larger load, if remeasuring is enabled.
     pub fn new(is_wanted: bool) -> Again {
         Again { is_wanted, places: None }
     }
 
-    /// Whether the levels that follow are those that are measured again.
+    /// Whether the next levels are remeasured ones.
     pub fn has_begun(&self) -> bool {
         self.places.is_some()
     }
 
-    /// The levels to append when `levels` are over; none the second time.
+    /// The levels to append after `levels`; none the second time.
     pub fn after(&mut self, levels: &[LoadSpec], measured: &[LevelSummary]) -> Vec<LoadSpec> {
         if !self.is_wanted || self.has_begun() {
             return Vec::new();
@@ -40,7 +40,7 @@ impl Again {
         loads
     }
 
-    /// Notes that a level ran to its end, on the one in place of which it was measured.
+    /// Records that a level ran to its end, on the original level that it replaces.
     pub fn ended(&self, level: usize, infos: &mut [LevelInfo]) {
         let places = self.places.iter().flatten();
         for (_, first) in places.filter(|(second, _)| *second == level) {
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_level_that_was_cold_follows_once_and_counts_in_place_of_the_first() {
-        // One user waited longer than two: its level was cold.
+        // One user waited longer than two: that level was cold.
         let mut records = closed_loop((0, 0), (1, 30), 0.0, (90.0, 1.0, 4));
         records.extend(closed_loop((30, 1), (2, 30), 10_000.0, (20.0, 1.0, 4)));
         let run = run(&[1, 2], records);

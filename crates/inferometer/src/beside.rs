@@ -1,12 +1,12 @@
-//! The probe beside the load: small requests of another workload, one at a time over a connection of
-//! their own. They show what the load does to a bystander.
+//! The background probe: small requests of another workload, sent one at a time over their own
+//! connection. They show what the load does to a bystander.
 //!
-//! A few go before the first level, without load; beside each level the next one goes a pause after
-//! the end of the former, from the first measured request to the last. A probe is driven as a level is,
-//! by a shard of its own, so that no slot of the load ever waits for it; its records have a phase, a
-//! class and numbers of their own.
+//! A few are sent before the first level, without load. During each level, the next one is sent a pause
+//! after the previous one has ended, from the first measured request to the last. A separate shard
+//! drives the probe as it would a level, so that no slot of the load ever waits for it. Its records
+//! have their own phase, class and numbers.
 //!
-//! Not here: the flags (`cli::probe_args`), and what its times tell (`ifm-analysis`).
+//! Not here: the flags (`cli::probe_args`), and what its times mean (`ifm-analysis`).
 
 use crate::job::Job;
 use crate::source::PromptSource;
@@ -19,26 +19,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of the first request of a probe: those of the load come before.
+/// Sequence number of a probe's first request; the load uses lower numbers.
 const FIRST_SEQ: u32 = 1 << 30;
-/// Requests that go before all load, one behind the other.
+/// Number of requests sent one after another before all load.
 const ALONE: u32 = 10;
-/// Nanoseconds after which no more of them is begun.
+/// Nanoseconds after which no further one of them starts.
 const ALONE_NS: u64 = 30_000_000_000;
-/// How long the source rests while nothing is to be sent.
+/// How long the source sleeps while there is nothing to send.
 const REST: Duration = Duration::from_millis(1);
-/// In place of a time: a request is in flight.
+/// Instead of a time: a request is in flight.
 const IN_FLIGHT: u64 = u64::MAX;
 
-/// Whether a request belongs to the load, and not to a probe.
+/// Whether a request belongs to the load, and not to the probe.
 pub fn is_of_load(record: &RequestRecord) -> bool {
     record.seq < FIRST_SEQ
 }
 
-/// Finished requests of a probe, on their way to where the run is kept.
+/// Finished requests of a probe, until they are written to the run.
 pub type Finished = Arc<Mutex<Vec<RequestRecord>>>;
 
-/// Takes what has finished so far.
+/// Takes the requests that have finished since the last call.
 pub fn take(finished: &Finished) -> Vec<RequestRecord> {
     std::mem::take(&mut *finished.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -53,7 +53,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// The probe of a job, whose requests the template writes; nothing where it has none.
+    /// The probe of a job, with requests written by the template; `None` if the job has no probe.
     pub fn new(job: &Job, template: RequestTemplate) -> Option<Beside> {
         let (asked, dataset) = job.spec.workload.probe.as_ref().zip(job.probe.as_ref())?;
         Some(Beside {
@@ -65,15 +65,15 @@ impl Beside {
         })
     }
 
-    /// Where its requests are found once they have finished.
+    /// Where finished requests can be collected.
     pub fn finished(&self) -> Finished {
         self.finished.clone()
     }
 
-    /// Sends a few requests without load, the first one to warm up.
+    /// Sends a few requests without load. The first one is a warm-up.
     ///
     /// # Errors
-    /// As of a level.
+    /// As for a level.
     pub fn alone(&mut self, plan: &LevelPlan, stop: &Stop) -> Result<(), DriveError> {
         let plan = LevelPlan {
             warmup_requests: 1,
@@ -84,17 +84,17 @@ impl Beside {
         self.drive(&plan, 0, &|| true, &|| false, stop)
     }
 
-    /// Sends requests beside a level, while it measures, until it is over.
+    /// Sends requests during a level's measurement, until the level ends.
     ///
     /// # Errors
-    /// As of a level.
+    /// As for a level.
     pub fn accompany(
         &mut self,
         plan: &LevelPlan,
         (level, over): (&Progress, &AtomicBool),
         stop: &Stop,
     ) -> Result<(), DriveError> {
-        // What the level before left there is older.
+        // Requests left by the previous level are older.
         let begun_ns = ifm_sys::mono_ns();
         let has = |at: &AtomicU64| at.load(Ordering::Relaxed) > begun_ns;
         let may_begin = || has(&level.measure_start_ns);
@@ -140,16 +140,16 @@ impl Beside {
         let progress = Arc::new(Progress::default());
         let driven = ifm_drive::drive_level(&plan, &mut source, &mut sink, stop, &progress);
         self.next_seq = self.next_seq.saturating_add(self.prompts.made() - made);
-        // What it tells of the client is no part of the load's evidence.
+        // What the probe shows about the client is not evidence about the load.
         driven.map(|_| ())
     }
 }
 
-/// One prompt after another, each a pause after the end of the former.
+/// One prompt at a time, each a pause after the previous one has ended.
 struct Paced<'drive> {
     prompts: &'drive mut PromptSource,
     class: u16,
-    /// When the next one may go, nanoseconds on the monotonic clock.
+    /// Earliest time of the next request, nanoseconds on the monotonic clock.
     free_ns: &'drive AtomicU64,
     may_begin: &'drive (dyn Fn() -> bool + Sync),
     is_over: &'drive (dyn Fn() -> bool + Sync),
@@ -174,7 +174,7 @@ impl RequestSource for Paced<'_> {
     }
 }
 
-/// Keeps what has finished, and says when the next one may go.
+/// Stores finished requests, and sets when the next one may start.
 struct Aside<'drive> {
     finished: &'drive Finished,
     free_ns: &'drive AtomicU64,

@@ -1,9 +1,9 @@
 //! What happens when the program panics.
 //!
-//! A panic outside every boundary (`ifm_core::contained`) is a bug that nothing handles: the program ends at once,
-//! whatever thread it is in, because a load that goes on with a thread less measures something else. What was
-//! finished is in the run store, as it is after `kill -9`. A panic inside a boundary becomes an error of one file or
-//! one request.
+//! A panic outside every boundary (`ifm_core::contained`) is a bug that nothing handles. The program ends
+//! at once, in whatever thread, because a load with one thread less would measure something else. Finished
+//! requests are in the run store, as after `kill -9`. A panic inside a boundary becomes an error of one
+//! file or one request.
 
 use crate::exit::Code;
 use crate::terminal;

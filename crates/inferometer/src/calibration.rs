@@ -1,13 +1,14 @@
-//! How long prompts are by the server's own count, found out before a run.
+//! How long prompts are by the server's own count, determined before a run.
 //!
-//! Without the model's tokenizer the words of a prompt are counted by the embedded vocabulary. How
-//! the server counts the same words tells its own tokenizer, where it can be asked (`tokenize`), or
-//! a few requests for one token each: what it adds to each prompt, and how many tokens it counts for
-//! one of ours. Prompts are then made so long that the server counts what was asked. Where that
-//! fails by far, there is no run.
+//! Without the model's tokenizer, the embedded vocabulary counts the words of a prompt. The server's
+//! count of the same words comes from its own tokenizer endpoint, if it has one (`tokenize`), or
+//! from a few requests for one token each. They show what the server adds to each prompt, and how
+//! many tokens it counts per token of the embedded vocabulary. Prompts are then sized so that the
+//! server counts what was requested. If that fails by far, there is no run.
 //!
-//! The words are counted all at once rather than by samples. They stand in two texts; the tokens of
-//! both apart, less those of both in one prompt, are what a prompt has whatever it says.
+//! The words are counted all at once rather than by samples. They are divided into two texts. The
+//! tokens of both texts counted separately, minus the tokens of both in one prompt, are the constant part
+//! of every prompt.
 
 use crate::exit::Failure;
 use crate::preflight::{self, Preflight, one_token};
@@ -20,62 +21,62 @@ use std::time::{Duration, Instant};
 
 /// Most requests.
 const REQUESTS_MAX: u32 = 8;
-/// Longest time for all of them after the first, which may wait for the server to load its model.
+/// Time limit for all requests after the first, which may wait for the server to load its model.
 const TIME_MAX: Duration = Duration::from_secs(30);
-/// Longest time that the server's tokenizer may take for one text.
+/// Time limit of the server's tokenizer for one text.
 const TOKENIZER_TIME_MAX: Duration = Duration::from_secs(5);
-/// Longest time that the two texts of words may take, by what the first request took.
+/// Time limit for the two texts of words, as estimated from the first request.
 const WORDS_TIME_S: f64 = 4.0;
 /// Words of the first request.
 const FIRST_WORDS: u32 = 32;
-/// Fewest words that tell something.
+/// Minimum number of words for a meaningful count.
 const WORDS_MIN: u32 = 16;
-/// Longest time that one prompt may take that only checks the result.
+/// Time limit of one prompt that only checks the result.
 const CHECK_TIME_S: f64 = 8.0;
-/// Prompts of the length asked for in one check: at least, and as many as make this many tokens
+/// Prompts of the requested length per check: the minimum, and as many as reach this many tokens
 /// while requests are left.
 const CHECKS_MIN: u32 = 2;
 const CHECKED_TOKENS: u32 = 1024;
-/// What the mean length may be off.
+/// Maximum error of the mean length.
 const ERROR_SHARE_MAX: f64 = 0.01;
-/// What it may be off where that is less than a token.
+/// Maximum error where that share is less than a token.
 const ERROR_TOKENS_MAX: f64 = 1.0;
-/// What it may be off before the run is not begun, as a share and where that is few tokens.
+/// Errors above which the run does not start, as a share and in tokens; both must be exceeded.
 const FAR_SHARE: f64 = 0.1;
 const FAR_TOKENS: f64 = 8.0;
-/// How much of the context a text of words may take, by what was counted so far.
+/// Share of the context that a text of words may take, by the counts so far.
 const ROOM_SHARE: f64 = 0.9;
-/// How much shorter the texts are that follow a refusal.
+/// Factor by which texts are shortened after a refusal.
 const SHORTER: u32 = 4;
-/// Standard errors by which a few prompts may be off by the chance of their words.
+/// Standard errors that a few prompts may be off because of the random choice of words.
 const CHANCE_ERRORS: f64 = 2.0;
 
 /// What is to be calibrated.
 pub struct CalibrationAsk<'ask> {
     /// Counts the words of the prompts.
     pub tokenizer: &'ask Tokenizer,
-    /// Lengths that prompts are to have.
+    /// Requested prompt lengths.
     pub prompt_tokens: LengthRange,
-    /// Seed of the run: the prompts sent here are others than its own.
+    /// Seed of the run; the prompts sent here are different.
     pub seed: u64,
     /// Context of the model, if known.
     pub context_tokens: Option<u32>,
-    /// The server's own tokenizer, where it has one to be asked.
+    /// The server's own tokenizer, if it has an endpoint.
     pub server: ServerTokenizer,
 }
 
-/// What came out.
+/// The result of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibrated {
-    /// What to make prompts by.
+    /// How to size prompts.
     pub scale: LengthScale,
     /// What to store.
     pub facts: Calibration,
-    /// Whether prompts came out as long as asked, as far as that was looked at.
+    /// Whether prompts had the requested length, as far as that was checked.
     pub is_close: bool,
 }
 
-/// Prompts of the length asked for, as the server counted them.
+/// Prompts of the requested length, as counted by the server.
 #[derive(Debug, Clone, Copy)]
 struct Check {
     /// Mean of (counted / asked - 1).
@@ -85,8 +86,8 @@ struct Check {
 }
 
 impl Check {
-    /// Whether the mean is as near as it should be, or as near as the chance of so few words lets
-    /// one tell. A word is one token more than the ratio's whole part or is not, so that the
+    /// Whether the mean is as close as it should be, or as close as chance allows with so few
+    /// words. Each word is either the ratio's whole part in tokens or one more, so that the
     /// variance of its tokens is about the fraction above 1.
     fn is_close(&self, asked: u32, ratio: f64) -> bool {
         let chance = ((ratio - 1.0).abs().max(0.01) / f64::from(self.made.max(1))).sqrt() / ratio;
@@ -94,7 +95,7 @@ impl Check {
         self.share.abs() <= limit.max(CHANCE_ERRORS * chance)
     }
 
-    /// Whether prompts are so far off that a run with them would answer another question.
+    /// Whether prompts are so far off that the run would answer a different question.
     fn is_far(&self, asked: u32) -> bool {
         let tokens = self.share.abs() * f64::from(asked);
         self.share.abs() > FAR_SHARE && tokens > FAR_TOKENS
@@ -104,13 +105,14 @@ impl Check {
 /// Why there is no calibration.
 #[derive(Debug)]
 pub enum Fault {
-    /// It cannot be found out how the server counts, as this clause says.
+    /// The server's way of counting is unknown, for the reason in this clause.
     Unknown(String),
-    /// The server adds this many tokens to each prompt, which is all that this shortest prompt may have.
+    /// The server adds this many tokens to each prompt, which is the whole length of this shortest
+    /// prompt.
     Template(u32, u32),
-    /// Prompts would be far from the length asked for, as this clause says. With the status of a refusal.
+    /// Prompts would be far from the requested length, as this clause says. With the status of a refusal.
     Far(String, Option<u16>),
-    /// There must be no load.
+    /// The load must not start.
     Stop(Box<Failure>),
 }
 
@@ -120,7 +122,7 @@ enum Uncounted {
     Refused(u16, String),
     /// Anything else.
     Unknown(String),
-    /// There must be no load.
+    /// The load must not start.
     Stop(Box<Failure>),
 }
 
@@ -133,18 +135,18 @@ impl From<Uncounted> for Fault {
     }
 }
 
-/// Finds out how the server counts.
+/// Determines how the server counts.
 ///
 /// # Errors
-/// Why it cannot be found out (the server does not count, refuses, or its counts do not add up), or
-/// that prompts of the length asked for cannot be made.
+/// The reason why this is impossible (the server does not count, refuses, or its counts do not add
+/// up), or that prompts of the requested length cannot be created.
 pub fn calibrate(preflight: &mut Preflight, ask: &CalibrationAsk<'_>) -> Result<Calibrated, Fault> {
     let mut counter = Counter::new(preflight, ask);
     let mut sums = counter.count_words()?;
     let mut ratio = sums.scale()?.ratio();
     let shortest = ask.prompt_tokens.min();
     if sums.template_tokens >= shortest {
-        // A text of that length is what is left to be sent, with the template on top.
+        // The text is what remains of that length after the template.
         return Err(Fault::Template(sums.template_tokens, shortest));
     }
     let mut checked = None;
@@ -154,7 +156,7 @@ pub fn calibrate(preflight: &mut Preflight, ask: &CalibrationAsk<'_>) -> Result<
         if is_close || counter.requests + CHECKS_MIN > REQUESTS_MAX {
             break;
         }
-        // All that was counted so far, the words and the prompts, makes the next guess.
+        // The next guess uses all counts so far, of the words and of the prompts.
         sums = sums.pooled();
         ratio = sums.scale()?.ratio();
     }
@@ -166,8 +168,8 @@ pub fn calibrate(preflight: &mut Preflight, ask: &CalibrationAsk<'_>) -> Result<
         }
         (Some(check), _) if check.is_far(longest) => {
             let why = format!(
-                "prompts of {longest} tokens come out {:+.1} % by the server's count, in spite of {} \
-                 requests to find out how it counts",
+                "prompts of {longest} tokens differ by {:+.1} % by the server's count, despite {} \
+                 calibration requests",
                 check.share * 100.0,
                 counter.requests
             );
@@ -188,11 +190,11 @@ pub fn calibrate(preflight: &mut Preflight, ask: &CalibrationAsk<'_>) -> Result<
     })
 }
 
-/// Finds out how many tokens the server adds to each prompt, by three short requests. Absent where it does
-/// not tell.
+/// Determines how many tokens the server adds to each prompt, with three short requests. `None` if the
+/// server does not report counts.
 ///
 /// # Errors
-/// Why there must be no load.
+/// Why the load must not start.
 pub fn measure_template(
     preflight: &mut Preflight,
     ask: &CalibrationAsk<'_>,
@@ -209,7 +211,7 @@ pub fn measure_template(
     }
 }
 
-/// Tokens as made and as counted, the template apart.
+/// Tokens as made and as counted, without the template.
 #[derive(Debug, Clone, Copy)]
 struct Sums {
     template_tokens: u32,
@@ -246,11 +248,11 @@ struct Counter<'counter> {
     ask: &'counter CalibrationAsk<'counter>,
     requests: u32,
     tokens_per_s: f64,
-    /// When it has taken long enough; absent before the first answer.
+    /// When the time is up; absent before the first answer.
     until: Option<Instant>,
     /// Tokens of the first text, as made and as counted.
     first: Option<(u32, u32)>,
-    /// Why a prompt of the length asked for was refused, and the status.
+    /// Why a prompt of the requested length was refused, and the status.
     refusal: Option<(u16, String)>,
 }
 
@@ -281,7 +283,7 @@ impl<'counter> Counter<'counter> {
         self.until.map_or(TIME_MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Has the server count a text.
+    /// Lets the server count a text.
     fn count(&mut self, text: &str) -> Result<u32, Uncounted> {
         let left = self.left();
         if left.is_zero() || self.requests >= REQUESTS_MAX {
@@ -308,14 +310,14 @@ impl<'counter> Counter<'counter> {
         let (reply, answer) = (exchange.reply, exchange.answer);
         let counted = answer.prompt_tokens.filter(|counted| !counted.from.is_estimate());
         let silent =
-            || Uncounted::Unknown("the server does not tell how long a prompt was".to_owned());
+            || Uncounted::Unknown("the server does not report how long a prompt was".to_owned());
         let tokens = counted.ok_or_else(silent)?.tokens;
         let seconds = (reply.took_ns() as f64 / 1e9).max(1e-6);
         self.tokens_per_s = self.tokens_per_s.max(f64::from(tokens) / seconds);
         Ok(tokens)
     }
 
-    /// Texts of at most so many tokens together, by our tokenizer.
+    /// Texts with at most this many tokens together, by the embedded tokenizer.
     fn words(&self, tokens_max: u32) -> Result<WordTexts, Fault> {
         let unknown = |error: &dyn std::fmt::Display| Fault::Unknown(error.to_string());
         let texts = word_texts(self.ask.tokenizer, tokens_max).map_err(|error| unknown(&error))?;
@@ -325,7 +327,7 @@ impl<'counter> Counter<'counter> {
         Ok(WordTexts { apart, both, made })
     }
 
-    /// The words of prompts: what the server counts for them, and beside them.
+    /// The words of prompts: the server's count of them and of the constant part.
     fn count_words(&mut self) -> Result<Sums, Fault> {
         let few = self.words(2 * FIRST_WORDS)?;
         let [first, _] = &few.apart;
@@ -338,9 +340,9 @@ impl<'counter> Counter<'counter> {
         }
     }
 
-    /// By the server's own tokenizer, which is quick and has no limit of length: all words at once.
-    /// One request has told what stands beside the text of a prompt. Absent where the server has no
-    /// such endpoint, or what that says does not fit the request.
+    /// By the server's own tokenizer endpoint, which is fast and has no length limit: all words at
+    /// once. One request has shown the constant part around a prompt's text. `None` if the server
+    /// has no such endpoint, or if its counts contradict the request.
     fn by_tokenizer(&mut self, first: &str, counted: u32) -> Option<Sums> {
         let words = self.words(u32::MAX).ok()?;
         let [mut one, mut other, mut both, mut in_first] = [0; 4];
@@ -361,7 +363,7 @@ impl<'counter> Counter<'counter> {
         sums.scale().is_ok().then_some(sums)
     }
 
-    /// By requests for one token, inside the context and shorter where the server refuses. `few` are
+    /// By requests for one token, within the context, and shorter if the server refuses. `few` are
     /// texts of which the first was counted.
     fn by_requests(&mut self, few: &WordTexts, counted_first: u32) -> Result<Sums, Fault> {
         let affordable = (self.tokens_per_s * WORDS_TIME_S / 2.0).min(f64::from(u32::MAX)) as u32;
@@ -380,13 +382,13 @@ impl<'counter> Counter<'counter> {
         }
     }
 
-    /// Counts two texts, apart and together. `counted_first` is what is known of the first.
+    /// Counts two texts, separately and together. `counted_first` is the known count of the first.
     fn count_apart(
         &mut self,
         words: &WordTexts,
         counted_first: Option<u32>,
     ) -> Result<Sums, Uncounted> {
-        // The longest comes first: where that is refused, the others need not be asked.
+        // The longest comes first: if it is refused, the others are not sent.
         let both = self.count(&words.both)?;
         let one = match counted_first {
             Some(counted) => counted,
@@ -398,8 +400,8 @@ impl<'counter> Counter<'counter> {
         Ok(Sums::of(template_tokens, words.made, counted))
     }
 
-    /// Tokens of ours that surely fit into the context: as many as the first text's count tells,
-    /// its template taken for words.
+    /// Tokens by the embedded vocabulary that surely fit into the context, derived from the first
+    /// text's count, with its template counted as words.
     fn room(&self) -> u32 {
         let Some((context, (made, counted))) = self.ask.context_tokens.zip(self.first) else {
             return u32::MAX;
@@ -408,8 +410,8 @@ impl<'counter> Counter<'counter> {
         (f64::from(context) * ROOM_SHARE * share) as u32
     }
 
-    /// Why there is no calibration, although a first text was counted: that tells at least whether
-    /// prompts by our own count would be far off.
+    /// Why there is no calibration although a first text was counted. That count at least shows
+    /// whether prompts by the embedded vocabulary would be far off.
     fn given_up(&self, uncounted: Uncounted) -> Fault {
         let (status, why) = match uncounted {
             Uncounted::Refused(status, why) => (Some(status), why),
@@ -419,7 +421,7 @@ impl<'counter> Counter<'counter> {
         let asked = f64::from(self.ask.prompt_tokens.max());
         let is_far = self.first.is_some_and(|(made, counted)| {
             let (made, counted) = (f64::from(made.max(1)), f64::from(counted));
-            // Either all that is more is the template's, or all of it is the words'.
+            // Either all additional tokens are from the template, or all are from the words.
             let shares = [(counted - made) / asked, counted / made - 1.0];
             let nearest = shares.into_iter().min_by(|a, b| a.abs().total_cmp(&b.abs()));
             nearest
@@ -434,16 +436,16 @@ impl<'counter> Counter<'counter> {
         }
     }
 
-    /// Prompts as the run would make them. Absent where they would take too long, or are refused.
+    /// Prompts as the run would create them. `None` if they would take too long or are refused.
     ///
     /// # Errors
-    /// Why there must be no load.
+    /// Why the load must not start.
     fn check(&mut self, sums: &mut Sums) -> Result<Option<Check>, Fault> {
         let (min, max) = (self.ask.prompt_tokens.min(), self.ask.prompt_tokens.max());
         let checks = CHECKED_TOKENS.div_ceil(max.max(1)).max(CHECKS_MIN);
         let (mut shares, mut made) = (Vec::new(), 0_u32);
         for number in 0..checks.min(REQUESTS_MAX - self.requests.min(REQUESTS_MAX)) {
-            // The longest prompts weigh most; of a range, one in its middle as well.
+            // The longest prompts matter most; for a range, also one in its middle.
             let asked = if number % 2 == 0 { max } else { min.midpoint(max) };
             if f64::from(asked) > CHECK_TIME_S * self.tokens_per_s {
                 break;
@@ -468,7 +470,8 @@ impl<'counter> Counter<'counter> {
         Ok((!shares.is_empty()).then_some(Check { share, made }))
     }
 
-    /// A prompt of the workload's kind but not of the run, and its tokens by our tokenizer.
+    /// A prompt of the workload's kind that the run does not use, and its tokens by the embedded
+    /// tokenizer.
     fn prompt(&self, sums: &Sums, asked: u32) -> Option<(String, u32)> {
         let scale = sums.scale().ok()?;
         let seed = self.ask.seed ^ 0xca11_b7a7_0000_0000 ^ u64::from(self.requests);

@@ -1,9 +1,9 @@
-//! One question at a time to a server, outside any load: what came back, raw, with the time of each
-//! read. The run's own decoder reads it afterwards, so that a question asked before a run sees what
-//! the run will see.
+//! Sends one question at a time to a server, outside any load, and returns the raw response with the time
+//! of each read. The run's own decoder reads it afterwards, so that a question before a run sees what the
+//! run will see.
 //!
-//! Blocking, one connection, kept open between questions. Every question has a time limit, and the limits
-//! that the user gives for requests hold for it too.
+//! Blocking, with one connection that is kept open between questions. Every question has a time limit,
+//! and the user's limits for requests also apply.
 
 use crate::secrets::Secrets;
 use crate::url::BaseUrl;
@@ -18,12 +18,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most bytes of an answer that are kept; one that is longer is cut off.
+/// Maximum number of bytes of an answer to keep; a longer answer is cut off.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Most bytes taken in one read.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Whom to ask, and what to show.
+/// The server, and what to show of its answers.
 #[derive(Clone)]
 pub struct Endpoint {
     /// Base URL, for the `Host` header and the paths.
@@ -36,18 +36,18 @@ pub struct Endpoint {
     pub authorization: Option<String>,
     /// More headers. Never stored, never printed.
     pub headers: Vec<(String, String)>,
-    /// What is blotted out in what the server says.
+    /// What to redact in the server's text.
     pub secrets: Arc<Secrets>,
 }
 
-/// Time limits of single requests, as those of a load. Absent means none.
+/// Time limits of single requests, as in a load. Absent means none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallLimits {
     /// TCP and TLS handshake.
     pub connect: Option<Duration>,
     /// Start to first token.
     pub first_token: Option<Duration>,
-    /// Silence after the first token; before it too where `first_token` is absent.
+    /// Silence after the first token; also before it if `first_token` is absent.
     pub idle: Option<Duration>,
     /// Whole request.
     pub total: Option<Duration>,
@@ -66,15 +66,15 @@ impl CallLimits {
     }
 }
 
-/// When an exchange is given up.
+/// When to give up on an exchange.
 struct Deadlines {
     /// The end of the whole exchange.
     until: Instant,
-    /// The first token; absent where none is waited for.
+    /// The first token; absent if it is not awaited.
     first_token: Option<Instant>,
-    /// Longest silence after it.
+    /// Maximum silence after it.
     idle: Option<Duration>,
-    /// Finds the first token; absent where none is waited for.
+    /// Finds the first token; absent if it is not awaited.
     decoder: Option<ExchangeDecoder>,
     last_read: Instant,
 }
@@ -84,7 +84,7 @@ impl Deadlines {
         self.decoder.as_ref().is_none_or(ExchangeDecoder::has_token)
     }
 
-    /// The next moment at which the exchange is given up, and the limit that it then has run into.
+    /// The next time at which to give up on the exchange, and the limit that it would then exceed.
     fn next(&self) -> (Instant, TimeoutKind) {
         let idle = self.idle.map(|idle| (self.last_read + idle, TimeoutKind::Idle));
         let first = self.first_token.map(|first| (first, TimeoutKind::FirstToken));
@@ -115,39 +115,39 @@ enum Connection {
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-/// What came back to one question. Times are on the monotonic clock, nanoseconds.
+/// The response to one question. Times are on the monotonic clock, nanoseconds.
 pub struct Reply {
     secrets: Arc<Secrets>,
     reads: Vec<(Vec<u8>, u64)>,
     cause: EndCause,
-    /// When the question was begun to be sent, a connection standing.
+    /// When sending began, on an open connection.
     pub start_ns: u64,
-    /// When its last byte had been handed to the system; as `start_ns` where that was not reached.
+    /// When its last byte was passed to the system; equal to `start_ns` if that was not reached.
     pub sent_ns: u64,
-    /// When the answer had ended, or was given up.
+    /// When the answer ended, or was given up on.
     pub end_ns: u64,
-    /// Time to connect, TLS included; absent where a connection was there.
+    /// Time to connect, TLS included; absent if a connection was already open.
     pub connect_ns: Option<u64>,
 }
 
 impl Caller {
-    /// Nothing is asked yet.
+    /// Does not send anything yet.
     pub fn new(endpoint: Endpoint) -> Caller {
         let limits = CallLimits::default();
         Caller { endpoint, limits, connection: None, calls: 0, tls_version: None }
     }
 
-    /// Has these limits hold for each question, in addition to its own.
+    /// Applies these limits to each question, in addition to its own.
     pub fn with_limits(self, limits: CallLimits) -> Caller {
         Caller { limits, ..self }
     }
 
-    /// The limits that hold for each question.
+    /// The limits that apply to each question.
     pub fn limits(&self) -> CallLimits {
         self.limits
     }
 
-    /// Whom it asks.
+    /// The server that it asks.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -157,7 +157,7 @@ impl Caller {
         self.calls
     }
 
-    /// The version of TLS that was agreed on.
+    /// The negotiated version of TLS.
     pub fn tls_version(&self) -> Option<&'static str> {
         match self.tls_version? {
             ProtocolVersion::TLSv1_2 => Some("1.2"),
@@ -195,23 +195,24 @@ impl Caller {
         head
     }
 
-    /// Opens the connection where none is open, so that the next request begins at once. What fails
-    /// here fails again, with a reason, when that request is sent.
+    /// Opens the connection if none is open, so that the next request starts at once. If this
+    /// fails, that request fails again, with a reason.
     pub fn open(&mut self, limit: Duration) {
         if self.connection.is_none() {
             self.connection = self.connect(Instant::now() + limit).ok();
         }
     }
 
-    /// Sends a whole request as bytes and waits for the whole answer, at most `limit` for both.
+    /// Sends a whole request as bytes and waits for the whole answer, with `limit` for both
+    /// together.
     pub fn send(&mut self, request: &[u8], limit: Duration) -> Reply {
-        // What comes is no stream of tokens: the first one is all of it.
+        // The answer is not a stream of tokens: the first one is all of it.
         let limit = self.limits.first_token.map_or(limit, |first| first.min(limit));
         self.send_and_watch(request, None, limit)
     }
 
-    /// Sends a request of an API and waits for the whole answer, whose first token and whose silences have
-    /// limits of their own.
+    /// Sends a request of an API and waits for the whole answer. Its first token and its silences have
+    /// their own limits.
     pub fn ask(&mut self, request: &[u8], expect: Expect, limit: Duration) -> Reply {
         self.send_and_watch(request, Some(expect), limit)
     }
@@ -222,7 +223,7 @@ impl Caller {
         let until = Instant::now() + limit;
         let was_open = self.connection.is_some();
         let reply = self.exchange(request, expect, until);
-        // A kept connection may have been closed by the server meanwhile: that is no answer.
+        // The server may have closed an idle connection: that is not an answer.
         let is_stale = was_open && reply.reads.is_empty() && !reply.is_late();
         if is_stale { self.exchange(request, expect, until) } else { reply }
     }
@@ -287,7 +288,7 @@ impl Caller {
     }
 }
 
-/// Sends and reads to the end of the answer; true if the connection can carry another.
+/// Sends and reads to the end of the answer; true if the connection can be reused.
 fn converse(
     connection: &mut Connection,
     request: &[u8],
@@ -310,7 +311,7 @@ fn converse(
             Ok(0) => return closed(&mut reader),
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // TLS without its closing word: the framing tells whether the answer was whole.
+            // TLS closed without close_notify: the framing shows whether the answer was complete.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return closed(&mut reader),
             Err(error) => return Err(broken(error)),
         };
@@ -333,7 +334,7 @@ fn converse(
     Ok(reader.head().is_some_and(|head| head.keep_alive))
 }
 
-/// The connection has ended, and with it a body that is framed by nothing else.
+/// The connection has ended, and with it a body without any other framing.
 fn closed(reader: &mut ResponseReader) -> Result<bool, EndCause> {
     reader.end_of_connection().map(|()| false).map_err(|_| EndCause::Closed)
 }
@@ -380,7 +381,7 @@ fn cause_of(error: &std::io::Error, kind: TimeoutKind) -> EndCause {
 }
 
 impl Reply {
-    /// What the run's decoder makes of it.
+    /// The response as the run's decoder reads it.
     pub fn answer(&self, expect: Expect) -> Answer {
         let mut decoder = ExchangeDecoder::new(expect);
         self.reads.iter().for_each(|(bytes, at_ns)| decoder.feed(bytes, *at_ns));
@@ -389,12 +390,12 @@ impl Reply {
         answer
     }
 
-    /// All bytes as they came.
+    /// All received bytes.
     pub fn response(&self) -> Vec<u8> {
         self.reads.iter().flat_map(|(bytes, _)| bytes).copied().collect()
     }
 
-    /// Whether the connection could not be made, or ended before the answer did.
+    /// Whether the connection failed, or ended before the answer did.
     pub fn is_cut(&self) -> bool {
         matches!(self.cause, EndCause::Broken(_) | EndCause::Closed)
     }
@@ -404,13 +405,13 @@ impl Reply {
         matches!(self.cause, EndCause::TimedOut(_))
     }
 
-    /// The status, once a head had come.
+    /// The status, once a response head was received.
     pub fn status(&self) -> Option<u16> {
         let line = self.head();
         line.lines().next()?.split(' ').nth(1)?.parse().ok()
     }
 
-    /// Whether the status says that the request succeeded, and the answer was whole.
+    /// Whether the status is success and the answer is complete.
     pub fn is_success(&self) -> bool {
         self.cause == EndCause::Complete
             && self.status().is_some_and(|status| (200..300).contains(&status))
@@ -436,7 +437,7 @@ impl Reply {
         String::from_utf8_lossy(&head).into_owned()
     }
 
-    /// The body without its framing, as far as it came.
+    /// The body without its framing, as far as it was received.
     pub fn body(&self) -> Vec<u8> {
         let mut reader = ResponseReader::new();
         let mut body = Vec::new();
@@ -458,7 +459,7 @@ impl Reply {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// Why there is no good answer, in one sentence without an end mark.
+    /// Why there is no valid answer, in one sentence without an end mark.
     pub fn fault(&self) -> String {
         let says = ifm_wire::dialect::error_sentence(&self.body());
         let says = self.secrets.blot(&says);
@@ -468,17 +469,15 @@ impl Reply {
                 format!("no connection within {:.1} s", took_ns as f64 / 1e9)
             }
             (EndCause::TimedOut(TimeoutKind::Idle), _) => {
-                format!(
-                    "the answer stopped and was given up after {:.1} s",
-                    self.took_ns() as f64 / 1e9
-                )
+                format!("the answer stopped: gave up after {:.1} s", self.took_ns() as f64 / 1e9)
             }
             (EndCause::TimedOut(_), _) => {
                 format!("no answer within {:.1} s", self.took_ns() as f64 / 1e9)
             }
-            (EndCause::Cancelled, _) => "an answer without end".to_owned(),
+            (EndCause::Cancelled, _) => "an answer that does not end".to_owned(),
+            (EndCause::Refused, _) => "the answer is too large".to_owned(),
             (EndCause::Broken(error), _) => format!("the connection broke: {error}"),
-            (EndCause::Closed, _) => "the connection was closed within the answer".to_owned(),
+            (EndCause::Closed, _) => "the connection was closed during the answer".to_owned(),
             (EndCause::Complete, Some(status)) if says.is_empty() => format!("HTTP {status}"),
             (EndCause::Complete, Some(status)) => format!("HTTP {status}: {says}"),
             (EndCause::Complete, None) => "no HTTP".to_owned(),
@@ -492,7 +491,7 @@ mod tests {
     use ifm_core::spec::Api;
     use std::net::TcpListener;
 
-    /// A server that answers one connection after another with these bytes each, and closes it.
+    /// A server that returns these bytes to one connection after another, and closes it.
     fn canned(answers: &'static [&'static str]) -> Caller {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -549,7 +548,7 @@ mod tests {
         assert!(reply.is_late() && reply.fault().starts_with("no answer within"));
     }
 
-    /// A server that sends these parts of a stream, each after a pause, and then is silent.
+    /// A server that sends these parts of a stream, each after a pause, and then nothing.
     fn slow_stream(parts: &'static [(u64, &'static str)]) -> Endpoint {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -560,7 +559,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(*pause_ms));
                 stream.write_all(part.as_bytes()).unwrap();
             }
-            // Until the client has gone.
+            // Until the client disconnects.
             let _ = stream.read(&mut [0]);
         });
         let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
@@ -582,14 +581,14 @@ mod tests {
         };
         let late = |kind| EndCause::TimedOut(kind);
         let first_token = CallLimits { first_token: short, ..CallLimits::default() };
-        // A comment is no token.
+        // A comment is not a token.
         assert_eq!(ended(&[(0, HEAD)], first_token), late(TimeoutKind::FirstToken));
         let idle = CallLimits { idle: short, ..CallLimits::default() };
         let parts: &[(u64, &str)] = &[(0, HEAD), (0, TOKEN)];
         assert_eq!(ended(parts, idle), late(TimeoutKind::Idle));
         let total = CallLimits { total: short, ..CallLimits::default() };
         assert_eq!(ended(parts, total), late(TimeoutKind::Total));
-        // Before the first token its own limit holds alone.
+        // Before the first token only its own limit applies.
         let both =
             CallLimits { first_token: Some(LIMIT / 4), idle: short, ..CallLimits::default() };
         assert_eq!(ended(&[(0, HEAD), (200, TOKEN)], both), late(TimeoutKind::Idle));

@@ -1,4 +1,4 @@
-//! The result of a search for the capacity, in words and as JSON.
+//! The result of a capacity search, as text and JSON.
 //!
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
@@ -20,7 +20,7 @@ use ifm_core::{CapacityFound, Manifest};
 use ifm_report::{ReportModel, TerminalStyle, missed_sign, shares_fields, value_and_limit};
 use serde_json::{Value, json};
 
-/// What is kept of a search with its run.
+/// The search result that is stored with its run.
 pub fn found(course: &CapacityCourse, manifest: &Manifest) -> CapacityFound {
     let bracket = course.bracket();
     let known = known(course);
@@ -44,7 +44,7 @@ pub fn found(course: &CapacityCourse, manifest: &Manifest) -> CapacityFound {
     }
 }
 
-/// The bracket; of a search that was stopped, what it has measured.
+/// The bracket; for a search that was stopped, what it has measured.
 fn known(course: &CapacityCourse) -> Bracket {
     let outside = || course.judged().filter(|judged| judged.finding == Finding::Outside);
     course.bracket().unwrap_or_else(|| Bracket {
@@ -59,17 +59,17 @@ struct Answer<'a> {
     bracket: Option<Bracket>,
     inside: Option<&'a Judged>,
     outside: Option<&'a Judged>,
-    /// What comes out at the load that is inside.
+    /// Output at the highest load that meets the target.
     rates: Option<Rates>,
     people: Option<People>,
     servers: Option<u64>,
     economics: Option<Economics>,
     price: Option<Price>,
-    /// What carries the load that is inside.
+    /// What serves the highest load that meets the target.
     carriers: Carriers,
-    /// Price of all servers for an hour.
+    /// Price of all servers per hour.
     per_hour: Option<f64>,
-    /// Joules for an output token, over all looks at the load that is inside.
+    /// Joules per output token, over all measurements of the highest load that meets the target.
     joules_per_token: Option<f64>,
 }
 
@@ -92,7 +92,8 @@ impl<'a> Answer<'a> {
                     let by_rate = rates.and_then(|rates| busy_s(users, rates.req_per_s));
                     people(users, by_rate.or_else(e2e_s)?, think)
                 }
-                // A rate keeps so many in flight as come while one is answered (Little's law).
+                // A rate keeps as many requests in flight as arrive while one is answered (Little's
+                // law).
                 Load::ReqPerS(rate) => {
                     let busy = e2e_s()?;
                     people(rate * busy, busy, think)
@@ -125,27 +126,27 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The largest load inside of a search that was stopped. Where a smaller one was outside, that
-/// counts, as in the search itself.
+/// The largest load inside the target, for a search that was stopped. If a smaller one was outside,
+/// that takes precedence, as in the search itself.
 fn known_inside(course: &CapacityCourse) -> Option<u32> {
     let of = |finding| course.judged().filter(move |j| j.finding == finding).map(|j| j.place);
     let outside = of(Finding::Outside).min();
     of(Finding::Inside).filter(|place| outside.is_none_or(|outside| *place < outside)).max()
 }
 
-/// What comes out at a load.
+/// Output at a load.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     output_tok_per_s: f64,
     req_per_s: f64,
     looks: u32,
-    /// The smallest and the largest output where the looks differ too much for a mean.
+    /// The smallest and the largest output if the measurements differ too much for a mean.
     output_between: Option<(f64, f64)>,
 }
 
 impl Rates {
-    /// The mean over all looks at a load, as every report of the run has it. The looks as one level
-    /// would have one window, and the pauses between them in it.
+    /// The mean over all measurements of a load, as in every report of the run. Treating the
+    /// measurements as one level would give one window, including the pauses between them.
     fn of(load: Load, model: &ReportModel) -> Option<Rates> {
         let windows: Option<Vec<_>> = levels_at(load, model).map(LevelSummary::window).collect();
         let windows = windows.filter(|windows| !windows.is_empty())?;
@@ -168,7 +169,7 @@ impl Rates {
     }
 }
 
-/// The levels of a run that were looks at a load.
+/// The levels of a run that were measurements of a load.
 fn levels_at(load: Load, model: &ReportModel) -> impl Iterator<Item = &LevelSummary> {
     model
         .summary
@@ -177,13 +178,13 @@ fn levels_at(load: Load, model: &ReportModel) -> impl Iterator<Item = &LevelSumm
         .filter(move |level| level.load().is_some_and(|asked| is_same(asked, load)))
 }
 
-/// Whether a load of a level is one of the search, which counts in steps.
+/// Whether the load of a level is one of the search, which counts in steps.
 fn is_same(asked: Load, load: Load) -> bool {
     (asked.value() - load.value()).abs() <= 1e-9 * load.value()
 }
 
-/// What carries a load. Power and rates of sessions are means over all its looks, and absent unless
-/// each of them has one.
+/// What serves a load. Power and rates of sessions are means over all measurements, and absent
+/// unless each of them has a value.
 fn carriers(course: &CapacityCourse, load: Load, model: &ReportModel) -> Carriers {
     let mean = |of: fn(&LevelSummary) -> Option<f64>| {
         let each: Option<Vec<f64>> = levels_at(load, model).map(of).collect();
@@ -199,8 +200,8 @@ fn carriers(course: &CapacityCourse, load: Load, model: &ReportModel) -> Carrier
     }
 }
 
-/// Joules for an output token at a load: the energy of all its levels over their tokens. Absent
-/// unless it is known of each of them.
+/// Joules per output token at a load: the energy of all its levels divided by their tokens. Absent
+/// unless the energy is known for each of them.
 fn energy(load: Load, model: &ReportModel) -> Option<f64> {
     let (mut joules, mut tokens) = (0.0, 0.0);
     for level in levels_at(load, model) {
@@ -221,15 +222,15 @@ pub fn show(course: &CapacityCourse, job: &Job, model: &ReportModel, style: &Ter
     terminal::print(&printed);
 }
 
-/// Where the lines of an answer go on; see [`fact`].
+/// Indentation of continued lines of an answer; see [`fact`].
 const INDENT: &str = "                      ";
 
-/// A line of the answer, laid out like the answers of other commands.
+/// A line of the answer, in the layout of other commands' answers.
 fn fact(name: &str, text: &str) -> String {
     format!(" ● {name:<17}  {text}")
 }
 
-/// Where a look after the search does not agree with those before.
+/// Whether a measurement after the search disagrees with those before it.
 fn disagreements(course: &CapacityCourse) -> Vec<String> {
     let mut found = Vec::new();
     for judged in course.judged() {
@@ -262,7 +263,7 @@ fn pace_word(pace: Pace) -> &'static str {
     }
 }
 
-/// Measured requests of all looks at a load.
+/// Measured requests in all measurements of a load.
 fn requests(judged: &Judged) -> u64 {
     judged.requests + judged.again.as_ref().map_or(0, |again| again.requests)
 }
@@ -279,7 +280,7 @@ fn load_words(load: Load) -> String {
     }
 }
 
-/// Steps of rates have few digits; sums of them as numbers of a machine have more.
+/// Steps of rates have few digits; their floating-point sums have more.
 fn number(load: Load) -> String {
     match load {
         Load::Users(users) => ifm_report::count(u64::from(users)),
@@ -287,7 +288,7 @@ fn number(load: Load) -> String {
     }
 }
 
-/// A rate to nine digits behind the point, which no step goes below.
+/// A rate with nine decimals, finer than any step.
 fn rounded(rate: f64) -> f64 {
     (rate * 1e9).round() / 1e9
 }

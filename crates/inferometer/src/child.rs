@@ -5,12 +5,12 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// The variable that names the project file; empty, no file is read, which is what processes of our own
-/// are told: their flags say all.
+/// The variable that names the project file. If it is empty, no file is read, as for inferometer's own
+/// processes, whose flags are complete.
 pub const PROJECT_VARIABLE: &str = "INFEROMETER_PROJECT";
 
-/// A running server of our own. It ends when this is dropped, and also when this process is
-/// killed: it watches its standard input, which closes with us.
+/// A running server started by inferometer. It ends when this is dropped, and also when this
+/// process is killed, because it watches its standard input, which then closes.
 #[derive(Debug)]
 pub struct OwnServer {
     child: Child,
@@ -18,7 +18,7 @@ pub struct OwnServer {
     pub url: String,
 }
 
-/// A command that starts this very program, also where its file was replaced since it started.
+/// A command that starts this program, even if its file was replaced since it started.
 ///
 /// # Errors
 /// The program cannot find itself.
@@ -40,14 +40,14 @@ impl OwnServer {
         let mut child = own_command()
             .map_err(|error| cannot(error.to_string()))?
             .arg("serve")
-            // It is what the flags say, whatever folder this is.
+            // The flags are complete, whatever folder this is.
             .env(PROJECT_VARIABLE, "")
             .args(["--port", "0", "--until-stdin-closes"])
             .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Ctrl-C goes to the terminal's whole group: the server must outlive the client's
-            // orderly end.
+            // orderly shutdown.
             .process_group(0)
             .spawn()
             .map_err(|error| cannot(error.to_string()))?;
@@ -68,7 +68,7 @@ impl OwnServer {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // It may have ended by itself already; then there is nothing to end.
+        // It may have exited already; then there is nothing to stop.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

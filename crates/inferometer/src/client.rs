@@ -1,7 +1,8 @@
-//! The HTTP client for everything but the load: a server that is asked what it is, a collector that results
-//! are sent to. What goes wrong is told in words that say what to do.
+//! The HTTP client for everything but the load: to identify a server, or to send results to a collector.
+//! Its errors say what to do.
 //!
-//! Not here: what is asked and sent (`server`, `push`), connections that are measured (`ifm-drive`).
+//! Not here: what is requested and sent (`server`, `push`), and connections that are measured
+//! (`ifm-drive`).
 
 use crate::exit::Failure;
 use std::time::Duration;
@@ -9,10 +10,10 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Proxy, ProxyProtocol};
 
 /// Builds a client for one URL. It trusts the certificate authorities of this machine (with `insecure`: any
-/// certificate) and waits at most `patience` for a whole answer.
+/// certificate) and waits up to `patience` for a whole answer.
 ///
-/// Reading the authorities takes about 20 ms, so plain HTTP goes without them. No redirect is followed, so a URL
-/// without TLS never leads to one with TLS. Requests to the server under test never use a proxy.
+/// Reading the authorities takes about 20 ms, so plain HTTP does not load them. No redirect is followed, so
+/// a URL without TLS never leads to one with TLS. Requests to the server under test never use a proxy.
 pub fn agent(url: &str, insecure: bool, patience: Duration, proxy: Option<Proxy>) -> Agent {
     let uses_tls =
         |url: &str| url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
@@ -37,7 +38,8 @@ pub fn agent(url: &str, insecure: bool, patience: Duration, proxy: Option<Proxy>
         .into()
 }
 
-/// Whether no request can reach the server: one that was reached and failed may answer other requests.
+/// Whether no request can reach the server. A server that was reached and failed may answer other
+/// requests.
 pub fn is_unreachable(error: &ureq::Error) -> bool {
     let text = error.to_string().to_ascii_lowercase();
     match error {
@@ -49,12 +51,12 @@ pub fn is_unreachable(error: &ureq::Error) -> bool {
     }
 }
 
-/// Why nothing came back from a URL; `wanted` says what should be there.
+/// Why a URL returned nothing; `wanted` says what should be there.
 pub fn unreachable(url: &str, error: &ureq::Error, patience: Duration, wanted: &str) -> Failure {
     let text = error.to_string();
     let is_tls = url.starts_with("https://");
     if is_tls && text.contains("InvalidContentType") {
-        return Failure::server(format!("{url}: what listens there does not speak TLS"))
+        return Failure::server(format!("{url}: the server does not use TLS"))
             .hint("write http:// instead of https://");
     }
     if let Some((_, reason)) = text.split_once("invalid peer certificate: ") {
@@ -74,19 +76,19 @@ pub fn unreachable(url: &str, error: &ureq::Error, patience: Duration, wanted: &
         let limit = patience.as_secs_f64().ceil();
         return Failure::server(format!("{url} did not answer within {limit} s")).hint(
             match is_tls {
-                true => "check host and port; a server without TLS wants http:// instead",
+                true => "check host and port; a server without TLS needs http:// instead",
                 false => "check host and port, and whether a firewall drops packets",
             },
         );
     }
-    Failure::server(format!("{url} cannot be asked: {text}")).hint(wanted)
+    Failure::server(format!("request to {url} failed: {text}")).hint(wanted)
 }
 
-/// Why a certificate is not accepted, from rustls' words for it.
+/// Why a certificate is not accepted, from rustls' message.
 fn untrusted(url: &str, reason: &str) -> Failure {
     let (sentence, hint) = match reason {
         _ if reason.contains("CaUsedAsEndEntity") => (
-            "that of an authority (CA:TRUE), which cannot stand for a server".to_owned(),
+            "that of an authority (CA:TRUE), which cannot be a server's certificate".to_owned(),
             "give the server a certificate of its own, or use --insecure if you trust it",
         ),
         "UnknownIssuer" | "BadSignature" => (

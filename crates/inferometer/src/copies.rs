@@ -1,13 +1,13 @@
-//! Copies of one measurement: the same run as a folder, a Parquet file and JSON, the same bytes in two
-//! files. A measurement counts once, however often it is named.
+//! Copies of one measurement: the same run as a folder, a Parquet file and JSON, or the same bytes in
+//! two files. A measurement counts once, however often it is named.
 //!
-//! Not here: what is done about them, and forms of one measurement in the files of one folder
+//! Not here: how copies are handled, and forms of one measurement in the files of one folder
 //! (`ifm-interop`).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A result that was named and is a copy of another one.
+/// A named result that is a copy of another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
     /// Name of the copy.
@@ -21,17 +21,19 @@ impl fmt::Display for Copied {
         let Copied { copy, of } = self;
         match copy == of {
             true => write!(formatter, "{copy} is named more than once and counts once"),
-            false => write!(formatter, "{copy} holds the same measurement as {of}: it counts once"),
+            false => {
+                write!(formatter, "{copy} contains the same measurement as {of}: it counts once")
+            }
         }
     }
 }
 
-/// The measurements that were seen, by the identity of their content, with their names.
+/// The measurements so far, by the identity of their content, with their names.
 #[derive(Debug, Default)]
 pub struct Originals(BTreeMap<String, String>);
 
 impl Originals {
-    /// Remembers a measurement; gives the one that it is a copy of, if there is one.
+    /// Adds a measurement; returns the original if it is a copy.
     pub fn add(&mut self, content: String, name: &str) -> Option<Copied> {
         if let Some(of) = self.0.get(&content) {
             return Some(Copied { copy: name.to_owned(), of: of.clone() });
@@ -41,7 +43,7 @@ impl Originals {
     }
 }
 
-/// Keeps the items whose mark is set.
+/// Keeps the marked items.
 pub fn keep<T>(items: &mut Vec<T>, marks: &[bool]) {
     let mut marks = marks.iter();
     items.retain(|_| marks.next().is_none_or(|mark| *mark));

@@ -1,6 +1,6 @@
-//! The course of a session: which level comes after the ones that were measured.
+//! The course of a session: which level follows the measured ones.
 //!
-//! A course only ever appends a level or ends. Not here: running a level (`session`), judging one
+//! A course only appends levels or ends. Not here: running a level (`session`), judging one
 //! (`ifm-analysis`).
 
 mod tiers;
@@ -18,37 +18,37 @@ use ifm_core::spec::{
 use ifm_core::{Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
 
-/// A sweep without named levels ends after two levels that bring less than this share more.
+/// A sweep without named levels ends after two levels that add less than this share.
 const PLATEAU_GAIN: f64 = 0.05;
 /// A sweep without named levels ends when a larger share of the requests fails.
 const PLATEAU_ERROR_RATE: f64 = 0.01;
 
-/// Which levels are run.
+/// The levels to run.
 pub enum Course {
-    /// All that were asked for.
+    /// All requested levels.
     Planned,
-    /// Those that were asked for, until more users bring nothing.
+    /// The requested levels, until more users add nothing.
     UntilPlateau,
-    /// One user, as many as possible, and then so many rates between what the two reached, evenly
-    /// apart, as GuideLLM's sweep has it.
+    /// One user, as many as possible, and then a number of evenly spaced rates between the two
+    /// results, as in GuideLLM's sweep.
     Between {
-        /// Rates between the ends, which are not repeated.
+        /// Number of rates between the ends, which are not repeated.
         points: u32,
-        /// How requests are spaced.
+        /// Arrival process.
         law: ArrivalLaw,
     },
-    /// Those that a search for the capacity asks for, one after another.
+    /// The levels that a search for the capacity requests, one after another.
     Capacity(Box<CapacityCourse>),
 }
 
 /// How many levels there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LevelCount {
-    /// So many.
+    /// A fixed number.
     Exactly(usize),
-    /// So many, or fewer if more load brings nothing.
+    /// This many, or fewer if more load adds nothing.
     AtMost(usize),
-    /// What is measured decides.
+    /// Depends on what is measured.
     #[default]
     Open,
 }
@@ -56,28 +56,28 @@ pub enum LevelCount {
 /// What follows a level.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// The next level that was asked for, if there is one.
+    /// The next requested level, if any.
     GoOn,
-    /// These levels, which nobody had asked for.
+    /// These additional levels.
     Append(Vec<LoadSpec>),
     /// Nothing.
     End,
 }
 
 impl Step {
-    /// Something else, where nothing follows.
+    /// Replaces the end with something else.
     fn or_else(self, other: impl FnOnce() -> Step) -> Step {
         if self == Step::End { other() } else { self }
     }
 }
 
 impl Course {
-    /// How many levels there are, when so many are known.
+    /// Number of levels, if this many are known.
     pub fn level_count(&self, known: usize) -> LevelCount {
         match self {
             Course::Planned => LevelCount::Exactly(known),
             Course::UntilPlateau => LevelCount::AtMost(known),
-            // The two ends come first; then all is known.
+            // The two ends come first; after them, all is known.
             Course::Between { .. } if known > 2 => LevelCount::Exactly(known),
             Course::Between { .. } | Course::Capacity(_) => LevelCount::Open,
         }
@@ -98,7 +98,7 @@ impl Course {
     }
 }
 
-/// Open-loop levels at rates between those of the first two levels.
+/// Open-loop levels at rates between the first two levels.
 fn between(spec: &RunSpec, measured: &[LevelSummary], points: u32, law: ArrivalLaw) -> Step {
     let rate = |level: &LevelSummary| level.window().map(|window| window.req_per_s);
     let (Some(template), Some(low), Some(high)) =
@@ -121,7 +121,7 @@ fn between(spec: &RunSpec, measured: &[LevelSummary], points: u32, law: ArrivalL
     };
     match low > 0.0 && high > low {
         true => Step::Append((1..=points).map(level).collect()),
-        // There is nothing between: one user is as much as the server takes.
+        // There is nothing between: one user saturates the server.
         false => Step::End,
     }
 }
@@ -141,55 +141,56 @@ fn is_plateau(levels: &[LevelSummary]) -> bool {
     levels.len() >= 3 && levels[levels.len() - 3..].windows(2).all(gains_little)
 }
 
-/// One load as it was judged: all its looks together.
+/// The verdict on one load, from all its measurements.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// Its number in the search.
+    /// Its index in the search.
     pub place: u32,
-    /// What was asked for.
+    /// The requested load.
     pub load: Load,
-    /// Levels of the run that it was judged by.
+    /// Levels of the run that it is based on.
     pub levels: Vec<u16>,
-    /// Measured requests that were sent in these looks.
+    /// Measured requests that were sent in these levels.
     pub requests: u64,
-    /// All looks as one level, without the first waves of all but the first.
+    /// All measurements as one level, with only the first wave of the first one.
     pub summary: LevelSummary,
-    /// What it showed.
+    /// The finding.
     pub finding: Finding,
-    /// The look after the search; only at the ends of the bracket.
+    /// The measurement after the search; only at the ends of the bracket.
     pub again: Option<Again>,
 }
 
-/// A load looked at once more when the search was over.
+/// A load measured once more after the search.
 #[derive(Debug, Clone)]
 pub struct Again {
-    /// Requests of this look.
+    /// Requests of this measurement.
     pub requests: u64,
-    /// What this look alone showed.
+    /// The finding of this measurement alone.
     pub finding: Finding,
-    /// How the server's speed differs from that of the looks before; absent where it cannot be told.
+    /// How the server's speed differs from the earlier measurements; absent if it cannot be
+    /// determined.
     pub change: Option<Change>,
 }
 
 impl Judged {
-    /// How often the load was looked at, but for a look after the search.
+    /// How often the load was measured, without the measurement after the search.
     pub fn looks(&self) -> u32 {
         self.levels.len() as u32
     }
 
-    /// Whether the look after the search surely showed the contrary.
+    /// Whether the measurement after the search surely contradicts it.
     pub fn is_contradicted(&self) -> bool {
         let Some(again) = &self.again else { return false };
         again.finding != Finding::Unsettled && again.finding != self.finding
     }
 
-    /// The change of the server's speed between the looks, if it is shown.
+    /// The change of the server's speed between the measurements, if it is proven.
     pub fn shown_change(&self) -> Option<&Change> {
         self.again.as_ref()?.change.as_ref().filter(|change| change.is_shown())
     }
 }
 
-/// What a search varies.
+/// The load axis of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Axis {
     /// Users, one by one.
@@ -198,13 +199,13 @@ pub enum Axis {
     Rate {
         /// A step.
         step_req_per_s: f64,
-        /// How requests are spaced.
+        /// Arrival process.
         law: ArrivalLaw,
     },
 }
 
 impl Axis {
-    /// The load of a number of the search.
+    /// The load with a given index in the search.
     pub fn load(self, place: u32) -> Load {
         match self {
             Axis::Users => Load::Users(place),
@@ -212,7 +213,7 @@ impl Axis {
         }
     }
 
-    /// What its loads are counted in.
+    /// The unit of its loads.
     pub fn unit(self) -> &'static str {
         match self {
             Axis::Users => "users",
@@ -220,7 +221,8 @@ impl Axis {
         }
     }
 
-    /// The fields of a document: the load inside, that outside, and what lies unsettled between them.
+    /// The fields of a document: the load inside, the load outside, and the unsettled loads between
+    /// them.
     pub fn fields(self) -> [&'static str; 4] {
         match self {
             Axis::Users => {
@@ -235,7 +237,7 @@ impl Axis {
         }
     }
 
-    /// The number of a level.
+    /// The index of a level.
     fn place(self, level: &LoadSpec) -> Option<u32> {
         match self {
             Axis::Users => Some(level.concurrency),
@@ -247,57 +249,56 @@ impl Axis {
     }
 }
 
-/// A search for the largest load inside the latency target. A load is looked at again until its
-/// verdict is sure, up to a number of looks.
+/// A search for the largest load that meets the latency target. A load is measured again until its
+/// verdict is sure, up to a number of measurements.
 pub struct CapacityCourse {
     search: Search,
-    /// What the search varies.
+    /// The load axis.
     pub axis: Axis,
-    /// A level as it is appended, but for its load.
+    /// A level to append, without its load.
     template: LoadSpec,
     looks_max: u32,
-    /// How long a look is.
+    /// Length of a measurement.
     look: Look,
     judged: BTreeMap<u32, Judged>,
-    /// Ends of the bracket that are to be looked at again, the next one last; absent while the search
-    /// goes on.
+    /// Ends of the bracket to measure again, the next one last; absent during the search.
     ends: Option<Vec<u32>>,
-    /// What the capacity is to be turned into.
+    /// What to convert the capacity to.
     pub worth: Worth,
     /// Whether the first target is answered.
     is_over: bool,
-    /// The search as it was before the first look: where the tiers begin.
+    /// The search before the first measurement: where the tiers begin.
     from: Search,
-    /// Other targets that the same measurements answer, each with what is known of it.
+    /// Additional targets, each with what is known about it.
     pub tiers: Vec<(Tier, TierState)>,
 }
 
-/// How long a look at a load is.
+/// Length of a measurement of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Requests, at least; four for each user, or for each request in flight, if that is more.
+    /// Minimum number of requests; four per user, or per request in flight, if that is more.
     pub requests: u32,
-    /// Seconds of one measurement, instead of a number of requests; longer for a rate that needs more.
+    /// Seconds per measurement, instead of a number of requests; longer for a rate that needs more.
     pub duration_s: Option<f64>,
-    /// Seconds of a rate, at least: a queue that grows breaks the target within them.
+    /// Minimum seconds at a rate: a growing queue misses the target within this time.
     pub rate_s: f64,
-    /// Seed of the first look's arrivals.
+    /// Seed of the first measurement's arrivals.
     pub seed: u64,
-    /// Whether a look ends with whole sessions of conversations, two of each user, and not after a
+    /// Whether a measurement ends with whole sessions of conversations, two per user, instead of a
     /// number of requests: the later turns of a session have the longest prompts.
     pub is_of_sessions: bool,
 }
 
-/// Sessions of a look for each user: the first ones of all begin together.
+/// Sessions per user in a measurement: all first sessions begin together.
 const SESSIONS_PER_USER: u32 = 2;
-/// Sessions of a look, at least.
+/// Minimum sessions of a measurement.
 const SESSIONS_MIN: u32 = 10;
 
-/// Requests of a look for each user: fewer would show the ramp.
+/// Requests per user in a measurement: fewer would show the ramp.
 const REQUESTS_PER_USER: u32 = 4;
-/// Requests of a look that have to be finished before it may end because the target is missed.
+/// Requests that must finish before a measurement may end because the target is missed.
 const BROKEN_REQUESTS: u32 = 50;
-/// The same for each user: the first one of each is the ramp, and is not judged.
+/// The same per user: the first one of each is the ramp, and is not judged.
 const BROKEN_REQUESTS_PER_USER: u32 = 2;
 
 impl CapacityCourse {
@@ -327,19 +328,19 @@ impl CapacityCourse {
         }
     }
 
-    /// Answers these targets too.
+    /// Also evaluates these targets.
     pub fn with_tiers(mut self, tiers: Vec<Tier>) -> Self {
         let unknown = || TierState { bracket: None, wanted: None, judged: Vec::new() };
         self.tiers = tiers.into_iter().map(|tier| (tier, unknown())).collect();
         self
     }
 
-    /// Whether looks end with whole sessions.
+    /// Whether measurements end with whole sessions.
     pub fn by_sessions(&self) -> bool {
         self.look.is_of_sessions
     }
 
-    /// The first look of all; absent where the search has nothing to look at.
+    /// The first measurement; absent if the search has nothing to measure.
     pub fn first(&self) -> Option<LoadSpec> {
         match self.search.next() {
             Next::Measure(place) => Some(self.look_at(place, true)),
@@ -347,13 +348,13 @@ impl CapacityCourse {
         }
     }
 
-    /// One look at a load.
+    /// One measurement of a load.
     fn look_at(&self, place: u32, warms_up: bool) -> LoadSpec {
         let (law, rate) = match (self.axis, self.axis.load(place)) {
             (Axis::Rate { law, .. }, Load::ReqPerS(rate)) => (law, rate),
             _ => return self.users_look(place, warms_up),
         };
-        // Of the answers so far, the longest that came at a load inside.
+        // The longest answer so far at a load inside.
         let busy_s = self.judged.values().filter(|judged| judged.finding == Finding::Inside);
         let busy_s = busy_s.filter_map(|judged| judged.summary.latencies.e2e_ns.as_ref());
         let busy_s = busy_s.map(|e2e| e2e.mean / 1e9).fold(0.0, f64::max);
@@ -398,7 +399,7 @@ impl CapacityCourse {
         }
     }
 
-    /// What is known.
+    /// What is known so far.
     pub fn bracket(&self) -> Option<Bracket> {
         match self.search.next() {
             Next::Done(bracket) => Some(bracket),
@@ -406,7 +407,7 @@ impl CapacityCourse {
         }
     }
 
-    /// Every load that was judged, rising.
+    /// Every judged load, in ascending order.
     pub fn judged(&self) -> impl Iterator<Item = &Judged> {
         self.judged.values()
     }
@@ -448,8 +449,8 @@ impl CapacityCourse {
         }
     }
 
-    /// The ends of a bracket, the one that was looked at last at the end: with the looks before they
-    /// stand in the order A B B A. None where each load is to be looked at once.
+    /// The ends of a bracket, with the one that was measured last at the end: together with the
+    /// earlier measurements, the order is A B B A. None if each load should be measured once.
     fn ends_of(&self, bracket: Bracket, last: u32) -> Vec<u32> {
         let mut ends: Vec<u32> = bracket.inside.into_iter().chain(bracket.outside).collect();
         if bracket.inside == Some(last) {
@@ -469,7 +470,7 @@ impl CapacityCourse {
         }
     }
 
-    /// What the other targets want to be measured, once the first one is answered.
+    /// The measurements that the other targets need after the first one is answered.
     fn next_tier(&mut self, spec: &RunSpec, seen: Seen) -> Step {
         let mut wanted = None;
         for (tier, state) in &mut self.tiers {
@@ -483,8 +484,8 @@ impl CapacityCourse {
         }
     }
 
-    /// A look ends before its time once the target is surely missed; but not where other targets
-    /// want to know more.
+    /// A measurement ends early once the target is surely missed, unless other targets need more
+    /// data.
     fn at_broken_target(&self, requests_min: u32) -> Option<EarlyEnd> {
         let end = EarlyEnd {
             settled_share: None,
@@ -495,7 +496,7 @@ impl CapacityCourse {
         self.tiers.is_empty().then_some(end)
     }
 
-    /// What the last level says of a load that was looked at before.
+    /// What the last level says about a load that was measured before.
     fn again(&self, spec: &RunSpec, place: u32, last: usize, seen: Seen) -> Option<Again> {
         let mut before = looks_at(self.axis, spec, place);
         before.retain(|level| usize::from(*level) != last);
@@ -518,15 +519,14 @@ fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
     of_place.map(|(level, _)| level as u16).collect()
 }
 
-/// Some looks at a load as one.
+/// Several measurements of a load as one.
 fn judge(axis: Axis, spec: &RunSpec, place: u32, looks: &[u16], seen: Seen) -> Judged {
     let first = looks.first().copied().unwrap_or(0);
     let pooled = pooled(spec, looks, seen);
     let summary = ifm_analysis::summarize_level(spec, first, None, pooled.seen());
     let verdict = &summary.verdict;
-    // In front of a server that is asked at random the waits depend on each other, which the interval
-    // of a percentile does not know: both have to say so.
-    // Of sessions no more is known than their own intervals.
+    // With random arrivals, the waits depend on each other, which the interval of a percentile
+    // ignores: both tests have to agree. For sessions, only their own intervals are available.
     let is_of_sessions = spec.slo.terms.iter().all(|term| term.metric.is_of_sessions());
     let is_agreed = |certainty_needed| match axis {
         Axis::Users => true,
@@ -534,7 +534,7 @@ fn judge(axis: Axis, spec: &RunSpec, place: u32, looks: &[u16], seen: Seen) -> J
         Axis::Rate { .. } => certainty(&pooled.requests, &spec.slo, true) == certainty_needed,
     };
     let finding = match verdict.state {
-        // More were in flight than may be: the server did not keep up.
+        // More requests were in flight than allowed: the server did not keep up.
         _ if summary.counts.dropped > 0 || verdict.too_many_errors => Finding::Outside,
         VerdictState::Pass if verdict.is_sure && is_agreed(Certainty::Kept) => Finding::Inside,
         VerdictState::Fail if verdict.is_sure && is_agreed(Certainty::Missed) => Finding::Outside,

@@ -1,7 +1,7 @@
-//! Stored runs in the order of time, by a tag or by name: what a history is made of.
+//! Stored runs in chronological order, by tag or name: the input of a history.
 //!
-//! A run is read, its columns are taken, and it is let go before the next one is read. What is not
-//! here: what is found in them.
+//! Each run is read, reduced to its columns and dropped before the next one is read. Not here: what
+//! is found in them.
 
 use crate::exit::Failure;
 use crate::subjects::{self, Subject};
@@ -14,7 +14,7 @@ use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Runs that are read at most for a baseline of comparable ones.
+/// Maximum number of runs to read for a baseline of comparable ones.
 const READ_MAX: usize = 400;
 
 /// Something with a place in a history.
@@ -33,7 +33,7 @@ impl Found {
         }
     }
 
-    /// Identity of what it holds.
+    /// Identity of its content.
     fn content(&self) -> String {
         match self {
             Found::Run(entry) => match &entry.manifest {
@@ -45,7 +45,7 @@ impl Found {
         }
     }
 
-    /// When it began, as text that sorts; absent for documents.
+    /// Start time, as text that sorts; absent for documents.
     fn began(&self) -> Option<&str> {
         match self {
             Found::Run(entry) => Some(&entry.manifest.as_ref().ok()?.created_utc),
@@ -54,7 +54,7 @@ impl Found {
         }
     }
 
-    /// Its place in time; of runs of one second by their ids.
+    /// Its place in time; runs of the same second are ordered by ID.
     fn place(&self) -> (Option<&str>, &str) {
         (self.began(), self.id())
     }
@@ -75,8 +75,7 @@ impl Found {
     }
 }
 
-/// The tags of a stored run: `name=value`, whether it was measured with it or got it later, and those
-/// without a value.
+/// The tags of a stored run: `name=value`, set at measurement or later, and tags without a value.
 fn tags(entry: &RunEntry) -> Vec<String> {
     let values = entry.manifest.iter().flat_map(tags_of);
     let later = entry.tags().unwrap_or_default().into_iter();
@@ -87,7 +86,7 @@ fn tags_of(manifest: &Manifest) -> Vec<String> {
     manifest.tags.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// Stored runs that ended, the oldest first: those with a tag or a name, or all.
+/// Stored runs that ended, oldest first: those with a tag or a name, or all.
 fn stored(store: &Store, tag: Option<&str>) -> Result<Vec<Found>, Failure> {
     let mut runs = store.list().map_err(|error| Failure::files(error.to_string()))?;
     let has_ended = |entry: &RunEntry| {
@@ -107,12 +106,12 @@ fn stored(store: &Store, tag: Option<&str>) -> Result<Vec<Found>, Failure> {
     Ok(found)
 }
 
-/// Reads what the words name, the oldest first: a tag or a name stands for all runs that have it. Without a word
-/// all stored runs; of more than `last` the latest. Documents have no time and stay in the order in
+/// Reads the named results, oldest first. A tag or a name means all runs that have it. Without a word, all
+/// stored runs are read; with more than `last`, the latest. Documents have no time and stay in the order in
 /// which they are named.
 ///
 /// # Errors
-/// A word that names nothing, or a run that cannot be read.
+/// A name of nothing, or a run that cannot be read.
 pub fn read(
     store: &Store,
     words: &[String],
@@ -142,7 +141,7 @@ pub fn read(
             }
         }
     }
-    // A measurement is one value of its series, whatever it is called.
+    // A measurement is one value of its series, however often it is named.
     let mut seen = BTreeSet::new();
     found.retain(|one| seen.insert(one.content()));
     if found.iter().all(|one| one.began().is_some()) {
@@ -153,25 +152,25 @@ pub fn read(
     found.iter().map(|one| one.read(store, settings)).collect()
 }
 
-/// What a baseline `history:20:nightly` asks for.
+/// The parsed form of a baseline `history:20:nightly`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
-    /// Runs at most.
+    /// Maximum number of runs.
     pub last: usize,
-    /// The tag or the name that they have.
+    /// Their tag or name.
     pub tag: Option<String>,
 }
 
-/// The word that a baseline of many runs begins with.
+/// The word at the start of a baseline of many runs.
 const HISTORY: &str = "history";
-/// Runs of a baseline where nobody says how many.
+/// Default number of runs of a baseline.
 const LAST: usize = 20;
 
 impl Baseline {
     /// Reads `history`, `history:20` or `history:20:TAG`; absent for any other word.
     ///
     /// # Errors
-    /// A number that is none.
+    /// An invalid number.
     pub fn parse(word: &str) -> Result<Option<Baseline>, Failure> {
         let mut parts = word.splitn(3, ':');
         if parts.next() != Some(HISTORY) {
@@ -179,7 +178,7 @@ impl Baseline {
         }
         let wrong = || {
             Failure::usage(format!("\"{word}\" is no history of runs")).hint(
-                "history:20 are the last 20 runs of the same, history:20:nightly those with a tag or a name",
+                "history:20 is the last 20 runs of the same, history:20:nightly those with a tag or a name",
             )
         };
         let last = match parts.next() {
@@ -193,10 +192,10 @@ impl Baseline {
         Ok(Some(Baseline { last, tag }))
     }
 
-    /// The runs before `run`, which answer the same question, the oldest first.
+    /// The runs before `run` that answer the same question, oldest first.
     ///
     /// # Errors
-    /// There is none, or one cannot be read.
+    /// No such run exists, or one cannot be read.
     pub fn before(&self, store: &Store, run: &Side, settings: &Settings) -> Result<Side, Failure> {
         let ids: BTreeSet<&str> = run.members.iter().map(|member| member.id.as_str()).collect();
         let all = stored(store, self.tag.as_deref())?;

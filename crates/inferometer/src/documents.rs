@@ -1,6 +1,6 @@
-//! Documents of other tools, opened and read: files, folders, standard input, kept imports.
+//! Opens and reads documents of other tools: files, folders, standard input, stored imports.
 //!
-//! Not here: what is in them (`ifm-interop`), what is done with them (`cli`).
+//! Not here: their content (`ifm-interop`), and their use (`cli`).
 
 use crate::exit::Failure;
 use ifm_analysis::definitions::{self, Definitions};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files of a folder that are looked at, at most.
+/// Maximum number of files of a folder.
 const FILES_MAX: usize = 10_000;
 /// The word for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -20,17 +20,16 @@ const STANDARD_INPUT: &str = "-";
 pub const PARQUET: Recognised =
     Recognised { id: "parquet", title: "inferometer export --as parquet, Parquet" };
 
-/// A file that was looked at.
+/// An inspected file.
 #[derive(Debug)]
 pub struct Document {
     /// Whether the user named it, rather than a folder that it is in.
     pub is_named: bool,
-    /// What it holds.
+    /// Its content.
     pub sheet: Result<Sheet, ImportError>,
 }
 
-/// Reads every file that is named, and every file of every folder that is named, in the order of
-/// names.
+/// Reads every named file, and every file of every named folder, in the order of names.
 ///
 /// # Errors
 /// A name of nothing, or a folder that cannot be listed. Files that cannot be read are documents
@@ -56,7 +55,7 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
     Ok(documents)
 }
 
-/// A named file, or standard input, to be read.
+/// Opens a named file, or standard input.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -90,10 +89,10 @@ fn document(path: &Path, is_named: bool) -> Document {
     Document { is_named, sheet }
 }
 
-/// The run that a Parquet file holds; absent for any other file.
+/// The run in a Parquet file; absent for any other file.
 ///
 /// # Errors
-/// Why a file that should hold one cannot be read.
+/// Why a file that should contain one cannot be read.
 pub fn run_in(path: &Path) -> Result<Option<RunData>, String> {
     if !is_parquet(path) {
         return Ok(None);
@@ -101,10 +100,10 @@ pub fn run_in(path: &Path) -> Result<Option<RunData>, String> {
     ifm_store::read_single_file(path).map_err(|error| error.to_string())
 }
 
-/// The document that a Parquet file holds, as it was imported; absent for any other file.
+/// The document in a Parquet file, as it was imported; absent for any other file.
 ///
 /// # Errors
-/// Why a file that should hold one cannot be read.
+/// Why a file that should contain one cannot be read.
 fn sheet_in(path: &Path) -> Result<Option<Sheet>, String> {
     if !is_parquet(path) {
         return Ok(None);
@@ -118,7 +117,7 @@ fn is_parquet(path: &Path) -> bool {
     read.is_ok() && ifm_store::is_parquet(&head)
 }
 
-/// The run of a file as a document, computed from its events.
+/// The run in a file as a document, computed from its events.
 pub fn as_sheet(path: &Path, run: &RunData, by: Definitions) -> Sheet {
     let mut sheet = definitions::sheet(run, by);
     sheet.source.name = path.display().to_string();
@@ -127,7 +126,7 @@ pub fn as_sheet(path: &Path, run: &RunData, by: Definitions) -> Sheet {
     sheet
 }
 
-/// All files below a folder, hidden ones left out. Links to folders are not followed.
+/// All files below a folder, except hidden ones. Links to folders are not followed.
 fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let refused = |error: std::io::Error| {
         Failure::files(format!("cannot list {}: {error}", folder.display()))
@@ -152,7 +151,7 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
                 "more than {FILES_MAX} files below {}",
                 folder.display()
             ))
-            .hint("name the folders of the results themselves"));
+            .hint("name the folders that directly contain the results"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! How the program ends: the exit codes, and failures in words that say what to do.
+//! How the program ends: the exit codes, and errors that say what to do.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -10,19 +10,19 @@ pub enum Code {
     Done = 0,
     /// A threshold is violated, or a run is worse, with confidence; or a client got something wrong.
     Failed = 1,
-    /// The command line or a configuration cannot be understood.
+    /// The command line or a configuration is invalid.
     Usage = 2,
-    /// Part of what was given could not be read; the rest was.
+    /// Part of the input could not be read; the rest was.
     Partly = 3,
-    /// The data do not decide whether a threshold is kept.
+    /// The data are inconclusive for a threshold.
     Inconclusive = 4,
-    /// The server cannot be reached, or is none that we can talk to.
+    /// The server cannot be reached, or inferometer does not support it.
     Server = 5,
     /// The run is not valid: no request got a complete answer.
     Invalid = 6,
     /// Runs answer different questions and cannot be compared.
     Unlike = 7,
-    /// An audit found something for which an innocent reason is hard to think of.
+    /// An audit found something that is hard to explain innocently.
     Doubtful = 8,
     /// An audit found something that cannot be right.
     Proof = 9,
@@ -30,9 +30,9 @@ pub enum Code {
     Internal = 70,
     /// Results cannot be written or read.
     Files = 74,
-    /// Stopped by the user (SIGINT); what was finished is kept.
+    /// Stopped by the user (SIGINT); finished results are kept.
     Interrupted = 130,
-    /// Stopped by the system (SIGTERM); what was finished is kept.
+    /// Stopped by the system (SIGTERM); finished results are kept.
     Terminated = 143,
 }
 
@@ -46,8 +46,8 @@ impl Code {
             something wrong.",
         ),
         (Code::Usage, "The command line, or something that it names, cannot be understood."),
-        (Code::Partly, "Part of what was given could not be read; the rest was."),
-        (Code::Inconclusive, "The data do not decide whether a threshold is kept."),
+        (Code::Partly, "Part of the input could not be read; the rest was."),
+        (Code::Inconclusive, "The data are inconclusive for a threshold."),
         (Code::Server, "The server cannot be reached or measured."),
         (
             Code::Invalid,
@@ -59,11 +59,11 @@ impl Code {
         (Code::Proof, "An audit found something that cannot be right."),
         (Code::Internal, "A bug of this program."),
         (Code::Files, "Results cannot be written or read."),
-        (Code::Interrupted, "Stopped by the user; what was finished is kept."),
-        (Code::Terminated, "Stopped by the system; what was finished is kept."),
+        (Code::Interrupted, "Stopped by the user; finished results are kept."),
+        (Code::Terminated, "Stopped by the system; finished results are kept."),
     ];
 
-    /// The code of a number, such as that of a measurement in a process of its own.
+    /// The code with a given number, e.g. from a measurement in a separate process.
     pub fn of_number(number: i32) -> Option<Code> {
         Code::MEANINGS.iter().map(|(code, _)| *code).find(|code| *code as i32 == number)
     }
@@ -75,7 +75,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// A failure to tell the user: what, and what to do.
+/// An error to report to the user: what failed, and what to do.
 #[derive(Debug)]
 pub struct Failure {
     /// Exit code.
@@ -90,12 +90,12 @@ impl Failure {
         Failure { code, sentence: sentence.into(), hint: None }
     }
 
-    /// A mistake on the command line.
+    /// An error on the command line.
     pub fn usage(sentence: impl Into<String>) -> Failure {
         Failure::new(Code::Usage, sentence)
     }
 
-    /// The server's part.
+    /// An error of the server.
     pub fn server(sentence: impl Into<String>) -> Failure {
         Failure::new(Code::Server, sentence)
     }
@@ -105,19 +105,19 @@ impl Failure {
         Failure::new(Code::Files, sentence)
     }
 
-    /// What is wrong, without what to do about it.
+    /// The error, without the hint.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }
 
-    /// Adds to the sentence what had happened before.
+    /// Prepends the earlier events to the sentence.
     pub fn also(mut self, sentence: &str) -> Failure {
         self.sentence.push_str("; ");
         self.sentence.push_str(sentence);
         self
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self

@@ -1,6 +1,6 @@
-//! Files of other tools: written at a run's end, or from a stored one.
+//! Files of other tools, written at the end of a run or from a stored one.
 //!
-//! Not here: what is in them (`ifm-interop`), by which definitions (`ifm-analysis`).
+//! Not here: their content (`ifm-interop`), and their definitions (`ifm-analysis`).
 
 use crate::exit::Failure;
 use ifm_analysis::definitions::{Definitions, sheet_with};
@@ -10,15 +10,15 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A file of another tool that a run is to leave.
+/// A requested file of another tool.
 #[derive(Clone)]
 pub struct ExportAsk {
     format: &'static Export,
-    /// What is asked of the file.
+    /// Options of the file.
     options: ExportOptions,
-    /// Where; `{model}` and `{date}` are filled in.
+    /// The path; `{model}` and `{date}` are filled in.
     path: String,
-    /// Whether a file that is there goes on.
+    /// Whether to append to an existing file.
     appends: bool,
 }
 
@@ -50,15 +50,15 @@ impl ExportAsk {
         Ok(ExportAsk { format, options, path: path.to_owned(), appends: false })
     }
 
-    /// Whether a file that is there goes on.
+    /// Sets whether to append to an existing file.
     pub fn appends(self, appends: bool) -> ExportAsk {
         ExportAsk { appends, ..self }
     }
 
-    /// Writes the file: by the definitions of its tool, from the events of a run.
+    /// Writes the file from the events of a run, by the definitions of its tool.
     ///
     /// # Errors
-    /// A file that cannot be written, or a run with nothing that belongs into it.
+    /// A file that cannot be written, or a run without anything for it.
     pub fn write(&self, run: &RunData) -> Result<Vec<PathBuf>, Failure> {
         let word = self.format.definitions.unwrap_or_default();
         let by = Definitions::ALL.into_iter().find(|by| by.word() == word);
@@ -77,7 +77,7 @@ impl ExportAsk {
         let folder = if is_folder { Some(path.as_path()) } else { path.parent() };
         if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
-                Failure::files(format!("cannot make {}: {error}", folder.display()))
+                Failure::files(format!("cannot create {}: {error}", folder.display()))
             })?;
         }
         let mut written = Vec::new();
@@ -92,7 +92,7 @@ impl ExportAsk {
         Ok(written)
     }
 
-    /// The name with what is filled in.
+    /// The file name with placeholders filled in.
     fn named(&self, run: &RunData) -> String {
         let model = run.manifest.spec.target.model.rsplit('/').next().unwrap_or_default();
         // `2026-11-26T04:34:18…` as `20261126-043418`.
@@ -102,17 +102,17 @@ impl ExportAsk {
     }
 }
 
-/// Options with what follows from a run: whether its latency target is the default one.
+/// Options with facts of the run: whether its latency target is the default one.
 pub fn of_run(options: ExportOptions, run: &RunData) -> ExportOptions {
     let spec = &run.manifest.spec;
     let default = ifm_analysis::slo::default_of(spec.target.api).terms;
-    // Runs before the field that says so have the same terms.
+    // Runs older than this field have the same terms.
     let has_default_target = spec.slo.is_default
         || ifm_analysis::slo::parse(default).is_ok_and(|default| default.terms == spec.slo.terms);
     ExportOptions { has_default_target, ..options }
 }
 
-/// Writes a text, or adds it to the end.
+/// Writes a text, or appends it.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -125,13 +125,13 @@ pub fn put(path: &Path, text: &str, appends: bool) -> Result<(), Failure> {
         .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
 }
 
-/// Whether files want a folder: there are several, or their names are not free.
+/// Whether files need a folder: there are several, or their names are fixed.
 pub fn is_folder(files: &[Exported]) -> bool {
     files.len() > 1 || files.iter().any(|file| file.name.is_some())
 }
 
-/// `aiperf-concurrency4.json`, numbered where several would be called the same; the name that a tool's readers
-/// go by where they go by one.
+/// `aiperf-concurrency4.json`, numbered if several would have the same name; or the name that a tool's
+/// readers require.
 pub fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> String {
     if let Some(name) = &file.name {
         return name.clone();

@@ -1,8 +1,8 @@
-//! A process that undoes what this one has set up, should this one die: by any signal, SIGKILL too.
+//! A process that undoes the setup of this one if this one dies, from any signal, SIGKILL included.
 //!
-//! It lives in a session of its own, ignores the signals that end programs, and reads from its
-//! standard input what is held and what is released, one JSON object to a line. When that input ends,
-//! it undoes what is still held, the latest first, and ends itself.
+//! It lives in its own session and ignores the signals that end programs. From its standard input it
+//! reads what is held and what is released, one JSON object per line. When that input ends, it undoes
+//! what is still held, the latest first, and exits.
 
 use crate::exit::{Code, Failure};
 use crate::terminal;
@@ -17,30 +17,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What the process says once it can be relied upon.
+/// What the process prints once it is ready.
 const READY: &str = "guarding";
-/// How long a command may take.
+/// Time limit of a command.
 pub const COMMAND: Duration = Duration::from_secs(60);
 
-/// What is to be undone.
+/// What to undo.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "undo", rename_all = "snake_case")]
 pub enum Undo {
-    /// The processes of a server are ended.
+    /// Ends the processes of a server.
     EndServer(Tree),
-    /// A GPU gets its power limit back.
+    /// Restores a GPU's power limit.
     PowerLimit {
         /// Which GPU.
         gpu: u32,
-        /// The limit that it had.
+        /// The original limit.
         milliwatts: u32,
     },
-    /// A GPU's clocks are free again.
+    /// Unlocks a GPU's clocks.
     Clocks {
         /// Which GPU.
         gpu: u32,
     },
-    /// A command is run.
+    /// Runs a command.
     Command {
         /// Program and arguments.
         words: Vec<String>,
@@ -51,7 +51,7 @@ impl Undo {
     /// Undoes it.
     ///
     /// # Errors
-    /// What is not as it was, in one sentence.
+    /// What was not restored, in one sentence.
     pub fn now(&self) -> Result<(), String> {
         match self {
             Undo::EndServer(tree) => match tree.end().is_gone {
@@ -64,7 +64,7 @@ impl Undo {
     }
 }
 
-/// Gives a GPU back what was set.
+/// Restores a GPU's setting.
 fn restore(undo: &Undo) -> Result<(), String> {
     let what = match *undo {
         Undo::PowerLimit { gpu, milliwatts } => Restore::PowerLimit { gpu, milliwatts },
@@ -81,7 +81,7 @@ fn restore(undo: &Undo) -> Result<(), String> {
 /// It does not start, fails, or does not end.
 pub fn run(words: &[String], limit: Duration) -> Result<(), String> {
     let shown = words.join(" ");
-    let (program, rest) = words.split_first().ok_or("a command without words")?;
+    let (program, rest) = words.split_first().ok_or("an empty command")?;
     let mut command = Command::new(program);
     command.args(rest).stdin(Stdio::null()).process_group(0);
     // The output of this process may be a document.
@@ -95,16 +95,16 @@ pub fn run(words: &[String], limit: Duration) -> Result<(), String> {
             Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
                 ifm_sys::process::end_group(child.id());
-                // It was killed: there is nothing else to learn.
+                // It was killed: there is no more to learn.
                 let _ = child.wait();
                 return Err(format!("`{shown}` did not end within {} s", limit.as_secs_f64()));
             }
-            Err(error) => return Err(format!("`{shown}` cannot be waited for: {error}")),
+            Err(error) => return Err(format!("cannot wait for `{shown}`: {error}")),
         }
     }
 }
 
-/// What the process is told.
+/// A message to the process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -112,7 +112,7 @@ enum Line {
     Release { id: u64 },
 }
 
-/// The running process. It ends with the last of its handles and of what is held.
+/// The running process. It ends with the last of its handles and of the held items.
 #[derive(Debug, Clone)]
 pub struct Guard(Arc<Inner>);
 
@@ -120,7 +120,7 @@ pub struct Guard(Arc<Inner>);
 struct Inner {
     child: Mutex<Child>,
     lines: Mutex<Option<ChildStdin>>,
-    /// Kept open: whatever it may have to say must not end it.
+    /// Kept open: its output must not end it.
     _said: Mutex<BufReader<ChildStdout>>,
     next: AtomicU64,
 }
@@ -147,19 +147,19 @@ impl Guard {
             // It has ended, or is of no use.
             let _ = child.kill();
             let _ = child.wait();
-            return Err(cannot("it ended at once".to_owned()));
+            return Err(cannot("it exited at once".to_owned()));
         }
         let (child, lines) = (Mutex::new(child), Mutex::new(lines));
         let inner = Inner { child, lines, _said: Mutex::new(said), next: AtomicU64::new(0) };
         Ok(Guard(Arc::new(inner)))
     }
 
-    /// The number of the process: it is below this one, and none of what is measured.
+    /// The process ID. The process is a child of this one, and not part of what is measured.
     pub fn id(&self) -> u32 {
         self.0.child.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).id()
     }
 
-    /// From here on this is undone if this process dies, however it dies. Hold first, then set up.
+    /// From here on, this is undone if this process dies in any way. Hold first, then set up.
     ///
     /// # Errors
     /// The guard process has gone.
@@ -189,7 +189,7 @@ impl Drop for Inner {
         let lines = self.lines.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         drop(lines.take());
         let child = self.child.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // Nothing is held any more: it ends at once.
+        // Nothing is held any more: it exits at once.
         let _ = child.wait();
     }
 }
@@ -203,7 +203,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// It is not to be undone any more.
+    /// Cancels the undo.
     pub fn forget(mut self) {
         self.undo = None;
     }
@@ -211,7 +211,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Held until it is done: if we die meanwhile, the guard does it.
+        // Held until it is done: if this process dies meanwhile, the guard does it.
         if let Some(Err(sentence)) = self.undo.take().map(|undo| undo.now()) {
             terminal::warn(&sentence);
         }
@@ -223,22 +223,22 @@ impl Drop for Held {
 /// The guard process itself: reads until its input ends, then undoes what is held.
 ///
 /// # Errors
-/// It cannot get out of reach of the signals that end its parent.
+/// It cannot detach from the signals that end its parent.
 pub fn guard() -> Result<Code, Failure> {
     let internal = |error: std::io::Error| Failure::new(Code::Internal, error.to_string());
     ifm_sys::process::lead_session().map_err(internal)?;
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        // Noted, and otherwise ignored.
+        // Recorded, and otherwise ignored.
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map_err(internal)?;
     }
     terminal::print(&format!("{READY}\n"));
     let mut held: Vec<(u64, Undo)> = Vec::new();
-    // An error of reading is the end as well.
+    // A read error also counts as the end.
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Line::Hold { id, undo }) => held.push((id, undo)),
             Ok(Line::Release { id }) => held.retain(|(other, _)| *other != id),
-            // A line that was cut off: whoever wrote it died over it, before it took effect.
+            // An incomplete line: the writer died while writing it, before it took effect.
             Err(_) => {}
         }
     }
@@ -257,7 +257,7 @@ fn command() -> std::io::Result<Command> {
     Ok(command)
 }
 
-/// The test binary is no inferometer: the process lives among its tests.
+/// The test binary is not inferometer: the process lives among its tests.
 #[cfg(test)]
 fn command() -> std::io::Result<Command> {
     Ok(crate::testing::process("guard::tests::the_process"))
@@ -274,7 +274,7 @@ mod tests {
     #[ignore = "not a test: the guard process of the tests of this crate"]
     fn the_process() {
         guard().unwrap();
-        // Nobody reads what the frame of tests has to say.
+        // Nothing reads the output of the test harness.
         std::process::exit(0);
     }
 
@@ -317,7 +317,7 @@ mod tests {
         let _file = guard.hold(touch(Path::new(&path))).unwrap();
         let tree = Tree::planned().with_grace(Duration::from_millis(50));
         let _before = guard.hold(Undo::EndServer(tree.clone())).unwrap();
-        // Two that will not end when asked, one of them in a session of its own.
+        // Two that do not end when asked, one of them in its own session.
         let stubborn = "trap '' TERM INT HUP; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; \
                         done' & while :; do sleep 1; done";
         let mut child = Command::new("sh")

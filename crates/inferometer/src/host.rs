@@ -3,22 +3,22 @@
 use ifm_core::manifest::HostInfo;
 use ifm_sys::{host, probe, thread};
 
-/// Who stamps what arrives.
+/// Source of receive timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Stamps {
-    /// The kernel, if it can
+    /// The kernel, if possible
     Kernel,
     /// The reading thread
     User,
 }
 
-/// The facts of a run that takes its stamps from there.
+/// The facts of a run with this source of timestamps.
 pub fn describe_with(stamps: Stamps) -> HostInfo {
     let host = describe();
     HostInfo { kernel_stamps: host.kernel_stamps && stamps == Stamps::Kernel, ..host }
 }
 
-/// Reads the facts; what the host does not tell is absent.
+/// Reads the facts; what the host does not report is absent.
 pub fn describe() -> HostInfo {
     HostInfo {
         os: host::os_release(),

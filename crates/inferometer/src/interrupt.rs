@@ -1,17 +1,17 @@
-//! Ctrl-C and SIGTERM while a plan or an engine runs: the first ends what is in hand in good order,
-//! the second at once. What was measured is kept either way.
+//! Ctrl-C and SIGTERM while a plan or an engine runs: the first ends the current work in good
+//! order, the second at once. Measured results are kept either way.
 
 use crate::exit::Code;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// How urgently it is to end.
+/// How soon to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urge {
     /// Not at all.
     None,
-    /// After what is in flight.
+    /// After the requests in flight.
     Drain,
     /// At once.
     Now,
@@ -26,8 +26,8 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Starts to watch. Where that is not possible, signals end the process, and its guard ends
-    /// what it had started.
+    /// Starts to watch. If that is not possible, signals end the process, and its guard ends what
+    /// it had started.
     pub fn watch() -> Interrupts {
         let signals = Interrupts::default();
         let Ok(mut stream) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else {
@@ -47,7 +47,7 @@ impl Interrupts {
         signals
     }
 
-    /// How urgently it is to end.
+    /// How soon to end.
     pub fn urge(&self) -> Urge {
         let count =
             self.interrupts.load(Ordering::Relaxed) + self.terminations.load(Ordering::Relaxed);
@@ -58,12 +58,12 @@ impl Interrupts {
         }
     }
 
-    /// Set by the first signal, for whoever only has to know that.
+    /// Set by the first signal, for callers that need no more.
     pub fn stop(&self) -> Arc<AtomicBool> {
         self.stop.clone()
     }
 
-    /// The exit code of the signal that came, if one did.
+    /// The exit code of the received signal, if any.
     pub fn code(&self) -> Option<Code> {
         if self.terminations.load(Ordering::Relaxed) > 0 {
             return Some(Code::Terminated);

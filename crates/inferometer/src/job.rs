@@ -1,6 +1,6 @@
-//! What a session is to do, every default filled in.
+//! The job of a session, with every default filled in.
 //!
-//! Not here: how it comes from what was typed (`cli::resolve`), and doing it (`session`).
+//! Not here: how it follows from the command line (`cli::resolve`), and running it (`session`).
 
 use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
@@ -34,9 +34,9 @@ pub struct Job {
     pub command: Vec<String>,
     /// Name of the run.
     pub name: Option<String>,
-    /// What the user says was set.
+    /// The user's tags.
     pub tags: BTreeMap<String, String>,
-    /// The cell of a plan that is measured, if it is one.
+    /// The measured cell of a plan, if any.
     pub plan: Option<PlanCell>,
     /// Addresses of the server.
     pub addresses: Vec<SocketAddr>,
@@ -46,7 +46,8 @@ pub struct Job {
     pub url: BaseUrl,
     /// Headers as they are sent, secrets included. Never stored, never printed.
     pub headers: Vec<(String, String)>,
-    /// Headers of a turn, in whose values `{session}` stands for its session. Likewise.
+    /// Headers of a turn, with `{session}` as the placeholder of its session in the values.
+    /// Likewise.
     pub session_headers: Vec<(String, String)>,
     /// Value of the `Authorization` header. Never stored, never printed.
     pub authorization: Option<String>,
@@ -54,41 +55,41 @@ pub struct Job {
     pub extra_body: Map<String, Value>,
     /// Fields of each body that the server rejected before the load, and that are not sent.
     pub rejected: Vec<RejectedField>,
-    /// Whose fields they are, and what a rejection means.
+    /// The origin of these fields, and the effect of a rejection.
     pub field_rules: FieldRules,
-    /// How long made-up prompts are by the server's count.
+    /// Length of synthetic prompts by the server's count.
     pub scale: LengthScale,
-    /// What is blotted out in what the server says.
+    /// What to redact in the server's text.
     pub secrets: Arc<Secrets>,
-    /// Makes the prompts.
+    /// Creates the prompts.
     pub dataset: Arc<dyn Dataset>,
-    /// The forms that answers are to have.
+    /// The forms of answers.
     pub forms: Forms,
-    /// Whose words tell the server of them.
+    /// The dialect in which the server is asked for them.
     pub form_speech: FormSpeech,
-    /// Makes the prompts of the probe beside the load; absent where there is none.
+    /// Creates the prompts of the background probe; absent without one.
     pub probe: Option<Arc<dyn Dataset>>,
     /// What the prompts are.
     pub facts: WorkloadFacts,
-    /// What the server said about itself.
+    /// What the server reported about itself.
     pub inspection: Inspection,
-    /// The machine of the server; absent where nobody tells of it.
+    /// The machine of the server; absent if unknown.
     pub machine: Option<Facts>,
-    /// What answers in place of a server; absent where one is measured.
+    /// The simulation that answers instead of a server; absent if a server is measured.
     pub deployed: Option<Deployed>,
-    /// Reading threads; absent means by the number of users.
+    /// Number of reading threads; absent means by the number of users.
     pub readers: Option<usize>,
     /// Processors for the reading threads.
     pub cpus: Vec<usize>,
-    /// Who stamps what arrives.
+    /// Source of receive timestamps.
     pub stamps: Stamps,
     /// Whether the reading threads run before all others, on processors that are kept awake.
     pub precise: bool,
     /// Which levels are run.
     pub course: Course,
-    /// Whether levels that were worse than a larger load are measured again.
+    /// Whether to remeasure levels that were worse than a larger load.
     pub measures_again: bool,
-    /// What goes to standard output.
+    /// Output format of standard output.
     pub format: Format,
     /// Report files to write.
     pub out: Vec<PathBuf>,
@@ -96,22 +97,22 @@ pub struct Job {
     pub exports: Vec<ExportAsk>,
     /// Folder of stored runs.
     pub store: Option<PathBuf>,
-    /// What is recorded beside the answers.
+    /// Telemetry to record.
     pub telemetry: TelemetryAsk,
     /// No progress.
     pub quiet: bool,
-    /// Whether something else shows the result, among others.
+    /// Whether something else also shows the result.
     pub is_a_part: bool,
     /// Progress on the full screen.
     pub tui: bool,
-    /// No colour.
+    /// No color.
     pub no_color: bool,
     /// Only ASCII.
     pub ascii: bool,
 }
 
 impl Job {
-    /// Where its requests go; absent for a host without an address.
+    /// The target of its requests; absent for a host without an address.
     pub fn endpoint(&self) -> Option<Endpoint> {
         Some(Endpoint {
             url: self.url.clone(),
@@ -123,7 +124,7 @@ impl Job {
         })
     }
 
-    /// The requests before its load, written by this template.
+    /// Preflight requests, written by this template.
     pub fn preflight(&self, template: RequestTemplate) -> Option<Preflight> {
         let target = &self.spec.target;
         let expect = Expect { api: target.api, keep_text: false, stream: target.stream };
@@ -135,36 +136,36 @@ impl Job {
 /// What to record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TelemetryAsk {
-    /// The server's counters.
+    /// The server's metrics.
     pub metrics: MetricsAsk,
     /// Power.
     pub power: PowerAsk,
-    /// Whether to say what is not there.
+    /// Whether to report what is missing.
     pub verbose: bool,
 }
 
-/// Where the server's counters are.
+/// Where the server's metrics are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetricsAsk {
-    /// Not to be read.
+    /// Do not read them.
     Off,
-    /// At the usual place, if something that is known stands there.
+    /// At the usual place, if a known format is found there.
     Tried,
     /// At this URL.
     At(String),
 }
 
-/// Whose power is the server's.
+/// The source of the server's power.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PowerAsk {
-    /// Nobody's.
+    /// No device.
     Off,
-    /// That of this host's devices, if the server is on loopback.
+    /// This host's devices, if the server is on loopback.
     IfLoopback,
-    /// That of this host's devices, or of these of its GPUs.
+    /// This host's devices, or these of its GPUs.
     Local(Option<Vec<u32>>),
-    /// That of the GPUs on the page of a DCGM exporter.
+    /// The GPUs on the page of a DCGM exporter.
     Exporter(String),
-    /// This many watts, as the user says.
+    /// This many watts, as given by the user.
     Stated(f64),
 }

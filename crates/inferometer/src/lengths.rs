@@ -1,6 +1,6 @@
-//! Who counts the prompts of a workload: the tokenizer of the run, or the server.
+//! Which tokenizer counts the prompts of a workload: the run's, or the server's.
 //!
-//! Not here: how the server's count is found out (`calibration`).
+//! Not here: how the server's count is determined (`calibration`).
 
 use crate::calibration::{Calibrated, CalibrationAsk, Fault, calibrate, measure_template};
 use crate::exit::Failure;
@@ -12,44 +12,44 @@ use ifm_core::spec::{LengthCounter, PromptLengths};
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::LengthScale;
 
-/// What `--prompt-lengths` may say.
+/// Values of `--prompt-lengths`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LengthsWord {
-    /// By the tokenizer where one is given or the server has the embedded one, else by the server
+    /// The tokenizer if given or if the server uses the embedded one, else the server
     Auto,
-    /// By the tokenizer: exact text, the server's chat template comes on top
+    /// The tokenizer: exact text, plus the server's chat template
     Tokenizer,
-    /// By the server: a few requests find out how it counts; its chat template is included
+    /// The server: a few requests determine how it counts, chat template included
     Server,
 }
 
-/// The note of a server that names its tokenizer.
+/// The note of a server with the name of its tokenizer.
 const TOKENIZER_NOTE: &str = "tokenizer_sha256";
 
-/// Whether the server says that it counts by this tokenizer.
+/// Whether the server reports that it counts with this tokenizer.
 fn has_tokenizer(server: &ServerInfo, tokenizer: &Tokenizer) -> bool {
     server.notes.get(TOKENIZER_NOTE).is_some_and(|sha256| sha256 == tokenizer.sha256())
 }
 
-/// Who decides how long prompts are, and what is known of it.
+/// What decides the prompt lengths, and what is known about it.
 #[derive(Debug, Clone, Copy)]
 pub struct LengthsAsk<'ask> {
-    /// What was asked for.
+    /// The requested choice.
     pub word: LengthsWord,
     /// Whether the user gave the tokenizer.
     pub is_given: bool,
-    /// Whether the API puts prompts into a chat template.
+    /// Whether the API uses a chat template.
     pub has_template: bool,
-    /// What the server says of itself.
+    /// What the server reports about itself.
     pub server: &'ask ServerInfo,
-    /// Whether nothing is said of what goes well.
+    /// Whether to report only problems.
     pub is_quiet: bool,
 }
 
-/// Decides who counts, and asks the server where it is to.
+/// Decides how prompts are counted, and asks the server if it should count.
 ///
 /// # Errors
-/// The server was to count and does not; or prompts would be far from the length asked for.
+/// The server should count and does not, or prompts would be far from the requested length.
 pub fn settle(
     lengths: &LengthsAsk<'_>,
     preflight: &mut Preflight,
@@ -62,7 +62,7 @@ pub fn settle(
         LengthsWord::Auto => !lengths.is_given && !has_tokenizer,
     };
     if !asks {
-        // Who names the tokenizer explicitly gets no extra requests.
+        // An explicitly given tokenizer needs no extra requests.
         let is_explicit = lengths.word == LengthsWord::Tokenizer;
         let template_tokens = match lengths.has_template && !has_tokenizer && !is_explicit {
             true => measure_template(preflight, ask).map_err(|failure| *failure)?,
@@ -86,16 +86,16 @@ pub fn settle(
         Err(Fault::Unknown(reason)) => (reason, None),
         Err(Fault::Template(tokens, shortest)) => {
             let reason = format!(
-                "the server adds {tokens} tokens to each prompt, and {shortest} in all were asked for"
+                "the server adds {tokens} tokens to each prompt, but {shortest} in all were requested"
             );
             (reason, Some(tokens))
         }
     };
     if lengths.word == LengthsWord::Server {
         return Err(Failure::server(format!(
-            "prompts cannot be made by the server's count: {reason}"
+            "cannot size prompts by the server's count: {reason}"
         ))
-        .hint("give the model's tokenizer.json with --tokenizer"));
+        .hint("pass the model's tokenizer.json with --tokenizer"));
     }
     terminal::warn(&format!(
         "prompt lengths are by the embedded vocabulary, not by the model's, because {reason}; \
@@ -106,10 +106,10 @@ pub fn settle(
     Ok((LengthScale::EXACT, facts))
 }
 
-/// Why there is no run with prompts that are far from the length asked for.
+/// Why there is no run with prompts that are far from the requested length.
 fn far(reason: &str, status: Option<u16>) -> Failure {
     let failure = Failure::server(format!(
-        "prompts would not have the length asked for by the server's count: {reason}"
+        "prompts would not have the requested length by the server's count: {reason}"
     ));
     failure.hint(match status {
         Some(413) => {
@@ -118,29 +118,31 @@ fn far(reason: &str, status: Option<u16>) -> Failure {
         }
         Some(_) => {
             "use shorter prompts, or start the server with a longer context; if it counts otherwise \
-             than assumed, give the model's tokenizer.json with --tokenizer"
+             than assumed, pass the model's tokenizer.json with --tokenizer"
         }
         None => {
-            "give the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
+            "pass the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
              tokenizer measures anyway, with lengths by the embedded vocabulary"
         }
     })
 }
 
-/// Who counts made-up prompts of a mix: the tokenizer. How the server counts depends on the length, and
-/// each class has its own.
+/// Synthetic prompts of a mix are counted by the tokenizer. The server's count depends on the length,
+/// and each class has its own length.
 ///
 /// # Errors
-/// The server was to count.
+/// The server should count.
 pub fn of_classes(word: LengthsWord) -> Result<PromptLengths, Failure> {
     match word {
         LengthsWord::Server => {
-            return Err(Failure::usage("--prompt-lengths server: a mix has no one law of lengths")
-                .hint("give the model's tokenizer.json with --tokenizer, or measure each class"));
+            return Err(Failure::usage(
+                "--prompt-lengths server: a mix has no single distribution of lengths",
+            )
+            .hint("pass the model's tokenizer.json with --tokenizer, or measure each class"));
         }
         LengthsWord::Auto => terminal::warn(
-            "made-up prompts of a mix are as long as asked by the tokenizer's count: the server's chat \
-             template comes on top; --prompt-lengths tokenizer says that this is meant",
+            "synthetic prompts of a mix have the requested length by the tokenizer's count, plus the server's \
+             chat template; --prompt-lengths tokenizer confirms this",
         ),
         LengthsWord::Tokenizer => {}
     }
@@ -152,15 +154,15 @@ fn tell(calibrated: &Calibrated, ask: &CalibrationAsk<'_>, quiet: bool) {
     let asked = ask.prompt_tokens.max();
     if let Some(share) = facts.error_share.filter(|_| !calibrated.is_close) {
         terminal::warn(&format!(
-            "prompts of {asked} tokens come out {:+.1} % by the server's count, in spite of {} \
-             requests to find out how it counts; --tokenizer PATH makes them exact",
+            "prompts of {asked} tokens differ by {:+.1} % by the server's count, despite {} \
+             calibration requests; --tokenizer PATH makes them exact",
             share * 100.0,
             facts.requests
         ));
     } else if !quiet {
         terminal::say(&format!(
-            "prompt lengths by the server's count: {:.3} of its tokens to one of ours, {} of its \
-             template ({} requests)",
+            "prompt lengths by the server's count: {:.3} of its tokens per token of the embedded \
+             vocabulary, {} template tokens ({} requests)",
             facts.ratio, facts.template_tokens, facts.requests
         ));
     }

@@ -1,6 +1,6 @@
-//! From levels as they were asked for to levels as they are run and stored.
+//! From requested levels to levels as they are run and stored.
 //!
-//! Not here: reading lists of levels (`cli`), which level follows which (`course`).
+//! Not here: parsing lists of levels (`cli`), and which level follows which (`course`).
 
 use crate::exit::Failure;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch};
@@ -16,27 +16,27 @@ pub struct Ending {
     requests: Option<u32>,
     duration_s: Option<f64>,
     sessions: Option<u32>,
-    /// Whether nobody said how long a level lasts.
+    /// Whether the length of a level was left to the defaults.
     is_default: bool,
     /// Half the width of the intervals at which a level is settled, as a share of the value.
     settled_share: Option<f64>,
 }
 
 impl Ending {
-    /// Seconds that a level takes when nothing is said.
+    /// Default duration of a level, seconds.
     const DEFAULT_S: f64 = 20.0;
-    /// Seconds that one takes at most that ends by evidence, when nothing is said.
+    /// Default maximum duration of a level that ends by evidence, seconds.
     const SETTLED_S: f64 = 120.0;
-    /// Requests that have to be finished before a level is settled. With fewer, an interval tells
-    /// more of chance than of the server.
+    /// Requests that must finish before a level is settled. With fewer, an interval reflects chance
+    /// more than the server.
     const SETTLED_REQUESTS: u32 = 50;
-    /// The same for each user: the first one of each is the ramp, and is not judged.
+    /// The same per user: the first one of each is the ramp, and is not judged.
     const SETTLED_REQUESTS_PER_USER: u32 = 5;
-    /// Seconds that have to pass before a level is settled: what comes and goes within seconds
-    /// would not show in fewer.
+    /// Seconds that must pass before a level is settled: shorter periods would miss effects that
+    /// come and go within seconds.
     const SETTLED_AFTER_S: f64 = 5.0;
 
-    /// Ends before that too, once its intervals are narrow enough.
+    /// Also ends earlier, once its intervals are narrow enough.
     ///
     /// # Errors
     /// A share that is not between 0 and 1.
@@ -50,7 +50,7 @@ impl Ending {
         Ok(Ending { settled_share: Some(share), duration_s, ..self })
     }
 
-    /// What ends a level of so many users early.
+    /// Conditions for ending a level with this many users early.
     fn early_end(&self, users: Option<u32>) -> Option<EarlyEnd> {
         let of_users = users.unwrap_or(0).saturating_mul(Ending::SETTLED_REQUESTS_PER_USER);
         Some(EarlyEnd {
@@ -61,10 +61,10 @@ impl Ending {
         })
     }
 
-    /// As asked, and where nothing is asked when the workload ends.
+    /// As requested; by default when the workload ends.
     ///
     /// # Errors
-    /// A level of no request.
+    /// A level without requests.
     pub fn with_workload(
         requests: Option<u32>,
         duration_s: Option<f64>,
@@ -77,7 +77,7 @@ impl Ending {
     /// whichever comes first.
     ///
     /// # Errors
-    /// A level of no request.
+    /// A level without requests.
     pub fn new(
         requests: Option<u32>,
         sessions: Option<u32>,
@@ -95,12 +95,12 @@ impl Ending {
     }
 }
 
-/// One level as asked for.
+/// One requested level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelRequest {
     /// Users.
     pub concurrency: u32,
-    /// When requests are due, in an open loop; its seed is set by [`load_specs`].
+    /// Arrival times in an open loop; its seed is set by [`load_specs`].
     pub arrivals: Option<ArrivalSpec>,
     /// How it ends.
     pub ending: Ending,
@@ -112,7 +112,7 @@ impl LevelRequest {
     fn warmup_requests(&self) -> u32 {
         let default = match &self.arrivals {
             None => self.concurrency,
-            // Every row of a trace is wanted, and a warm-up would take its first ones.
+            // A trace needs every row, and a warm-up would use its first ones.
             Some(arrivals) if matches!(arrivals.law, ArrivalLaw::Replay(_)) => 0,
             Some(_) => OPEN_LOOP_WARMUP,
         };
@@ -120,7 +120,7 @@ impl LevelRequest {
     }
 }
 
-/// Items that all levels take at most, where their numbers of requests are given.
+/// Maximum items of all levels together, if their numbers of requests are given.
 pub fn items_max(levels: &[LevelRequest]) -> Option<u32> {
     let of = |level: &LevelRequest| {
         level.ending.requests.map(|requests| requests.saturating_add(level.warmup_requests()))
@@ -128,10 +128,10 @@ pub fn items_max(levels: &[LevelRequest]) -> Option<u32> {
     levels.iter().map(of).try_fold(0_u32, |sum, items| Some(sum.saturating_add(items?)))
 }
 
-/// The levels as they are run. Each has a seed of its own.
+/// The levels as they are run. Each has its own seed.
 ///
 /// # Errors
-/// A rate or a law that cannot be, and a replay of what has no times.
+/// An impossible rate or arrival process, or a replay of a workload without times.
 pub fn load_specs(
     levels: &[LevelRequest],
     seed: u64,
@@ -171,13 +171,14 @@ fn load_spec(
             let rows = workload.dataset.items().unwrap_or(u32::MAX);
             if load.warmup_requests >= rows {
                 return Err(Failure::usage(format!(
-                    "the warm-up of {} requests takes all {rows} rows of the trace",
+                    "the warm-up of {} requests uses all {rows} rows of the trace",
                     load.warmup_requests
                 ))
                 .hint("leave --warmup out: a replay has no warm-up"));
             }
         }
-        // Stretches of their own length end the level; one rate lasts as long as the level.
+        // If the level consists of stretches with their own length, they end it; a single rate
+        // lasts as long as the level.
         let own_s = arrivals.stretches.iter().map(|stretch| stretch.seconds).sum::<Option<f64>>();
         if !matches!(arrivals.law, ArrivalLaw::Replay(_)) {
             load.duration_s = own_s.or(load.duration_s);
@@ -191,7 +192,7 @@ fn load_spec(
     Ok(load)
 }
 
-/// The mean rate of a trace that is replayed so many times as fast, over its whole length.
+/// The mean rate of a replayed trace, over its whole length, at this speed factor.
 fn recorded_rate(workload: &OpenedWorkload, speed: f64) -> Result<RateStretch, Failure> {
     let untimed = || {
         Failure::usage("--replay needs a workload that has recorded times")
@@ -203,7 +204,7 @@ fn recorded_rate(workload: &OpenedWorkload, speed: f64) -> Result<RateStretch, F
         .item(items.saturating_sub(1))
         .map_err(|error| Failure::usage(error.to_string()))?;
     let span_s = last.at_ns.ok_or_else(untimed)? as f64 / 1e9 / speed;
-    // A trace of one moment lasts as good as no time.
+    // A trace of a single moment has almost no duration.
     let seconds = span_s.max(1e-3);
     let rate = f64::from(items) / seconds;
     Ok(RateStretch {

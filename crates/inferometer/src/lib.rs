@@ -1,7 +1,7 @@
 //! The program: reads the command line, calls the libraries, prints, and says how to exit.
 //!
-//! Only this crate reads the environment, prints and decides how the program ends. It is a library, which
-//! `main.rs` starts, because a library compiles while its dependencies are still being optimised.
+//! Only this crate reads the environment, prints, and decides how the program ends. It is a library,
+//! which `main.rs` starts, because a library compiles while its dependencies are still being optimized.
 #![forbid(unsafe_code)]
 
 mod again;
@@ -75,7 +75,7 @@ use std::process::ExitCode;
 /// Runs the command line of this process to its end.
 pub fn run() -> ExitCode {
     bug::install_panic_hook();
-    // A reader that goes away (`| head`) ends the printing, not the program with a panic.
+    // If the reader exits (`| head`), printing ends, without a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(facts) = cli::version::verbose(&words) {
@@ -92,7 +92,7 @@ pub fn run() -> ExitCode {
             let is_question =
                 matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if is_question {
-                // What cannot be printed cannot be mended by printing more.
+                // A printing error cannot be handled by printing more.
                 let _ = error.print();
                 return Code::Done.into();
             }
@@ -106,11 +106,11 @@ pub fn run() -> ExitCode {
         terminal::give_back();
         return bug::report().into();
     };
-    // However it ended: the terminal is as it was before.
+    // In any case, the terminal is restored.
     terminal::end_screen();
     terminal::clear_line();
     let failure = match (ended, terminal::output_failure()) {
-        // A command that was measured ends with a code of its own.
+        // A measured command ends with its own exit code.
         (Ok(code), None) => return code.into(),
         (Ok(_), Some(error)) => {
             exit::Failure::files(format!("standard output cannot be written: {error}"))

@@ -1,4 +1,4 @@
-//! `--gpu measured`: this machine by its own results of `inferometer kernel`, out of the store.
+//! `--gpu measured`: this machine, from its own stored results of `inferometer kernel`.
 //!
 //! Not here: what a ceiling is (`ifm-analysis`), and what it means for a model (`ifm-roofline`).
 
@@ -12,12 +12,12 @@ use std::fs;
 
 /// The word of the flag.
 const WORD: &str = "measured";
-/// Where the kernel tells of the caches of the first processor.
+/// Where the kernel reports the caches of the first processor.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 const BYTES_PER_MIB: f64 = (1_u64 << 20) as f64;
 
-/// What a user says of a machine, in the words of [`Machine::parse`]: `measured` is this machine by the
-/// newest results in the store, its GPU before its processor, and `measured:ID` the device of one result.
+/// Resolves a machine to the notation of [`Machine::parse`]: `measured` is this machine by the newest
+/// results in the store, its GPU before its processor, and `measured:ID` is the device of one result.
 ///
 /// # Errors
 /// There are no such results, or the store cannot be read.
@@ -52,8 +52,8 @@ pub fn resolve(gpu: &str, store: &Store) -> Result<String, Failure> {
     Err(Failure::usage(last.to_string()))
 }
 
-/// What machines of these names reach at most by results in the store, in words; none where nobody measured
-/// it, or the store cannot be read.
+/// The measured ceilings of the machines with these names, from results in the store, as text; none without
+/// measurements, or if the store cannot be read.
 pub fn beside(names: &[&str], store: &Store) -> Option<String> {
     if names.is_empty() {
         return None;
@@ -68,7 +68,7 @@ pub fn beside(names: &[&str], store: &Store) -> Option<String> {
     let named = devices(&stored).into_iter().filter(|device| names.contains(&device.name.as_str()));
     let here = processor(&facts::of_host().0);
     let told = named.filter_map(|device| {
-        // Of this host more is known than a document tells.
+        // More is known about this host than a document contains.
         let own = here.clone().filter(|own| own.name == device.name && device.is_cpu);
         measured_machine(&stored, &own.unwrap_or(device)).ok().map(|found| found.words())
     });
@@ -76,13 +76,13 @@ pub fn beside(names: &[&str], store: &Store) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// Everything that was imported, the newest first; what cannot be read tells nothing.
+/// All imports, newest first; unreadable ones are skipped.
 fn kept(store: &Store) -> Result<Vec<Import>, Failure> {
     let ids = store.import_ids().map_err(|error| Failure::files(error.to_string()))?;
     Ok(ids.iter().filter_map(|id| store.import(id).ok()).collect())
 }
 
-/// `2026-11-25` of an id that begins with `20261125-`.
+/// `2026-11-25` from an ID that begins with `20261125-`.
 fn date(id: &str) -> String {
     match (id.get(..4), id.get(4..6), id.get(6..8)) {
         (Some(year), Some(month), Some(day)) => format!("{year}-{month}-{day}"),

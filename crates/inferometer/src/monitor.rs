@@ -1,11 +1,11 @@
-//! Watches a level while it runs: samples for the record. What the user sees is in `live`.
+//! Samples a level while it runs, for the record. What the user sees is in `live`.
 
 use ifm_core::Series;
 use ifm_drive::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Time between two samples.
+/// Time between samples.
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// Samples of all levels so far.
@@ -18,7 +18,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// A monitor of a run with this origin.
+    /// A monitor for a run with this origin.
     pub fn new(origin_ns: u64) -> Monitor {
         let series = |name: &str, unit: &str| Series {
             name: name.to_owned(),
@@ -44,7 +44,7 @@ impl Monitor {
             std::thread::park_timeout(PERIOD);
             let now_ns = ifm_sys::mono_ns();
             if now_ns - last_ns < PERIOD.as_nanos() as u64 / 2 {
-                // Woken early: the level is over, and a short rest makes no sample.
+                // Woken early: the level is over, and a short remainder gives no sample.
                 break;
             }
             let span_s = (now_ns - last_ns) as f64 / 1e9;

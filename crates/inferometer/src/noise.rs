@@ -1,7 +1,7 @@
-//! What disturbed a repeat: threads of the engine that could run and had no processor, and time that
-//! the host took from this virtual machine.
+//! What disturbed a repeat: runnable threads of the engine without a processor, and time that the
+//! host took from this virtual machine.
 //!
-//! The kernel counts both, so that an outlier is known by its cause and not by its value.
+//! The kernel counts both, so that an outlier is identified by its cause and not by its value.
 
 pub use ifm_analysis::disturbance::Disturbance;
 
@@ -9,7 +9,7 @@ use ifm_sys::account::{Account, of_threads};
 use ifm_sys::host::CpuTicks;
 use std::collections::BTreeMap;
 
-/// What the host took is counted in ticks of 10 ms: of a shorter repeat a share says nothing.
+/// Steal time is counted in ticks of 10 ms: for shorter repeats, a share is meaningless.
 const TICKS_NS: u64 = 500_000_000;
 
 /// Watches a process from now on.
@@ -32,7 +32,7 @@ impl Watch {
         }
     }
 
-    /// What happened since; absent where the kernel does not tell.
+    /// The disturbance since then; absent if the kernel does not report it.
     pub fn end(self) -> Option<Disturbance> {
         let wall_ns = ifm_sys::mono_ns() - self.begun_ns;
         let after = of_threads(self.process);
@@ -63,7 +63,7 @@ mod tests {
         let watch = Watch::begin(std::process::id());
         let until = ifm_sys::mono_ns() + 20_000_000;
         while ifm_sys::mono_ns() < until {}
-        let seen = watch.end().expect("the kernel tells");
+        let seen = watch.end().expect("the kernel reports it");
         assert!(seen.wall_ns >= 20_000_000 && seen.cpu_ns > 0, "{seen:?}");
     }
 }

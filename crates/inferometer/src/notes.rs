@@ -1,4 +1,4 @@
-//! The file with the author's own words for a report.
+//! The file with the author's own notes for a report.
 
 use crate::exit::Failure;
 use ifm_report::page::Notes;
@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Largest file of notes. They are words beside a report: a book is a mistake.
+/// Maximum size of notes. They accompany a report: a book is a mistake.
 const BYTES_MAX: u64 = 256 << 10;
 
 /// Reads notes.
 ///
 /// # Errors
-/// A file that cannot be read, is too large or empty, or holds no text.
+/// A file that cannot be read, is too large or empty, or is not text.
 pub fn read(path: &Path) -> Result<Notes, Failure> {
     let name = path.display();
     let refused = |reason: String| {
@@ -31,9 +31,9 @@ pub fn read(path: &Path) -> Result<Notes, Failure> {
     }
     let text = String::from_utf8(bytes).map_err(|_| refused("not UTF-8 text".to_owned()))?;
     if text.contains('\0') {
-        return Err(refused("not text: it holds zero bytes".to_owned()));
+        return Err(refused("not text: it contains zero bytes".to_owned()));
     }
-    // The mark of the encoding that some editors put first is not a word of the author.
+    // The byte order mark that some editors write is not part of the text.
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     if text.trim().is_empty() {
         return Err(refused("nothing is written in it".to_owned()));

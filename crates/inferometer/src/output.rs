@@ -6,7 +6,7 @@ use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{ReportModel, TerminalStyle};
 use std::path::{Path, PathBuf};
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A table and the answers
@@ -17,41 +17,41 @@ pub enum Format {
     Requests,
     /// One line of JSON per session of a conversation
     Sessions,
-    /// The block that `vllm bench serve` prints, from our numbers
+    /// The block that `vllm bench serve` prints, with inferometer's numbers
     Vllm,
-    /// The block that SGLang's bench_serving prints, from our numbers
+    /// The block that SGLang's bench_serving prints, with inferometer's numbers
     Sglang,
     /// Markdown
     Md,
 }
 
-/// The files that were written; pictures beside a Markdown file are not named.
+/// The written files; pictures of a Markdown file are not listed.
 pub type Written = Vec<PathBuf>;
 
-/// Finds out before the load starts whether a report can be written there.
+/// Checks, before the load starts, whether a report can be written there.
 ///
 /// # Errors
-/// An ending that names no format, or a folder that is not there.
+/// An extension of no known format, or a missing folder.
 pub fn check_path(path: &Path) -> Result<(), Failure> {
     kind_of(path)?;
     check_folder(path)
 }
 
-/// Finds out whether the folder of a file is there.
+/// Checks whether the folder of a file exists.
 ///
 /// # Errors
-/// It is not.
+/// It does not exist.
 pub fn check_folder(path: &Path) -> Result<(), Failure> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             Err(Failure::usage(format!("the folder {} does not exist", folder.display()))
-                .hint("make it first, or write elsewhere"))
+                .hint("create it first, or write elsewhere"))
         }
         _ => Ok(()),
     }
 }
 
-/// Writes the report of a run; the ending of the name says in which format.
+/// Writes the report of a run; the file extension selects the format.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -62,9 +62,8 @@ pub fn write_file(model: &ReportModel, path: &Path) -> Result<Written, Failure> 
     }
 }
 
-/// Writes a page; the ending of the name says in which format. A Markdown file
-/// gets its charts as pictures in a folder beside it. Charts alone are a file each where there are
-/// several.
+/// Writes a page; the file extension selects the format. A Markdown file gets its charts as
+/// pictures in a folder next to it. If there are several charts and no page, each is one file.
 ///
 /// # Errors
 /// A file cannot be written, or there is no chart to draw.
@@ -97,12 +96,12 @@ fn write_markdown(page: &Page, path: &Path) -> Result<Written, Failure> {
     let name = format!("{stem}-charts");
     let folder = path.with_file_name(&name);
     std::fs::create_dir_all(&folder)
-        .map_err(|error| Failure::files(format!("cannot make {}: {error}", folder.display())))?;
+        .map_err(|error| Failure::files(format!("cannot create {}: {error}", folder.display())))?;
     for chart in charts {
         let drawn = page::svg(chart).map_err(|error| Failure::files(error.to_string()))?;
         write(&folder.join(format!("{}.svg", chart.id)), drawn.as_bytes())?;
     }
-    // A link in Markdown may hold neither spaces nor brackets.
+    // A link in Markdown must not contain spaces or brackets.
     put(path, page::markdown(page, Pictures::In(&page::link(&name))).as_bytes())
 }
 
@@ -143,7 +142,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
 }
 
-/// The result as text for standard output. For lines per request there is nothing left to say.
+/// The result as text for standard output. For lines per request there is nothing to add.
 pub fn text(model: &ReportModel, format: Format, style: &TerminalStyle) -> String {
     match format {
         Format::Text => ifm_report::terminal(model, style),
@@ -156,7 +155,7 @@ pub fn text(model: &ReportModel, format: Format, style: &TerminalStyle) -> Strin
     }
 }
 
-/// Every session of a run as a line of JSON.
+/// Every session of a run as one line of JSON.
 fn sessions(model: &ReportModel) -> String {
     let all = model.summary.levels.iter().filter_map(|level| level.sessions.as_ref());
     let lines = all.flat_map(|sessions| &sessions.each);

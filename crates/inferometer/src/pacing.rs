@@ -1,17 +1,17 @@
 //! The time around levels: the pause between two of them, and a budget for all.
 //!
-//! Not here: what a level takes from its own specification (`levels`), which one comes next
+//! Not here: the length of a level from its own specification (`levels`), and which one is next
 //! (`course`).
 
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_drive::{Stop, StopLevel};
 use std::time::Duration;
 
-/// How often a pause looks whether it is to be cut short.
+/// How often a pause checks whether to end early.
 const STEP: Duration = Duration::from_millis(50);
 const NS_PER_S: f64 = 1e9;
 
-/// Keeps the pause between levels and the budget.
+/// Applies the pause between levels and the budget.
 #[derive(Debug)]
 pub struct Pacing {
     cooldown_s: f64,
@@ -22,7 +22,7 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// For a run that begins now, nanoseconds on the monotonic clock.
+    /// For a run that starts now, nanoseconds on the monotonic clock.
     pub fn new(spec: &RunSpec, now_ns: u64) -> Pacing {
         let cooldown_s = spec.cooldown_s.unwrap_or(0.0);
         Pacing { cooldown_s, budget_s: spec.budget_s, begun_ns: now_ns, past: Vec::new() }
@@ -33,13 +33,13 @@ impl Pacing {
         Some(self.begun_ns.saturating_add((self.budget_s? * NS_PER_S) as u64))
     }
 
-    /// Notes that a level has run.
+    /// Records that a level has run.
     pub fn ran(&mut self, load: &LoadSpec, seconds: f64) {
         self.past.push((load.clone(), seconds));
     }
 
-    /// Whether a level can be begun now and end inside the budget, as far as that is known. The
-    /// first one always can.
+    /// Whether a level that starts now would end within the budget, as far as known. The first one
+    /// always may start.
     pub fn has_room(&self, load: &LoadSpec, now_ns: u64) -> bool {
         let Some(deadline_ns) = self.deadline_ns().filter(|_| !self.past.is_empty()) else {
             return true;
@@ -48,7 +48,7 @@ impl Pacing {
         left_s > self.cooldown_s + least_seconds(load, &self.past)
     }
 
-    /// Waits between two levels, unless the run is to stop.
+    /// Waits between two levels, unless the run should stop.
     pub fn cool_down(&self, stop: &Stop) {
         let until_ns = ifm_sys::mono_ns().saturating_add((self.cooldown_s * NS_PER_S) as u64);
         if self.past.is_empty() {
@@ -63,7 +63,7 @@ impl Pacing {
         }
     }
 
-    /// What the end of the budget left out, in a sentence.
+    /// What was left out because of the budget, in a sentence.
     pub fn over(&self, left_out: &[String]) -> String {
         let budget_s = self.budget_s.unwrap_or(0.0);
         match left_out {
@@ -73,9 +73,9 @@ impl Pacing {
     }
 }
 
-/// What a level takes at least, seconds: as long as the same load took before; else its duration,
-/// and what the last level took for warm-up and drain; 0 where requests alone end it, because how
-/// fast they go nobody knows.
+/// Minimum time of a level, seconds: as long as the same load took before; else its duration, plus
+/// the last level's time for warm-up and drain; 0 if only requests end it, because their speed is
+/// unknown.
 fn least_seconds(load: &LoadSpec, past: &[(LoadSpec, f64)]) -> f64 {
     if let Some((_, seconds)) = past.iter().rev().find(|(before, _)| is_alike(before, load)) {
         return *seconds;

@@ -1,8 +1,8 @@
-//! Tokens of media where a server does not tell them, by what it counted for media that are alike.
+//! Tokens of media for servers that do not report them, from what the server counted for similar media.
 //!
-//! The difference of a pair of requests counts for every request whose media are all alike one that was
-//! asked about: of the same kind and size, or as long. It is the server's count and no model's rule;
-//! what a chat template puts around a medium is part of it.
+//! The difference of a pair of requests applies to every request whose media are all similar to a
+//! measured one: of the same kind and size, or duration. It is the server's count and not a model's
+//! rule; what a chat template adds around a medium is included.
 //!
 //! Not here: how pairs are measured (`session`).
 
@@ -12,10 +12,10 @@ use ifm_core::{Medium, MediumKind, RequestRecord};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// By what media are alike.
+/// What makes media similar.
 pub type Shape = (MediumKind, Option<(u32, u32)>, Option<u32>, Option<u64>);
 
-/// By what it is alike others.
+/// The key of similar media.
 pub fn shape(medium: &Medium) -> Shape {
     (medium.kind, medium.size, medium.frames, medium.duration_ns)
 }
@@ -25,27 +25,27 @@ fn shape_of(pair: &MediaPair) -> Option<Shape> {
     Some((kind, pair.width.zip(pair.height), pair.frames, pair.duration_ns))
 }
 
-/// Prompt tokens of a request's media by kind, where all of a kind are known.
+/// Prompt tokens of a request's media by kind, if all of a kind are known.
 type Tokens = [Option<u32>; 3];
 
-/// What was measured, and what follows for requests that are under way.
+/// The measurements, and the resulting values for requests in flight.
 #[derive(Default)]
 pub struct Pairs {
     tokens: HashMap<Shape, u32>,
-    /// What the server told by itself of one medium of each shape.
+    /// What the server itself reported for one medium of each shape.
     told: HashMap<Shape, u32>,
     under_way: Mutex<HashMap<u32, Tokens>>,
 }
 
 impl Pairs {
-    /// What was measured, and what the server told by itself of one medium of each shape.
+    /// The measurements, and what the server itself reported for one medium of each shape.
     pub fn new(pairs: &[MediaPair], told: &[(Shape, u32)]) -> Pairs {
         let rows = pairs.iter().filter_map(|pair| Some((shape_of(pair)?, pair.tokens()?)));
         let told = told.iter().copied().collect();
         Pairs { tokens: rows.collect(), told, under_way: Mutex::default() }
     }
 
-    /// Tokens that media take in a context, as far as the server counted one that is alike.
+    /// Tokens of media in a context, as far as the server counted a similar one.
     pub fn in_context<'media>(&self, media: impl Iterator<Item = &'media Arc<Medium>>) -> u64 {
         let known = media.filter_map(|medium| {
             let shape = shape(medium);
@@ -54,7 +54,7 @@ impl Pairs {
         known.copied().map(u64::from).sum()
     }
 
-    /// Notes the media of a request that is made.
+    /// Records the media of a request that was created.
     pub fn note<'media>(&self, seq: u32, media: impl Iterator<Item = &'media Arc<Medium>> + Clone) {
         if self.tokens.is_empty() || media.clone().next().is_none() {
             return;
@@ -68,12 +68,12 @@ impl Pairs {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, tokens);
     }
 
-    /// Forgets requests that were made and never sent.
+    /// Forgets requests that were created and never sent.
     pub fn begin_level(&self) {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Fills in what the server did not tell of a request that has ended.
+    /// Fills in what the server did not report for a finished request.
     pub fn fill(&self, record: &mut RequestRecord) {
         if self.tokens.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl Pairs {
         let Some(tokens) = noted.filter(|_| record.outcome.is_ok()) else { return };
         let is_told = record.image_tokens.or(record.audio_tokens).or(record.video_tokens).is_some();
         if is_told {
-            // Some of it: what is not told is not there.
+            // Partial counts: missing values are not reported.
             return;
         }
         let from = CountSource::Pair;
@@ -157,7 +157,7 @@ mod tests {
         let by_pair = |tokens| Some((tokens, CountSource::Pair));
         let record = ended(&pairs, &[image(10), image(20)], None);
         assert_eq!(tokens(&record), (by_pair(400), by_pair(100)));
-        // A size that nobody asked about, a pair that makes no sense, another kind.
+        // A size that was never measured, a pair that makes no sense, another kind.
         assert_eq!(tokens(&ended(&pairs, &[image(10), image(11)], None)), (None, None));
         assert_eq!(tokens(&ended(&pairs, &[image(30)], None)), (None, None));
         let film = medium(MediumKind::Video, (10, 10));

@@ -1,12 +1,11 @@
-//! Requests to a server before a load: one way to send them, and one meaning for each way in which they
-//! fail.
+//! Requests to a server before a load: one way to send them, and one meaning for each kind of failure.
 //!
-//! A request is sent once more when its connection was cut, the server was busy, or the server gave up its
-//! answer. Fields that the server rejects are left out, or sent by the name that the server wants, and
-//! noted: the load is sent likewise. The time limits of the load hold.
+//! A request is retried once if its connection was cut, the server was busy, or the server aborted its
+//! answer. Fields that the server rejects are omitted, or sent under the name that the server expects, and
+//! recorded: the load is sent in the same way. The time limits of the load apply.
 //!
-//! Not here: how words of a server are read (`ifm_wire::dialect::rejected_fields`), and what is asked
-//! (`calibration`, `session::pairing`, `probe`, `engine`).
+//! Not here: how a server's message is parsed (`ifm_wire::dialect::rejected_fields`), and what is
+//! requested (`calibration`, `session::pairing`, `probe`, `engine`).
 
 use crate::caller::{Caller, Reply};
 use crate::exit::Failure;
@@ -21,56 +20,56 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Statuses that say nothing about the request.
+/// Statuses that do not depend on the request.
 const BUSY: [u16; 5] = [408, 429, 502, 503, 504];
-/// Pause before a busy server is asked again, unless it says how long.
+/// Default pause before a retry to a busy server.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause that it may ask for.
+/// Maximum pause that the server may request.
 const BUSY_PAUSE_MAX: Duration = Duration::from_secs(5);
-/// Usual tries of one request for each set of fields.
+/// Default number of tries of a request for each set of fields.
 pub const TRIES: u32 = 2;
-/// Most fields that are left out, one after another.
+/// Maximum number of fields to omit, one after another.
 const REJECTED_MAX: usize = 16;
-/// Longest wait for the first answer where no limit is given.
+/// Maximum wait for the first answer if no limit is given.
 const FIRST_ANSWER_TIME: Duration = Duration::from_secs(30);
-/// Time after which the user learns what the program waits for.
+/// Time after which the program reports what it is waiting for.
 const SILENCE: Duration = Duration::from_secs(5);
 /// The flag that adds fields.
 pub const EXTRA_BODY: &str = "--extra-body";
 /// Prompt of a request that only shows whether the server answers.
 const PROMPT: &str = "Say one word.";
 
-/// What came back.
+/// The response.
 pub struct Exchange {
-    /// As it came.
+    /// As received.
     pub reply: Reply,
-    /// As a run reads it.
+    /// As parsed by a run.
     pub answer: Answer,
     /// Fields that the server rejects and that had to stay.
     pub kept: Vec<Rejection>,
 }
 
-/// A request that is sent with what was learned before.
+/// A request that uses what earlier ones showed.
 pub struct Sending<'sending> {
-    /// Its fields, before any was left out.
+    /// Its fields, before any was omitted.
     pub template: &'sending RequestTemplate,
-    /// What it asks.
+    /// Its content.
     pub ask: &'sending Ask<'sending>,
-    /// What the answer is read as.
+    /// How to parse the answer.
     pub expect: Expect,
-    /// Longest time for all tries.
+    /// Time limit for all tries.
     pub limit: Duration,
-    /// Tries where the connection is cut or the server is busy, for each set of fields.
+    /// Tries after a cut connection or a busy server, for each set of fields.
     pub tries: u32,
     /// Whether a field of this name has to stay although the server rejects it.
     pub has_to_stay: &'sending dyn Fn(&str) -> bool,
 }
 
-/// Sends a request until it is answered, or fails for a reason that another try does not change. Adds to
-/// `rejected` what the server rejects.
+/// Sends a request until it is answered, or fails for a permanent reason. Adds the rejected fields to
+/// `rejected`.
 ///
 /// # Errors
-/// What of the request cannot be sent.
+/// The part of the request that cannot be sent.
 pub fn exchange(
     caller: &mut Caller,
     rejected: &mut Vec<RejectedField>,
@@ -120,7 +119,7 @@ pub fn exchange(
     }
 }
 
-/// Sends a request, and once more where the connection was cut, the server was busy, or it gave up its
+/// Sends a request, and retries once if the connection was cut, the server was busy, or it aborted its
 /// answer.
 fn send(caller: &mut Caller, request: &[u8], sending: &Sending<'_>, until: Instant) -> Reply {
     let mut tries = 1;
@@ -145,10 +144,10 @@ fn send(caller: &mut Caller, request: &[u8], sending: &Sending<'_>, until: Insta
     }
 }
 
-/// Why a request before a load has no good answer.
+/// Why a request before a load has no valid answer.
 #[derive(Debug)]
 pub enum Fault {
-    /// There must be no load.
+    /// The load must not start.
     Stop(Box<Failure>),
     /// The server refuses the request for its length, with this status.
     TooLong(u16, String),
@@ -158,18 +157,18 @@ pub enum Fault {
     Failed(String),
 }
 
-/// What of a request the user chose, and what a rejection of the rest means.
+/// Which parts of a request the user chose, and the effect of a rejection of the rest.
 #[derive(Debug, Clone, Default)]
 pub struct FieldRules {
     /// Fields that the user set, each with the flag.
     pub set_by: BTreeMap<String, String>,
     /// Whether any rejection ends the run: `--strict`.
     pub is_strict: bool,
-    /// Whether nothing is said of a long wait.
+    /// Whether to stay silent during a long wait.
     pub is_quiet: bool,
 }
 
-/// Sends the requests of one load that go before it.
+/// Sends the requests before a load.
 pub struct Preflight {
     caller: Caller,
     template: RequestTemplate,
@@ -181,7 +180,7 @@ pub struct Preflight {
 }
 
 impl Preflight {
-    /// Nothing is asked yet. `template` writes the requests as those of the load.
+    /// Sends nothing yet. `template` writes the requests as for the load.
     pub fn new(
         caller: Caller,
         template: RequestTemplate,
@@ -192,7 +191,7 @@ impl Preflight {
         Preflight { caller, template, expect, rules, rejected, has_asked: false, has_answer: false }
     }
 
-    /// Asks for other things than answers.
+    /// For requests other than for answers.
     pub fn caller(&mut self) -> &mut Caller {
         &mut self.caller
     }
@@ -202,12 +201,12 @@ impl Preflight {
         self.has_asked
     }
 
-    /// Whether the server has answered a request, if only with an error of the request.
+    /// Whether the server has answered a request, even with an error about the request.
     pub fn has_answer(&self) -> bool {
         self.has_answer
     }
 
-    /// What the server rejected so far.
+    /// What the server has rejected so far.
     pub fn rejected(&self) -> &[RejectedField] {
         &self.rejected
     }
@@ -216,7 +215,7 @@ impl Preflight {
     /// the load: many servers load the model for it.
     ///
     /// # Errors
-    /// Why there is no good answer.
+    /// Why there is no valid answer.
     pub fn ask(&mut self, ask: &Ask<'_>, limit: Duration) -> Result<Exchange, Fault> {
         let limit = match self.has_answer {
             true => limit,
@@ -243,10 +242,10 @@ impl Preflight {
         self.judge(exchange, status)
     }
 
-    /// Asks for one token, to learn whether the server takes the requests of the load.
+    /// Requests one token, to learn whether the server accepts the requests of the load.
     ///
     /// # Errors
-    /// Why there is no good answer.
+    /// Why there is no valid answer.
     pub fn ask_once(&mut self) -> Result<Exchange, Fault> {
         let prompt = Prompt::Text(PROMPT.to_owned());
         self.ask(&one_token(&prompt), FIRST_ANSWER_TIME)
@@ -309,16 +308,16 @@ impl Preflight {
         Failure::server(format!(
             "the server rejects the field \"{field}\", and no other name for it is known ({told})"
         ))
-        .hint("name the field that holds the output length with --extra-body '{\"NAME\": N}'")
+        .hint("name the field of the output length with --extra-body '{\"NAME\": N}'")
     }
 
-    /// The longest wait for the first answer.
+    /// The time limit for the first answer.
     fn first_answer_time(&self) -> Duration {
         let limits = self.caller.limits();
         limits.first_token.or(limits.total).unwrap_or(FIRST_ANSWER_TIME)
     }
 
-    /// Says what is waited for, unless the answer comes soon.
+    /// Reports what the program is waiting for, unless the answer arrives soon.
     fn notice(&self) -> Option<std::sync::mpsc::Sender<()>> {
         if self.has_answer || self.rules.is_quiet {
             return None;
@@ -337,7 +336,7 @@ impl Preflight {
     }
 }
 
-/// How a user leaves a field out by himself.
+/// How a user omits a field manually.
 fn way_without(field: &str) -> Option<&'static str> {
     Some(match field {
         "ignore_eos" => "--ignore-eos=false",

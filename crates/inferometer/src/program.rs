@@ -1,8 +1,8 @@
-//! A program that was started to measure: its lines, what it says on standard error, and its end, with
-//! all that it started.
+//! A program started for a measurement: its lines, its standard error, and its end, including its
+//! child processes.
 //!
-//! There is one way to start, to ask and to end such a program: engines and providers of kernels, which
-//! answer orders, and tools that print results. Not here: what the lines mean (`engine`, `kernel`).
+//! There is one way to start, query and end such a program: engines and kernel providers, which answer
+//! requests, and tools that print results. Not here: what the lines mean (`engine`, `kernel`).
 
 use crate::exit::Failure;
 use crate::guard::{Guard, Held, Undo};
@@ -19,27 +19,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Longest line that is taken, bytes.
+/// Maximum length of a line, bytes.
 const LINE_MAX: u64 = 16 << 20;
-/// Lines that wait to be taken; behind them the program waits.
+/// Maximum number of waiting lines; beyond it, the program waits.
 const LINES_MAX: usize = 4;
-/// Last lines of standard error that are kept.
+/// Number of last lines of standard error to keep.
 const TAIL_LINES: usize = 20;
-/// Characters of a line that are shown.
+/// Maximum number of characters shown of a line.
 const SHOWN_CHARS: usize = 200;
-/// Between two looks at Ctrl-C, and at a process that ends.
+/// Time between two checks for Ctrl-C, and for the end of a process.
 const LOOK: Duration = Duration::from_millis(20);
-/// What the kernel sends when memory runs out, and what others send to end a program at once.
+/// The signal that the kernel sends when memory runs out, and that others send to kill a program.
 const KILLED: i32 = 9;
 
-/// How long things may take, and who ends them if we die.
+/// Time limits, and the guard that ends the processes if this one dies.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Until the model is loaded.
     pub start: Duration,
     /// One repeat.
     pub repeat: Duration,
-    /// How long a program may take to end when its input has ended, and again when it is asked to.
+    /// Grace period for a program to exit after its input has ended, and again after a signal.
     pub grace: Duration,
     /// Ends the processes if this one dies.
     pub guard: Option<Guard>,
@@ -47,21 +47,21 @@ pub struct Limits {
     pub interrupts: Interrupts,
 }
 
-/// A number of seconds that a flag gives.
+/// The number of seconds in a flag.
 ///
 /// # Errors
-/// It is no time.
+/// It is not a valid time.
 pub fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::usage(format!("{flag} takes seconds, not {seconds}")))
+        .map_err(|_| Failure::usage(format!("{flag} needs seconds, not {seconds}")))
 }
 
 /// Why there is no line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoLine {
-    /// It ended, or closed its output: [`Program::how_it_ended`] tells.
+    /// It ended, or closed its output: see [`Program::how_it_ended`].
     Closed,
-    /// A line was longer than is taken.
+    /// A line was too long.
     TooLong,
     /// Ctrl-C, twice.
     Interrupted,
@@ -70,7 +70,7 @@ pub enum NoLine {
 }
 
 impl NoLine {
-    /// In words, of one that had so long to answer.
+    /// As text, for a program with this time limit.
     pub fn words(self, who: &str, limit: Duration) -> String {
         match self {
             NoLine::Closed => format!("the {who} closed its output"),
@@ -97,7 +97,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a program and its arguments; `who` it is for people, such as `engine`.
+    /// Starts a program with its arguments; `who` is its name in messages, such as `engine`.
     ///
     /// # Errors
     /// It cannot be started, in one sentence.
@@ -109,7 +109,7 @@ impl Program {
         let mut child = Command::new(program)
             .args(rest)
             .env(TOKEN, &tree.token)
-            // Ctrl-C goes to us alone.
+            // Ctrl-C reaches only this process.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -155,9 +155,9 @@ impl Program {
         self.child.id()
     }
 
-    /// Says something as a line of JSON and waits for the answer, another one. A program that answered
-    /// otherwise can no longer be used: its input is ended, so that no later answer is taken for
-    /// another's.
+    /// Sends one line of JSON, and waits for one as the answer. After any other answer, the program
+    /// can no longer be used: its input is closed, so that no later answer is matched to the wrong
+    /// request.
     ///
     /// # Errors
     /// Why there is no answer, in one sentence.
@@ -188,20 +188,23 @@ impl Program {
         }
         match self.line(limit) {
             Ok(line) => serde_json::from_str(&line).map_err(|_| {
-                format!("the {who} printed \"{}\", which is no line of the protocol", shown(&line))
+                format!(
+                    "the {who} printed \"{}\", which is not a line of the protocol",
+                    shown(&line)
+                )
             }),
             Err(NoLine::Closed) => Err(self.how_it_ended()),
             Err(none) => Err(none.words(who, limit)),
         }
     }
 
-    /// Writes a line to its input; false where nobody reads it.
+    /// Writes a line to its input; false if the input is closed.
     fn say(&mut self, line: &str) -> bool {
         let written = self.input.as_mut().map(|input| writeln!(input, "{line}"));
         matches!(written, Some(Ok(())))
     }
 
-    /// Ends its input.
+    /// Closes its input.
     pub fn end_input(&mut self) {
         self.input = None;
     }
@@ -209,7 +212,7 @@ impl Program {
     /// Its next line.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no line.
     pub fn line(&self, limit: Duration) -> Result<String, NoLine> {
         let until = Instant::now().checked_add(limit);
         loop {
@@ -229,7 +232,7 @@ impl Program {
         }
     }
 
-    /// How it ended, waiting for that as long as its grace; absent while it runs.
+    /// How it ended, after waiting up to its grace period; absent while it runs.
     pub fn status(&mut self) -> Option<ExitStatus> {
         let until = Instant::now() + self.grace;
         loop {
@@ -241,7 +244,7 @@ impl Program {
         }
     }
 
-    /// How a program ended that gave no line, and what it said last, in one sentence.
+    /// How a program without a line ended, and its last message, in one sentence.
     pub fn how_it_ended(&mut self) -> String {
         let (who, status) = (self.who, self.status());
         let how = match status {
@@ -254,9 +257,9 @@ impl Program {
         self.last_words().map_or(how.clone(), |last| format!("{how}; it said: {last}"))
     }
 
-    /// The lines that it said last on standard error, the latest last.
+    /// The last lines of its standard error, the latest last.
     pub fn errors(&mut self) -> Vec<String> {
-        // What a program said that has ended is read to its end; its children may hold the pipe.
+        // The output of an ended program is read completely; its children may keep the pipe open.
         let until = Instant::now() + self.grace;
         let is_read = |reader: &JoinHandle<()>| reader.is_finished();
         while !self.error_reader.as_ref().is_none_or(is_read)
@@ -276,7 +279,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // By the end of its input it ends by itself; what does not is ended.
+        // It exits when its input ends; otherwise it is ended.
         self.end_input();
         let until = Instant::now() + self.grace;
         while matches!(self.child.try_wait(), Ok(None))
@@ -286,18 +289,18 @@ impl Drop for Program {
             std::thread::sleep(Duration::from_millis(2));
         }
         self.tree.end();
-        // It has ended: there is nothing else to learn.
+        // It has ended: there is no more to learn.
         let _ = self.child.wait();
         self.held.drain(..).for_each(Held::forget);
     }
 }
 
-/// The part of a line that is shown.
+/// The shown part of a line.
 fn shown(line: &str) -> String {
     line.trim().chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect()
 }
 
-/// A line without its end; absent at the end of the pipe.
+/// A line without its line ending; absent at the end of the pipe.
 fn line_of(pipe: &mut impl BufRead) -> Option<Result<String, NoLine>> {
     let mut bytes = Vec::new();
     let read = pipe.take(LINE_MAX).read_until(b'\n', &mut bytes).ok()? as u64;
@@ -307,11 +310,11 @@ fn line_of(pipe: &mut impl BufRead) -> Option<Result<String, NoLine>> {
     (read > 0).then(|| Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
 }
 
-/// Keeps the last lines, of each only the part that is shown: a line may have no end.
+/// Keeps the last lines, of each only the shown part: a line may have no end.
 fn keep_tail(pipe: impl Read, tail: &Mutex<VecDeque<String>>) {
     let mut pipe = BufReader::new(pipe);
     while let Some(line) = line_of(&mut pipe) {
-        // A part of a line without an end, such as a bar of progress.
+        // A part of a line without an end, such as a progress bar.
         let Ok(line) = line else { continue };
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.len() == TAIL_LINES {

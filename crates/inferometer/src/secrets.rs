@@ -1,5 +1,5 @@
-//! What is stored and shown in the place of secrets: headers, body fields and command lines without
-//! them, and what a server says without the secrets that it repeats.
+//! Redaction of secrets before storing and showing: in headers, body fields and command lines, and
+//! in a server's messages that repeat them.
 //!
 //! Not here: which names are secret (`ifm-wire`).
 
@@ -16,6 +16,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// Words before the key in the value of a header.
+const SCHEMES: [&str; 2] = ["Bearer", "Basic"];
+/// Quotes around a word of a command for a shell.
+const QUOTES: [char; 2] = ['"', '\''];
+/// Beginnings of keys of well-known services, which no other word of some length has.
+const KEY_STARTS: [&str; 7] = ["hf_", "ghp_", "github_pat_", "nvapi-", "gsk_", "xai-", "xoxb-"];
+/// Characters after such a beginning.
+const KEY_CHARS_MIN: usize = 16;
+
 /// Shortest word of a value of several words that is blotted out by itself, and shortest beginning
 /// of a secret, where the rest of it was cut off.
 const PART_MIN: usize = 8;
@@ -23,13 +32,12 @@ const PART_MIN: usize = 8;
 /// The secrets of a run: the API key, values of headers, and texts of body fields.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
-    /// Longest first, so that the whole of a value goes before a part of it.
+    /// Longest first, so that a whole value is redacted before a part of it.
     known: Vec<Vec<char>>,
 }
 
 impl Secrets {
-    /// The secrets among what is sent with each request. `authorization` is the value of that
-    /// header.
+    /// The secrets in what is sent with each request. `authorization` is the value of that header.
     pub fn new(
         authorization: Option<&str>,
         headers: &[(String, String)],
@@ -43,8 +51,8 @@ impl Secrets {
         secrets.sorted()
     }
 
-    /// The secrets of a command: values of its environment, and of flags among its words, under names
-    /// that speak of one.
+    /// The secrets of a command: values of its environment, and of flags among its words, with names
+    /// that indicate a secret.
     pub fn of_command(
         words: &[String],
         environment: impl Iterator<Item = (String, String)>,
@@ -56,28 +64,40 @@ impl Secrets {
         secrets.with_words(words)
     }
 
-    /// These, and the value of the header `Authorization`.
+    /// These, and the value of the `Authorization` header.
     pub fn with_authorization(mut self, value: Option<&str>) -> Secrets {
         value.into_iter().for_each(|value| self.add(value));
         self.sorted()
     }
 
-    /// These, and what the words of a command line hold: values of flags under names that speak of a
-    /// secret, of headers, and in URLs passwords and fields of the query.
+    /// These, and those in the words of a command line: values of flags with names that indicate a
+    /// secret, of headers, and in URLs passwords and query fields.
     pub fn with_words(mut self, words: &[String]) -> Secrets {
-        // A command for a shell is one word.
-        let inner: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+        // A command for a shell is one word, and quotes in it are no part of a value.
+        let inner = words.iter().flat_map(|word| word.split_whitespace());
+        let inner: Vec<&str> = inner.map(|word| word.trim_matches(QUOTES)).collect();
         let joined = inner.iter().filter_map(|word| word.split_once('='));
         let apart = inner.iter().copied().zip(inner.iter().copied().skip(1));
         let apart = apart.filter(|(flag, value)| {
             flag.starts_with("--") && !flag.contains('=') && !value.starts_with("--")
         });
-        let named = joined.chain(apart);
-        named.filter(|(name, _)| is_secret_name(name)).for_each(|(_, value)| self.add(value));
+        // `X-Api-Key: …` and `X-Api-Key:…`, of a command that sends requests itself.
+        let fields = inner.iter().filter_map(|word| word.split_once(':'));
+        let fields_apart = inner.iter().zip(inner.iter().skip(1));
+        let fields_apart =
+            fields_apart.filter_map(|(name, value)| Some((name.strip_suffix(':')?, *value)));
+        let named = joined.chain(apart).chain(fields).chain(fields_apart);
+        let named = named.filter(|(name, _)| is_secret_name(name.trim_start_matches(QUOTES)));
+        let values = named.map(|(_, value)| value.trim_matches(QUOTES));
+        values.filter(|value| !SCHEMES.contains(value)).for_each(|value| self.add(value));
+        inner.iter().filter(|word| has_key_form(word)).for_each(|word| self.add(word));
         for word in words {
             url_secrets(word).iter().for_each(|range| self.add(&word[range.clone()]));
-            if let Some((_, key)) = word.split_once("Bearer ") {
-                self.add(key.split(['"', '\'']).next().unwrap_or(key));
+            for scheme in SCHEMES {
+                for key in word.split(&format!("{scheme} ")).skip(1) {
+                    let key = key.split(QUOTES).next().unwrap_or(key);
+                    self.add(key.split_whitespace().next().unwrap_or(key));
+                }
             }
         }
         self.sorted()
@@ -89,7 +109,7 @@ impl Secrets {
         self
     }
 
-    /// A value, and its parts that a server may repeat alone: the key behind `Bearer`, the value of
+    /// A value, and its parts that a server may repeat alone: the key after `Bearer`, the value of
     /// a cookie.
     fn add(&mut self, value: &str) {
         let words: Vec<&str> =
@@ -119,8 +139,8 @@ impl Secrets {
         }
     }
 
-    /// The text without the secrets in it, however they are escaped, and without beginnings of
-    /// them of which the rest was cut off.
+    /// The text with its secrets redacted, however they are escaped, including the beginnings of
+    /// secrets that were cut off.
     pub fn blot<'text>(&self, text: &'text str) -> Cow<'text, str> {
         if self.known.is_empty() {
             return Cow::Borrowed(text);
@@ -146,18 +166,29 @@ impl Secrets {
         Cow::Owned(clean)
     }
 
-    /// A document without the secrets that one of its texts repeats. Shorter secrets than eight characters
-    /// stay, since they may be words. What does not survive being written as JSON comes back as it was: the
-    /// store does not keep it.
+    /// A document with the secrets in its texts redacted. Secrets shorter than eight characters stay, since
+    /// they may be words. If the result is not valid JSON, the original is returned: the store does not
+    /// keep it.
     pub fn blot_document<T: Serialize + DeserializeOwned>(&self, document: T) -> T {
-        let long = self.known.iter().filter(|secret| secret.len() >= PART_MIN);
-        let long = Secrets { known: long.cloned().collect() };
+        let long = self.without_words();
         if long.known.is_empty() {
             return document;
         }
         let Ok(mut value) = serde_json::to_value(&document) else { return document };
         long.blot_value(&mut value);
         serde_json::from_value(value).unwrap_or(document)
+    }
+
+    /// Those that are long enough to be no words of a sentence.
+    pub fn without_words(&self) -> Secrets {
+        let long = self.known.iter().filter(|secret| secret.len() >= PART_MIN);
+        Secrets { known: long.cloned().collect() }
+    }
+
+    /// These and others.
+    pub fn and(mut self, others: &Secrets) -> Secrets {
+        self.known.extend(others.known.iter().cloned());
+        self.sorted()
     }
 
     fn blot_value(&self, value: &mut Value) {
@@ -169,7 +200,7 @@ impl Secrets {
         }
     }
 
-    /// Words without the secrets in them.
+    /// Words with the secrets in them redacted.
     pub fn blot_words(&self, words: &[String]) -> Vec<String> {
         words.iter().map(|word| self.blot(word).into_owned()).collect()
     }
@@ -180,25 +211,25 @@ impl Secrets {
         }
     }
 
-    /// Blots out what a record repeats of the server's words.
+    /// Redacts secrets that a record repeats from the server's messages.
     pub fn blot_record(&self, record: &mut RequestRecord) {
         let texts = [&mut record.error, &mut record.finish_reason, &mut record.text];
         texts.into_iter().flatten().for_each(|text| self.blot_in(text));
     }
 
-    /// Blots out what an answer repeats of the server's words, its text left as it is.
+    /// Redacts secrets that an answer repeats from the server's messages, without its text.
     pub fn blot_answer(&self, answer: &mut Answer) {
         let texts = [&mut answer.error, &mut answer.finish_reason];
         texts.into_iter().flatten().for_each(|text| self.blot_in(text));
     }
 
-    /// Blots out what a server's process says.
+    /// Redacts secrets in a server process's output.
     pub fn blot_process(&self, server: &mut ServerProcess) {
         let texts = server.command.iter_mut().chain(server.notes.values_mut());
         texts.for_each(|text| self.blot_in(text));
     }
 
-    /// Blots out what a server says about itself.
+    /// Redacts secrets in what a server reports about itself.
     pub fn blot_server(&self, server: &mut ServerInfo) {
         let ServerInfo { kind: _, version, server_header, models, context_tokens: _, notes } =
             server;
@@ -207,25 +238,39 @@ impl Secrets {
     }
 }
 
-/// Whether what has this name, as a flag, a variable or a field of a query, is a secret.
+/// Whether a flag, variable or query field with this name is secret.
 fn is_secret_name(name: &str) -> bool {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+    // `--api-key-env` names a variable, `--ssl-keyfile` a file.
+    if ["env", "file"].iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
     is_secret_field(&name) || is_secret_field(&name.replace('_', "")) || name.ends_with("token")
 }
 
-/// Where a URL in a word holds secrets: its user name and password, and values of secret fields of its query.
+/// Where the URLs in a word hold secrets: user names and passwords, and values of secret fields of
+/// their queries.
 fn url_secrets(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let Some(scheme) = word.find("://") else { return found };
-    let start = scheme + 3;
-    let end =
-        word[start..].find(['/', '?', '#', ' ', '"', '\'']).map_or(word.len(), |at| start + at);
-    if let Some(at) = word[start..end].rfind('@') {
-        found.push(start..start + at);
+    for (scheme, mark) in word.match_indices("://") {
+        let start = scheme + mark.len();
+        let ends = word[start..].find([' ', '"', '\'', '\t', '\n']);
+        let end = ends.map_or(word.len(), |at| start + at);
+        found.extend(secrets_of_url(&word[start..end]).map(|it| it.start + start..it.end + start));
     }
-    let Some(query) = word[start..].find('?').map(|at| start + at + 1) else { return found };
+    found
+}
+
+/// The same of one URL without its scheme.
+fn secrets_of_url(url: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut found = Vec::new();
+    let end = url.find(['/', '?', '#']).unwrap_or(url.len());
+    if let Some(at) = url[..end].rfind('@') {
+        found.push(0..at);
+    }
+    let query = url.find('?').map_or(url.len(), |at| at + 1);
     let mut at = query;
-    for field in word[query..].split(['&', '#', ' ', '"', '\'']) {
+    for field in url[query..].split(['&', '#']) {
         if let Some((name, value)) = field.split_once('=')
             && is_secret_name(name)
         {
@@ -233,11 +278,11 @@ fn url_secrets(word: &str) -> Vec<Range<usize>> {
         }
         at += field.len() + 1;
     }
-    found
+    found.into_iter()
 }
 
-/// A word without the secrets of a URL in it.
-fn mask_url(word: &str) -> String {
+/// A word without the secrets of the URLs in it.
+pub fn mask_url(word: &str) -> String {
     let mut masked = word.to_owned();
     for range in url_secrets(word).into_iter().rev() {
         masked.replace_range(range, MASK);
@@ -245,8 +290,8 @@ fn mask_url(word: &str) -> String {
     masked
 }
 
-/// The words of a server's command line as they are stored: values of flags whose names speak of a
-/// secret are masked, and so is what stands behind them.
+/// The words of a server's command line as stored: values of flags with names that indicate a
+/// secret are masked, and so is what follows them.
 pub fn mask_flags(words: &[String]) -> Vec<String> {
     let is_secret = |flag: &str| flag.starts_with('-') && is_secret_name(flag);
     let mut was_flag = false;
@@ -259,6 +304,7 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
                 was_flag = true;
                 word.clone()
             }
+            _ if has_key_form(word) => MASK.to_owned(),
             // A command for a shell is one word.
             _ if word.contains(' ') => {
                 let inner: Vec<String> = word.split(' ').map(str::to_owned).collect();
@@ -268,6 +314,12 @@ pub fn mask_flags(words: &[String]) -> Vec<String> {
         }
     });
     masked.collect()
+}
+
+/// The words of any command as they are shown: of a command of this program, of a server, or of a
+/// shell.
+pub fn mask_words(words: &[String]) -> Vec<String> {
+    Secrets::default().with_words(words).blot_words(&mask_flags(&mask_command(words)))
 }
 
 /// How many bytes at the beginning of the text are the secret, or a beginning of it that is long
@@ -282,8 +334,8 @@ fn found(text: &str, secret: &[char]) -> Option<usize> {
     (matched == secret.len() || matched >= PART_MIN).then_some(used)
 }
 
-/// How many bytes at the beginning of the text are this character: escaped as in JSON, a URL or HTML,
-/// or as it is.
+/// How many bytes at the start of the text are this character: escaped as in JSON, a URL or HTML, or
+/// unescaped.
 fn written(text: &str, wanted: char) -> Option<usize> {
     let plain = text.trim_start_matches('\\');
     let slashes = text.len() - plain.len();
@@ -307,7 +359,7 @@ fn numbered(digits: Option<&str>, radix: u32) -> Option<char> {
     char::from_u32(u32::from_str_radix(digits?, radix).ok()?)
 }
 
-/// The character that an entity of HTML means, and the bytes that it takes.
+/// The character of an HTML entity, and its number of bytes.
 fn entity(text: &str) -> (Option<char>, usize) {
     let Some((name, _)) = text.strip_prefix('&').and_then(|rest| rest.split_once(';')) else {
         return (None, 0);
@@ -326,7 +378,7 @@ fn entity(text: &str) -> (Option<char>, usize) {
     (meant, name.len() + 2)
 }
 
-/// Headers as they are stored.
+/// Headers as stored.
 pub fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
     headers
         .iter()
@@ -337,8 +389,7 @@ pub fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Fields of the body as they are stored: texts under names that speak of a secret are masked, at
-/// any depth.
+/// Fields of the body as stored: texts under names that indicate a secret are masked, at any depth.
 pub fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
     fields.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
 }
@@ -352,20 +403,26 @@ fn masked_value(name: &str, value: &Value) -> Value {
     }
 }
 
-/// Whether a text is a key by its form, whatever its name.
+/// Whether a text has the form of a key, whatever its name.
 fn has_key_form(text: &str) -> bool {
-    ["Bearer ", "sk-"].iter().any(|start| text.starts_with(start))
+    let is_key = |start: &&str| {
+        text.strip_prefix(*start).is_some_and(|rest| {
+            rest.len() >= KEY_CHARS_MIN
+                && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+        })
+    };
+    ["Bearer ", "Basic ", "sk-"].iter().any(|start| text.starts_with(start))
+        || KEY_STARTS.iter().any(is_key)
 }
 
-/// What stands behind `-H` in a word of short flags, such as `-vHName: value`.
+/// What follows `-H` in a word of short flags, such as `-vHName: value`.
 fn short_header(word: &str) -> Option<(&str, &str)> {
     let flags = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let at = flags.find('H').filter(|at| flags[..*at].chars().all(|c| c.is_ascii_lowercase()))?;
     Some(word.split_at(at + 2))
 }
 
-/// The command line as it is stored: values of headers and body fields that look secret are
-/// masked.
+/// The command line as stored: values of headers and body fields that look secret are masked.
 pub fn mask_command(words: &[String]) -> Vec<String> {
     let header = |text: &str| match text.split_once(':') {
         Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: {MASK}"),
@@ -462,14 +519,14 @@ mod tests {
     fn a_command_keeps_no_secret_of_its_flags_or_environment() {
         let words =
             ["train", "--hf-token", "hf_0123456", "--api_key=sk-98765", "--max-tokens", "4096"];
-        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/somebody")];
+        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/user")];
         let own = |text: &&str| (*text).to_owned();
         let secrets = Secrets::of_command(
             &words.iter().map(own).collect::<Vec<_>>(),
             environment.iter().map(|(name, value)| (own(name), own(value))),
         );
-        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/somebody";
-        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/somebody");
+        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/user";
+        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/user");
     }
 
     #[test]
@@ -491,6 +548,23 @@ mod tests {
         assert_eq!(mask_flags(&shell)[2], "exec serve  --api-key *** --port 80");
         let secrets = Secrets::default().with_words(&shell);
         assert_eq!(secrets.blot("a sk-1234 b"), "a *** b");
+    }
+
+    #[test]
+    fn finds_secrets_of_a_shell_command_behind_quotes_headers_and_urls() {
+        let shell = "API_KEY='one-secret' run --auth-token=\"two-secret\" -H 'X-Api-Key: \
+                     three-secret' -H \"x-token:four-secret\" http://h:1/ \
+                     'http://u:five-secret@h/?sig=six-secret' hf_0123456789abcdefghij";
+        let secrets = Secrets::default().with_words(&["sh".into(), "-c".into(), shell.to_owned()]);
+        for secret in ["one", "two", "three", "four", "six"] {
+            assert_eq!(secrets.blot(&format!("a {secret}-secret b")), "a *** b");
+        }
+        assert_eq!(secrets.blot("five-secret hf_0123456789abcdefghij"), "*** ***");
+        assert_eq!(secrets.blot("run http://h:1/ X-Api-Key"), "run http://h:1/ X-Api-Key");
+        for word in ["Authorization: Bearer seven-secret", "Authorization=Basic seven-secret"] {
+            let secrets = Secrets::default().with_words(&[word.to_owned()]);
+            assert_eq!(secrets.blot("no Bearer of seven-secret"), "no Bearer of ***", "{word}");
+        }
     }
 
     #[test]

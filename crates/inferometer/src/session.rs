@@ -1,4 +1,5 @@
-//! A session: the levels of a job one after another, stored as they go, shown as they finish.
+//! A session: runs the levels of a job one after another, stores them as they run, and shows them
+//! as they finish.
 
 mod beginning;
 mod pairing;
@@ -45,13 +46,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use way_out::way_out;
 
-/// What is said of a server that went away.
+/// The message about a server that went away.
 const SERVER_LOST: &str = "the server was lost";
 
-/// Runs a job to its end and says what came of it.
+/// Runs a job to its end, and reports the result.
 ///
 /// # Errors
-/// What kept the run from starting, from being kept, or from being valid.
+/// The reason why the run did not start, could not be stored, or is not valid.
 pub fn execute(job: Job) -> Result<Code, Failure> {
     let style = terminal::style(job.no_color, job.ascii);
     check_open_files(&job)?;
@@ -67,7 +68,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let probe = probe.map(|probe| probe_template(&job, &manifest.run_id, probe.ignore_eos));
     let beside = probe.transpose()?.and_then(|template| Beside::new(&job, template));
     let store = Store::at(store_root(job.store.as_ref()));
-    // The one door to the store: whatever repeats a secret, a page, a path or the server's own words.
+    // The only place that writes to the store: anything could repeat a secret, such as a page, a path
+    // or the server's own messages.
     let mut manifest = job.secrets.blot_document(manifest);
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
@@ -78,9 +80,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     source.with_pairs(&measured, had.into_iter());
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
-    // What is found is told before a screen may be taken.
+    // Findings are reported before a full screen starts.
     let telemetry = Telemetry::start(&job, clock.mono_ns);
-    // A simulation is over before a line could be read.
+    // A simulation ends before a line could be read.
     let manner = if job.deployed.is_some() { Manner::Quiet } else { Manner::of(&job) };
     let live = Live::start(&board, manner);
     let watched = live.is_watched().then(|| board.clone());
@@ -142,9 +144,9 @@ struct Session {
     style: TerminalStyle,
     origin: ClockPair,
     kernel_stamps: bool,
-    /// What answers in place of a server, if something does.
+    /// The simulation, if there is one instead of a server.
     simulated: Option<Box<Simulated>>,
-    /// The probe beside the load, if there is one.
+    /// The background probe, if there is one.
     beside: Option<Beside>,
     /// Levels already shown as rows.
     shown: Vec<LevelSummary>,
@@ -154,15 +156,15 @@ struct Session {
 enum Ended {
     /// As planned.
     Planned,
-    /// Before, for this reason.
+    /// Early, for this reason.
     Early(String),
-    /// Before: the server answered and then did so no more, with this last error.
+    /// Early: the server answered at first and then stopped, with this last error.
     Lost(String),
-    /// By a failure of ours.
+    /// By an internal failure.
     Failed(DriveError),
 }
 
-/// How long a level waits at most for media to be made, nanoseconds.
+/// Maximum time that a level waits for media to be created, nanoseconds.
 const AHEAD_NS_MAX: u64 = 5_000_000_000;
 
 impl Session {
@@ -202,7 +204,7 @@ impl Session {
             self.evidence.merge(&result.evidence);
             if index == 0 && result.evidence.counts.readers_first == Some(false) {
                 terminal::warn(
-                    "--precise: the system does not let this process run before others (root, \
+                    "--precise: the system does not grant this process real-time priority (root, \
                      CAP_SYS_NICE or a limit rtprio above 0 would); its processors are kept awake",
                 );
             }
@@ -268,7 +270,7 @@ impl Session {
                 Step::GoOn => {}
                 Step::Append(loads) => self.append(loads, manifest),
                 Step::End => {
-                    // The levels that are left out are not part of what was asked any more.
+                    // The omitted levels are no longer part of the request.
                     self.job.spec.levels.truncate(index);
                     manifest.spec.levels.truncate(index);
                 }
@@ -289,7 +291,7 @@ impl Session {
         manifest.spec.levels.extend(loads);
     }
 
-    /// The budget is over: the levels from `index` on are left out.
+    /// The budget is over: the levels from `index` on are omitted.
     fn over_budget(&self, pacing: &Pacing, index: usize) -> Ended {
         let left_out = self.job.spec.levels.get(index..).unwrap_or_default();
         let reason = pacing.over(&left_out.iter().map(live::load_words).collect::<Vec<_>>());
@@ -297,7 +299,7 @@ impl Session {
         Ended::Early(reason)
     }
 
-    /// Sends a few requests of the probe before there is load.
+    /// Sends a few requests of the probe without load.
     fn probe_alone(&mut self) -> Result<(), DriveError> {
         if self.beside.is_none() || self.job.spec.levels.is_empty() {
             return Ok(());
@@ -325,7 +327,7 @@ impl Session {
         let (stop, progress) = (&self.stop, &self.progress);
         progress.finished.store(0, Ordering::Relaxed);
         progress.failed.store(0, Ordering::Relaxed);
-        // Counters are known before and after each level, whatever comes between.
+        // Counters are read before and after each level, whatever comes between.
         self.telemetry.sample();
         let counted = self.telemetry.counted();
         if let Some(simulated) = &mut self.simulated {
@@ -343,7 +345,7 @@ impl Session {
             self.board.end_level(ifm_sys::mono_ns());
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
-            // A panic of one of ours is a bug and goes on as such.
+            // A panic in inferometer's own code is a bug and is propagated.
             let probed = probe
                 .map(|probe| probe.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             (result, probed.unwrap_or(Ok(())))
@@ -365,12 +367,12 @@ impl Session {
         }
     }
 
-    /// Summarises a level that has just ended, and shows its row if there are several.
+    /// Summarizes a level that has just ended, and prints its row if there are several.
     fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
         let mut manifest = manifest.clone();
         let load_ns = manifest.levels.iter().map(|level| level.start_ns).min();
         manifest.levels.retain(|level| usize::from(level.level) == index);
-        // What the probe took without a load is known to every level.
+        // The times of the probe without load are used for every level.
         let is_alone = |record: &RequestRecord| {
             record.phase == Phase::Probe && load_ns.is_some_and(|load_ns| record.start_ns < load_ns)
         };
@@ -505,12 +507,13 @@ impl Session {
     }
 }
 
-/// Whether answers are to have a form: those of a simulation are as long as asked, and no text.
+/// Whether answers should have a form: simulated answers have the requested length, and no
+/// text.
 fn has_answers_to_check(job: &Job) -> bool {
     !job.forms.is_empty() && job.deployed.is_none()
 }
 
-/// What the live views say of a run from its begin to its end.
+/// What the live views show of a run from start to end.
 fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
     let target = &job.spec.target;
     RunFacts {
@@ -521,7 +524,7 @@ fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
     }
 }
 
-/// Requests that were sent: those of an open loop for which there was no time were not.
+/// Sent requests only: an open loop may have had no time for some.
 fn sent(records: &[RequestRecord]) -> u32 {
     let is_sent = |record: &&RequestRecord| record.outcome != Outcome::Dropped;
     let of_load = records.iter().filter(|record| beside::is_of_load(record));
@@ -553,7 +556,7 @@ fn verdict(
     }
     if let Ended::Lost(error) = ended {
         return Err(Failure::server(format!("{SERVER_LOST}: {error}")).hint(format!(
-            "what was finished is stored in run {}; look at the server's log",
+            "finished requests are stored in run {}; check the server's log",
             run.manifest.run_id
         )));
     }
@@ -563,9 +566,7 @@ fn verdict(
         return match ifm_analysis::warning::load_missed(run, summary) {
             None => Ok(Code::Done),
             Some(why) => Err(Failure::new(Code::Invalid, format!("the run is invalid: {why}"))
-                .hint(
-                    "a host with less to do, a lower load, or --readers helps; the run is stored",
-                )),
+                .hint("use a less busy host, a lower load, or --readers; the run is stored")),
         };
     }
     let failed = summary.levels.iter().map(|level| level.counts.sent).sum::<u64>();
@@ -575,7 +576,7 @@ fn verdict(
         run.requests.first().map_or("nothing was sent".to_owned(), |r| r.outcome.word().to_owned())
     });
     let mut text = format!("none of {} got a complete answer", counted(failed, "request"));
-    // One that all of them met has its name.
+    // An error that all of them had is named.
     if let Some(failures) = failures.as_ref().filter(|failures| failures.kinds.len() == 1) {
         text = format!("{text}, {}", failures.of_every_request());
     }
@@ -610,7 +611,7 @@ fn judge(
 
 fn cannot_store(error: &StoreError) -> Failure {
     Failure::files(format!("the run cannot be stored: {error}"))
-        .hint("--store DIR puts it elsewhere")
+        .hint("--store DIR stores it elsewhere")
 }
 
 fn cannot_seal(error: &StoreError, run_id: &str) -> Failure {
@@ -619,7 +620,7 @@ fn cannot_seal(error: &StoreError, run_id: &str) -> Failure {
     ))
 }
 
-/// A failure of ours during the load. `unsealed` is the run whose files could not be finished.
+/// An internal failure during the load. `unsealed` is the run whose files could not be finished.
 fn drive_failure(error: &DriveError, folder: &std::path::Path, unsealed: Option<&str>) -> Failure {
     let failure = match error {
         DriveError::Sink(_) => Failure::files(error.to_string()),
@@ -627,9 +628,9 @@ fn drive_failure(error: &DriveError, folder: &std::path::Path, unsealed: Option<
     };
     let folder = folder.display();
     failure.hint(match unsealed {
-        None => format!("what was finished is kept in {folder}"),
+        None => format!("finished requests are in {folder}"),
         Some(run_id) => format!(
-            "what was finished is kept in {folder}; mend the cause, then: inferometer runs seal \
+            "finished requests are in {folder}; fix the cause, then: inferometer runs seal \
              {run_id}"
         ),
     })

@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives: first an orderly end, then a quick one, then out.
+//! Ctrl-C and similar signals: first an orderly end, then a quick one, then an immediate exit.
 
 use crate::exit::Code;
 use crate::terminal::{self, say};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-/// How long requests in flight may take after the first Ctrl-C.
+/// Time limit for requests in flight after the first Ctrl-C.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Watches the signals of this process.
@@ -20,8 +20,8 @@ pub struct Signals {
 
 impl Signals {
     /// Starts to watch: the first SIGINT drains for up to five seconds, the second cancels, the
-    /// third leaves at once; SIGTERM cancels. Where watching is not possible, signals end the
-    /// process as ever, and the journal keeps what was finished.
+    /// third exits at once; SIGTERM cancels. If watching is not possible, signals end the process
+    /// as usual, and the journal keeps finished requests.
     pub fn watch(stop: Stop, progress: Arc<Progress>) -> Signals {
         let signals = Signals::default();
         let Ok(mut stream) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else {
@@ -51,7 +51,7 @@ impl Signals {
         signals
     }
 
-    /// The exit code of the signal that came, if one did.
+    /// The exit code of the received signal, if any.
     pub fn code(&self) -> Option<Code> {
         match self.caught.load(Ordering::Relaxed) {
             0 => None,

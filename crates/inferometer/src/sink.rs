@@ -1,4 +1,4 @@
-//! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
+//! Destination of finished requests: the journal, memory for the analysis, and lines if requested.
 
 use crate::beside::{self, Finished};
 use crate::form::Checker;
@@ -13,7 +13,7 @@ use ifm_drive::Sink;
 use ifm_store::RunWriter;
 use std::sync::Arc;
 
-/// Keeps every finished request.
+/// Stores every finished request.
 pub struct RunSink {
     /// The journal of the run.
     pub writer: RunWriter,
@@ -21,29 +21,29 @@ pub struct RunSink {
     pub records: Vec<RequestRecord>,
     lines: bool,
     keep_text: bool,
-    /// What is blotted out in what the server says.
+    /// What to redact in the server's text.
     secrets: Arc<Secrets>,
-    /// The run's id, where requests carry ids that are made of it.
+    /// The run's ID, if requests carry IDs that contain it.
     ids_of: Option<String>,
-    /// Judges answers that are to have a form.
+    /// Judges answers that should have a form.
     checker: Option<Checker>,
-    /// Tells when the level has told enough.
+    /// Detects when the level has enough evidence.
     judge: Option<Settling>,
     /// When the level is cut off, nanoseconds on the monotonic clock.
     deadline_ns: Option<u64>,
-    /// What ended the level before its planned end.
+    /// Why the level ended early.
     ended_by: Option<LevelEnd>,
-    /// Fills in the tokens of media that the server does not tell.
+    /// Fills in the tokens of media that the server does not report.
     pub pairs: Arc<Pairs>,
-    /// Where progress is shown from; absent where nobody looks.
+    /// Input of the progress display; absent without one.
     board: Option<Arc<Board>>,
-    /// Where the requests of a probe come from.
+    /// Source of a probe's requests.
     beside: Option<Finished>,
 }
 
 impl RunSink {
-    /// A sink that also prints a line of JSON per request, and keeps generated texts, if asked to.
-    /// `ids_of` is the run's id, where requests carry ids.
+    /// A sink that also prints a line of JSON per request and keeps generated texts, if requested.
+    /// `ids_of` is the run's ID, if requests carry IDs.
     pub fn new(
         writer: RunWriter,
         lines: bool,
@@ -68,33 +68,33 @@ impl RunSink {
         }
     }
 
-    /// Has answers with a form judged.
+    /// Judges answers with a form.
     pub fn with_checker(mut self, checker: Option<Checker>) -> RunSink {
         self.checker = checker;
         self
     }
 
-    /// Keeps what a probe finishes beside the load too.
+    /// Also stores what a background probe finishes.
     pub fn with_beside(self, beside: Option<Finished>) -> RunSink {
         RunSink { beside, ..self }
     }
 
-    /// Keeps what a probe has finished so far.
+    /// Stores what a probe has finished so far.
     ///
     /// # Errors
-    /// Why it cannot be kept.
+    /// Why it cannot be stored.
     pub fn take_beside(&mut self) -> Result<(), String> {
         let finished = self.beside.as_ref().map(beside::take).unwrap_or_default();
         finished.into_iter().try_for_each(|record| self.record(record))
     }
 
-    /// Begins a level that may end before its planned end.
+    /// Starts a level that may end early.
     pub fn begin_level(&mut self, judge: Option<Settling>, deadline_ns: Option<u64>) {
         self.pairs.begin_level();
         (self.judge, self.deadline_ns, self.ended_by) = (judge, deadline_ns, None);
     }
 
-    /// What ended the level before its planned end, if anything did.
+    /// Why the level ended early, if it did.
     pub fn ended_by(&self) -> Option<LevelEnd> {
         self.ended_by
     }
@@ -103,14 +103,14 @@ impl RunSink {
 impl Sink for RunSink {
     fn record(&mut self, mut record: RequestRecord) -> Result<(), String> {
         if !self.keep_text {
-            // A conversation needed it; nobody asked for it.
+            // A conversation needed it; the user did not ask for it.
             record.text = None;
         }
         self.pairs.fill(&mut record);
         self.secrets.blot_record(&mut record);
         self.writer.append(&record).map_err(|error| error.to_string())?;
         if self.lines {
-            // A reader that has gone wants no more lines; the run goes on.
+            // If the reader has exited, no more lines are printed; the run continues.
             let id = self.ids_of.as_deref().map(|run_id| request_id(run_id, record.seq));
             let line = ifm_report::request_line(&record, id.as_deref());
             self.lines = terminal::print(&format!("{line}\n"));

@@ -1,4 +1,4 @@
-//! Stored runs and imports by what the user calls them.
+//! Stored runs and imports by the names that users type.
 //!
 //! Not here: files that were never stored (`subjects`).
 
@@ -8,10 +8,10 @@ use ifm_core::RunData;
 use ifm_report::ReportModel;
 use ifm_store::{FindError, Import, RunEntry, Store};
 
-/// Finds a run by what the user calls it.
+/// Finds a run by what the user typed.
 ///
 /// # Errors
-/// None or several are meant.
+/// No run or several runs match.
 pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
     store.find(key).map_err(|error| {
         if let Some(failure) = shared_name(&error) {
@@ -42,7 +42,7 @@ pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
     })
 }
 
-/// That several runs have one name; absent for any other error.
+/// The message that several runs have one name; absent for any other error.
 fn shared_name(error: &FindError) -> Option<Failure> {
     let FindError::Ambiguous { key, candidates } = error else { return None };
     let [newest, .., oldest] = candidates.as_slice() else { return None };
@@ -57,20 +57,20 @@ fn shared_name(error: &FindError) -> Option<Failure> {
     )))
 }
 
-/// What a word of the user means.
+/// What the user's word refers to.
 #[derive(Debug)]
 pub enum Meant {
-    /// A run of ours.
+    /// A run of inferometer.
     Run(Box<RunEntry>),
-    /// Documents of others.
+    /// Documents of other tools.
     Import(Import),
 }
 
-/// Finds a run or an import by what the user calls it: a whole id or a name before a part of one,
-/// and a run before an import.
+/// Finds a run or an import by what the user typed: a whole ID or a name takes precedence over a
+/// part of one, and a run over an import.
 ///
 /// # Errors
-/// None or several are meant.
+/// No result or several results match.
 pub fn find_either(store: &Store, key: &str) -> Result<Meant, Failure> {
     let kept = store.named_import(key).map_err(|error| Failure::files(error.to_string()))?;
     if let Some(import) = kept {
@@ -90,7 +90,7 @@ pub fn load(store: &Store, entry: &RunEntry) -> Result<ReportModel, Failure> {
     load_beside(store, entry, &[])
 }
 
-/// The same where documents of these tools are reported too.
+/// The same if documents of these tools are also reported.
 ///
 /// # Errors
 /// The run cannot be read.
@@ -104,7 +104,7 @@ pub fn load_beside(
     Ok(ReportModel::beside_documents(&run, summary, tools))
 }
 
-/// Reads a run, and warns of what its journal lost.
+/// Reads a run, and warns about losses in its journal.
 ///
 /// # Errors
 /// The run cannot be read.
@@ -112,7 +112,7 @@ pub fn open(store: &Store, entry: &RunEntry) -> Result<RunData, Failure> {
     let loaded = store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
     if let Some(loss) = &loaded.loss {
         terminal::warn(&format!(
-            "the journal of {} ends in {} bytes that hold no whole request",
+            "the journal of {} ends with {} bytes that contain no whole request",
             entry.id, loss.bytes_dropped
         ));
     }

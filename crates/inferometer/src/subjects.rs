@@ -1,7 +1,7 @@
-//! What commands work on: runs and documents, by id, name or path.
+//! The inputs of commands: runs and documents, by ID, name or path.
 //!
-//! One way from a word of the user to what it names, for reports, audits, comparisons, gates and
-//! exports alike. Not here: what is done with them.
+//! One way from the user's word to what it names, for reports, audits, comparisons, gates and
+//! exports alike. Not here: their use.
 
 use crate::copies::{Copied, Originals, keep};
 use crate::documents;
@@ -19,18 +19,18 @@ use std::path::{Path, PathBuf};
 /// Runs and documents, each in the order in which they were named.
 #[derive(Debug, Default)]
 pub struct Subjects {
-    /// Runs of ours.
+    /// Runs of inferometer.
     pub runs: Vec<ReportModel>,
     /// Documents of other tools.
     pub sheets: Vec<Sheet>,
-    /// How the user named the runs, then the documents, by their places.
+    /// The user's names of the runs, then of the documents, by position.
     pub given: [Vec<Given>; 2],
-    /// What was named and left out, since it is a copy of something else that was named.
+    /// What was named and omitted, since it is a copy of something else that was named.
     pub copies: Vec<Copied>,
 }
 
 impl Subjects {
-    /// All points, the sides told apart.
+    /// All points, with the sides distinguished.
     pub fn survey(&self) -> Survey {
         let mut survey = Survey::default();
         for run in &self.runs {
@@ -40,8 +40,8 @@ impl Subjects {
         survey.with_sides(&self.given.concat())
     }
 
-    /// Leaves copies out, says so, and keeps what was left out. A stored run, which has all of its
-    /// requests, comes before a document. `from_files` has an entry for each document.
+    /// Omits copies, reports that, and records what was omitted. A stored run, which has all of its
+    /// requests, takes precedence over a document. `from_files` has an entry for each document.
     fn leave_out_copies(&mut self, from_files: &mut Vec<bool>) {
         let mut originals = Originals::default();
         let mut copies = Vec::new();
@@ -50,7 +50,7 @@ impl Subjects {
             copies.extend(copied.clone());
             copied.is_none()
         };
-        // Nothing needs to be computed of one result alone.
+        // Nothing has to be computed from one result alone.
         if self.runs.len() + self.sheets.len() < 2 {
             return;
         }
@@ -89,11 +89,11 @@ impl Subjects {
 /// What a word names.
 #[derive(Debug)]
 pub enum Subject {
-    /// A run of ours.
+    /// A run of inferometer.
     Run(Box<RunEntry>),
-    /// A run of ours as one file.
+    /// A run of inferometer as one file.
     RunFile(Box<RunData>),
-    /// Documents of other tools, with the name of the import that keeps them.
+    /// Documents of other tools, with the name of the import that contains them.
     Documents(Option<String>, Vec<Sheet>),
 }
 
@@ -115,7 +115,8 @@ pub fn find(store: &Store, name: &Path) -> Result<Subject, Failure> {
     })
 }
 
-/// What an argument names: one result, or a list with commas, whose results are repeats of one thing.
+/// What an argument names: one result, or a list with commas, whose results are repeats of one
+/// configuration.
 #[derive(Debug)]
 pub struct Argument {
     /// The results, each with its own word.
@@ -132,7 +133,7 @@ pub fn find_argument(store: &Store, word: &Path) -> Result<Argument, Failure> {
     let text = word.to_string_lossy();
     match find(store, word) {
         Ok(found) => Ok(Argument { results: vec![(word.to_owned(), found)], is_list: false }),
-        // A name may hold a comma; only what is nothing by itself is a list.
+        // A name may contain a comma; only an argument that is not a result itself is a list.
         Err(failure) if !text.contains(',') || word.exists() => Err(failure),
         Err(_) => {
             let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -142,7 +143,7 @@ pub fn find_argument(store: &Store, word: &Path) -> Result<Argument, Failure> {
     }
 }
 
-/// Opens everything that is named. What is a copy of something else is left out.
+/// Opens all named results. Copies are omitted.
 ///
 /// # Errors
 /// A name of nothing, a run that cannot be read, a named file that no importer knows.
@@ -168,11 +169,12 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
                 }
                 run => runs.push((run, given(None))),
             }
-            // Imports were settled when they were stored; imports of other days are of other runs.
+            // Imports were settled when they were stored; imports of other days belong to other
+            // runs.
             from_files.resize(subjects.sheets.len(), is_document(&name));
         }
     }
-    // Documents are read first: by their tools' definitions runs are compared with them.
+    // Documents are read first, since runs are compared with them by their tools' definitions.
     let tools = tools_of(&subjects.sheets);
     for (run, given) in runs {
         let model = match run {
@@ -190,7 +192,7 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
     Ok(subjects)
 }
 
-/// The tools that documents are of, each once.
+/// The tools of the documents, each once.
 pub fn tools_of<'a>(sheets: impl IntoIterator<Item = &'a Sheet>) -> Vec<String> {
     let tools = sheets.into_iter().flat_map(|sheet| {
         sheet.parts.iter().filter_map(|part| part.tool.clone()).chain(sheet.source.tool.clone())
@@ -214,7 +216,7 @@ pub fn open_run(store: &Store, name: &Path) -> Result<RunData, Failure> {
     }
 }
 
-/// The name of a list: the names of its results, of files without their folders.
+/// The name of a list: the names of its results, for files without their folders.
 fn list_name(results: &[(PathBuf, Subject)]) -> String {
     let name = |(word, found): &(PathBuf, Subject)| match found {
         Subject::Run(entry) => {
@@ -234,7 +236,7 @@ pub fn is_document(subject: &Path) -> bool {
     subject.as_os_str() == "-" || (subject.exists() && !is_run)
 }
 
-/// What is wrong with a word that is neither: a word with an ending or a folder in it was meant as a
+/// The error for a word that is neither: a word with a file extension or a folder was meant as a
 /// file.
 pub fn or_no_file(subject: &Path, error: Failure) -> Failure {
     let is_file_name = subject.extension().is_some() || subject.components().count() > 1;
@@ -244,11 +246,11 @@ pub fn or_no_file(subject: &Path, error: Failure) -> Failure {
     }
 }
 
-/// What can be read, where nothing of it was found.
+/// What can be read, for an error that nothing was found.
 pub const READABLE: &str = "inferometer import --list-formats names what can be read; rows of any other table \
     come in by import --map NAME=COLUMN";
 
-/// Everything that can be read below a name. What cannot is told; nothing at all is a failure.
+/// Everything readable below a name. Unreadable files are reported; nothing at all is a failure.
 ///
 /// # Errors
 /// Nothing there can be read.
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "c holds the same measurement as a: it counts once",
+                "c contains the same measurement as a: it counts once",
                 "b.parquet is named more than once and counts once"
             ]
         );

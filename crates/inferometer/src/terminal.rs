@@ -1,22 +1,24 @@
-//! The two streams: results on standard output, everything else on standard error; and what stands
-//! on the terminal while a load runs, so that neither writes into it.
+//! The two streams: results on standard output, everything else on standard error. It also tracks
+//! what the terminal shows while a load runs, so that neither stream writes into it.
 //!
-//! Not here: what a progress line says and what a full screen shows (`live`).
+//! Not here: the content of a progress line and of a full screen (`live`).
 
+use crate::secrets::Secrets;
 use ifm_report::TerminalStyle;
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, RwLock, TryLockError};
 
-/// Width that is assumed where the terminal does not tell.
+/// Default width if the terminal does not report one.
 const DEFAULT_WIDTH: usize = 100;
-/// Messages to standard error that are held back at most while the full screen stands.
+/// Maximum number of messages to standard error held back while the full screen is active.
 const HELD_MESSAGES_MAX: usize = 1_000;
 
 /// Why standard output could not be written, once.
 static OUTPUT_FAILURE: OnceLock<String> = OnceLock::new();
 
-/// What stands on the terminal at present.
+/// What the terminal currently shows.
 static STAGE: Mutex<Stage> = Mutex::new(Stage {
     has_line: false,
     leave_screen: None,
@@ -25,11 +27,11 @@ static STAGE: Mutex<Stage> = Mutex::new(Stage {
 });
 
 struct Stage {
-    /// A progress line stands in the last row.
+    /// A progress line in the last row.
     has_line: bool,
-    /// The full screen stands; how to leave it.
+    /// The full screen; how to leave it.
     leave_screen: Option<fn()>,
-    /// Results that wait until the screen is gone.
+    /// Results that wait until the full screen ends.
     output: String,
     /// Messages that wait.
     messages: Vec<String>,
@@ -57,12 +59,17 @@ impl Stage {
     }
 }
 
-/// Prints to standard output and says whether more is wanted. A closed pipe is not a failure, its
-/// reader wants no more; any other is kept for the end of the program. While the full screen
-/// stands on the same terminal the text waits.
+/// Prints to standard output, and returns whether more output is wanted. A closed pipe is not a
+/// failure, since its reader needs no more. Any other error is kept for the end of the program.
+/// While the full screen is on the same terminal, the text waits.
 pub fn print(text: &str) -> bool {
+    print_as_is(&without_commands(text))
+}
+
+/// The same of a document, whose every byte counts.
+fn print_as_is(text: &str) -> bool {
     if !std::io::stdout().is_terminal() {
-        // A slow reader keeps nobody but its writer waiting.
+        // A slow reader blocks only its writer.
         return write_out(text);
     }
     let mut stage = stage();
@@ -76,9 +83,9 @@ pub fn print(text: &str) -> bool {
 
 /// Prints one JSON document, indented.
 pub fn print_document(document: &impl serde::Serialize) {
-    // The keys of every document are text and its numbers always serialize.
+    // The keys of every document are text, and its numbers always serialize.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
-    print(&format!("{text}\n"));
+    print_as_is(&format!("{text}\n"));
 }
 
 fn write_out(text: &str) -> bool {
@@ -101,7 +108,7 @@ pub fn output_failure() -> Option<&'static str> {
 
 /// Text that may quote a server or a file, as it goes to a terminal or to the log of a CI system: only
 /// colors steer the terminal, and no line is a command of the CI system.
-fn harmless(text: &str) -> String {
+fn harmless(text: &str, has_colors: bool) -> String {
     let mut clean = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {
@@ -110,7 +117,7 @@ fn harmless(text: &str) -> String {
         let mut rest = line;
         while let Some(c) = rest.chars().next() {
             let color = color_bytes(rest);
-            if color > 0 {
+            if color > 0 && has_colors {
                 clean.push_str(&rest[..color]);
                 rest = &rest[color..];
                 continue;
@@ -118,21 +125,25 @@ fn harmless(text: &str) -> String {
             clean.push(if c == '\t' { c } else { ifm_report::harmless(c) });
             rest = &rest[c.len_utf8()..];
         }
-        // GitHub Actions and Azure Pipelines run lines such as `::add-mask::x` and `##[error]x`.
-        let start = clean.rfind('\n').map_or(0, |at| at + 1);
-        let line = &clean[start..];
-        let indent = line.len() - line.trim_start().len();
-        if line.trim_start().starts_with("::") {
-            clean.insert(start + indent + 1, ' ');
-        } else if line.contains("##[") {
-            let broken = line.replace("##[", "## [");
-            clean.replace_range(start.., &broken);
-        }
     }
-    clean
+    without_commands(&clean).into_owned()
 }
 
-/// Length of the color code at the beginning of a text; 0 for none.
+/// Text in which no line is a command of a CI system: GitHub Actions and Azure Pipelines run lines such
+/// as `::add-mask::x` and `##[error]x`.
+fn without_commands(text: &str) -> Cow<'_, str> {
+    let begins = |line: &str| line.trim_start().starts_with("::");
+    if !text.contains("##[") && !text.split(['\n', '\r']).any(begins) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive(['\n', '\r']).map(|line| match begins(line) {
+        true => line.replacen("::", ": :", 1),
+        false => line.to_owned(),
+    });
+    Cow::Owned(lines.collect::<String>().replace("##[", "## ["))
+}
+
+/// Length of the color code at the beginning of a text; 0 without one.
 fn color_bytes(text: &str) -> usize {
     let Some(codes) = text.strip_prefix("\x1b[") else { return 0 };
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';');
@@ -142,9 +153,21 @@ fn color_bytes(text: &str) -> usize {
     }
 }
 
+/// Secrets that no message shows.
+static SECRETS: RwLock<Option<Secrets>> = RwLock::new(None);
+
+/// Keeps secrets out of all messages from here on. Those that may be words of a sentence stay.
+pub fn hide(secrets: &Secrets) {
+    let mut hidden = SECRETS.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let known = hidden.take().unwrap_or_default();
+    *hidden = Some(known.and(&secrets.without_words()));
+}
+
 /// Prints one line to standard error. While the full screen stands it waits.
 pub fn say(line: &str) {
-    let line = harmless(line);
+    let hidden = SECRETS.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let line = hidden.as_ref().map_or(Cow::Borrowed(line), |secrets| secrets.blot(line));
+    let line = harmless(&line, std::io::stderr().is_terminal());
     let mut stage = stage();
     if stage.leave_screen.is_some() {
         if stage.messages.len() < HELD_MESSAGES_MAX {
@@ -153,19 +176,19 @@ pub fn say(line: &str) {
         return;
     }
     stage.clear_line();
-    // With standard error closed there is nobody to tell.
+    // With standard error closed, messages go nowhere.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Whether nothing is said of progress.
+/// Whether progress output is disabled.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Says nothing of progress from here on: `--quiet`.
+/// Disables progress output from here on: `--quiet`.
 pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints a line on what goes on, unless that was not to be said.
+/// Prints a progress message, unless progress output is disabled.
 pub fn tell(line: &str) {
     if !IS_QUIET.load(Ordering::Relaxed) {
         say(line);
@@ -177,15 +200,16 @@ pub fn warn(sentence: &str) {
     say(&format!("warning: {sentence}"));
 }
 
-/// Shows a line that the next one replaces, on a terminal behind standard error.
+/// Shows a line that the next one replaces, if standard error is a terminal.
 pub fn show_line(line: &str) {
     let mut stage = stage();
     stage.has_line = true;
-    // With standard error closed there is nobody to show it to.
+    // With standard error closed, messages go nowhere.
     let _ = write!(std::io::stderr().lock(), "\r{line}\x1b[K");
 }
 
-/// Shows a line of progress if a terminal is behind standard error, cut to its width; a log gets none.
+/// Shows a progress line cut to the terminal's width, if standard error is a terminal; a log gets
+/// none.
 pub fn show_progress(line: &str) {
     let is_quiet = IS_QUIET.load(Ordering::Relaxed);
     if !is_quiet && std::io::stderr().is_terminal() && !is_dumb() {
@@ -196,24 +220,24 @@ pub fn show_progress(line: &str) {
     }
 }
 
-/// Takes the line away that [`show_line`] showed.
+/// Removes the line that [`show_line`] showed.
 pub fn clear_line() {
     stage().clear_line();
 }
 
-/// Lets the full screen stand. What is printed waits from here on.
+/// Starts the full screen. Output waits from here on.
 pub fn begin_screen(leave: fn()) {
     let mut stage = stage();
     stage.clear_line();
     stage.leave_screen = Some(leave);
 }
 
-/// Whether the full screen stands.
+/// Whether the full screen is active.
 pub fn has_screen() -> bool {
     stage().leave_screen.is_some()
 }
 
-/// Writes a picture to the full screen, if it still stands.
+/// Writes a picture to the full screen, if it is still active.
 ///
 /// # Errors
 /// The terminal cannot be written.
@@ -226,14 +250,13 @@ pub fn paint_screen(bytes: &[u8]) -> std::io::Result<()> {
     terminal.write_all(bytes).and_then(|()| terminal.flush())
 }
 
-/// Leaves the full screen, if it stands, and prints what has waited. May be called at any time,
-/// by any thread.
+/// Leaves the full screen, if it is active, and prints what has waited. Any thread may call this at
+/// any time.
 pub fn end_screen() {
     stage().end_screen();
 }
 
-/// Takes away what stands on the terminal, for a thread that may be in the middle of writing there: then nothing
-/// is taken away.
+/// Clears the terminal for a thread that may be in the middle of writing to it: then nothing is cleared.
 pub fn give_back() {
     let mut stage = match STAGE.try_lock() {
         Ok(stage) => stage,
@@ -249,20 +272,20 @@ pub fn waiting_message() -> Option<String> {
     stage().messages.last().map(|message| message.trim().to_owned())
 }
 
-/// How results are printed here: colours only on a terminal that wants them.
+/// How results are printed here: colors only on a terminal that supports them.
 pub fn style(no_color: bool, ascii: bool) -> TerminalStyle {
     let is_terminal = std::io::stdout().is_terminal();
     let color = wants_color(no_color, is_terminal);
     TerminalStyle { width: width(is_terminal), color, ascii }
 }
 
-/// Whether a stream shows colours.
+/// Whether a stream shows colors.
 pub fn wants_color(no_color: bool, is_terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !no_color && !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (is_terminal && !is_dumb()))
 }
 
-/// Whether the terminal can do nothing but print lines.
+/// Whether the terminal can only print lines.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
@@ -280,7 +303,8 @@ fn width(is_terminal: bool) -> usize {
 /// Columns of a line of words.
 const WIDTH: usize = 96;
 
-/// A sentence in lines of at most 96 columns: the first begins with `lead`, the others as far in.
+/// A sentence in lines of up to 96 columns: the first begins with `lead`, the others are indented
+/// by its width.
 pub fn wrapped(lead: &str, sentence: &str) -> String {
     let indent = " ".repeat(lead.chars().count());
     let (mut text, mut line, mut has_word) = (String::new(), lead.to_owned(), false);
@@ -304,12 +328,15 @@ mod tests {
 
     #[test]
     fn what_is_quoted_steers_neither_terminal_nor_ci() {
-        assert_eq!(harmless("warning: a\tb\n  c"), "warning: a\tb\n  c");
-        assert_eq!(harmless("\x1b[1;31mred\x1b[0m"), "\x1b[1;31mred\x1b[0m");
-        assert_eq!(harmless("x\x1b]0;title\x07\x1b[2J\u{202e}y"), "x?]0;title??[2J?y");
-        assert_eq!(harmless("x\n::error title=PWN::y"), "x\n: :error title=PWN::y");
-        assert_eq!(harmless("  ::add-mask::x"), "  : :add-mask::x");
-        assert_eq!(harmless("a ##[error]b and std::fmt"), "a ## [error]b and std::fmt");
-        assert_eq!(harmless("\x1b["), "?[");
+        assert_eq!(harmless("warning: a\tb\n  c", true), "warning: a\tb\n  c");
+        assert_eq!(harmless("\x1b[1;31mred\x1b[0m", true), "\x1b[1;31mred\x1b[0m");
+        assert_eq!(harmless("x\x1b]0;title\x07\x1b[2J\u{202e}y", true), "x?]0;title??[2J?y");
+        assert_eq!(harmless("x\n::error title=PWN::y", true), "x\n: :error title=PWN::y");
+        assert_eq!(harmless("  ::add-mask::x", true), "  : :add-mask::x");
+        assert_eq!(harmless("a ##[error]b and std::fmt", true), "a ## [error]b and std::fmt");
+        assert_eq!(harmless("\x1b[", true), "?[");
+        assert_eq!(harmless("\x1b[31mred", false), "?[31mred", "a log has no colors");
+        assert_eq!(without_commands("a,b\r::error::x\n  ::y\n"), "a,b\r: :error::x\n  : :y\n");
+        assert!(matches!(without_commands("a::b\n[::1]:80 x ::y"), Cow::Borrowed(_)));
     }
 }

@@ -1,5 +1,5 @@
-//! A server for the tests of this crate that answers by a function, processes that tests start, and
-//! waiting for what happens.
+//! A server that answers by a function, child processes, and waiting for conditions, for the tests
+//! of this crate.
 
 use crate::caller::{Caller, Endpoint};
 use crate::preflight::{FieldRules, Preflight};
@@ -14,14 +14,14 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A process that lives in this binary as an ignored test.
+/// A process that is an ignored test of this binary.
 pub fn process(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "--nocapture", test]);
     command
 }
 
-/// What requests of a chat have in common, streamed or not.
+/// The common part of chat requests, streamed or not.
 pub fn chat_template(stream: bool) -> RequestTemplate {
     RequestTemplate::new(&TemplateSpec {
         api: Api::Chat,
@@ -38,14 +38,14 @@ pub fn chat_template(stream: bool) -> RequestTemplate {
     .unwrap()
 }
 
-/// Requests before a load of whole chat answers.
+/// Preflight requests for whole chat answers.
 pub fn preflight(endpoint: Endpoint) -> Preflight {
     let expect = Expect { api: Api::Chat, keep_text: false, stream: false };
     let caller = Caller::new(endpoint);
     Preflight::new(caller, chat_template(false), expect, FieldRules::default())
 }
 
-/// Waits until something is so; the limit is for what will never be.
+/// Waits until a condition holds; the limit is for conditions that never will.
 #[track_caller]
 pub fn eventually(mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(120);
@@ -61,19 +61,20 @@ pub struct Asked {
     pub method: String,
     /// The path.
     pub path: String,
-    /// The body; null where there is none.
+    /// The body; null without one.
     pub body: Value,
 }
 
-/// What it answers.
+/// The server's answer.
 pub enum Said {
     /// A JSON document with this status.
     Json(u16, Value),
-    /// A stream of events, with the end mark of OpenAI's APIs behind them.
+    /// A stream of events, followed by the end mark of OpenAI's APIs.
     Events(Vec<Value>),
-    /// The same with a pause before each event; those of one lock come one answer after the other.
+    /// The same with a pause before each event; answers with the same lock are sent one after
+    /// another.
     Paced(Vec<Value>, Duration, Option<Arc<Mutex<()>>>),
-    /// Bytes as they are, after which the connection is closed.
+    /// Raw bytes, after which the connection is closed.
     Cut(String),
     /// Nothing: the connection stays open and silent.
     Silence,
@@ -95,7 +96,7 @@ pub fn server(say: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Endpoint 
     }
 }
 
-/// Answers each request to a listener by `say`, for ever.
+/// Answers each request to a listener by `say`, forever.
 pub fn answer(listener: &TcpListener, say: impl Fn(&Asked) -> Said + Send + Sync + 'static) {
     let say = Arc::new(say);
     for stream in listener.incoming() {
@@ -109,18 +110,18 @@ fn serve(mut stream: TcpStream, say: &dyn Fn(&Asked) -> Said) {
     while let Some(asked) = read(&mut reader) {
         let said = match say(&asked) {
             Said::Silence => {
-                // Until the client has gone.
+                // Until the client disconnects.
                 let _ = reader.read(&mut [0]);
                 return;
             }
             Said::Cut(bytes) => {
-                // The client may have gone.
+                // The client may have disconnected.
                 let _ = stream.write_all(bytes.as_bytes());
                 return;
             }
             Said::Paced(events, pause, lock) => {
                 let held = lock.as_ref().map(|lock| lock.lock().unwrap());
-                // The client may have gone.
+                // The client may have disconnected.
                 if write_paced(&mut stream, events, pause).is_err() {
                     return;
                 }
@@ -130,7 +131,7 @@ fn serve(mut stream: TcpStream, say: &dyn Fn(&Asked) -> Said) {
             Said::Json(status, body) => with_length(status, "application/json", &body.to_string()),
             Said::Events(events) => with_length(200, "text/event-stream", &lines(events).concat()),
         };
-        // The client may have gone.
+        // The client may have disconnected.
         if stream.write_all(said.as_bytes()).is_err() {
             return;
         }

@@ -1,27 +1,27 @@
-//! The server's own tokenizer, where it has an endpoint for it: how many tokens a text has, without
-//! a request that generates any.
+//! The server's own tokenizer, if it has an endpoint for it: how many tokens a text has, without a
+//! request that generates any.
 //!
-//! vLLM and SGLang take `prompt`, llama.cpp takes `content`, and TGI takes `inputs`. The answer is
-//! an object with `count` or with the list `tokens`, or (TGI) the list itself.
+//! vLLM and SGLang accept `prompt`, llama.cpp accepts `content`, and TGI accepts `inputs`. The
+//! answer is an object with `count` or with the list `tokens`, or (TGI) the list itself.
 
 use crate::caller::Caller;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Where the endpoint stands, from the server's root.
+/// Path of the endpoint, from the server's root.
 const PATH: &str = "/tokenize";
 
-/// How to ask a server how many tokens a text has.
+/// How to ask a server for the number of tokens of a text.
 #[derive(Debug, Clone)]
 pub struct ServerTokenizer {
     model: String,
-    /// Names of the field that holds the text. A server whose kind is not known gets all of them,
-    /// and reads its own.
+    /// Names of the field with the text. A server of unknown kind gets all of them, and reads its
+    /// own.
     fields: &'static [&'static str],
 }
 
 impl ServerTokenizer {
-    /// Of this kind of server, as it was recognised.
+    /// For this kind of server, as identified.
     pub fn of(kind: Option<&str>, model: &str) -> ServerTokenizer {
         let fields: &[&str] = match kind {
             Some("vLLM" | "SGLang") => &["prompt"],
@@ -32,7 +32,7 @@ impl ServerTokenizer {
         ServerTokenizer { model: model.to_owned(), fields }
     }
 
-    /// Tokens of a text, with those that the tokenizer puts around every text. Absent where the
+    /// Tokens of a text, including those that the tokenizer adds around every text. `None` if the
     /// server has no such endpoint.
     pub fn count(&self, caller: &mut Caller, text: &str, limit: Duration) -> Option<u32> {
         let answer = self.ask(caller, text, limit)?;
@@ -41,7 +41,7 @@ impl ServerTokenizer {
         u32::try_from(answer.get("count").and_then(Value::as_u64).or_else(list)?).ok()
     }
 
-    /// The ids of a text's tokens. Absent where the server does not tell them.
+    /// The IDs of a text's tokens. `None` if the server does not report them.
     pub fn ids(&self, caller: &mut Caller, text: &str, limit: Duration) -> Option<Vec<u32>> {
         let answer = self.ask(caller, text, limit)?;
         let list = answer.get("tokens").unwrap_or(&answer).as_array()?;

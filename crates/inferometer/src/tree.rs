@@ -1,68 +1,68 @@
-//! The processes of something that was started: those of its group, and those that left the group
-//! but still carry its token in their environment. Finding them and ending them.
+//! The processes of something that was started: the members of its group, and others that left the group
+//! but still have its token in their environment. Finds and ends them.
 
 use ifm_sys::process::{Ending, Process, signal, signal_group};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// The variable that carries the token.
+/// The variable that contains the token.
 pub const TOKEN: &str = "INFEROMETER_TOKEN";
-/// How long they may take to end when they are asked to, unless told otherwise.
+/// Default grace period for processes to exit after a signal.
 pub const GRACE: Duration = Duration::from_secs(15);
-/// How long processes that were killed may take to go: a device may hold them for a while.
+/// How long killed processes may take to disappear: a device may hold them for a while.
 const KILLED: Duration = Duration::from_secs(10);
-/// Between two looks.
+/// Time between two checks.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Where to find the processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// The group, by the number of its head; absent before the head was started.
+    /// The group, by the ID of its head; absent before the head was started.
     pub pgid: Option<u32>,
-    /// When the head started, ticks since boot: its number may be another's by now.
+    /// When the head started, ticks since boot: its ID may belong to another process by now.
     pub started: Option<u64>,
     /// Value of [`TOKEN`] in the environment of each.
     pub token: String,
-    /// How long they may take to end when they are asked to, before they are killed, milliseconds.
+    /// Grace period for processes to exit after a signal, before they are killed, milliseconds.
     pub grace_ms: u64,
 }
 
 /// How they ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Some did not end when they were asked, and were killed.
+    /// Some did not exit after the signal, and were killed.
     pub was_killed: bool,
     /// None is left.
     pub is_gone: bool,
 }
 
 impl Tree {
-    /// Processes yet to be started, and the token to give them.
+    /// Processes yet to be started, and their token.
     pub fn planned() -> Tree {
         let token = format!("{}-{:x}", std::process::id(), ifm_sys::mono_ns());
         Tree { pgid: None, started: None, token, grace_ms: 0 }.with_grace(GRACE)
     }
 
-    /// The same, with another time to end when they are asked to.
+    /// The same, with another grace period.
     pub fn with_grace(self, grace: Duration) -> Tree {
         Tree { grace_ms: grace.as_millis() as u64, ..self }
     }
 
-    /// The same, once the head of the group runs. It must not have been waited for yet.
+    /// The same, once the head of the group runs. The caller must not have waited for it yet.
     pub fn with_head(&self, head: u32) -> Tree {
         let started = Process::of(head).map(|process| process.started);
         Tree { pgid: Some(head), started, ..self.clone() }
     }
 
-    /// Those that run.
+    /// The running processes.
     fn members(&self) -> Members {
         let own = std::process::id();
         let all: Vec<Process> = Process::all()
             .into_iter()
             .filter(|process| process.runs && process.id != own)
             .collect();
-        // The head's number may have gone to another process. Without a head the number of a group
-        // stays taken for as long as one of its processes lives.
+        // The head's ID may have been reused by another process. Without a head, a group's ID stays
+        // reserved as long as one of its processes lives.
         let head = self.pgid.and_then(Process::of);
         let is_ours = head.is_none_or(|head| Some(head.started) == self.started);
         let group = self.pgid.filter(|_| is_ours);
@@ -83,13 +83,13 @@ impl Tree {
         self.members().any()
     }
 
-    /// How many of them carry the token outside the group.
+    /// How many processes with the token are outside the group.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.members().strays.len()
     }
 
-    /// Asks all of them to end, gives them time, and kills those that are left.
+    /// Asks all of them to exit, waits for the grace period, and kills the rest.
     pub fn end(&self) -> Ended {
         let grace = Duration::from_millis(self.grace_ms);
         let mut was_killed = false;
@@ -132,7 +132,7 @@ impl Members {
             signal_group(group, ending);
         }
         for stray in &self.strays {
-            // It was found a moment ago: that its number means another by now is made unlikely.
+            // It was found a moment ago, so its ID is unlikely to belong to another process by now.
             if Process::of(stray.id).as_ref().map(|now| now.started) == Some(stray.started) {
                 signal(stray.id, ending);
             }

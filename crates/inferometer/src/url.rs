@@ -1,4 +1,4 @@
-//! Base URLs of servers: from what people type to what is asked and stored.
+//! Base URLs of servers: from what people type to what is requested and stored.
 
 use crate::exit::Failure;
 use http::Uri;
@@ -19,11 +19,11 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// Reads what was typed: the scheme may be missing, `/v1` is added unless the path names a
-    /// version, and the path of an endpoint is taken as the choice of that API.
+    /// Parses a typed URL: the scheme may be missing, `/v1` is added unless the path names a
+    /// version, and the path of an endpoint selects that API.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub fn parse(typed: &str) -> Result<(BaseUrl, Option<Api>), Failure> {
         let uri = checked(typed, "http://localhost:8000")?;
         let bad = |why: &str| refused(typed, why, "http://localhost:8000");
@@ -44,7 +44,7 @@ impl BaseUrl {
         Ok((url, api))
     }
 
-    /// Whether TLS is asked for.
+    /// Whether TLS is required.
     pub fn is_tls(&self) -> bool {
         self.is_tls
     }
@@ -73,10 +73,10 @@ impl BaseUrl {
         format!("{scheme}://{}", self.authority())
     }
 
-    /// Looks the host up.
+    /// Resolves the host.
     ///
     /// # Errors
-    /// The name is not known.
+    /// The name is unknown.
     pub fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
         let mut addresses: Vec<SocketAddr> = (bare, self.port)
@@ -89,7 +89,7 @@ impl BaseUrl {
                          list shows their names"
                     }
                 };
-                Failure::server(format!("the host \"{bare}\" is not known: {error}")).hint(hint)
+                Failure::server(format!("cannot resolve the host \"{bare}\": {error}")).hint(hint)
             })?
             .collect();
         // Loopback names resolve to both families, while servers often listen on one only.
@@ -108,27 +108,28 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// What was typed, as a URL: the scheme may be missing. `example` is shown where it is none.
+/// Parses a typed URL; the scheme may be missing. The error shows `example`.
 ///
 /// # Errors
-/// It cannot be read, is neither http nor https, has no host, or holds a user name or a password.
+/// It cannot be parsed, is neither http nor https, has no host, or contains a user name or a
+/// password.
 pub fn checked(typed: &str, example: &str) -> Result<Uri, Failure> {
     let typed = typed.trim();
     let with_scheme = match typed.contains("://") {
         true => typed.to_owned(),
         false => format!("http://{typed}"),
     };
-    // What stands before the @ is a secret: it is not repeated.
+    // The part before the @ is a secret: it is not repeated.
     let host = with_scheme.split_once("://").map_or("", |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
     if host.contains('@') {
-        return Err(Failure::usage("the URL holds a user name or a password")
-            .hint("give keys in an environment variable (--api-key-env, --push-key-env)"));
+        return Err(Failure::usage("the URL contains a user name or a password")
+            .hint("pass keys in an environment variable (--api-key-env, --push-key-env)"));
     }
     let bad = |why: &str| refused(typed, why, example);
-    let uri: Uri = with_scheme.parse().map_err(|_| bad("it cannot be read"))?;
+    let uri: Uri = with_scheme.parse().map_err(|_| bad("it cannot be parsed"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(bad("only http and https are spoken"));
+        return Err(bad("only http and https are supported"));
     }
     match uri.authority() {
         Some(_) => Ok(uri),
@@ -137,7 +138,7 @@ pub fn checked(typed: &str, example: &str) -> Result<Uri, Failure> {
 }
 
 fn refused(typed: &str, why: &str, example: &str) -> Failure {
-    // A query may hold a key.
+    // A query may contain a key.
     let shown = typed.trim().split('?').next().unwrap_or_default();
     Failure::usage(format!("\"{shown}\" is not a URL of a server: {why}"))
         .hint(format!("for example {example}"))
@@ -153,8 +154,8 @@ fn api_prefix(path: &str) -> (String, Option<Api>) {
     let names_version = path.split('/').any(|segment| {
         segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     });
-    // The base of an endpoint that was named is taken as it stands, unless that endpoint is at
-    // the server's root: other endpoints still have their version.
+    // The base of a typed endpoint is used unchanged, unless that endpoint is at the server's root:
+    // other endpoints still have their version.
     let is_whole =
         api.is_some_and(|api| dialect::of(api).endpoint.base == dialect::Base::Versioned);
     match names_version || is_whole {

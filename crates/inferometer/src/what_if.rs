@@ -1,4 +1,4 @@
-//! What if: one look at a load of a deployment, and deployments ranked by what they cost.
+//! What-if questions: measures one load of a deployment, and ranks deployments by cost.
 //!
 //! Not here: which deployments and which loads (`cli::predict`).
 
@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 
 const NS_PER_MS: f64 = 1e6;
 const SECONDS_PER_HOUR: f64 = 3600.0;
-/// By how much a constant is made worse to see what hangs on it.
+/// By how much a constant is made worse to see what depends on it.
 const WORSE: f64 = 0.1;
 
 /// Keeps records in memory.
@@ -51,14 +51,15 @@ pub struct Looked {
     assumption: Option<Assumption>,
 }
 
-/// Answers the first level of a job, and keeps nothing.
+/// Answers the first level of a job, and stores nothing.
 ///
 /// # Errors
-/// A workload that cannot be made.
+/// A workload that cannot be created.
 pub fn look(job: Job) -> Result<Looked, Failure> {
-    let nothing = || Failure::new(Code::Internal, "a look without a simulation or a load");
+    let nothing = || Failure::new(Code::Internal, "no simulation or no load");
     let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
-    // Intervals cost a dozen further forecasts, and variants are compared by what is most likely.
+    // Intervals cost a dozen further forecasts, and variants are compared by the most likely
+    // values.
     let deployed = &Deployed { spread: None, ..deployed.clone() };
     let mut simulated = Simulated::new(deployed, &[]);
     let template = request_template(&job, "simulated")?;
@@ -84,7 +85,7 @@ pub fn look(job: Job) -> Result<Looked, Failure> {
 }
 
 impl Looked {
-    /// Whether it is inside the target.
+    /// Whether it meets the target.
     pub fn is_inside(&self) -> bool {
         self.summary.verdict.state == VerdictState::Pass
     }
@@ -94,14 +95,14 @@ impl Looked {
         Looked { outside: outside.map(Box::new), ..self }
     }
 
-    /// The terms that fail, in words.
+    /// The terms that fail, as text.
     pub fn fails(&self) -> Option<String> {
         let terms = self.summary.verdict.failing().map(|term| {
             let (name, over) = term.term.asked();
             let found = term.value_ms.map(|ms| ifm_report::value_and_limit(&term.term, ms));
             let sign = ifm_report::missed_sign(&term.term);
             let words = found.map(|(value, limit)| format!("{value} {sign} {limit}"));
-            format!("{name} {over} {}", words.as_deref().unwrap_or("is not known"))
+            format!("{name} {over} {}", words.as_deref().unwrap_or("is unknown"))
         });
         let words: Vec<String> = terms.collect();
         let errors = self.summary.verdict.too_many_errors.then(|| "too many errors".to_owned());
@@ -109,13 +110,13 @@ impl Looked {
         (!all.is_empty()).then(|| all.join(", "))
     }
 
-    /// The load, in users or requests a second.
+    /// The load, in users or requests per second.
     fn load(&self) -> Option<f64> {
         self.summary.load().map(|load| load.value())
     }
 
-    /// The term of the target that decides: the one that fails, or the nearest to its limit. Its
-    /// place, and what was found, ms.
+    /// The decisive term of the target: the one that fails, or the nearest to its limit. Its
+    /// position, and its value, ms.
     pub fn decides(&self) -> Option<(usize, f64)> {
         let share = |term: &TermVerdict| Some(term.value_ms? / term.term.limit_ms);
         let terms = self.summary.verdict.terms.iter().enumerate();
@@ -125,7 +126,7 @@ impl Looked {
         Some((nearest.0, nearest.1.value_ms?))
     }
 
-    /// What was found for a term of the target, in words and ms.
+    /// The value of a term of the target, as text and in ms.
     fn term(&self, place: usize) -> Option<(String, f64)> {
         let term = self.summary.verdict.terms.get(place)?;
         let (name, over) = match term.term.speed_min {
@@ -136,8 +137,8 @@ impl Looked {
         Some((format!("{name} {over}"), term.value_ms?))
     }
 
-    /// With the constant on which the deciding term hangs most: `again` looks at the deciding load
-    /// with other constants.
+    /// Adds the constant to which the decisive term is most sensitive: `again` predicts the
+    /// decisive load with other constants.
     ///
     /// # Errors
     /// As [`look`].
@@ -175,7 +176,7 @@ impl Looked {
     }
 }
 
-/// On what an answer hangs most.
+/// The constant to which an answer is most sensitive.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Assumption {
@@ -187,9 +188,9 @@ pub struct Assumption {
     pub from: String,
     /// By how much it was made worse, as a share.
     pub worse_by: f64,
-    /// The term of the target that decides, such as `ITL p99`.
+    /// The decisive term of the target, such as `ITL p99`.
     pub term: String,
-    /// By how much it is longer then, as a share.
+    /// By how much longer it is then, as a share.
     pub longer_by: f64,
 }
 
@@ -199,17 +200,17 @@ pub struct Assumption {
 pub struct Variant {
     /// Flags and their values.
     pub setting: Vec<(String, String)>,
-    /// Its place, from 1; absent where it has no load inside the target.
+    /// Its rank, from 1; absent if no load meets the target.
     pub rank: Option<usize>,
-    /// Why it has none.
+    /// Why it has no rank.
     pub outside_because: Option<String>,
-    /// GPUs of all replicas; absent where there is no such deployment.
+    /// GPUs of all replicas; absent if the deployment is impossible.
     pub gpus: Option<f64>,
-    /// The largest load inside the target, or the load that was named: users, or requests a second.
+    /// The largest load that meets the target, or the given load: users, or requests per second.
     pub load: Option<f64>,
-    /// Tokens of answers a second there.
+    /// Output tokens per second there.
     pub output_tok_per_s: Option<f64>,
-    /// The same for each GPU.
+    /// The same per GPU.
     pub output_tok_per_s_per_gpu: Option<f64>,
     /// Median time to the first token, ms.
     pub ttft_p50_ms: Option<f64>,
@@ -219,20 +220,20 @@ pub struct Variant {
     pub itl_p50_ms: Option<f64>,
     /// 99th percentile of it, ms.
     pub itl_p99_ms: Option<f64>,
-    /// Price of an hour of all GPUs, US dollars; absent where nobody said one.
+    /// Price of all GPUs per hour, US dollars; absent if none was given.
     pub usd_per_hour: Option<f64>,
-    /// Price of a million tokens of answers, US dollars.
+    /// Price per million output tokens, US dollars.
     pub usd_per_million_tokens: Option<f64>,
-    /// What fails at the next larger load that was looked at.
+    /// The term that fails at the next larger predicted load.
     pub limit: Option<String>,
-    /// What most of the time of steps waits for there.
+    /// The bottleneck of most steps there.
     pub binds: Option<String>,
-    /// The constant on which the answer hangs most.
+    /// The constant to which the answer is most sensitive.
     pub assumption: Option<Assumption>,
 }
 
 impl Variant {
-    /// A deployment with its answer, and the price of an hour of one GPU.
+    /// A deployment with its answer, and the price of one GPU per hour.
     pub fn new(
         setting: Vec<(String, String)>,
         outcome: Result<(Looked, f64), String>,
@@ -294,8 +295,8 @@ impl Variant {
         variant
     }
 
-    /// The cheapest first: by dollars for tokens where all have a price, else by tokens for each
-    /// GPU. Those outside the target come last and have no rank.
+    /// The cheapest first: by dollars per token if all have a price, else by tokens per GPU. Those
+    /// that miss the target come last and have no rank.
     pub fn rank(variants: &mut [Variant]) {
         let inside = |variant: &Variant| variant.outside_because.is_none();
         let have_prices =
@@ -334,14 +335,14 @@ pub struct WhatIfDocument {
     pub schema_version: u32,
     /// The latency target.
     pub target: String,
-    /// What ranks are by: `usd_per_million_tokens` or `output_tok_per_s_per_gpu`.
+    /// The ranking criterion: `usd_per_million_tokens` or `output_tok_per_s_per_gpu`.
     pub ranked_by: &'static str,
     /// Deployments, the cheapest first.
     pub variants: Vec<Variant>,
 }
 
 impl WhatIfDocument {
-    /// Variants that were ranked.
+    /// Number of ranked variants.
     pub fn new(target: String, variants: &[Variant]) -> WhatIfDocument {
         WhatIfDocument {
             schema_version: 1,
@@ -360,7 +361,7 @@ fn ranked_by(variants: &[Variant]) -> &'static str {
     }
 }
 
-/// Variants for people.
+/// Variants as text.
 pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String {
     let by_price = ranked_by(variants) == "usd_per_million_tokens";
     let by = if by_price { "dollars for a million tokens" } else { "tokens a second for each GPU" };

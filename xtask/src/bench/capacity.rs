@@ -1,5 +1,5 @@
 //! Whether the search for the capacity finds what is known beforehand, and with how many requests: of
-//! queues in front of some stations, at random arrivals, at even ones and in users, and of the slots of
+//! queues before some stations, at random arrivals, at even ones and in users, and of the slots of
 //! the embedded engine.
 
 use super::lab::Lab;
@@ -28,14 +28,14 @@ const SLOTS: u32 = 20;
 /// the wait beyond the service that it may be, milliseconds.
 const QUEUES: [(u32, u64, f64, u64); 3] = [(2, 4, 75.0, 4), (4, 8, 75.0, 4), (8, 16, 90.0, 8)];
 
-const NOTE: &str = "Arrivals at so many stations, each busy for the same time with an answer. Random \
+const NOTE: &str = "Arrivals at a number of stations, each busy for the same time with an answer. Random \
     arrivals (Poisson): the true rate is that of a queue that is played. Even arrivals: all that the \
     stations can do. Users: as many as wait no longer than the limit allows. Slots: the embedded engine \
     computes 20 requests at once, of unlike lengths, and the limit is half of what one user more \
     waits. The answer is the largest load that \
     is shown to be inside; behind it the smallest that is shown to be outside, and the loads between \
     them that no number of looks settled. Requests: all that the server answered, warm-up, repeated \
-    looks and the second look at both ends included (of the engine: what the search tells). The grid has \
+    looks and the second look at both ends included (for the engine: what the search reports). The grid has \
     one look at each load from the first to the largest that the search tried, rates 5 % apart, users one \
     by one. Looks end sooner where the target is surely missed.";
 
@@ -111,7 +111,7 @@ fn random(
     })
 }
 
-/// Requests at equal distances wait for nobody up to what the stations can do, and above that each
+/// Requests at equal distances do not wait up to what the stations can do, and above that each waits
 /// longer than the one before.
 fn even(lab: &Lab) -> Result<Known> {
     let (stations, service_ms, start) = (2, 16, 10.0);
@@ -180,7 +180,7 @@ fn slots(lab: &Lab) -> Result<Known> {
     })
 }
 
-/// Searches a queue in front of some stations; the answer, and how many requests were answered.
+/// Searches a queue before some stations; the answer, and how many requests were answered.
 fn search(
     lab: &Lab,
     (stations, service_ms): (u32, u64),

@@ -4,7 +4,7 @@
 //! children and one maximum, and a child starts with the peak of the process that made it. So each
 //! measured command gets a small parent of its own: this program again, called with [`MEASURE`],
 //! which ties itself to the processor, starts the command there, waits, and writes one line of
-//! JSON behind whatever the command wrote to standard output.
+//! JSON after everything that the command wrote to standard output.
 
 use anyhow::{Context as _, Result, ensure};
 use ifm_sys::{mono_ns, thread};

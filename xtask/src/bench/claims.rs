@@ -1,7 +1,7 @@
 //! How often each command says something false, and how often it finds what is there: results of
 //! servers whose laws are known, and searches on servers whose capacity is known.
 //!
-//! Not a timed benchmark: the counts follow from seeds, except those of the searches. A small part of
+//! Not a timed benchmark: the counts follow from seeds, except for the searches. A small part of
 //! them runs in CI (`crates/inferometer/tests/it/claims.rs`). The results and the counts come from
 //! [`ifm_truth::claims`]; here they become tables.
 

@@ -37,7 +37,7 @@ fn less(said_ns: u64, true_ns: u64) -> i64 {
 }
 
 impl Errors {
-    /// Of all requests of a run. The client's durations are those of `ifm-analysis`, as a report
+    /// Errors of all requests of a run. The client's durations come from `ifm-analysis`, as a report
     /// shows them; the true ones count from the arrival of the request's last byte.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Longest life of a server: a benchmark that hangs ends by itself.
+/// Longest life of a server: a benchmark that hangs is ended.
 const SERVER_SECONDS: u32 = 600;
 
 /// Binaries, processors and a folder for what is thrown away.
@@ -242,7 +242,7 @@ impl Lab {
         Ok(Loaded { run, cost, disk_bytes: folder_bytes(&folder)? })
     }
 
-    /// Runs the client on a server with flags of its own; what it stored, whatever became of it.
+    /// Runs the client on a server with flags of its own; what it stored, whatever its exit status.
     ///
     /// # Errors
     /// When the client fails.
@@ -315,7 +315,7 @@ impl Lab {
         serde_json::from_str(text.trim()).context("the client said something else")
     }
 
-    /// Starts the embedded engine with room for so many requests at once.
+    /// Starts the embedded engine with room for this many requests at once.
     ///
     /// # Errors
     /// When it does not start.

@@ -38,7 +38,7 @@ use table::Table;
 /// What runs a benchmark: it says a line now and then, and gives its tables.
 type Run = fn(&Lab, &mut dyn FnMut(&str)) -> Result<Vec<Table>>;
 
-/// One benchmark: its name, what it tells, and what runs it.
+/// One benchmark: its name, what it shows, and what runs it.
 struct Benchmark {
     name: &'static str,
     what: &'static str,

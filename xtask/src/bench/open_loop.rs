@@ -28,8 +28,8 @@ const NS_PER_S: f64 = 1e9;
 
 const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each rate, answers of 8 \
     tokens in one event after 20 ms. Each row is the run with the median CV or distance; the \
-    smallest and the largest stand behind it. Calm: the same of those gaps alone that lie in half \
-    seconds in which the host took no tick (10 ms) of this machine's processors for somebody else, \
+    smallest and the largest follow. Calm: the same of only those gaps that lie in half \
+    seconds in which the host took no tick (10 ms) of this machine's processors for other guests, \
     with the share of the time of all runs that this is. A host that stops a guest for a millisecond \
     stops its client too; half seconds are left out by that counter alone, whatever their gaps are. \
     The verdict is that of the calm part, of the runs in which it is a second or more. The \
@@ -37,7 +37,7 @@ const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each r
     that of the schedule, whose own rate is random where arrivals are. Lateness is arrival at the \
     server less due time, in the order of both. For \
     constant arrivals the coefficient of variation of the gaps; for Poisson arrivals the distance \
-    of Kolmogorov and Smirnov between the gaps and the exponential law of the asked rate, beside \
+    of Kolmogorov and Smirnov between the gaps and the exponential law of the asked rate, next to \
     the limit that one of twenty true samples is beyond, and the same distance of the schedule, \
     which chance alone makes; then that of the arrivals for the gaps above 30 µs, which follow \
     the same law since it has no memory: a thread that sends one request after the other has no \
@@ -45,7 +45,7 @@ const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each r
     distance of the arrival times from the even law: of a Poisson process whose number is given they \
     are a sample of it. Bare \
     timer: a thread on the client's processor that only waits for the same constant due times, in \
-    the same manner, run right after each run beside a thread that keeps the server's processor \
+    the same manner, run right after each run together with a thread that keeps the server's processor \
     as busy as the server did, and how evenly it gets them: what the host itself takes away. \
     Precise is the flag --precise: the readers run before all other threads, and their \
     processor is kept awake.";
@@ -53,7 +53,7 @@ const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each r
 const LOOK_NS: u64 = 500_000_000;
 /// The calm time that a verdict needs, nanoseconds.
 const CALM_NS: u64 = 1_000_000_000;
-/// Gaps below this are as long as a send, not as the law wants them, seconds.
+/// Gaps below this, in seconds, are as long as a send and do not follow the law.
 const SEND_S: f64 = 30e-6;
 /// How long before a due time the bare timer stops sleeping, as the client does.
 const AWAKE_NS: u64 = 60_000;
@@ -251,7 +251,7 @@ fn measure(lab: &Lab, law: Law, rate: u32, manner: Manner) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Times between looks at the host's counter in which it stood still, in their order.
+/// Times between reads of the host's counter in which it did not change, in their order.
 struct Calm(Vec<(u64, u64)>);
 
 impl Calm {
@@ -274,7 +274,7 @@ impl Calm {
     }
 }
 
-/// A thread that looks at the host's counter while a run is on.
+/// A thread that reads the host's counter while a run is on.
 struct HostWatch {
     is_over: Arc<AtomicBool>,
     looks: std::thread::JoinHandle<Vec<(u64, Option<u64>)>>,
@@ -296,7 +296,7 @@ impl HostWatch {
         HostWatch { is_over, looks }
     }
 
-    /// Ends, with the stretches in which the counter stood still; none where there is no counter.
+    /// Ends, with the periods in which the counter did not change; none where there is no counter.
     fn stop(self) -> Result<Calm> {
         self.is_over.store(true, Ordering::Relaxed);
         let looks =
@@ -409,7 +409,7 @@ fn distance_above(gaps: &[f64], rate: f64) -> (f64, usize) {
     (exponential_distance(&above, rate), above.len())
 }
 
-/// Variation of the gaps of a thread that does nothing but wait for due times, while another one
+/// Variation of the gaps of a thread that only waits for due times, while another one
 /// keeps the server's processor busy for a share of the time.
 fn bare_timer(lab: &Lab, rate: u32, manner: Manner, busy: f64) -> Result<f64> {
     let cpu = lab.client_cpu();

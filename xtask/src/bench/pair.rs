@@ -29,8 +29,9 @@ impl Pair<'_> {
 /// When a request was stored and not served, or they differ in the number of tokens.
 pub fn pair<'a>(run: &'a RunData, log: &'a [Served]) -> Result<Vec<Pair<'a>>> {
     let origin_ns = run.manifest.clock.origin_monotonic_ns;
-    let origin_ns = origin_ns.context("the run does not tell its origin: is the client older?")?;
-    // Requests that ask what an image counts went ahead of the load, and are not among those of the run.
+    let origin_ns =
+        origin_ns.context("the run does not contain its origin: is the client older?")?;
+    // Requests that ask how many tokens an image has went ahead of the load, and are not in the run.
     let served: HashMap<&str, &Served> =
         log.iter().filter_map(|served| Some((served.id.as_deref()?, served))).collect();
     let mut said: Vec<&RequestRecord> = run.requests.iter().collect();

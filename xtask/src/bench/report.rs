@@ -1,7 +1,7 @@
 //! What a report costs: time, memory and size, from one level to a hundred of ten thousand.
 //!
-//! The runs are made up, by repeating a stored answer with another seed of its times: what is
-//! measured is the program that reads and tells, not the one that measured.
+//! The runs are synthetic: a stored answer is repeated with another seed of its times. The benchmark
+//! measures the program that reads and reports, not the one that measured.
 
 use super::lab::Lab;
 use super::statistics::median;
@@ -69,7 +69,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
     Ok(vec![table])
 }
 
-/// Stores a run of so many levels, requests and tokens; its size in bytes.
+/// Stores a run of these levels, requests and tokens; returns its size in bytes.
 fn make(
     store: &Store,
     id: &str,

@@ -25,7 +25,7 @@ const NOTE: &str = "Two threads that never rest on the client's processor for 2 
 pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
     let mut shares = Vec::new();
     for repeat in 1..=lab.repeats {
-        let (last_ns, plain_ns) = beside(lab.client_cpu())?;
+        let (last_ns, plain_ns) = side_by_side(lab.client_cpu())?;
         let share = last_ns as f64 / (last_ns + plain_ns).max(1) as f64 * 100.0;
         say(&format!("run {repeat}: {share:.2} %"));
         shares.push(share);
@@ -42,7 +42,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
 }
 
 /// CPU time of the two threads, nanoseconds: the one that runs last first.
-fn beside(cpu: usize) -> Result<(u64, u64)> {
+fn side_by_side(cpu: usize) -> Result<(u64, u64)> {
     let is_over = AtomicBool::new(false);
     let spent = |runs_last: bool| -> Result<u64> {
         thread::pin_to(&[cpu]).context("no place on the client's processor")?;

@@ -8,8 +8,8 @@ use super::table::{Table, number, verdict};
 use anyhow::{Context as _, Result, ensure};
 use ifm_core::RequestRecord;
 
-/// From the client to the scheduler and back, as the simulation has it, milliseconds: of these the server
-/// tells nothing.
+/// From the client to the scheduler and back, as the simulation has it, milliseconds: the server does
+/// not report these.
 const FRONTEND_MS: f64 = 9.0;
 const DEPLOYMENT: [&str; 8] = [
     "--sim",
@@ -48,7 +48,7 @@ const NOTE: &str = "An H100 with Llama 3.1 8B, 64 tokens in and out, in real tim
 /// Runs the benchmark.
 ///
 /// # Errors
-/// When a run fails, or the server does not tell its times.
+/// When a run fails, or the server does not report its times.
 pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
     let columns =
         ["load", "TTFT ms", "error ms", "p99 ms", "gap ms", "error %", "p99 %", "near %", "near"];

@@ -28,7 +28,7 @@ const MEMORY_TARGET: f64 = 1.1;
 
 const NOTE: &str = "Llama 3.1 8B on an L40S behind vLLM in virtual time, closed loops with prompts \
     of 500 and answers of 200 tokens, on one processor, without a prefix that is shared. A step is \
-    one of the engine, with all sequences in it. CPU time and memory are those of the whole \
+    an engine step with all sequences in it. CPU time and memory are for the whole \
     process.";
 
 /// What the simulating process says.
@@ -137,7 +137,7 @@ fn deployment() -> Result<Deployment> {
     Ok(Deployment::new(setup, constants, settings)?)
 }
 
-/// Users who send the next request as soon as the former has ended.
+/// Users who send the next request as soon as the previous one has ended.
 fn closed_loop(simulation: &mut Simulation, users: u32, requests: u32) -> Result<()> {
     let ask =
         || Ask { prompt_tokens: PROMPT_TOKENS, output_tokens: OUTPUT_TOKENS, blocks: Vec::new() };

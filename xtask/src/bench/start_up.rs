@@ -85,7 +85,7 @@ fn p90(values: &[f64]) -> Option<f64> {
     sorted.get((sorted.len() * 9).div_ceil(10).saturating_sub(1)).copied()
 }
 
-/// Answers whoever comes, a thread for each.
+/// Answers every connection, with a thread for each.
 fn open_door(door: &TcpListener, knocks: &Sender<Knock>) {
     for stream in door.incoming().map_while(Result::ok) {
         let knocks = knocks.clone();
@@ -111,7 +111,7 @@ fn answer(mut stream: TcpStream, knocks: &Sender<Knock>) {
     }
     let Some(at_ns) = at_ns else { return };
     let asks_tokens = request.starts_with(b"POST ");
-    // The benchmark has ended when nobody listens.
+    // The benchmark has ended if the receiver is gone.
     knocks.send(Knock { at_ns, asks_tokens }).ok();
     let page = match (asks_tokens, request.windows(8).any(|part| part == b"/models ")) {
         (true, _) => TOKENS,

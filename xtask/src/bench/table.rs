@@ -54,7 +54,7 @@ impl Table {
     }
 }
 
-/// A number with so many digits after the point, and thousands apart; a dash for what is unknown.
+/// A number with `digits` digits after the point, and thousands separated; a dash for unknown.
 pub fn number(value: Option<f64>, digits: usize) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return "–".to_owned() };
     let text = format!("{value:.digits$}");

@@ -24,7 +24,7 @@ const P99_TARGET_MS: f64 = 1.0;
 const NOTE: &str = "TTFT 200 ms, ITL 20 ms, 128 tokens. What the client says minus what the server \
     logged, milliseconds: TTFT and E2E for each request, ITL for each gap. True times run from the \
     kernel's stamp of the request's arrival to the server's stamp before each write, so that a \
-    server that is late counts for nobody. Below them, where the error comes from: start to \
+    late server adds no error. Below them, where the error comes from: start to \
     arrival, and write to the client's stamp of a token. Mean and median are signed, p99 and \
     largest are sizes. In the rows called late closing, thousand streams end at once and the \
     server sends each one's closing events milliseconds after its last token: where both wait in \

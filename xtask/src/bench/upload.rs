@@ -1,5 +1,5 @@
-//! Long requests to a server that takes its time over reading them: how near the stored time of the
-//! last byte is to the server's log, what the client needs of memory, and of processor time beside
+//! Long requests to a server that reads them slowly: how near the stored time of the last byte is to
+//! the server's log, how much memory the client needs, and how much processor time, compared with
 //! `curl`.
 
 use super::child::run_on;
@@ -18,7 +18,7 @@ const TOKENS: u32 = 2;
 struct Case {
     name: &'static str,
     prompt_tokens: u32,
-    /// So many that the start of two programs does not decide.
+    /// Enough that the start of two programs does not decide.
     requests: u32,
     /// Media of each request, all different.
     options: &'static str,
@@ -58,8 +58,8 @@ const CASES: [Case; 3] = [
 
 const PACE: &str = "ttft_ms=200,itl_ms=20";
 const ERROR_TARGET_MS: f64 = 1.0;
-/// Memory beside the bodies that are on their way.
-const MEMORY_BESIDE_MB: f64 = 60.0;
+/// Memory in addition to the bodies in flight.
+const MEMORY_EXTRA_MB: f64 = 60.0;
 /// Processor time as a multiple of curl's.
 const CPU_RATIO_TARGET: f64 = 1.3;
 
@@ -67,7 +67,7 @@ const NOTE: &str = "64 users, 1,024 requests of 50,000 tokens and 256 of the oth
     each connection slowly. The error is that of TTFT from the last byte: the stored time at which the \
     server's machine had it, less the kernel's stamp in the server's log. The memory target is 64 bodies \
     and 60 MB. Processor time is that of the whole client, its prompts included and images made once, to a \
-    server that reads at once, beside that of curl, which sends one file of the same size as often, and \
+    server that reads at once, next to that of curl, which sends one file of the same size as often, and \
     says that it did.";
 
 /// Runs the benchmark.
@@ -120,7 +120,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
         }
         let spread = Spread::median(&errors);
         let error = spread.map(|spread| spread.mean);
-        let (peak, most) = (median(&peaks), f64::from(STREAMS) * body_mb + MEMORY_BESIDE_MB);
+        let (peak, most) = (median(&peaks), f64::from(STREAMS) * body_mb + MEMORY_EXTRA_MB);
         let ratio = median(&cpu).zip(median(&curl)).map(|(own, curl)| own / curl);
         table.push(vec![
             case.name.to_owned(),
@@ -143,7 +143,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
 fn arrival_errors(loaded: &Loaded, log: &[Served]) -> Result<Vec<f64>> {
     let pairs = pair(&loaded.run, log)?;
     let error_ms = |pair: &super::pair::Pair<'_>| {
-        let acked_ns = pair.said.acked_ns.context("the kernel tells nothing of what was sent")?;
+        let acked_ns = pair.said.acked_ns.context("the kernel does not report what was sent")?;
         let acked_ns = pair.on_server_clock(acked_ns);
         Ok((acked_ns as i64 - pair.truth.arrival_ns as i64) as f64 / 1e6)
     };

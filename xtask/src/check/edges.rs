@@ -1,6 +1,6 @@
 //! The edges between our crates are those that ARCHITECTURE.md lists, no more and no fewer.
 //!
-//! The page is the one place where the list stands: a fenced block with the info string `edges`,
+//! The list exists only on that page: a fenced block with the info string `edges`,
 //! one line for each crate. The check reads it from there, so the page cannot lie.
 
 use super::{Check, Finding, Workspace};
@@ -15,7 +15,7 @@ pub const CHECK: Check = Check {
 const PAGE: &str = "ARCHITECTURE.md";
 const FENCE_OPEN: &str = "```edges";
 const FENCE_CLOSE: &str = "```";
-/// What stands for an empty list.
+/// Written for an empty list.
 const NONE: &str = "nothing";
 
 fn find(workspace: &Workspace) -> Vec<Finding> {

@@ -8,16 +8,16 @@
 use super::source::code_only;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file has in place of a name in `use a::*`.
+/// What a file has instead of a name in `use a::*`.
 const GLOB: &str = "*";
-/// Words after which an item's name stands.
+/// Words before an item's name.
 const ITEMS: [&str; 9] =
     ["fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules"];
 
 /// One module of a crate: a file, or a block in one.
 #[derive(Debug, Default)]
 pub struct Module {
-    /// The file that it stands in.
+    /// Its file.
     pub file: String,
     /// What it imports, with names of other crates among it.
     pub imports: Vec<Import>,

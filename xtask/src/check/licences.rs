@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     find,
 };
 
-/// Where the list stands.
+/// The file with the list.
 const PAGE: &str = "deny.toml";
 
 fn find(workspace: &Workspace) -> Vec<Finding> {

@@ -23,6 +23,7 @@ mod registries;
 mod sorting;
 mod source;
 mod unsafe_code;
+mod words;
 mod workspace;
 
 use anyhow::{Result, ensure};
@@ -69,6 +70,7 @@ const CHECKS: &[&Check] = &[
     &never_run::CHECK,
     &private_paths::CHECK,
     &links::CHECK,
+    &words::CHECK,
 ];
 
 /// Makes every check on the workspace and prints the results.
@@ -176,6 +178,11 @@ mod tests {
     #[test]
     fn links_lead_somewhere() {
         holds(&links::CHECK);
+    }
+
+    #[test]
+    fn phrases_that_read_as_translated_only_become_fewer() {
+        holds(&words::CHECK);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! cargo keeps circles between crates away; inside a crate nothing does, and two modules that
 //! import each other can be neither read nor moved alone. Siblings are compared, at every level of
-//! the tree: a module and the one that it stands in may know each other, as a registry and its
+//! the tree: a module and its parent may know each other, as a registry and its
 //! entries do. A name counts as an import of the module that defines it, so a re-export hides none.
 //!
 //! Not here: tests, and calls of methods, which name no module.

@@ -7,7 +7,7 @@ use super::{Check, Finding, Workspace};
 
 pub const CHECK: Check = Check {
     id: "never-run",
-    rule: "files of tests/it stand in its main.rs; crates with examples in their docs run them",
+    rule: "files of tests/it are declared in its main.rs; crates with examples in their docs run them",
     find,
 };
 

@@ -12,13 +12,13 @@ pub const CHECK: Check = Check {
     find,
 };
 
-/// What must not stand in code, without its spaces.
+/// What code must not contain, without its spaces.
 const IN_CODE: [&str; 2] = ["todo!", "unimplemented!"];
 /// How a test is switched off.
 const IGNORED: &str = "#[ignore";
 /// How a part of a test is switched off that is not a test itself.
 const NO_TEST: &str = "#[ignore = \"not a test: ";
-/// What must not stand anywhere in Rust source, comments included. Joined from parts, since this
+/// What Rust source must not contain anywhere, comments included. Joined from parts, since this
 /// file is Rust source too.
 const IN_TEXT: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
 

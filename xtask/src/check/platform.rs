@@ -1,4 +1,4 @@
-//! What is special to an operating system stands in one crate: elsewhere no code asks which it is.
+//! Code for a particular operating system is in one crate: elsewhere no code asks which it is.
 //!
 //! Not here: processors, whose instructions are `ifm-kernels`' own affair.
 
@@ -7,7 +7,7 @@ use super::{Check, Finding, Workspace};
 
 pub const CHECK: Check = Check {
     id: "platform",
-    rule: "code that is special to an operating system stands in crates/ifm-sys",
+    rule: "code for a particular operating system belongs in crates/ifm-sys",
     find,
 };
 

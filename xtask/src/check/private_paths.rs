@@ -26,7 +26,7 @@ fn find(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Whether an absolute path with that beginning stands in the line.
+/// Whether the line contains an absolute path with that beginning.
 fn names(line: &str, beginning: &str) -> bool {
     line.match_indices(beginning).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());

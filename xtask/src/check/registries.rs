@@ -1,6 +1,6 @@
 //! A file in a folder with a registry has its line in that registry.
 //!
-//! A data set, a check or a command that nobody lists compiles and is never run. The compiler
+//! A data set, a check or a command that is not listed compiles and is never run. The compiler
 //! warns of dead code at best; this check names the file.
 
 use super::{
@@ -9,13 +9,16 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-pub const CHECK: Check =
-    Check { id: "registries", rule: "every file in a folder with a registry stands in it", find };
+pub const CHECK: Check = Check {
+    id: "registries",
+    rule: "every file in a folder with a registry is listed in it",
+    find,
+};
 
 /// A folder and the item that lists its files.
 struct Registry {
     folder: &'static str,
-    /// File that holds the item, within the folder or beside it.
+    /// File that holds the item, within the folder or next to it.
     file: &'static str,
     /// Words that begin the item.
     item: &'static str,
@@ -105,7 +108,7 @@ fn find_in(registry: &Registry, workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Names of the modules in a folder: its files and its folders, but for `mod.rs` and for tests.
+/// Names of the modules in a folder: its files and its folders, except `mod.rs` and tests.
 fn modules_of<'a>(folder: &str, workspace: &'a Workspace) -> BTreeSet<&'a str> {
     let inside = workspace.paths.iter().filter_map(|path| path.strip_prefix(folder));
     let inside = inside.filter_map(|path| path.strip_prefix('/'));

@@ -1,4 +1,4 @@
-//! The standard library's stable sort is compiled anew for every type and comparison, which made a
+//! The standard library's stable sort is compiled separately for every type and comparison, which made a
 //! twentieth of the program: lists are sorted by `ifm_core::order`.
 //!
 //! Not here: unstable sorts, which populations of requests and tokens take.
@@ -13,7 +13,7 @@ pub const CHECK: Check = Check {
 };
 
 const CALLS: [&str; 3] = [".sort_by(", ".sort_by_key(", ".sort_by_cached_key("];
-/// The one sort, and crates that know no other of ours.
+/// The one sort, and crates that do not use it.
 const EXEMPT: [&str; 3] =
     ["crates/ifm-core/src/order.rs", "crates/ifm-roofline/", "crates/ifm-tokenizer/"];
 

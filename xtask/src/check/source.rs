@@ -1,6 +1,6 @@
 //! Rust source without its comments and the contents of its strings.
 //!
-//! Enough of the language's grammar to tell a word of code from a word of prose; what it leaves
+//! Enough of the language's grammar to distinguish a word of code from a word of prose; what it leaves
 //! blank keeps its lines.
 
 /// Replaces comments, strings and character literals by spaces; line breaks stay.
@@ -30,7 +30,7 @@ pub fn code_only(source: &str) -> String {
     code
 }
 
-/// Whether a word stands in the code, as a whole.
+/// Whether the code contains a word, as a whole.
 pub fn has_word(code: &str, word: &str) -> bool {
     words(code).any(|found| found == word)
 }

@@ -42,7 +42,7 @@ fn find(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Whether the attribute stands before the first item.
+/// Whether the attribute comes before the first item.
 fn forbids_unsafe(source: &str) -> bool {
     let code = code_only(source);
     let lines = code.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -15,12 +15,12 @@ use std::{
 /// Files larger than this are data and are not looked into, bytes.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Where files that git does not know yet are looked at too, so that a forgotten registry line
-/// shows before the commit: our own folders, and pages and settings at the root.
+/// shows before the commit: the project's folders, and pages and settings at the root.
 const OWN_PATHS: [&str; 5] = ["crates", "xtask", "docs", ":(glob)*.md", ":(glob)*.toml"];
 /// Folders that a source tree without git may hold and that are not source.
 const SKIPPED_FOLDERS: [&str; 3] = ["target", ".git", ".inferometer"];
 
-/// Everything that the checks look at.
+/// Everything that the checks examine.
 #[derive(Debug, Default)]
 pub struct Workspace {
     /// Members of the workspace, by name.
@@ -172,7 +172,7 @@ fn outside(metadata: &Metadata) -> Vec<OutsidePackage> {
     named.into_iter().map(|(name, licence)| OutsidePackage { name, licence }).collect()
 }
 
-/// Paths of the files of the repository: those that git knows, and new ones in our own folders.
+/// Paths of the files of the repository: those that git knows, and new ones in the project's folders.
 /// In a tree without git, every file.
 fn list_files(root: &Path) -> Result<BTreeSet<String>> {
     let Some(mut paths) = git_files(root, &["--cached"]) else {

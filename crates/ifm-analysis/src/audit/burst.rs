@@ -31,8 +31,8 @@ pub(super) struct Burst {
     pub tokens: f64,
     /// Seconds after they began.
     pub within_s: f64,
-    /// Whether all requests of the level began together: then so many prompts were computed by
-    /// then, and no more.
+    /// Whether all requests of the level began together: then exactly this many prompts were
+    /// computed by that time.
     pub is_whole: bool,
 }
 
@@ -43,7 +43,7 @@ impl Burst {
     }
 }
 
-/// What is known of the burst with which a level begins; empty where that is not known to be one.
+/// The burst with which a level begins; empty if the level is not known to begin with one.
 pub(super) fn bursts(cell: &Cell) -> Vec<Burst> {
     let is_at_once = cell.measured_by().is_some_and(|tool| AT_ONCE.contains(&tool));
     let failed = cell.row.value(&Quantity::RequestsFailed, Statistic::Value).unwrap_or(0.0);

@@ -29,7 +29,7 @@ pub(super) struct Number {
     pub unit_of_last: f64,
     /// Its digits.
     pub at: Range<usize>,
-    /// What stands behind it up to white space: `ms`, `%`, `x`; empty where nothing does.
+    /// What follows the number up to white space: `ms`, `%`, `x`; empty if nothing does.
     pub suffix: String,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct Change {
     /// Whether it is in hundredths.
     pub is_percent: bool,
     pub direction: Direction,
-    /// Where what is compared against is named: behind `than`. Absent for changes from one number
-    /// to another.
+    /// Where the reference of the comparison is named: after `than`. Absent for changes from one
+    /// number to another.
     pub than: Option<usize>,
     /// The numbers of `from … to …`.
     pub ends: Option<[Number; 2]>,
@@ -65,7 +65,7 @@ pub(super) const COMPARATIVES: [(&str, Direction); 12] = [
     ("shorter", Direction::Lower),
     ("less", Direction::Lower),
 ];
-/// Nouns behind a change from one number to another, where comparatives may stand too.
+/// Nouns after a change from one number to another, where comparatives may also appear.
 const NOUNS: [&str; 12] = [
     "reduction",
     "decrease",
@@ -119,7 +119,7 @@ pub(super) const SUPPOSED: [&str; 14] = [
     "typically",
     "reference",
 ];
-/// Words that a number of streams or a size stands in front of.
+/// Words that follow a number of streams or a size.
 const BEHIND: [(&str, &str); 7] = [
     ("users", ifm_core::sheet::key::CONCURRENCY),
     ("user", ifm_core::sheet::key::CONCURRENCY),
@@ -129,7 +129,7 @@ const BEHIND: [(&str, &str); 7] = [
     ("req/s", ifm_core::sheet::key::RATE),
     ("rps", ifm_core::sheet::key::RATE),
 ];
-/// Words that stand in front of such a number.
+/// Words that precede such a number.
 const BEFORE: [(&str, &str); 4] = [
     ("concurrency", ifm_core::sheet::key::CONCURRENCY),
     ("concurrency of", ifm_core::sheet::key::CONCURRENCY),
@@ -159,7 +159,7 @@ pub(super) fn change(sentence: &str, names: &[Range<usize>]) -> Option<Change> {
             continue;
         }
         if let Some(is_percent) = is_change(sentence, number) {
-            // Two changes in a sentence: whose is whose cannot be told.
+            // With two changes in a sentence, it is ambiguous which belongs to what.
             if change.replace((number.clone(), is_percent)).is_some() {
                 return None;
             }
@@ -205,7 +205,7 @@ pub(super) fn direction(words: &[(&str, Direction)], word: &str) -> Option<Direc
     words.iter().find(|(known, _)| *known == word).map(|(_, direction)| *direction)
 }
 
-/// The byte behind the `than` that follows soon, in the same clause.
+/// The byte after the `than` that follows soon, in the same clause.
 pub(super) fn than(sentence: &str, from: usize) -> Option<usize> {
     let rest = sentence.get(from..)?;
     let at = rest.find(" than ")?;
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_and_names_are_no_changes() {
+    fn loads_and_names_are_not_changes() {
         let text = "at 32 users llama 3 is 23 % faster than llama 2.";
         let name = |name: &str| text.find(name).map(|at| at..at + name.len()).unwrap();
         let found = change(text, &[name("llama 3"), name("llama 2")]).unwrap();

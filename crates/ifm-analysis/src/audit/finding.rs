@@ -1,4 +1,4 @@
-//! What a rule says: a sentence, how sure it is, where, and the numbers it rests on.
+//! A finding of a rule: a sentence, how sure it is, where, and the numbers it rests on.
 
 use ifm_core::sheet::Place;
 
@@ -51,7 +51,7 @@ pub struct Finding {
     pub text: String,
     /// The numbers.
     pub evidence: Vec<Evidence>,
-    /// What would settle or mend it.
+    /// What would settle or fix it.
     pub remedy: Option<String>,
 }
 

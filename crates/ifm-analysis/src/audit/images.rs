@@ -1,4 +1,5 @@
-//! What a row says of images: how many a request carries, how large one is, what it became.
+//! What a row says about images: how many a request carries, how large one is, how many tokens it
+//! became.
 //!
 //! Several rules ask for it. Not here: what may be wrong with it (`rule`).
 
@@ -7,7 +8,7 @@ use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// Names of tokens of images that no reader knows.
 const TOKENS: [&str; 3] = ["vision tokens", "image tokens", "multimodal tokens"];
-/// Sides of a picture of so many lines, across and down.
+/// Width and height of a picture by its name or number of lines.
 const LINES: [(&str, f64, f64); 7] = [
     ("240p", 426.0, 240.0),
     ("360p", 640.0, 360.0),
@@ -92,7 +93,7 @@ fn sizes(cell: &Cell) -> Vec<(f64, f64)> {
     found
 }
 
-/// `640x360`, also with frames behind it: `640x360x16`.
+/// `640x360`, optionally followed by frames: `640x360x16`.
 fn sides(word: &str) -> Option<(f64, f64)> {
     let mut parts = word.split('x').map(|part| part.parse::<f64>().ok());
     let (width, height) = (parts.next()??, parts.next()??);

@@ -1,6 +1,7 @@
-//! Rows beside the limit of their machine and model.
+//! Rows compared with the limit of their machine and model.
 //!
-//! What runs is taken from the factors of a row, or from the user where they say nothing. Not here: the arithmetic of limits (`ifm-roofline`).
+//! The setup comes from the factors of a row, or from the user where the row does not state it. Not
+//! here: the arithmetic of limits (`ifm-roofline`).
 
 use super::burst::bursts;
 use super::{Cell, Subject};
@@ -9,7 +10,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 use ifm_roofline::{Bound, Question, Setup, Share, Verdict};
 use std::cmp::Ordering;
 
-/// A measured figure beside its limit.
+/// A measured figure and its limit.
 #[derive(Debug)]
 pub(super) struct Lit<'c> {
     /// The row.
@@ -20,7 +21,7 @@ pub(super) struct Lit<'c> {
     pub bound: Bound,
     /// Where the figure lies.
     pub share: Share,
-    /// The setup in words: model, format, machine, and what of it is assumed.
+    /// A description of the setup: model, format, machine, and which of them are assumed.
     pub setup: String,
     /// How sure it is that this limit holds.
     pub ground: Ground,
@@ -86,18 +87,19 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         };
         let is_light = !known.has_format && share.of_strict <= OF_FORMATS;
         let ground = if is_light { ground.min(Ground::Format) } else { ground };
-        // Nothing is said of the parts of a rate: how they overlap is not known.
+        // The parts of a rate are not judged: how they overlap is not known.
         let is_meant = !(is_rate || is_burst) || share.verdict == Verdict::BelowStrict;
         let share = if is_meant { share } else { Share { verdict: Verdict::Possible, ..share } };
         let words = match (is_counted, is_open) {
             (true, _) => roof::words(setup),
             (false, true) if known.is_counted => format!(
-                "{} (other copies of it are not counted, and {} GPUs could be so fast)",
+                "{} (further copies of the model are not counted, and {} GPUs could be this fast)",
                 roof::words(setup),
                 roof::NODE
             ),
             (false, true) => format!(
-                "{} (the fewest that hold it; their number is not stated, and {} could be so fast)",
+                "{} (the fewest that hold it; their number is not stated, and {} could be this \
+                 fast)",
                 roof::words(setup),
                 roof::NODE
             ),
@@ -151,7 +153,7 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
     let middle = [Statistic::Median];
     let central = [Statistic::Median, Statistic::Mean, Statistic::Value];
     let mut found = Vec::new();
-    // One sequence in the step, whatever the load: no step is shorter.
+    // One sequence in the step, regardless of the load: no step is shorter.
     let step = || setup.decode(1.0, input.unwrap_or(1.0));
     if let Some(gap) = seconds(&Quantity::Itl, &middle) {
         found.push((Quantity::Itl, step(), gap));
@@ -211,7 +213,7 @@ fn most_in_flight(cell: &Cell) -> f64 {
     let Some(limit) = cell.factors.number(key::CONCURRENCY).filter(|limit| *limit >= 1.0) else {
         return UNBOUNDED;
     };
-    // What is called concurrency may be a mean: of two that are given the larger counts.
+    // A figure named concurrency may be a mean: if two are given, use the larger.
     let measured = [Quantity::PeakInFlight, Quantity::InFlight];
     let seen = measured.iter().flat_map(|quantity| {
         cell.row.figures.iter().filter(move |figure| figure.quantity == *quantity)

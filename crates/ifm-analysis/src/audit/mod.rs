@@ -1,9 +1,10 @@
-//! The audit: what in somebody's results cannot be right, is noise, or does not follow.
+//! The audit: which results of other tools are impossible, are noise, or do not follow from the
+//! data.
 //!
-//! One file per rule, one line in `RULES`. A rule is a pure function of documents. It keys on what
-//! figures are, never on names; what it needs and does not find makes it say that it could not
-//! look. Not here: reading documents (`ifm-interop`), and the checks of our own runs, which stand
-//! in [`crate::warning`].
+//! One file per rule, one line in `RULES`. A rule is a pure function of documents. It selects
+//! figures by what they measure, never by name; if the data that it needs are missing, it reports
+//! that it could not be applied. Not here: reading documents (`ifm-interop`), and the checks of our
+//! own runs, which are in [`crate::warning`].
 
 use ifm_core::order::Order as _;
 
@@ -33,9 +34,9 @@ pub const PHYSICS: [&str; 2] = ["faster_than_light", "near_light"];
 /// What a rule found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Looked {
-    /// It looked; an empty list is silence.
+    /// It was applied; an empty list means that it found nothing.
     Found(Vec<Finding>),
-    /// The documents do not hold what it needs: what that is.
+    /// The documents do not contain the data that it needs, named here.
     Needs(&'static str),
 }
 
@@ -43,7 +44,7 @@ pub enum Looked {
 pub struct Rule {
     /// Id, stable over versions.
     pub id: &'static str,
-    /// What is looked at, as a short statement that holds where the rule is silent.
+    /// What the rule checks, as a short statement that holds if the rule finds nothing.
     pub title: &'static str,
     look: fn(&Subject) -> Looked,
 }
@@ -53,7 +54,7 @@ pub struct Rule {
 pub struct RuleResult {
     /// Id of the rule.
     pub id: &'static str,
-    /// What holds where the rule is silent.
+    /// What holds if the rule finds nothing.
     pub title: &'static str,
     /// What it found.
     pub looked: Looked,

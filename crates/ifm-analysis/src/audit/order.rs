@@ -14,8 +14,8 @@ pub(super) struct Order {
     pub direction: Direction,
     /// The word that says it.
     pub at: Range<usize>,
-    /// Where what is compared against is named: behind `than`; absent for a superlative, which is
-    /// over all others.
+    /// Where the reference of the comparison is named: after `than`; absent for a superlative,
+    /// which is over all others.
     pub than: Option<usize>,
     /// Numbers, each with the factor that it sets.
     pub load: Vec<(&'static str, f64)>,
@@ -33,7 +33,7 @@ const SUPERLATIVES: [(&str, Direction); 10] = [
     ("smallest", Direction::Lower),
     ("shortest", Direction::Lower),
 ];
-/// Words that turn an order round, or take some of what it is about away from it.
+/// Words that reverse an order, or restrict what it is about.
 const LIMITING: [&str; 27] = [
     "not",
     "no",
@@ -87,7 +87,7 @@ pub(super) fn order(sentence: &str, names: &[Range<usize>]) -> Option<Order> {
         any.map(|(direction, is_comparative)| (direction, at.clone(), is_comparative))
     });
     let ((direction, at, is_comparative), None) = (found.next()?, found.next()) else {
-        // Two comparisons in a sentence: whose is whose cannot be told.
+        // With two comparisons in a sentence, it is ambiguous which belongs to what.
         return None;
     };
     let than = match is_comparative {

@@ -14,7 +14,7 @@ fn of_check(name: &str, check: &CheckResult) -> RuleResult {
     let findings = check.warnings.iter().map(|warning| of_warning(name, warning)).collect();
     let looked = match check.is_applicable {
         true => Looked::Found(findings),
-        false => Looked::Needs("a run that holds what the check looks at"),
+        false => Looked::Needs("a run with the data that the check needs"),
     };
     RuleResult { id: check.id, title: check.title, looked }
 }

@@ -1,10 +1,10 @@
-//! What single requests say of the figures of their row.
+//! What the data of single requests say about the figures of their row.
 //!
-//! Only for tools of which it is known, by files with both, which requests their figures are of and
-//! how they compute them. Those of a file of their own were given to the row before
-//! (`ifm_interop::settle_together`). Of the
-//! gaps between tokens their sum and number are kept, so that their mean is all that follows. Not
-//! here: what is said where they differ (`rule/recomputed`).
+//! Applies only to tools for which files with both data show which requests the figures cover and
+//! how they are computed. Requests from a separate file have been assigned to the row before
+//! (`ifm_interop::settle_together`). Of the gaps between tokens, only the sum and the number are
+//! kept, so only their mean can be checked. Not here: the findings where they differ
+//! (`rule/recomputed`).
 
 use super::subject::slack;
 use super::{Cell, window};
@@ -46,8 +46,8 @@ pub(super) struct Recomputed<'c> {
     pub requests: usize,
 }
 
-/// Figures of a row with what its requests give; absent where it has none of which it is known that
-/// the figures are theirs.
+/// Figures of a row with what its requests give; absent if none of them is known to cover these
+/// requests.
 pub(super) fn recomputed<'c>(cell: &'c Cell) -> Option<Recomputed<'c>> {
     let tool = cell.measured_by()?;
     let (_, manner) = TOOLS.iter().find(|(name, _)| *name == tool)?;
@@ -78,8 +78,8 @@ pub(super) fn differs(figure: &Figure, expected: f64) -> bool {
     })
 }
 
-/// AIPerf divides a time per token by what the first piece held, where the server told that: figures
-/// of which not one follows from the requests are of that kind.
+/// AIPerf divides a time per token by what the first piece held, if the server reported that:
+/// figures are of that kind if none of them follows from the requests.
 fn leave_out_others(figures: &mut Vec<(&Figure, f64)>) {
     for quantity in [Quantity::Itl, Quantity::UserRate] {
         let follows = |(figure, expected): &(&Figure, f64)| {
@@ -139,7 +139,7 @@ impl Requests<'_> {
             }
             Quantity::Itl if statistic == Statistic::Mean => return self.mean_gap(),
             Quantity::InputTokens => self.tokens(|request| request.input_tokens, statistic),
-            // The client's own counts stand beside the server's.
+            // The document has the client's own counts as well as the server's.
             Quantity::OutputTokens if self.manner == Manner::InferencePerf => {
                 let pointer = figure.place.as_ref()?.pointer.as_deref()?;
                 let values = self.tokens(|request| request.output_tokens, statistic);
@@ -182,7 +182,7 @@ impl Requests<'_> {
         values.filter(|_| has_distribution || is_sum)
     }
 
-    /// Time per output token of each request, those of one token left out.
+    /// Time per output token of each request, without requests of one token.
     fn per_token(&self) -> Option<Vec<f64>> {
         let shortest = match self.manner {
             Manner::GenaiBench => GENAI_BENCH_TPOT_MIN_MS,
@@ -296,7 +296,7 @@ mod tests {
         sheet
     }
 
-    fn spoil(sheet: &mut Sheet, quantity: &Quantity, statistic: Statistic) {
+    fn corrupt(sheet: &mut Sheet, quantity: &Quantity, statistic: Statistic) {
         let figures = &mut sheet.parts[0].rows[0].figures;
         let figure = figures
             .iter_mut()
@@ -314,24 +314,24 @@ mod tests {
         for tool in ["aiperf", "inference-perf"] {
             let sound = with_requests(summary(tool, "a/summary.json"));
             assert_eq!(found("recomputed", &sound), [], "{tool}");
-            let mut spoiled = sound;
-            spoil(&mut spoiled, &Quantity::E2e, Statistic::Max);
-            let findings = found("recomputed", &spoiled);
+            let mut corrupted = sound;
+            corrupt(&mut corrupted, &Quantity::E2e, Statistic::Max);
+            let findings = found("recomputed", &corrupted);
             assert_eq!(findings.len(), 1, "{tool}: {findings:?}");
             let text = &findings[0].text;
             assert!(text.contains("the 4 single requests give 140.0000 ms"), "{tool}: {text}");
-            // Of another number of requests, they are not those of the figures.
-            spoiled.parts[0].rows[0].requests.pop();
-            assert_eq!(found("recomputed", &spoiled), [], "{tool}");
+            // With another number of requests, the figures do not cover exactly these.
+            corrupted.parts[0].rows[0].requests.pop();
+            assert_eq!(found("recomputed", &corrupted), [], "{tool}");
         }
     }
 
     #[test]
-    fn a_share_that_a_run_leaves_out_is_no_fault() {
-        let with = |spoiled: Option<(Quantity, Statistic)>| {
+    fn accepts_requests_that_a_run_leaves_out() {
+        let with = |corrupted: Option<(Quantity, Statistic)>| {
             let mut sheet = summary("genai-bench", "a.json");
-            if let Some((quantity, statistic)) = spoiled {
-                spoil(&mut sheet, &quantity, statistic);
+            if let Some((quantity, statistic)) = corrupted {
+                corrupt(&mut sheet, &quantity, statistic);
             }
             with_requests(sheet)
         };
@@ -372,7 +372,7 @@ mod tests {
         // 100 / 19, 110 / 20, 120 / 21, 130 / 22.
         assert_eq!(document(["5.5967", "5.9091"]), []);
         assert_eq!(document(["5.5967", "6.9091"]).len(), 1);
-        // By tokens less those of the first piece: nothing agrees, and nothing is said.
+        // By tokens without the first piece: nothing agrees, and nothing is reported.
         assert_eq!(document(["6.3", "6.9"]), []);
     }
 }

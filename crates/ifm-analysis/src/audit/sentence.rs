@@ -1,4 +1,4 @@
-//! What a document says in words: its sentences, with where they stand.
+//! The sentences of a document, with their positions.
 //!
 //! Not here: what rules look for in them.
 

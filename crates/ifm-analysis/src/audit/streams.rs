@@ -1,8 +1,8 @@
-//! Gaps between the tokens of one stream, at so many streams at a time, by workload.
+//! Gaps between the tokens of one stream, by the number of concurrent streams and the workload.
 //!
-//! Gaps, times per token, speeds per user and scaling efficiencies are four words for one thing:
-//! speed is the inverse of the gap, and efficiency the gap of a stream by itself over that among
-//! others. Not here: what follows from them.
+//! Gaps, times per token, speeds per user and scaling efficiencies express one quantity: speed is
+//! the inverse of the gap, and efficiency is the gap of a single stream over its gap when others
+//! run. Not here: what follows from them.
 
 use super::subject::{LOAD, slack};
 use super::{Cell, Subject};
@@ -65,7 +65,7 @@ pub(super) struct Stream<'c> {
     pub cell: &'c Cell<'c>,
     /// Streams at a time.
     pub users: f64,
-    /// What tells the workload; may be empty.
+    /// Factors that identify the workload; may be empty.
     pub workload: Factors,
     /// Everything else that was set, but for the load.
     pub of: Factors,
@@ -82,7 +82,7 @@ impl Stream<'_> {
         std::ptr::from_ref(self.cell.sheet)
     }
 
-    /// Tokens of the prompt and of what stands before it.
+    /// Tokens of the prompt and of the context before it.
     pub fn prompt_tokens(&self) -> Option<f64> {
         let input = self.workload.number(key::INPUT_TOKENS)?;
         Some(input + self.workload.number(key::DEPTH_TOKENS).unwrap_or(0.0))
@@ -100,7 +100,7 @@ impl Stream<'_> {
     }
 }
 
-/// The workload of a row, and all that was set beside workload and load.
+/// The workload of a row, and all settings other than workload and load.
 pub(super) fn split(factors: &Factors) -> (Factors, Factors) {
     let (mut workload, mut of) = (Factors::default(), Factors::default());
     for (name, value) in factors.iter().filter(|(name, _)| !LOAD.contains(name)) {
@@ -141,7 +141,8 @@ pub(super) fn streams<'s>(subject: &'s Subject<'s>) -> Vec<Stream<'s>> {
     let mut found = Vec::new();
     for role in [RowRole::Measured, RowRole::Stated] {
         for cell in subject.cells(role) {
-            // A static batch and an engine have no prompts of others between their tokens.
+            // A static batch and an engine compute no prompts of other requests between their
+            // tokens.
             if matches!(cell.part.kind, PartKind::StaticBatch | PartKind::Engine) {
                 continue;
             }
@@ -186,7 +187,7 @@ mod tests {
     use ifm_core::sheet::Unit;
 
     #[test]
-    fn speeds_gaps_and_efficiencies_are_one_thing() {
+    fn speeds_gaps_and_efficiencies_are_equivalent() {
         let stated = |quantity, printed: &str, unit, users: u32| {
             let mut row = row(4, &[(quantity, Statistic::Value, printed, unit)]);
             row.role = RowRole::Stated;

@@ -20,13 +20,13 @@ pub struct Subject<'a> {
 pub struct Cell<'a> {
     /// The document.
     pub sheet: &'a Sheet,
-    /// The table or block; its position in the document tells blocks apart.
+    /// The table or block; its position in the document distinguishes blocks.
     pub part: &'a Part,
     /// Position of the part in its document.
     pub part_index: usize,
     /// The row.
     pub row: &'a Row,
-    /// What was set: the row's factors and those of its part.
+    /// Settings: the factors of the row and of its part.
     pub factors: Factors,
 }
 
@@ -193,12 +193,12 @@ impl Cell<'_> {
         others.next().map(|figure| &figure.quantity)
     }
 
-    /// Where the row stands.
+    /// Position of the row.
     pub fn spot(&self) -> Spot {
         self.spot_of(&self.row.place)
     }
 
-    /// Where a figure of the row stands.
+    /// Position of a figure of the row.
     pub fn spot_of_figure(&self, figure: &Figure) -> Spot {
         self.spot_of(figure.place.as_ref().unwrap_or(&self.row.place))
     }
@@ -284,7 +284,7 @@ impl Cell<'_> {
     }
 
     /// A name for sentences: the label, else the factors that a reader would name it by. A label
-    /// that stands on rows of its table before this one gets its number: `run3#2`.
+    /// that rows of its table before this one already have gets its number: `run3#2`.
     pub fn name(&self) -> String {
         if let Some(label) = &self.row.label {
             let setting = |row: &Row| {
@@ -317,8 +317,8 @@ impl Cell<'_> {
 const WRITTEN_BY: &str = "written_by";
 
 impl Cell<'_> {
-    /// The tool that computed the figures of the row, if that is known: what is written in its form
-    /// by another keeps the definitions of whoever measured.
+    /// The tool that computed the figures of the row, if known: a document that another tool wrote
+    /// in its format keeps the definitions of the tool that measured.
     pub(super) fn measured_by(&self) -> Option<&str> {
         let is_export = self.row.unknown.contains_key(WRITTEN_BY)
             || self.part.unknown.contains_key(WRITTEN_BY)
@@ -359,12 +359,12 @@ pub(super) struct Other {
     pub value: f64,
     /// Whether it is a percentage or a share.
     pub is_share: bool,
-    /// Where it stands.
+    /// Its position.
     pub spot: Spot,
 }
 
 impl Other {
-    /// The number as a share, 0 to 1: a percentage, or what is called a rate, share or ratio.
+    /// The number as a share, 0 to 1: a percentage, or a figure named rate, share or ratio.
     pub fn share(&self) -> Option<f64> {
         let is_rate = ["rate", "share", "ratio"].iter().any(|word| self.name.contains(word));
         let share = match self.value {
@@ -381,7 +381,7 @@ fn plain_name(name: &str) -> String {
     name.to_lowercase().replace(['_', '-'], " ")
 }
 
-/// A unit behind a number; empty where there is none to say.
+/// The unit after a number; empty if there is none.
 pub(super) fn unit_word(unit: &Unit) -> &str {
     match unit {
         Unit::Ns => "ns",

@@ -44,12 +44,18 @@ pub fn found(rule: &str, sheets: &[Sheet]) -> Vec<Finding> {
     }
 }
 
-/// Checks that a rule is silent on a sound document and says `word` at `level` on a spoiled one.
-pub fn check(rule: &str, sound: &Sheet, spoil: impl FnOnce(&mut Sheet), level: Level, word: &str) {
+/// Checks that a rule is silent on a sound document and says `word` at `level` on a corrupted one.
+pub fn check(
+    rule: &str,
+    sound: &Sheet,
+    corrupt: impl FnOnce(&mut Sheet),
+    level: Level,
+    word: &str,
+) {
     assert_eq!(found(rule, std::slice::from_ref(sound)), [], "{rule} on a sound document");
-    let mut spoiled = sound.clone();
-    spoil(&mut spoiled);
-    let findings = found(rule, &[spoiled]);
+    let mut corrupted = sound.clone();
+    corrupt(&mut corrupted);
+    let findings = found(rule, &[corrupted]);
     assert!(
         findings.iter().any(|finding| finding.level == level && finding.text.contains(word)),
         "{rule} should say {word}: {findings:?}"

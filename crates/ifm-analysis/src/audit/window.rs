@@ -83,8 +83,8 @@ fn seconds_between(start: &str, end: &str) -> Option<f64> {
     Some((last_day - first_day) as f64 * 86_400.0 + (to - from))
 }
 
-/// The day of a stamp such as `2026-11-20T11:20:34.463403`, counted from one long ago, and the
-/// seconds of that day; what is said of a zone is left out.
+/// The day of a timestamp such as `2026-11-20T11:20:34.463403`, counted from one long ago, and the
+/// seconds of that day; a time zone is ignored.
 fn day_and_seconds(stamp: &str) -> Option<(i64, f64)> {
     let (date, time) = stamp.split_once(['T', ' '])?;
     let mut date = date.split('-').map(|part| part.parse::<i64>().ok());

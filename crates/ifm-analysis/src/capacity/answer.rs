@@ -1,14 +1,14 @@
 //! What a capacity is worth: people, servers, money.
 
-/// People behind requests in flight: a person thinks between two requests.
+/// People who cause requests in flight: a person thinks between two requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct People {
     /// Seconds that a request takes.
     pub busy_s: f64,
     /// Seconds between an answer and the next request.
     pub think_s: f64,
-    /// People that keep so many requests in flight on average: `users · (busy + think) / busy`
-    /// (Little's law, applied to the whole cycle of a person).
+    /// People who together keep this many requests in flight on average: `users · (busy + think) /
+    /// busy` (Little's law, applied to the whole cycle of a person).
     pub people: f64,
 }
 
@@ -26,9 +26,9 @@ pub fn people(users: f64, busy_s: f64, think_s: f64) -> Option<People> {
     is_possible.then(|| People { busy_s, think_s, people: users * (busy_s + think_s) / busy_s })
 }
 
-/// Servers for a number of people when one serves `per_server`, of which a share is kept free:
+/// Servers for a number of people if one server serves `per_server`, of which a share is kept free:
 /// `ceil(target / (per_server · (1 − headroom)))`. Absent unless the headroom is a share below 1
-/// and a server serves somebody.
+/// and a server serves at least one person.
 pub fn replicas(target: f64, per_server: f64, headroom: f64) -> Option<u64> {
     let usable = per_server * (1.0 - headroom);
     let is_possible = (0.0..1.0).contains(&headroom) && usable > 0.0 && target >= 0.0;
@@ -38,7 +38,7 @@ pub fn replicas(target: f64, per_server: f64, headroom: f64) -> Option<u64> {
 /// What an hour of one server costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Money per hour of the whole server, in whatever currency.
+    /// Money per hour of the whole server, in any currency.
     pub per_hour: f64,
 }
 
@@ -52,7 +52,7 @@ pub struct Economics {
 }
 
 impl Price {
-    /// What output tokens cost at so many per second. Absent where none come out.
+    /// Cost of output tokens at this rate. Absent if the rate is zero.
     pub fn of(self, output_tok_per_s: f64) -> Option<Economics> {
         let output_tok_per_hour = output_tok_per_s * 3600.0;
         (output_tok_per_hour > 0.0).then(|| Economics {

@@ -1,16 +1,16 @@
-//! Whether the server was as fast at a second look at a load as it was at the first.
+//! Whether the server was as fast when a load was measured again as it was the first time.
 //!
-//! A look's interval knows nothing of what changes between looks: a server that other work slows
-//! down gives sure verdicts that belong to different servers. What is not here: which loads are looked
-//! at again, and when.
+//! A look's interval does not include what changes between looks: a server that other work slows
+//! down gives sure verdicts that belong to different servers. Not here: which loads are measured
+//! again, and when.
 
 use crate::request::RequestMetrics;
 use crate::settling::median_with_half_width;
 use ifm_core::order::Order as _;
 use ifm_core::{Phase, RequestRecord};
 
-/// A change below this share is not told: by less than the usual precision of a search the answer
-/// cannot move.
+/// A smaller change is not reported: it moves the answer by less than the usual precision of a
+/// search.
 const CHANGE_MIN: f64 = 0.05;
 
 /// What the speed of a server is read from.
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_one_token_are_told_by_their_length_where_no_queue_grows() {
+    fn compares_answers_of_one_token_by_their_duration_without_a_queue() {
         let look = |ms: f64| -> Vec<RequestRecord> {
             (0..20).map(|seq| request(seq, 0, 0, f64::from(seq) * 100.0, &[ms])).collect()
         };

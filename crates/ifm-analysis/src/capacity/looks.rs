@@ -20,8 +20,9 @@ impl Pooled {
     }
 }
 
-/// What was seen of some levels as if it were of the first one. All users began together in each of
-/// them; the judge leaves the first wave out once, so those of the others go here.
+/// Records of several levels, merged as if they were of the first one. In each of them all users
+/// began together; the judge removes only one first wave, so the first waves of the other levels
+/// are removed here.
 pub fn pooled(spec: &RunSpec, looks: &[u16], seen: Seen) -> Pooled {
     let Some(&first) = looks.first() else { return Pooled::default() };
     let of_look = |look: &u16| {

@@ -1,7 +1,7 @@
 //! Capacity: the largest load inside a latency target, and what follows from it.
 //!
-//! The search says which load to measure next; whoever measures tells it what came out. What is
-//! not here: driving load, and judging a level (`slo`).
+//! The search says which load to measure next; the caller measures it and passes the result back.
+//! Not here: driving load, and judging a level (`slo`).
 
 mod answer;
 mod change;

@@ -1,10 +1,11 @@
 //! Bracketing by doubling, then halving the bracket: at most about twice the binary logarithm of
 //! the answer in measured loads. A load that cannot be settled does not end it: both ends come as
-//! near to it as they do to each other otherwise, so that what stays open is no wider than it must.
+//! near to it as they otherwise come to each other, so that the open range is no wider than
+//! necessary.
 
-/// Loads that cannot be settled are looked at up to this many times the smallest of them, where nothing is known
-/// beyond them. A limit is never that wide: there are too few requests, above and below, and the smaller the rate,
-/// the longer they take.
+/// Loads that cannot be settled are measured up to this many times the smallest of them, if nothing
+/// is known beyond them. A limit is never that wide: there are too few requests, above and below,
+/// and the smaller the rate, the longer they take.
 const WIDEST: u32 = 8;
 
 /// What a measured load showed.
@@ -43,9 +44,7 @@ pub struct Bracket {
 #[non_exhaustive]
 pub enum SearchError {
     /// The bounds are 0 or upside down.
-    #[error(
-        "a search from {start} to {max} users is not possible; give 1 or more, the smaller first"
-    )]
+    #[error("cannot search from {start} to {max} users; give 1 or more, the smaller first")]
     Bounds {
         /// The first load.
         start: u32,
@@ -53,7 +52,7 @@ pub enum SearchError {
         max: u32,
     },
     /// The precision is not between 0 and 1.
-    #[error("a precision of {0} is not possible; give a share from 0 to 1")]
+    #[error("invalid precision: {0}; give a share from 0 to 1")]
     Precision(f64),
 }
 
@@ -69,7 +68,7 @@ pub struct Search {
 
 impl Search {
     /// A search from a first load to the largest allowed, until both ends of the bracket are
-    /// within a share of each other, or neighbours.
+    /// within a share of each other, or neighbors.
     ///
     /// # Errors
     /// [`SearchError`] says what is not possible.
@@ -109,7 +108,7 @@ impl Search {
         (!is_near).then(|| lower + gap / 2)
     }
 
-    /// What is to be measured next beside the loads that cannot be settled, the lower side first.
+    /// The load to measure next to the loads that cannot be settled, the lower side first.
     fn around(&self, lowest: u32, highest: u32) -> Option<u32> {
         let is_wide = highest / WIDEST >= lowest;
         let below = match self.bracket.inside {
@@ -125,7 +124,7 @@ impl Search {
         })
     }
 
-    /// Tells what a load showed. One that contradicts what is known already moves the bracket to
+    /// Records the result of a load. A result that contradicts earlier ones moves the bracket to
     /// the safe side: outside wins.
     pub fn tell(&mut self, load: u32, finding: Finding) {
         let bracket = &mut self.bracket;
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_the_loads_around_settles_what_was_not() {
+    fn neighboring_loads_settle_an_unsettled_one() {
         let mut search = Search::new(1, 64, 0.0).unwrap();
         search.tell(8, Finding::Inside);
         search.tell(16, Finding::Outside);
@@ -249,7 +248,7 @@ mod tests {
 
     /// A target that so few requests never tell: the search ends, and not at the smallest rate that there is.
     #[test]
-    fn a_search_that_nothing_settles_ends() {
+    fn ends_a_search_that_nothing_settles() {
         let mut search = Search::new(1000, 1_000_000, 0.05).unwrap();
         let mut measured = Vec::new();
         let bracket = loop {
@@ -262,7 +261,7 @@ mod tests {
             }
         };
         assert_eq!(measured, [1000, 500, 250, 125]);
-        // Upwards alike; and an end that is known is still come near to.
+        // The same upward; and a known end is still approached.
         let mut search = Search::new(1, 1000, 0.0).unwrap();
         for load in [1, 2, 4, 8] {
             assert_eq!(search.next(), Next::Measure(load));

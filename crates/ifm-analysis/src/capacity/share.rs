@@ -9,7 +9,7 @@ use ifm_core::sheet::key;
 
 const W_PER_KW: f64 = 1e3;
 
-/// What the user says that a capacity is to be turned into.
+/// The user's settings for converting a capacity.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Worth {
     /// Pause of a person between two requests, seconds.
@@ -22,25 +22,25 @@ pub struct Worth {
     pub usd_per_gpu_hour: Option<f64>,
     /// Price of the whole server for an hour, where that of a GPU is not known.
     pub usd_per_hour: Option<f64>,
-    /// GPUs of the server; absent where nobody said it.
+    /// GPUs of the server; absent if not given.
     pub gpus: Option<f64>,
 }
 
 impl Worth {
-    /// GPUs of the server: what the user says, else what its machine tells.
+    /// GPUs of the server: the user's number, else the number that its machine reports.
     pub fn gpus(&self, told: Option<f64>) -> Option<f64> {
         self.gpus.or(told)
     }
 
-    /// Price of the whole server, which has one GPU where nobody says how many.
+    /// Price of the whole server, which is assumed to have one GPU if the number is unknown.
     pub fn price(&self, told: Option<f64>) -> Option<Price> {
         let by_gpus = self.usd_per_gpu_hour.map(|usd| usd * self.gpus(told).unwrap_or(1.0));
         by_gpus.or(self.usd_per_hour).map(|per_hour| Price { per_hour })
     }
 }
 
-/// GPUs of the server of a run: what its search for the capacity was told, those of a prediction, those
-/// that a tag tells, or all of its machine; absent where nobody told of one.
+/// GPUs of the server of a run: the number given to its search for the capacity, the number of a
+/// prediction, the number in a tag, or all GPUs of its machine; absent if unknown.
 pub fn gpus_told(manifest: &Manifest) -> Option<f64> {
     let said = manifest.capacity.as_ref().and_then(|found| found.gpus);
     let predicted = || {
@@ -52,7 +52,7 @@ pub fn gpus_told(manifest: &Manifest) -> Option<f64> {
     said.or_else(predicted).or_else(tagged).or_else(of_machine).filter(|gpus| *gpus > 0.0)
 }
 
-/// What carries a load. What nobody told is absent.
+/// Hardware that carries a load. Unknown values are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Carriers {
     /// GPUs of the server.
@@ -160,7 +160,7 @@ mod tests {
             ("wh_per_session", 40.0),
         ];
         assert_eq!(shares(24.0, all), expect);
-        // What is not known, or nothing, divides nothing.
+        // An unknown value, or zero, is not divided by.
         let none = Carriers { watts: Some(0.0), ..Carriers::default() };
         assert_eq!(shares(24.0, none), []);
         let sessions = Carriers { sessions_per_hour: Some(40.0), ..none };

@@ -1,7 +1,7 @@
 //! The largest load inside a latency target, on both sides: capacity at equal latency.
 //!
 //! It is the one of [`Fitting`]: a measured load, found as for a run or a report by itself. Nothing is
-//! interpolated. What is not here: the judging of a load, see `survey/fitting.rs`.
+//! interpolated. Not here: the judging of a load, see `survey/fitting.rs`.
 
 use super::measure::Measure;
 use super::side::{AtLoad, Side};

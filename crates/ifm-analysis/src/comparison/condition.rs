@@ -1,7 +1,7 @@
-//! What was asked for where something was measured: a load, and what else was set.
+//! The conditions of a measurement: the requested load, and other settings.
 //!
 //! Levels of two sides are matched by it. A run of ours has a load; a row of a document may have a
-//! batch, a test or lengths besides or instead. Not here: what was measured.
+//! batch, a test or lengths in addition or instead. Not here: what was measured.
 
 use crate::level::Load;
 use ifm_core::order::Order as _;
@@ -13,12 +13,12 @@ use std::fmt;
 /// Loads of an open loop that differ by a smaller share than this are the same.
 const SAME_RATE: f64 = 1e-9;
 
-/// What was asked for.
+/// The requested condition.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Condition {
     /// Users or rate; absent where none was set.
     pub load: Option<Load>,
-    /// What else tells levels apart.
+    /// Other settings that distinguish levels.
     pub setting: Factors,
 }
 
@@ -70,7 +70,7 @@ impl Condition {
         loads.then_with(|| by_numbers(&self.setting, &other.setting))
     }
 
-    /// Whether a word of the user, which is no load, names it: one of the values that were set.
+    /// Whether a word of the user other than a load names it: one of the values that were set.
     pub fn has(&self, word: &str) -> bool {
         self.setting.iter().any(|(name, value)| value == word || words_of(name, value) == word)
     }
@@ -87,13 +87,13 @@ fn by_numbers(a: &Factors, b: &Factors) -> Ordering {
     each.fold(Ordering::Equal, Ordering::then).then_with(|| a.cmp(b))
 }
 
-/// A setting in words.
+/// A setting as text.
 fn words_of(name: &str, value: &str) -> String {
     match name {
         key::TEST | key::MODEL | key::ENGINE | key::GPU | key::QUANTIZATION | key::STRATEGY => {
             value.to_owned()
         }
-        // Whatever it is called, it names itself.
+        // The value is a name already.
         "row" => value.to_owned(),
         key::INPUT_TOKENS => format!("{value} prompt tokens"),
         key::OUTPUT_TOKENS => format!("{value} output tokens"),
@@ -115,7 +115,7 @@ impl fmt::Display for Condition {
         };
         let settings = self.setting.iter().filter(|(name, _)| is_told(name));
         let mut words: Vec<String> = settings.map(|(name, value)| words_of(name, value)).collect();
-        // What is measured stands before how.
+        // The test comes before its settings.
         words.order_by_key(|words| self.setting.get(key::TEST) != Some(words.as_str()));
         let all: Vec<String> = load.chain(words).collect();
         match all.is_empty() {
@@ -145,7 +145,7 @@ pub(crate) fn order(a: Load, b: Load) -> Ordering {
     kind(a).cmp(&kind(b)).then(a.value().total_cmp(&b.value()))
 }
 
-/// A load in words.
+/// A load as text.
 fn load_words(load: Load) -> String {
     match load {
         Load::Users(1) => "1 user".to_owned(),
@@ -154,7 +154,7 @@ fn load_words(load: Load) -> String {
     }
 }
 
-/// Conditions in words, with a comma between them; `none` for none.
+/// Conditions as text, with a comma between them; `none` for none.
 pub(crate) fn list_words<'a>(all: impl Iterator<Item = &'a Condition>) -> String {
     let words: Vec<String> = all.map(ToString::to_string).collect();
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }

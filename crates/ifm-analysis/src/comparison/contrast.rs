@@ -1,6 +1,6 @@
 //! Two sides at one load by one measure: the ratio, its interval, and what may be said.
 //!
-//! What is not here: which loads and measures are compared with each other, see
+//! Not here: which loads and measures are compared with each other, see
 //! [`pair`](super::pair).
 
 use super::evidence::{
@@ -17,7 +17,8 @@ use crate::stat::welch::{Moments, from_error, from_errors, mean_interval, tail};
 use ifm_core::metric::Direction;
 use std::fmt;
 
-/// Chance with which a comparison is to find the difference that it tells as detectable.
+/// Probability (power) with which a comparison finds a difference of the size that it reports as
+/// detectable.
 pub(crate) const POWER: f64 = 0.8;
 /// A change of a share by less than this is not relevant, 0 to 1.
 pub const SHARE_POINTS_MIN: f64 = 0.005;
@@ -47,11 +48,11 @@ pub struct Cell {
     pub low: Option<f64>,
     /// Upper bound; likewise.
     pub high: Option<f64>,
-    /// Values behind it: requests, gaps; absent where a document does not tell.
+    /// Number of values: requests, gaps; absent if a document does not state it.
     pub n: Option<u64>,
     /// Runs of this level.
     pub runs: usize,
-    /// Whether it stands between two measured loads and was measured at neither.
+    /// Whether it lies between two measured loads and was measured at neither.
     pub is_interpolated: bool,
 }
 
@@ -63,7 +64,7 @@ impl Cell {
 }
 
 ifm_core::vocabulary! {
-    /// What may be said of a difference.
+    /// Verdict about a difference.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Verdict {
         /// The second side is better, by a relevant amount.
@@ -86,7 +87,7 @@ pub enum Doubt {
     Short(Shortage),
     /// A side has no value.
     NoValue,
-    /// A side, or each, is one number without anything that tells how far it may be off.
+    /// A side, or each, is one number with no information on its error.
     OneNumber {
         /// Whether both are.
         both: bool,
@@ -105,7 +106,7 @@ pub enum Doubt {
     Wide,
     /// There is a difference, but whether it is relevant is not settled.
     Size,
-    /// The difference would be one by itself, but not among so many comparisons.
+    /// The difference would be significant by itself, but not among this many comparisons.
     Correction,
 }
 
@@ -138,7 +139,7 @@ impl fmt::Display for Doubt {
             Doubt::OneNumber { both: true } => "cannot be decided: one number on each side",
             Doubt::OneNumber { both: false } => "cannot be decided: one number on one side",
             Doubt::Uncounted => {
-                "cannot be decided: how many values the stated deviation is over is not known"
+                "cannot be decided: the number of values behind the stated deviation is unknown"
             }
             Doubt::Definitions(a, b) => {
                 return write!(formatter, "defined differently: {a}; and {b}");
@@ -180,7 +181,7 @@ pub(crate) struct Contrast {
     pub basis: Basis,
     /// Why no verdict may rest on it.
     pub shortage: Option<Shortage>,
-    /// What is missing where the interval does not decide.
+    /// What is missing if the interval does not decide.
     pub lacking: Option<Shortage>,
 }
 
@@ -284,8 +285,8 @@ fn by_ranks(
     })
 }
 
-/// Several runs on at least one side: Welch's test of the logarithms of the runs' values. Where a
-/// side has one run, the spread of the other's runs stands for both.
+/// Several runs on at least one side: Welch's test of the logarithms of the runs' values. If one
+/// side has one run, the spread of the other side's runs is used for both.
 fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contrast, Doubt> {
     let logs = |runs: &[RunEvidence]| -> Option<Vec<f64>> {
         runs.iter().map(|run| (run.value > 0.0).then(|| run.value.ln())).collect()
@@ -355,7 +356,7 @@ pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
         [run] => (run.value, run.bounds(confidence)),
         runs => between_runs(runs, confidence),
     };
-    // What is measured is never below zero.
+    // Measured values are never below zero.
     let low = low.map(|low: f64| if value >= 0.0 { low.max(0.0) } else { low });
     Some(Cell { value, low, high, n, runs: runs.len(), is_interpolated: false })
 }
@@ -385,7 +386,7 @@ fn between_runs(runs: &[RunEvidence], confidence: f64) -> (f64, (Option<f64>, Op
     (mean, (low, high))
 }
 
-/// What may be said, once p is corrected for all comparisons that are made together.
+/// The verdict, once p is corrected for all comparisons that are made together.
 pub(crate) fn judge(
     measure: Measure,
     contrast: &Contrast,
@@ -526,9 +527,10 @@ mod tests {
         assert_eq!((other.change.low, other.p), (other.change.high, 0.0));
     }
 
-    /// Means 100 and 105, deviations 20 and 15, of 400 and 100 values. By hand: v = 1/100^2 · 400/400
-    /// = 1e-4 and (15/10/105)^2 = 2.0408e-4; error sqrt(3.0408e-4) = 0.017438; ln 1.05 / error =
-    /// 2.798; freedom by Welch and Satterthwaite 9.2467e-8 / (1e-8/399 + 4.1649e-8/99) = 207.4.
+    /// Means 100 and 105, deviations 20 and 15, of 400 and 100 values. Computed on paper:
+    /// v = 1/100^2 · 400/400 = 1e-4 and (15/10/105)^2 = 2.0408e-4; error sqrt(3.0408e-4) = 0.017438;
+    /// ln 1.05 / error = 2.798; freedom by Welch and Satterthwaite
+    /// 9.2467e-8 / (1e-8/399 + 4.1649e-8/99) = 207.4.
     #[test]
     fn stated_means_have_welchs_interval() {
         let stated = |value: f64, std: f64, n: u64| RunEvidence {
@@ -546,7 +548,7 @@ mod tests {
         let reach = student_upper_quantile(0.025, 207.43) * 0.017_438;
         assert!((found.change.high / (1.05 * reach.exp()) - 1.0).abs() < 1e-4, "{found:?}");
         assert!((found.p - student_two_sided(2.797_9, 207.43)).abs() < 1e-4, "{found:?}");
-        // Beside one number nothing is decided.
+        // A comparison with one number decides nothing.
         let lonely = RunEvidence { spread: Spread::Unknown, ..a.clone() };
         let of = |run: &RunEvidence| Evidence::Runs(vec![run.clone()]);
         let check = |a, b, both| {

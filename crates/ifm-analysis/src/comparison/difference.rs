@@ -1,7 +1,7 @@
 //! What two sides differ in besides their numbers: server, workload, client.
 //!
 //! A difference is expected (it is what is being compared), deserves a warning, or makes the sides
-//! unlike, so that their numbers do not answer one question. What is not here: the numbers.
+//! unlike, so that their numbers do not answer one question. Not here: the numbers.
 
 use super::side::{Lengths, Member, Side};
 pub use crate::fact::DifferenceKind;
@@ -12,21 +12,21 @@ use std::collections::BTreeSet;
 /// Mean lengths that differ by a larger share than this make sides unlike.
 const LENGTH_SHARE_MAX: f64 = 0.02;
 
-/// Things that only one side tells are named up to this number.
+/// Facts that only one side states are named up to this number.
 const UNTOLD_NAMED: usize = 6;
 
-/// One thing that was looked at.
+/// One thing that was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is.
+    /// Its name.
     pub what: String,
     /// What it means.
     pub kind: DifferenceKind,
-    /// What it is on the first side; absent where it is not known.
+    /// Its value on the first side; absent if unknown.
     pub a: Option<String>,
-    /// What it is on the second side.
+    /// Its value on the second side.
     pub b: Option<String>,
-    /// Whether it is one of the machine: a gate refuses it unless told.
+    /// Whether it is one of the machine: by default a gate refuses it.
     pub is_of_machine: bool,
 }
 
@@ -41,8 +41,8 @@ impl Difference {
     }
 }
 
-/// Everything that was looked at, differences first by weight, then what is the same. `keys` are the
-/// settings by which levels are told apart: they are not differences.
+/// Everything that was compared, differences first by weight, then what is the same. `keys` are the
+/// settings that distinguish levels: they are not differences.
 pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
     let (mut found, untold) = of_facts(a, b, keys);
     if a.is_own() && b.is_own() {
@@ -58,8 +58,8 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found
 }
 
-/// What was asked for on both sides, and by what it was measured: what makes two runs answers to one
-/// question. Lengths as they turned out are not among it.
+/// The requests of both sides, and how they were measured: what makes two runs answers to one
+/// question. Actual lengths are not included.
 pub(crate) fn asked(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
     let (mut found, _) = of_facts(a, b, keys);
     found.extend(asked_lengths(a, b));
@@ -90,7 +90,7 @@ fn has(side: &Side, is: impl Fn(&Fact) -> bool) -> bool {
     side.members.iter().any(|member| member.facts.iter().any(&is))
 }
 
-/// Whether anything is told of a side's machine.
+/// Whether any fact of a side's machine is known.
 fn has_machine(side: &Side) -> bool {
     has(side, |fact| fact.is_of_machine)
 }
@@ -103,8 +103,8 @@ fn machine_untold(a: &Side, b: &Side) -> Option<Difference> {
     is_found.then(|| Difference::new("facts of the machine", kind, (words(a), words(b))))
 }
 
-/// The facts of both sides, in their order; and what only one of them tells, where a side is a
-/// document: that is no difference, and it may hide one.
+/// The facts of both sides, in their order. The second part is what only one side states, if a side
+/// is a document: that is not a difference, but it may hide one.
 fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Option<Difference>) {
     let facts = || [a, b].into_iter().flat_map(|side| &side.members).flat_map(|m| &m.facts);
     let are_own = a.is_own() && b.is_own();
@@ -194,8 +194,8 @@ fn is_far(a: f64, b: f64) -> bool {
     (a - b).abs() > LENGTH_SHARE_MAX * a.abs().max(b.abs())
 }
 
-/// Mean lengths that were asked for. A document that tells none may have asked for any; the same
-/// workload with another seed has other lengths by chance, which is worth a warning.
+/// Mean requested lengths. A document that states none may have requested any; the same workload
+/// with another seed has other lengths by chance, which deserves a warning.
 fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
     let over = |side: &Side, which: usize| {
         let asked = side.members.iter().filter_map(|member| *member.asked.get(which)?);
@@ -258,7 +258,7 @@ fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Differen
 
 /// Why the client may have been the bottleneck, with what was measured of it.
 pub const CLIENT_TIMING: &str = "suspect client timing";
-/// How a side is told that has none.
+/// Shown for a side that has none.
 pub const NONE: &str = "none";
 
 /// Content that both sides hold: a measurement compared with itself.

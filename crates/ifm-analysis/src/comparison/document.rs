@@ -1,9 +1,9 @@
 //! A document of another tool as one side of a comparison: each row a level, each number with what
 //! is known of how far it may be off.
 //!
-//! Single requests count where they are those that the tool's own mean was taken over, which is
-//! tried; else a mean with its deviation and number of values; else a number is alone. What is not
-//! here: reading files (`ifm-interop`).
+//! Single requests count if the tool's own mean was taken over them, which is tried; else a mean
+//! with its deviation and number of values; else a number is alone. Not here: reading files
+//! (`ifm-interop`).
 
 use super::condition::Condition;
 use super::meaning::By;
@@ -24,13 +24,13 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name by which rows are told apart that their settings do not tell apart.
+/// The setting that distinguishes rows whose other settings are equal.
 const ROW: &str = "row";
 /// Settings that say nothing of what was asked of a server.
 const NOT_ASKED: [&str; 2] = [key::REQUESTS, key::HARDWARE];
 
 impl Member {
-    /// The same of a run that is to be compared with documents: times count from the sending too,
+    /// The same for a run that is to be compared with documents: times count from the sending too,
     /// and the numbers are computed again by the definitions of the documents' tools.
     pub fn beside_documents(
         run: &RunData,
@@ -111,7 +111,8 @@ impl Member {
     }
 }
 
-/// What was remarked while an engine or a kernel was measured: the first of it, and how much more there is.
+/// Remarks made while an engine or a kernel was measured: the first one, and how many more there
+/// are.
 fn remarked(sheet: &Sheet) -> Option<String> {
     let mut remarks = sheet.remarked();
     let first = remarks.next()?;
@@ -162,7 +163,7 @@ pub(super) fn sample_of_point(point: &Point, wanted: &[Measure]) -> LevelSample 
     Level { at, point: Cow::Borrowed(point), row: None, tool: None }.sample(wanted)
 }
 
-/// The rows that were measured, each with what tells it apart from the others.
+/// The measured rows, each with what distinguishes it from the others.
 fn levels(sheet: &Sheet) -> Vec<Level<'_>> {
     let survey = Survey::of_sheets(std::slice::from_ref(sheet));
     let tool = sheet.source.tool.as_deref();
@@ -196,8 +197,8 @@ fn kind_word(kind: PartKind) -> &'static str {
     }
 }
 
-/// Rows of the same settings are told apart by headings and labels, and where they can be no
-/// repeats by their place in their document, which is no place in another.
+/// Distinguishes rows of the same settings by headings and labels; if they cannot be repeats, by
+/// their place in their document, which matches no place in another document.
 fn tell_apart(levels: &mut [Level], document: &str) {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, level) in levels.iter().enumerate() {
@@ -341,7 +342,7 @@ impl Level<'_> {
         Some(Told { measure, by: by(reading), column: Column::Stated(stated) })
     }
 
-    /// The reading of a measure. What is one number to us may be a mean to a tool.
+    /// The reading of a measure. A single number to us may be a mean to a tool.
     fn reading(&self, measure: Measure) -> Option<&Reading> {
         let (quantity, statistic) = measure.figure()?;
         let found = self.point.reading(&quantity, statistic);
@@ -370,7 +371,7 @@ impl Level<'_> {
             return (None, reading.n);
         };
         let count = n as f64;
-        // Deviations over all values become those of a sample.
+        // Converts deviations of a population to deviations of a sample.
         let widened = if kind == StdKind::Sample { 1.0 } else { count / (count - 1.0) };
         (Some(((std * std * widened / count).sqrt(), count - 1.0)), Some(n))
     }

@@ -1,4 +1,4 @@
-//! Comparisons of made-up documents of other tools: what they hold decides what is said.
+//! Comparisons of constructed documents of other tools: their contents decide the verdict.
 
 use super::Metric;
 use super::sample::LevelSample;
@@ -100,7 +100,7 @@ fn with_requests(name: &str, seed: u64, factor: f64, n: usize) -> Sheet {
 }
 
 #[test]
-fn five_percent_of_300_requests_are_found_and_nothing_is_found_where_nothing_is() {
+fn finds_five_percent_with_300_requests_and_no_false_difference() {
     let (mut hits, mut calm) = (0, 0);
     const TRIES: u64 = 24;
     for seed in 0..TRIES {
@@ -121,7 +121,7 @@ fn five_percent_of_300_requests_are_found_and_nothing_is_found_where_nothing_is(
 }
 
 #[test]
-fn what_a_file_holds_decides_what_is_said() {
+fn contents_of_a_file_decide_the_verdict() {
     let stated = |mean: f64, std: f64, n: f64| {
         row(&[
             (Quantity::Ttft, MEAN, mean),
@@ -144,7 +144,7 @@ fn what_a_file_holds_decides_what_is_said() {
     let doubt = Doubt::OneNumber { both: true };
     assert_eq!((p99.verdict, p99.doubt.clone()), (Verdict::Inconclusive, Some(doubt.clone())));
     assert_eq!(found(&both, "out_tok_s").doubt, Some(doubt));
-    // A deviation without the number of values behind it, as in a table of llama-bench.
+    // A deviation without the number of values, as in a table of llama-bench.
     let std = Statistic::Std(StdKind::Unknown);
     let table = |name, mean| {
         let figures = [(Quantity::DecodeRate, MEAN, mean), (Quantity::DecodeRate, std, mean / 9.0)];
@@ -167,7 +167,7 @@ fn what_a_file_holds_decides_what_is_said() {
     let few = pair(&of("a", 100.0, 2.0, 12.0), &of("b", 150.0, 2.0, 12.0), &settings());
     let short = Doubt::Short(Shortage::Values { n: 12, needed: 20 });
     assert_eq!(found(&few, "ttft.mean").doubt, Some(short));
-    // Repeats: the spread between them, whatever each holds.
+    // Repeats: the spread between them, regardless of their contents.
     let repeats = |name: &str, means: [f64; 3]| {
         let sheet = |(index, mean): (usize, f64)| {
             serving(&format!("{name}{index}"), vec![stated(mean, 20.0, 400.0)])
@@ -222,7 +222,7 @@ fn levels_are_matched_by_what_was_asked_and_others_are_named() {
 }
 
 #[test]
-fn other_definitions_are_no_comparison() {
+fn other_definitions_are_not_compared() {
     let of = |tool: &str, text: &str| {
         let mut row = row(&[(Quantity::Tpot, Statistic::Median, 10.0)]);
         row.figures[0].definition = Definition::Different(text.to_owned());
@@ -266,7 +266,7 @@ fn a_run_is_computed_again_by_the_other_tools_definition() {
     let row = found(&pair, "tpot.p50");
     let value = row.a.expect("computed again").value / 1e6;
     assert!((value - 17.5).abs() < 1.0, "{value}");
-    // Its own requests have an interval; the number beside it has none.
+    // Its own requests have an interval; the number of the other side has none.
     assert_eq!(row.doubt, Some(Doubt::OneNumber { both: false }), "{row:?}");
     assert!(pair.unlike().next().is_none(), "{:?}", pair.differences);
     // A tool whose definitions are not known here is refused.

@@ -1,8 +1,8 @@
 //! What the requests of a level say about a measure: its value, and the values that the same level
 //! might have had.
 //!
-//! Of means and rates requests are drawn again, and the draws are set as far apart as requests that
-//! depend on each other ask for. A percentile stands between order statistics. What is not here: two
+//! For means and rates, requests are resampled, and the draws are widened for the dependence
+//! between requests. The interval of a percentile lies between order statistics. Not here: two
 //! sides, see [`contrast`](super::contrast).
 
 use super::meaning::By;
@@ -106,13 +106,13 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// What is known of how far a value may be off.
+/// What is known about the error of a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Spread {
     /// One value per resample (all equal if the requests do not vary), and the effective number of
     /// requests minus one.
     Draws(Vec<f64>, f64),
-    /// Values in rising order, of which two bound a percentile.
+    /// Values in rising order; two of them bound a percentile.
     Ranks(PercentileBounds),
     /// The standard error of a mean, `s / sqrt(n)`, with `n - 1`: from the standard deviation and
     /// the number of values that a document states.
@@ -124,7 +124,7 @@ pub(crate) enum Spread {
 }
 
 impl Spread {
-    /// Whether it tells how far the value may be off.
+    /// Whether it contains the error of the value.
     pub fn is_known(&self) -> bool {
         matches!(self, Spread::Draws(..) | Spread::Ranks(_) | Spread::Stated { .. })
     }
@@ -137,10 +137,10 @@ pub(crate) struct RunEvidence {
     pub run: usize,
     pub value: f64,
     pub spread: Spread,
-    /// Values behind it; absent where a document does not tell.
+    /// Number of values; absent if a document does not state it.
     pub n: Option<u64>,
     pub shortage: Option<Shortage>,
-    /// Repeats behind it that other work disturbed, of all; absent where nothing tells.
+    /// Repeats that other work disturbed, and all repeats; absent if unknown.
     pub disturbed: Option<(u64, u64)>,
 }
 
@@ -186,8 +186,8 @@ pub(crate) struct Drawing {
     pub seed: u64,
 }
 
-/// What one level of one run says about each of its measures. `name` keeps its draws apart from
-/// those of other levels; `run` is the run's place in its side.
+/// Values of every measure for one level of one run. `name` separates its draws from those of other
+/// levels; `run` is the run's place in its side.
 pub(crate) fn evidence(
     sample: &LevelSample,
     drawing: Drawing,
@@ -206,7 +206,7 @@ pub(crate) fn evidence(
     known
 }
 
-/// What is drawn again: requests, or sessions.
+/// What is resampled: requests, or sessions.
 struct Units<'s> {
     n: usize,
     /// How many times as large the variance of a mean of them is as that of independent ones.
@@ -409,7 +409,7 @@ impl Column {
         Some(PercentileBounds { ordered, p, n: self.n(), in_effect })
     }
 
-    /// Number of values behind it.
+    /// Number of values.
     fn n(&self) -> u64 {
         match self {
             Column::Values(values) => values.sorted.len() as u64,
@@ -559,7 +559,7 @@ impl PooledPercentile {
         let all = whole(&self.count).sum::<f64>();
         let variance = self.share_variance() * inflation;
         let spread = self.share * (1.0 - self.share);
-        // Requests that are all alike say as much as their values do.
+        // Requests that are all equal say as much as their values do.
         if variance > 0.0 { (spread / variance).min(all) } else { all }
     }
 
@@ -589,8 +589,8 @@ impl Stated {
 }
 
 impl RunEvidence {
-    /// The bounds of the value, each absent where it is not known: of a percentile order statistics; of
-    /// draws their percentiles, set further out where few requests are behind them; of a stated mean
+    /// The bounds of the value, each absent if unknown: for a percentile order statistics; for
+    /// draws their percentiles, set further out if they rest on few requests; for a stated mean
     /// `mean ± t · s / sqrt(n)`, Student (1908).
     pub fn bounds(&self, confidence: f64) -> (Option<f64>, Option<f64>) {
         let Some(tail) = tail(confidence) else { return (None, None) };

@@ -1,6 +1,6 @@
 //! By whose definition a value was taken, and whether two values are of one definition.
 //!
-//! Not here: the definitions themselves, which readers write beside every figure, and by which
+//! Not here: the definitions themselves, which readers attach to every figure, and by which
 //! [`definitions`](crate::definitions) computes a run of ours.
 
 use crate::level::WindowKind;
@@ -62,7 +62,7 @@ impl By {
         }
     }
 
-    /// The definition in words.
+    /// The definition as text.
     pub fn words(&self) -> String {
         match self {
             By::Ours => "as inferometer defines it".to_owned(),

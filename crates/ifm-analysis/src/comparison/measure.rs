@@ -1,6 +1,6 @@
-//! What two runs are compared by: a metric, and how it is taken over many requests.
+//! The measures that compare two runs: a metric, and how it is taken over many requests.
 //!
-//! Written as `ttft.p99`, `itl.mean`, `out_tok_s`, `error_rate`. What is not here: the metrics
+//! Written as `ttft.p99`, `itl.mean`, `out_tok_s`, `error_rate`. Not here: the metrics
 //! themselves ([`ifm_core::metric`]), and how a measure is computed, see `sample`.
 
 use crate::level::Load;
@@ -30,7 +30,7 @@ pub struct Measure {
     pub over: Over,
 }
 
-/// What is wrong with a measure as written.
+/// Errors in a measure as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
@@ -102,7 +102,7 @@ impl fmt::Display for Over {
 }
 
 impl Measure {
-    /// What a comparison shows unless told otherwise.
+    /// What a comparison shows by default.
     pub const DEFAULT: [Measure; 19] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),
@@ -162,7 +162,7 @@ impl Measure {
         in_documents.flat_map(measures).collect()
     }
 
-    /// What a figure in the canonical unit of its quantity is multiplied by to be in this unit.
+    /// Factor from a figure in the canonical unit of its quantity to this unit.
     pub(crate) fn scale(&self) -> f64 {
         match self.unit() {
             Unit::Ns => NS_PER_MS,
@@ -187,8 +187,8 @@ impl Measure {
         Some((self.metric.quantity()?.clone(), statistic))
     }
 
-    /// Reads `ttft.p99`, `itl.mean`, `out_tok_s`; a colon may stand for the point, as in latency
-    /// targets.
+    /// Reads `ttft.p99`, `itl.mean`, `out_tok_s`; a colon is accepted instead of the point, as in
+    /// latency targets.
     ///
     /// # Errors
     /// [`MeasureError`] with what was written.
@@ -222,8 +222,8 @@ impl Measure {
         self.metric.unit()
     }
 
-    /// Whether it is a share of requests or sessions, whose change is told in points and not as a
-    /// ratio. A percentile of shares that each of them has is a value like others.
+    /// Whether it is a share of requests or sessions, whose change is reported in percentage points
+    /// and not as a ratio. A percentile of shares (one per request) is a value like any other.
     pub fn is_share(&self) -> bool {
         self.unit() == Unit::Share && !self.metric.has_many_values()
     }

@@ -5,7 +5,7 @@
 //! each measure. The server, the workload, the client and the definitions are compared first:
 //! numbers of unlike things answer no question. Intervals rest on requests drawn again in blocks, on
 //! how repeats differ, or on a mean with its deviation and count; one number has none. Everything is
-//! a function of the results and of a seed. What is not here: words.
+//! a function of the results and of a seed. Not here: words.
 
 pub mod capacity;
 pub mod condition;
@@ -60,7 +60,7 @@ pub struct Settings {
     pub confidence: f64,
     /// Smallest relevant change, as a share of the baseline's value.
     pub threshold: f64,
-    /// Draws behind each interval.
+    /// Draws for each interval.
     pub resamples: u32,
     /// Seed of the draws.
     pub seed: u64,
@@ -71,7 +71,7 @@ pub struct Settings {
     /// Whether the measures are those that a comparison with documents looks for, of which each row
     /// that both sides have a value for is shown.
     pub is_choice: bool,
-    /// Whether values of other definitions are compared all the same.
+    /// Whether values of different definitions are compared anyway.
     pub even_so: bool,
     /// Whether a load that only one side has is read between two measured loads of the other.
     pub interpolates: bool,
@@ -109,14 +109,14 @@ impl Settings {
     }
 }
 
-/// A repeat that stands apart from the others of its side.
+/// A repeat that is an outlier on its side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apart {
-    /// What the side is called.
+    /// Label of the side.
     pub side: String,
     /// Id of the run.
     pub run: String,
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The measure.
     pub measure: Measure,
@@ -129,7 +129,7 @@ pub struct Apart {
 /// What a side is, for the head of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideHead {
-    /// What it is called.
+    /// Label.
     pub label: String,
     /// Ids of its runs, names of its documents.
     pub runs: Vec<String>,
@@ -150,7 +150,7 @@ pub struct SideHead {
 pub struct Pair {
     /// The second side.
     pub side: SideHead,
-    /// What was looked at besides the numbers, the weightiest first.
+    /// What was compared besides the numbers, the weightiest first.
     pub differences: Vec<Difference>,
     /// Measures at loads, by load.
     pub rows: Vec<Row>,
@@ -160,7 +160,7 @@ pub struct Pair {
     pub repeated_prompt: Vec<RepeatedPrompt>,
     /// The largest loads inside the latency target; absent without one.
     pub capacity: Option<CapacityPair>,
-    /// Repeats that stand apart.
+    /// Repeats that are outliers.
     pub apart: Vec<Apart>,
 }
 
@@ -187,7 +187,7 @@ pub struct Comparison {
     pub confidence: f64,
     /// Smallest relevant change.
     pub threshold: f64,
-    /// Draws behind each interval.
+    /// Draws for each interval.
     pub resamples: u32,
     /// Seed of the draws.
     pub seed: u64,
@@ -279,7 +279,7 @@ pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
 /// That no level of one side is one of the other, or lies between such where that is asked for.
 fn no_common_condition(a: &[AtLoad], b: &[AtLoad]) -> Difference {
     let words = |side: &[AtLoad]| Some(list_words(side.iter().map(|at| &at.at)));
-    let what = "loads, of which none is common";
+    let what = "no common load";
     Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
 }
 
@@ -291,7 +291,7 @@ fn no_common_measure(a: &[AtLoad], b: &[AtLoad]) -> Difference {
         let names: Vec<String> = names.into_iter().collect();
         Some(if names.is_empty() { "none".to_owned() } else { names.join(", ") })
     };
-    let what = "metrics, of which none is common";
+    let what = "no common metric";
     Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
 }
 

@@ -1,9 +1,10 @@
-//! Two sides compared row by row: a measure at what was asked for, by one definition on both sides.
+//! Two sides compared row by row: a measure at a requested condition, by one definition on both
+//! sides.
 //!
-//! Sides are matched by what was requested. Where only one side was measured at a load, the other can
-//! be read between its two neighbors, if that is asked for and it was measured below and above. Nothing
-//! is read beyond what was measured. What is not here: the
-//! correction for many rows, which [`compare`](super::compare) makes over all pairs.
+//! Sides are matched by what was requested. If only one side was measured at a load, the other can
+//! be interpolated between its two neighbors, if that is requested and it was measured below and
+//! above. Nothing is extrapolated. Not here: the correction for many rows, which
+//! [`compare`](super::compare) makes over all pairs.
 
 use super::condition::Condition;
 use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, Verdict, cell, contrast, judge};
@@ -18,7 +19,7 @@ use ifm_core::order::Order as _;
 /// One measure at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The measure.
     pub measure: Measure,
@@ -70,7 +71,7 @@ pub(crate) struct Asked<'a> {
     /// Whether only rows are wanted that both sides have a value for, of each latency the most
     /// telling numbers.
     pub is_choice: bool,
-    /// Whether other definitions are compared all the same.
+    /// Whether values of different definitions are compared anyway.
     pub even_so: bool,
     /// Whether a load that only one side has is read between two measured loads of the other.
     pub interpolates: bool,
@@ -82,8 +83,8 @@ impl Draft {
         self.a.is_some() && self.b.is_some()
     }
 
-    /// The chance that takes part in the correction: that of a row which can get a verdict. What is no
-    /// chance counts as certainty of none, so that the other rows keep theirs.
+    /// The chance that takes part in the correction: that of a row that can get a verdict.
+    /// Otherwise 1 is used, so that the other rows keep theirs.
     pub fn p(&self) -> Option<f64> {
         let contrast = self.contrast.as_ref().ok()?;
         let is_chance = (0.0..=1.0).contains(&contrast.p);
@@ -339,9 +340,9 @@ fn draft(
     Some(Draft { at: at.clone(), measure, a: cell_a, b: cell_b, contrast, unsure })
 }
 
-/// The value at a place. Between two loads it is read on a straight line of logarithms, which is
-/// exact for a power of the load; its interval reaches over those of both neighbours, since all
-/// that is assumed of the true value is that it lies between theirs.
+/// The value at a place. Between two loads it is interpolated on a straight line of logarithms,
+/// which is exact for a power of the load. Its interval covers the intervals of both neighbors,
+/// since the only assumption about the true value is that it lies between theirs.
 fn cell_at(place: &Place, measure: Measure, by: &By, confidence: f64) -> Option<Cell> {
     let found = place.by(measure, by)?;
     let mut cells = found.into_iter().map(|evidence| cell(evidence, confidence));

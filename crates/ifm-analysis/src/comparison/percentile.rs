@@ -1,8 +1,8 @@
 //! A percentile of one run between order statistics, and of several runs taken together.
 //!
-//! How many values lie below a percentile is binomial whatever their law is, so the values at two
-//! ranks bound it ([`interval`]). Values that depend on each other are as good as fewer, and few
-//! values give one bound or none. What is not here: two sides.
+//! The number of values below a percentile is binomial regardless of their distribution, so the
+//! values at two ranks bound it ([`interval`]). Values that depend on each other are worth fewer
+//! independent ones, and few values give one bound or none. Not here: two sides.
 
 use crate::stat::interval::{TAIL, needed_to_bound, ranks_in_effect};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How often comparisons are wrong: thousands of made-up pairs of runs, as alike as two runs of one
+//! How often comparisons are wrong: thousands of synthetic pairs of runs, as alike as two runs of one
 //! server are, or apart by a known share. `cargo test -p ifm-analysis proof -- --nocapture` prints
 //! the figures.
 //!
@@ -11,7 +11,7 @@ use crate::stat::random::RandomStream;
 use crate::testing::{request, run};
 use ifm_core::RunData;
 
-/// Draws behind each interval. With 2,000, the program's own number, the figures are the same.
+/// Draws for each interval. With 2,000, the program's own number, the figures are the same.
 const RESAMPLES: u32 = 200;
 const USERS: u32 = 4;
 /// Median TTFT and gap, milliseconds.
@@ -136,7 +136,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Compares so many pairs, on two threads, and prints what came of it.
+    /// Compares this many pairs, on two threads, and prints the result.
     fn compare(&self, pairs: u64) -> Figures {
         let mut figures = Figures::default();
         std::thread::scope(|scope| {
@@ -188,7 +188,8 @@ impl Pairs {
     }
 }
 
-/// That the same server twice is told as different about as often as the confidence says.
+/// Checks that two measurements of the same server are reported as different about as often as the
+/// confidence says.
 fn assert_few_alarms(name: &'static str, noise: Noise, runs: u64) {
     // A threshold would hide small false alarms.
     let pairs = Pairs { name, noise, runs, factor: 1.0, threshold: 0.0 };
@@ -196,7 +197,7 @@ fn assert_few_alarms(name: &'static str, noise: Noise, runs: u64) {
     let alone = found.rows.map(|row| found.share(row.alone));
     let is_tail = |place: &usize| ROWS.get(*place).is_some_and(|word| *word == "itl.p99");
     // 50 of 1,000 are expected, with a standard deviation of 7. Percentiles of a single run reach to whole
-    // ranks, so that medians raise fewer alarms, and a P99 fewer still: safe, and told on the page.
+    // ranks, so that medians raise fewer alarms, and a P99 fewer still: safe, and documented on the page.
     for (place, share) in alone.iter().enumerate() {
         let least = if is_tail(&place) { 0.005 } else { 0.02 };
         assert!((least..=0.07).contains(share), "{name} {}: {share}", ROWS[place]);
@@ -214,12 +215,12 @@ fn independent_requests_of_one_server_differ_by_chance_alone() {
 }
 
 #[test]
-fn batches_and_slow_spells_of_the_host_are_no_difference() {
+fn batches_and_slow_spells_of_the_host_make_no_difference() {
     assert_few_alarms("batches and slow spells", SHARED, 1);
 }
 
 #[test]
-fn repeats_that_differ_among_themselves_are_no_difference() {
+fn varying_repeats_make_no_difference() {
     assert_few_alarms("4 runs a side", REPEATED, 4);
 }
 

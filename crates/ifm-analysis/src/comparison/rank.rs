@@ -1,6 +1,6 @@
 //! Sides in order of one measure at one load, with shared ranks where no difference is shown.
 //!
-//! What is not here: several measures at once; which one counts is the user's to say.
+//! Not here: several measures at once; which one counts is the user's to say.
 
 use super::condition::Condition;
 use super::contrast::{Cell, Doubt, Verdict, cell};
@@ -34,7 +34,7 @@ pub struct Ranked {
 pub struct Ranking {
     /// What they are ordered by.
     pub measure: Measure,
-    /// At what was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The sides: by rank, then by value.
     pub order: Vec<Ranked>,

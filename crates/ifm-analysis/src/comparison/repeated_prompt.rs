@@ -1,8 +1,8 @@
 //! Whether a server answers a prompt faster because it has seen it: MLPerf's TEST04.
 //!
-//! Of two sides of which one sent a prompt again and again and the other new ones only, at the same load:
-//! the former may be at most 10 % faster (`compliance/TEST04` of mlcommons/inference). Not here: how
-//! much a prefix cache is meant to serve, see the check `prompt_cache`.
+//! One side sent one prompt again and again, the other only new ones, at the same load: the first
+//! may be at most 10 % faster (`compliance/TEST04` of mlcommons/inference). Not here: how much a
+//! prefix cache is meant to serve, see the check `prompt_cache`.
 
 use super::condition::Condition;
 use super::difference::{Difference, DifferenceKind};
@@ -18,10 +18,10 @@ const FASTER_MAX: f64 = 1.1;
 /// One prompt against new ones, at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepeatedPrompt {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
-    /// What it is judged by: complete answers per second in a closed loop; where the rate is given, the
-    /// median time of a request.
+    /// The measure that judges it: complete answers per second in a closed loop; if the rate is
+    /// given, the median time of a request.
     pub measure: Measure,
     /// How many times as fast the side with one prompt is, and its interval.
     pub ratio: Estimate,
@@ -36,7 +36,7 @@ enum Sent {
     New,
 }
 
-/// The loads of a pair, of which one side sent one prompt only; empty for all others.
+/// The loads of a pair whose one side sent one prompt only; empty for all others.
 pub(super) fn repeated_prompt(
     (a, b): (&Side, &Side),
     differences: &[Difference],
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_prompt_may_be_a_tenth_faster_and_no_more() {
+    fn allows_one_prompt_to_be_a_tenth_faster() {
         let new = side(20.0, 1, None);
         let cached = found(&new, side(10.0, 2, Some(1)));
         let [only] = &cached[..] else { panic!("{cached:?}") };

@@ -1,24 +1,20 @@
 //! Single requests of a document as columns of a comparison.
 //!
-//! Which time of a request a tool means by its figure is tried: the times whose mean and median are
-//! those that the row states. Where none are, the requests say nothing of that figure, and it stands
-//! by itself. What is not here: what single requests say against their row, which is
-//! the audit's (`audit/requests`).
+//! Which time of a request a tool means by its figure is found by trying: the time whose mean and
+//! median equal those in the row. If none match, the requests say nothing about that figure, and it
+//! is used by itself. Not here: whether single requests contradict their row, which is the audit's
+//! part (`audit/requests`).
 
 use super::Metric;
 use super::measure::{Measure, Over};
 use super::sample::{Column, Rate, Values};
 use crate::level::Load;
 use crate::stat::blocks::strong_inflation;
-use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::welch::Moments;
+use crate::survey::request_times::{Of, after_first, end_by_tokens, in_order, is_near, values};
 use crate::survey::{Point, Reading};
-use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Row, SheetRequest, Statistic};
+use ifm_core::sheet::{Row, SheetRequest, Statistic};
 
-/// Share by which a mean over the requests may differ from the one that is stated.
-const APART: f64 = 1e-3;
-const MS_PER_S: f64 = 1e3;
 const NS_PER_MS: f64 = 1e6;
 
 /// The requests of a row that succeeded, in the order of their starts.
@@ -27,46 +23,9 @@ pub(super) struct Requests<'a> {
     load: Option<Load>,
 }
 
-type Of = fn(&SheetRequest) -> Option<f64>;
-
-/// Times that a tool may mean, ms; for a speed the time of a token.
-fn candidates(quantity: &Quantity) -> &'static [Of] {
-    match quantity {
-        Quantity::Ttft => &[|request| request.ttft_ms],
-        Quantity::E2e => {
-            &[|request| request.e2e_ms, |request| Some(request.ttft_ms? + request.gaps_sum_ms?)]
-        }
-        Quantity::Tpot | Quantity::UserRate => &[end_by_tokens, gaps_by_tokens, whole_by_tokens],
-        Quantity::Itl => &[gaps_by_tokens, end_by_tokens],
-        _ => &[],
-    }
-}
-
-fn after_first(request: &SheetRequest) -> Option<f64> {
-    request.output_tokens.filter(|tokens| *tokens > 1).map(|tokens| (tokens - 1) as f64)
-}
-
-fn end_by_tokens(request: &SheetRequest) -> Option<f64> {
-    Some((request.e2e_ms? - request.ttft_ms?) / after_first(request)?)
-}
-
-fn gaps_by_tokens(request: &SheetRequest) -> Option<f64> {
-    Some(request.gaps_sum_ms? / after_first(request)?)
-}
-
-fn whole_by_tokens(request: &SheetRequest) -> Option<f64> {
-    Some(request.e2e_ms? / request.output_tokens.filter(|tokens| *tokens > 0)? as f64)
-}
-
 impl<'a> Requests<'a> {
     pub fn of(row: Option<&'a Row>, load: Option<Load>) -> Requests<'a> {
-        let all = row.into_iter().flat_map(|row| &row.requests);
-        let mut good: Vec<&SheetRequest> = all.filter(|request| request.error.is_none()).collect();
-        if good.iter().all(|request| request.start_s.is_some()) {
-            let start = |request: &SheetRequest| request.start_s.unwrap_or_default();
-            good.order_by(|a, b| start(a).total_cmp(&start(b)));
-        }
-        Requests { good, load }
+        Requests { good: row.map(in_order).unwrap_or_default(), load }
     }
 
     /// How many there are.
@@ -113,35 +72,11 @@ impl<'a> Requests<'a> {
                         .then(|| self.gaps(stated.first()?))
                         .flatten()
                 };
-                let values = self.values(&quantity, &stated);
+                let values = values(&self.good, &quantity, &stated);
                 let column = values.map(|values| column(values, measure));
                 Some((column.or_else(pooled)?, stated.first().copied().or(reading)))
             }
         }
-    }
-
-    /// The value of each request that has one, with its place: of the first of the times that the
-    /// row's own figures were taken over.
-    fn values(&self, quantity: &Quantity, stated: &[&Reading]) -> Option<Vec<(f64, u32)>> {
-        let is_speed = *quantity == Quantity::UserRate;
-        let of = |of: &Of| -> Vec<(f64, u32)> {
-            let value = |request: &SheetRequest| {
-                let value = of(request)?;
-                let value = if is_speed { MS_PER_S / value } else { value };
-                value.is_finite().then_some(value)
-            };
-            let places = self.good.iter().zip(0u32..);
-            let mut values: Vec<(f64, u32)> =
-                places.filter_map(|(request, place)| Some((value(request)?, place))).collect();
-            values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            values
-        };
-        let mut found = candidates(quantity).iter().map(of).filter(|values| !values.is_empty());
-        if stated.is_empty() {
-            // Nothing in the row says what it means by it: what a request holds under its name.
-            return found.next().filter(|_| !is_speed && *quantity != Quantity::Itl);
-        }
-        found.find(|values| stated.iter().all(|stated| is_of(stated, values)))
     }
 
     /// All gaps of all answers, where the mean that is stated is theirs: between pieces, or between
@@ -240,25 +175,4 @@ fn column(values: Vec<(f64, u32)>, measure: Measure) -> Column {
     let scaled = values.into_iter().map(|(value, owner)| (value * measure.scale(), owner));
     let (sorted, owner): (Vec<f64>, Vec<u32>) = scaled.unzip();
     Column::Values(Values { sorted: sorted.into(), owner, over: measure.over })
-}
-
-/// Whether a mean or median that is stated is that of these values, rising.
-fn is_of(stated: &Reading, values: &[(f64, u32)]) -> bool {
-    let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
-    match stated.statistic {
-        Statistic::Mean => is_near(stated, sorted.iter().sum::<f64>() / sorted.len() as f64),
-        // By nearest rank it is one of the two in the middle.
-        _ => {
-            let middle = [(sorted.len() - 1) / 2, sorted.len() / 2];
-            let ranks = middle.into_iter().filter_map(|rank| sorted.get(rank).copied());
-            let mut all = ranks.chain(percentile_of_sorted(&sorted, 50.0));
-            all.any(|median| is_near(stated, median))
-        }
-    }
-}
-
-fn is_near(stated: &Reading, value: f64) -> bool {
-    // A number that was printed is rounded: half of its last digit, at most a hundredth of it.
-    let rounded = if stated.printed.is_some() { 0.005 * value.abs().max(1.0) } else { 0.0 };
-    (stated.value - value).abs() <= APART * value.abs() + rounded + 1e-9
 }

@@ -1,6 +1,6 @@
 //! What a comparison keeps of one level of one run: a column for each measure, by request.
 //!
-//! The columns are taken once; the run itself can be dropped then. What is not here: drawing from
+//! The columns are taken once; the run itself can be dropped then. Not here: drawing from
 //! them, see [`evidence`](super::evidence).
 
 use super::Metric;
@@ -36,7 +36,7 @@ pub(crate) struct Values {
     pub over: Over,
 }
 
-/// A percentile of values of which each request has many.
+/// A percentile of values; each request has many.
 #[derive(Debug, Clone)]
 pub(crate) struct PooledPercentile {
     /// The percentile.
@@ -95,9 +95,9 @@ pub(crate) struct Stated {
     /// The standard error and its degrees of freedom, for a mean whose deviation and number of
     /// values are stated too.
     pub error: Option<(f64, f64)>,
-    /// Number of values, where it is told.
+    /// Number of values, if stated.
     pub n: Option<u64>,
-    /// Whether a deviation is stated and the number of values behind it is not.
+    /// Whether a deviation is stated without the number of values.
     pub is_uncounted: bool,
     /// Whether the values are requests, rather than repeats.
     pub is_of_requests: bool,
@@ -111,10 +111,10 @@ pub(crate) struct Told {
     pub column: Column,
 }
 
-/// What is kept of one level.
+/// The stored data of one level.
 #[derive(Debug, Clone)]
 pub struct LevelSample {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// Where the level is in its run or document.
     pub place: Place,
@@ -123,20 +123,21 @@ pub struct LevelSample {
     /// How many times as large the variance of every mean of the requests is, at least, as that of
     /// independent ones: above 1 where they depend strongly on those before.
     pub inflation: f64,
-    /// Repeats that other work disturbed, of those behind the level; absent where nothing tells.
+    /// Repeats of the level that other work disturbed, and all repeats; absent if unknown.
     pub disturbed: Option<(u64, u64)>,
     /// Each measure of requests that the level has a value for.
     pub(crate) columns: Vec<Told>,
-    /// The same of sessions, which are drawn again by themselves; absent where requests stand alone.
+    /// The same for sessions, which are resampled separately; absent if requests do not belong to
+    /// sessions.
     pub(crate) sessions: Option<SessionSample>,
 }
 
-/// What is kept of the sessions of one level.
+/// The stored data of the sessions of one level.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionSample {
     /// Sessions that were begun.
     pub sessions: usize,
-    /// The same of means of them.
+    /// The same for means of them.
     pub inflation: f64,
     /// Each measure of sessions that the level has a value for.
     pub columns: Vec<Told>,
@@ -379,7 +380,7 @@ fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column>
     Some(Column::Values(Values { sorted: sorted.into(), owner, over }))
 }
 
-/// What answers told has a spread, what counters told has none.
+/// Values from answers have a spread, values from counters have none.
 fn acceptance(metric: Metric, level: &Speculation, sent: &[&RequestRecord]) -> Option<Column> {
     let value = match metric {
         Metric::AcceptanceLength => level.acceptance_length,

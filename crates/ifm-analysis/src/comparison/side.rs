@@ -1,7 +1,7 @@
 //! One side of a comparison: a run, a document, or several of them that are repeats of one thing.
 //!
-//! Runs of ours and documents of others become the same: levels with a column for each measure.
-//! What is not here: a second side, and how documents are read, see `document.rs`.
+//! Our runs and other tools' documents become the same: levels with a column for each measure. Not
+//! here: a second side, and how documents are read, see `document.rs`.
 
 use super::Metric;
 use super::condition::Condition;
@@ -20,7 +20,7 @@ use ifm_core::spec::{LoadSpec, SloSpec};
 use ifm_core::{HealthVerdict, RunData, RunState};
 use std::collections::BTreeSet;
 
-/// What is kept of one run or document: its head, and a column for each measure at each level.
+/// The stored data of one run or document: its head, and a column for each measure at each level.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Id of the run, or name of the document.
@@ -39,17 +39,15 @@ pub struct Member {
     pub(crate) is_own: bool,
     /// What holds for all of it.
     pub(crate) facts: Vec<Fact>,
-    /// Its levels; those of a document that differ in nothing but the repeat are repeats.
+    /// Its levels; levels of a document that differ only in the repeat are repeats.
     pub(crate) samples: Vec<LevelSample>,
     /// Lengths at each level.
     pub(crate) lengths: Vec<Lengths>,
-    /// Mean lengths of prompts and answers that were asked for.
+    /// Requested mean lengths of prompts and answers.
     pub(crate) asked: [Option<f64>; 2],
-    /// The workload as it was typed, by which these lengths were drawn; absent where that is not
-    /// known.
+    /// The workload as it was typed, from which these lengths were drawn; absent if unknown.
     pub(crate) typed: Option<String>,
-    /// The load that was asked for, where it is known in full, and the digest of the prompts with its
-    /// kind.
+    /// The requested load, if it is known in full, and the digest of the prompts with its kind.
     pub(crate) levels: Vec<LoadSpec>,
     pub(crate) prompts: Option<String>,
     /// Prompts that were sent, and how many different ones, where each was sent by itself.
@@ -65,7 +63,7 @@ pub struct Member {
     pub(crate) points: Vec<Point>,
     /// Places of the levels that count.
     pub(crate) places: Vec<String>,
-    /// Settings by which levels of a document are told apart.
+    /// Settings that distinguish levels of a document.
     pub(crate) varying: BTreeSet<String>,
 }
 
@@ -77,7 +75,7 @@ pub(crate) struct Lengths {
     pub output: Option<f64>,
 }
 
-/// The measures that a member is read for: those of the rows, and of the terms of a target.
+/// The measures that a member is read for: the measures of the rows, and of the terms of a target.
 pub(crate) fn wanted(measures: &[Measure], slo: &SloSpec) -> Vec<Measure> {
     let mut wanted = measures.to_vec();
     wanted.extend(terms(slo).map(|(measure, _)| measure));
@@ -179,7 +177,7 @@ impl Member {
         }
     }
 
-    /// The same without what its requests were, which of a run of ours tells nothing of what it is.
+    /// The same without its requests, which are not needed to identify a run of ours.
     pub(crate) fn head(&self) -> Member {
         let samples = if self.is_own { Vec::new() } else { self.samples.clone() };
         Member {
@@ -230,7 +228,7 @@ pub(crate) fn terms(slo: &SloSpec) -> impl Iterator<Item = (Measure, f64)> {
 /// One side of a comparison.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// What it is called.
+    /// Label.
     pub label: String,
     /// Its runs or documents: repeats of the same thing, or levels of it. Never empty in a
     /// comparison that says anything.
@@ -262,8 +260,8 @@ impl AtLoad {
     }
 }
 
-/// Settings by which levels of all sides are told apart: those that differ within a document, and
-/// between the documents of a side what was asked for and what was measured.
+/// Settings that distinguish the levels of all sides: settings that differ within a document, and
+/// those of the request and the measurement that differ between the documents of a side.
 pub(crate) fn keys<'a>(sides: impl Iterator<Item = &'a Side>) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for side in sides {
@@ -303,8 +301,8 @@ impl Side {
         self.members.iter().all(|member| member.is_own)
     }
 
-    /// What the side says at each of its conditions, in order: levels of the same condition, in one
-    /// run or several, are repeats. `place` keeps its draws apart from those of other sides.
+    /// The evidence of the side at each of its conditions, in order: levels of the same condition,
+    /// in one run or several, are repeats. `place` separates its draws from those of other sides.
     pub(crate) fn evidence(
         &self,
         drawing: Drawing,
@@ -350,7 +348,7 @@ impl AtLoad {
     }
 }
 
-/// The beginning of the digest of a run's prompts, behind its kind.
+/// The kind of the digest of a run's prompts, and its beginning.
 fn digest_of(manifest: &Manifest) -> Option<String> {
     let digests =
         [("blake3", &manifest.prompts_blake3), ("sha256", &manifest.prompts_sha256)].into_iter();

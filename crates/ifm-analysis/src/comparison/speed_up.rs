@@ -1,9 +1,9 @@
 //! What speculative decoding brought: time per output token without it over that with it, at the
 //! same load.
 //!
-//! Only of two sides of which one drafts and the other does not, and which are alike in all that
-//! makes their numbers answer one question. One run has no speed-up. Not here: whether a side drafts,
-//! see [`speculation`](crate::speculation).
+//! Only if exactly one of the two sides drafts, and they are equal in everything that makes their
+//! numbers answer one question. One run has no speed-up. Not here: whether a side drafts, see
+//! [`speculation`](crate::speculation).
 
 use super::condition::Condition;
 use super::difference::{Difference, DifferenceKind};
@@ -15,7 +15,7 @@ use crate::stat::Estimate;
 /// A speed-up at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpeedUp {
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The time that it is a ratio of.
     pub measure: Measure,
@@ -23,7 +23,7 @@ pub struct SpeedUp {
     pub ratio: Estimate,
 }
 
-/// The speed-ups of a pair, by load; empty where it is no question of speculative decoding.
+/// The speed-ups of a pair, by load; empty if it does not compare speculative decoding.
 pub(super) fn speed_ups(differences: &[Difference], rows: &[Row]) -> Vec<SpeedUp> {
     if differences.iter().any(|found| found.kind == DifferenceKind::Unlike) {
         return Vec::new();

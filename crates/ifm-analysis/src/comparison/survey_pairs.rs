@@ -1,7 +1,7 @@
 //! Measurements of a survey compared in pairs, by the evidence and the verdicts of whole results.
 //!
-//! A report speaks of single points and of repeats of them, and what it says of a difference has to be
-//! what `compare` says of the same results. What is not here: which points are compared with each
+//! A report is about single points and repeats of them, and its statement about a difference has to
+//! equal that of `compare` for the same results. Not here: which points are compared with each
 //! other, and sentences (`insight`).
 
 use super::condition::Condition;
@@ -29,7 +29,7 @@ const MORE: [Measure; 7] = [
     Measure { metric: Metric::UserSpeed, over: Over::Mean },
 ];
 
-/// The evidence behind the points of a survey: for each of its origins, in their
+/// The evidence of the points of a survey: for each of its origins, in their
 /// order, the levels with what differences rest on. A point of an origin without levels here is
 /// compared by its own numbers.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub struct SurveyEvidence {
 #[derive(Debug)]
 struct Origin {
     member: Member,
-    /// What each of its levels says, drawn when it is first asked for.
+    /// Evidence of each of its levels, drawn on first use.
     known: Vec<OnceLock<Vec<Known>>>,
 }
 
@@ -61,8 +61,8 @@ impl SurveyEvidence {
         SurveyEvidence { origins: runs.into_iter().chain(of_sheets).map(origin).collect() }
     }
 
-    /// What is kept of a run for it. `tools` are those whose documents stand next to the run, by whose
-    /// definitions it is computed too.
+    /// Reduces a run to what comparisons need. `tools` are the tools whose documents are compared
+    /// with the run; it is computed by their definitions too.
     pub fn member(run: &RunData, summary: &RunSummary, tools: &[String]) -> Member {
         let slo = &run.manifest.spec.slo;
         let measures = match tools {

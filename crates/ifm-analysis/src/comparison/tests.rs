@@ -1,4 +1,4 @@
-//! Comparisons of made-up runs whose differences are known.
+//! Comparisons of synthetic runs whose differences are known.
 
 use super::Metric;
 use super::*;
@@ -179,7 +179,7 @@ fn repeats_are_compared_between_runs() {
 }
 
 #[test]
-fn a_repeat_that_stands_apart_is_told() {
+fn reports_an_outlying_repeat() {
     let settings = settings();
     let of = |seed, itl_ms| noisy_run(&[NoisyLoop { seed, itl_ms, ..NOISY }]);
     let mut runs: Vec<RunData> = (0..5).map(|seed| of(seed, 10.0)).collect();
@@ -225,7 +225,7 @@ fn loads_of_one_side_are_read_between_those_of_the_other_if_asked() {
     // Without being asked only what was requested of both is compared.
     let matched = two(&a, &b, &Settings { interpolates: false, ..settings.clone() });
     assert!(matched.rows.is_empty() && matched.unlike().next().is_some(), "{matched:?}");
-    // What holds against one neighbor only is not said.
+    // A verdict against one neighbor only is not reported.
     let b = of(50, &[(4, 20.0)]);
     let pair = two(&a, &b, &settings);
     assert_eq!(row(&pair, 4, "itl.p50").verdict, Verdict::Inconclusive);
@@ -303,7 +303,7 @@ fn errors_are_counted_and_end_a_capacity() {
 }
 
 #[test]
-fn machines_are_compared_where_both_are_told() {
+fn compares_machines_if_both_are_known() {
     use ifm_core::facts::{Facts, Gpu, Host};
     let settings = settings();
     let told = |limit_w: Option<f64>, load_average: f64| {
@@ -330,14 +330,14 @@ fn machines_are_compared_where_both_are_told() {
     let untold = found(a.clone(), told(None, 0.1), "power limit").expect("a difference");
     assert_eq!((untold.kind, untold.b), (DifferenceKind::Warning, None));
     assert!(found(a.clone(), told(Some(700.0), 9.0), "load average when read").is_none());
-    assert!(found(a.clone(), told(Some(700.0), 0.1), "MIG").is_none(), "nobody tells it");
+    assert!(found(a.clone(), told(Some(700.0), 0.1), "MIG").is_none(), "unknown on both sides");
     assert!(found(a.clone(), None, "power limit").is_none());
-    let silent = found(a, None, "facts of the machine").expect("one side tells nothing");
+    let silent = found(a, None, "facts of the machine").expect("one side has no facts");
     assert_eq!((silent.kind, silent.is_of_machine), (DifferenceKind::Warning, false));
     assert!(found(None, None, "facts of the machine").is_none());
 }
 
-/// Lengths drawn by another seed differ by chance; others were asked for.
+/// Lengths drawn by another seed differ by chance; others were requested so.
 #[test]
 fn lengths_of_one_workload_may_differ_by_their_seed() {
     let made = |seed: u64, tokens: u32| {
@@ -384,13 +384,13 @@ fn tags_are_compared() {
 }
 
 #[test]
-fn unlike_things_are_told() {
+fn reports_unlike_sides() {
     let settings = settings();
     let a = noisy_run(&[NOISY]);
     use DifferenceKind::{Expected, Same, Unlike, Warning};
-    let check = |spoil: &dyn Fn(&mut RunData), what: &str, kind: DifferenceKind| {
+    let check = |corrupt: &dyn Fn(&mut RunData), what: &str, kind: DifferenceKind| {
         let mut b = noisy_run(&[NoisyLoop { seed: 1, ..NOISY }]);
-        spoil(&mut b);
+        corrupt(&mut b);
         let pair = two(&a, &b, &settings);
         let found = pair.differences.iter().find(|difference| difference.what == what);
         let found = found.unwrap_or_else(|| panic!("{what}: {:?}", pair.differences));
@@ -398,7 +398,7 @@ fn unlike_things_are_told() {
         assert_eq!(pair.unlike().next().is_some(), kind == Unlike, "{what}");
     };
     check(&|_| {}, "model", Same);
-    // Of what a server tells about itself, what differs is told, and nothing that both say.
+    // Of what a server reports about itself, only the differences are shown.
     let noted = |bits: &str| {
         let mut run = noisy_run(&[NOISY]);
         let notes = [("gpus", "1"), ("stored_dtype", bits), ("replicas", "1")];
@@ -432,7 +432,7 @@ fn unlike_things_are_told() {
     let prediction = |run: &mut RunData| *run = crate::testing::predicted(run.clone());
     check(&prediction, "where the numbers come from", Warning);
     check(&prediction, "predicted from", Expected);
-    // How a prediction was measured is no question.
+    // The measurement settings of a prediction do not matter.
     let mut b = a.clone();
     prediction(&mut b);
     let pair = two(&a, &b, &settings);

@@ -1,15 +1,15 @@
 //! One level as AIPerf (0.13) defines it, from our events.
 //!
 //! Taken over: ITL is one value per request, the time from first to last content over the tokens
-//! after the first; latency ends with the last content; deviations are those of a population;
+//! after the first; latency ends with the last content; standard deviations are of a population;
 //! percentiles are linear; the duration runs from the first start to the last content. RTFx is one
-//! value per request, the length of its audio over its latency; so is image throughput, the images of
-//! a request over its latency, and image latency is its inverse. Chunks are token-bearing events; a user's
-//! rate is the inverse of the ITL of a request, its prefill rate the prompt over TTFT, its rate from end to
-//! end the output over its latency.
+//! value per request, the length of its audio over its latency; so is image throughput, the images
+//! of a request over its latency, and image latency is its inverse. Chunks are token-bearing
+//! events; a user's rate is the inverse of the ITL of a request, its prefill rate the prompt over
+//! TTFT, its rate from end to end the output over its latency.
 //!
 //! Different on purpose: tokens are counted as the run has them, where AIPerf runs a tokenizer over
-//! the text unless told otherwise; the length of audio is that of any prompt with audio, where AIPerf
+//! the text by default; the length of audio is that of any prompt with audio, where AIPerf
 //! has it of transcriptions that it made itself.
 
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, latency, output_tokens};

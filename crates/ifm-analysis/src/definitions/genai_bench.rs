@@ -1,15 +1,17 @@
 //! One level as genai-bench (0.0.5) defines it, from our events.
 //!
-//! Taken over: a request ends with the last line of the stream, whatever it says; what it calls output
+//! Taken over: a request ends with the last line of the stream, whatever it says; its output
 //! latency is that end less the first token, and TPOT, output throughput and "inference speed" of a
-//! request divide it by the tokens behind the first; a request whose output took less than a millisecond
-//! has neither TPOT nor speed; input throughput of a request is its prompt over its TTFT; deviations are
-//! those of a population, percentiles linear; rates divide what complete answers hold by the whole
-//! duration (`metrics/request_metrics_collector.py`, `aggregated_metrics_collector.py`).
+//! request divide it by the tokens after the first; a request whose output took less than a
+//! millisecond has neither TPOT nor speed; input throughput of a request is its prompt over its
+//! TTFT; standard deviations are of a population, percentiles linear; rates divide the totals of
+//! complete answers by the whole duration (`metrics/request_metrics_collector.py`,
+//! `aggregated_metrics_collector.py`).
 //!
-//! Different on purpose: which answers are complete; tokens are counted as the run has them, where the
-//! tool runs a tokenizer unless the server told; the duration is the first start to the last end, where
-//! the tool looks each second whether enough were sent, and has that wait in it.
+//! Different on purpose: which answers are complete; tokens are counted as the run has them, while
+//! the tool runs a tokenizer unless the server reported the count; the duration is the first start
+//! to the last end, while the tool checks each second whether enough were sent, and includes that
+//! wait.
 
 use super::rows::{Percentiles, Totals, complete, duration_s, output_tokens, population};
 use super::rows::{prompt_tokens, push, since, totals};
@@ -77,7 +79,7 @@ fn output_ns(record: &RequestRecord) -> Option<f64> {
     Some(since(record, end_ns(record)?) - ttft_ns(record)?)
 }
 
-/// Output tokens, where somebody counted them or they were seen to come.
+/// Output tokens, if they were counted or observed.
 fn output(record: &RequestRecord) -> Option<f64> {
     let is_told = record.output_tokens.is_some() || !record.events.is_empty();
     is_told.then(|| f64::from(output_tokens(record)))
@@ -103,7 +105,7 @@ mod tests {
     use ifm_core::sheet::{Quantity, Statistic, meaning};
 
     /// 2 users, 3 requests each of 4 tokens: TTFT 100 ms, gaps 10 ms, the stream ends 20 ms later; one
-    /// answer came in a whole piece.
+    /// answer came in one piece.
     #[test]
     fn a_request_ends_with_its_stream_and_a_short_one_has_no_speed() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));
@@ -128,9 +130,9 @@ mod tests {
         let other = |name: &str| Quantity::Other(name.to_owned());
         near(value(other(meaning::OUTPUT_LATENCY), Statistic::Median), 50.0);
         near(value(other(meaning::OUTPUT_OF_A_REQUEST), Statistic::Median), 60.0);
-        // Three tokens in half a millisecond: told as it is.
+        // Three tokens in half a millisecond: reported as it is.
         near(value(other(meaning::OUTPUT_OF_A_REQUEST), Statistic::Max), 6000.0);
-        assert_eq!(value(Quantity::ReasoningTokens, Statistic::Mean), None, "nobody told");
+        assert_eq!(value(Quantity::ReasoningTokens, Statistic::Mean), None, "not reported");
         assert_eq!(row.requests[0].e2e_ms, Some(100.5));
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! Taken over: ITL is one value per request, last token minus first over the tokens after the
 //! first, and its statistics weigh a request by those tokens; TPOT is the whole time to the last
-//! token over all tokens, so that it holds the TTFT; a request's latency ends with its stream;
-//! percentiles are of nearest rank; deviations are those of a population; what a prompt carries
+//! token over all tokens, so that it includes the TTFT; a request's latency ends with its stream;
+//! percentiles are of nearest rank; standard deviations are of a population; what a prompt carries
 //! (images, pixels, seconds of audio, and tokens of each kind) is one value per request.
 //!
 //! Different on purpose: which answers are complete; times are monotonic; rates are counts over the
-//! whole time, where GuideLLM spreads the tokens of a request evenly over its time and counts
-//! incomplete requests too; prompt tokens are those that the server counted, to which GuideLLM adds
-//! those of images and audio once more where the server tells them apart.
+//! whole time, while GuideLLM spreads the tokens of a request evenly over its time and counts
+//! incomplete requests too; prompt tokens are the server's count, to which GuideLLM adds image and
+//! audio tokens once more if the server reports them separately.
 
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, duration_s, latency};
 use super::rows::{output_tokens, population, prompt_tokens, push, since, totals};

@@ -7,7 +7,8 @@
 //! the sorted ones, counted from 0; completed samples per second are one fewer than the samples, and
 //! completed tokens per second all tokens, over the time from the first due request to the last token.
 //! Offline it is all samples over the latency of the slowest one, which is that same time.
-//! Beside each percentile stands the early-stopping estimate, or how many values are missing to it.
+//! Each percentile comes with the early-stopping estimate, or with the number of values missing to
+//! it.
 //!
 //! Different on purpose: only complete answers count, for LoadGen knows no failed ones; tokens are
 //! counted as the run has them, where LoadGen believes the system under test. Not here: whether a
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_stands_beside_and_what_is_missing_where_there_is_none() {
+    fn reports_the_estimate_or_how_many_values_are_missing() {
         let row = row(100);
         let of = |text: &str, p| {
             let quantity = Quantity::Other(text.to_owned());

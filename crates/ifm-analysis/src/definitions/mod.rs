@@ -1,8 +1,8 @@
 //! Our events by the definitions of other tools.
 //!
 //! One file per tool. Each says what it takes over and what it does differently on purpose. A run
-//! becomes a sheet by any of them, so that numbers of two tools can stand side by side and be of
-//! the same kind.
+//! becomes a sheet by any of these definitions, so that the numbers of two tools can be compared
+//! like with like.
 
 mod aiperf;
 mod genai_bench;
@@ -40,7 +40,7 @@ ifm_core::vocabulary! {
 }
 
 impl Definitions {
-    /// Those of a tool, by the name that it has in files.
+    /// The definitions of a tool, by its name in files.
     pub fn of_tool(name: &str) -> Option<Definitions> {
         Some(match name {
             "vllm bench serve" => Definitions::Vllm,
@@ -58,8 +58,8 @@ pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
     sheet_with(run, by, &[])
 }
 
-/// The same with further percentiles of the times, above 0 and at most 100, where the definitions are those
-/// of a client that computes the percentiles that it is asked for.
+/// The same with further percentiles of the times, above 0 and at most 100, if the definitions are
+/// of a client that computes requested percentiles.
 pub fn sheet_with(run: &RunData, by: Definitions, percentiles: &[f64]) -> Sheet {
     let measured = level::measured_by_level(&run.requests);
     let spec = &run.manifest.spec;
@@ -98,7 +98,7 @@ fn row(
 ) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::pointer(format!("/levels/{}", level.level)));
     rows::settings(level, &mut row);
-    // A request that was never sent is none for any tool.
+    // No tool counts a request that was never sent.
     let sent: Vec<&RequestRecord> = measured
         .iter()
         .copied()

@@ -22,7 +22,7 @@ pub(super) enum Percentiles {
     NearestRank,
 }
 
-/// What was asked for at a level.
+/// The request of a level.
 pub(super) fn settings(level: &LevelSummary, row: &mut Row) {
     match level.load() {
         Some(Load::Users(users)) => {
@@ -94,7 +94,7 @@ pub(super) fn latency(
     population(row, quantity, values, (std, by), (NS_PER_MS, &Unit::Ms));
 }
 
-/// The same of values whose number beside the unit makes them that unit.
+/// The same for values that have to be divided by the given number to be in the unit.
 pub(super) fn population(
     row: &mut Row,
     quantity: &Quantity,
@@ -163,9 +163,9 @@ pub(super) fn push(
 pub(super) struct Totals {
     completed: u64,
     failed: u64,
-    /// Absent unless the prompt of every complete answer was counted, or asked for by length.
+    /// Absent unless the prompt of every complete answer was counted, or its length was requested.
     input_tokens: Option<u64>,
-    /// Absent where nobody counted one, and none was seen to come.
+    /// Absent if they were neither counted nor observed.
     output_tokens: Option<u64>,
     /// Absent where nothing was answered.
     duration_s: Option<f64>,
@@ -189,7 +189,7 @@ pub(super) fn complete<'a>(sent: &[&'a RequestRecord]) -> Vec<&'a RequestRecord>
     sent.iter().copied().filter(|record| record.outcome.is_ok()).collect()
 }
 
-/// Adds counts and the rates that follow from them. What is not known is not there.
+/// Adds counts and the rates that follow from them. Unknown values are omitted.
 pub(super) fn totals(row: &mut Row, totals: Totals) {
     let value = Statistic::Value;
     let both = totals.input_tokens.zip(totals.output_tokens).map(|(input, output)| input + output);
@@ -259,7 +259,7 @@ pub(super) fn output_tokens(record: &RequestRecord) -> u32 {
     record.output_tokens.map_or(record.events.len() as u32, |counted| counted.tokens)
 }
 
-/// Output tokens of complete answers; absent where nobody counted one, and none was seen to come.
+/// Output tokens of complete answers; absent if they were neither counted nor observed.
 pub(super) fn output_sum(ok: &[&RequestRecord]) -> Option<u64> {
     let is_told =
         |record: &&RequestRecord| record.output_tokens.is_some() || !record.events.is_empty();
@@ -278,7 +278,7 @@ mod tests {
     use ifm_core::sheet::{Place, RowRole};
 
     #[test]
-    fn prompts_that_nobody_counted_are_no_zero() {
+    fn uncounted_prompts_are_not_zero() {
         use crate::testing::{closed_loop, run};
         let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));
         let value = |run: &ifm_core::RunData, by, quantity: &Quantity| {

@@ -1,15 +1,15 @@
 //! One level as SGLang's `bench_serving` (Python, 0.5) defines it, from our events.
 //!
 //! Taken over: a request ends with the last line of the stream, whatever it says, so that E2E and
-//! TPOT hold what comes after the last token; ITL is one value per gap between pieces; latencies
-//! are over complete answers; deviations are those of a population; "Concurrency" is the sum of all
-//! end-to-end times over the duration; vision tokens are those of images and videos, and all others
+//! TPOT include what comes after the last token; ITL is one value per gap between pieces; latencies
+//! are over complete answers; standard deviations are of a population; "Concurrency" is the sum of
+//! all end-to-end times over the duration; vision tokens are image and video tokens, and all others
 //! of a prompt are text.
 //!
-//! Different on purpose: which answers are complete, and token counts, for which SGLang takes the
-//! requested length where the server tells none; the duration ends with the last answer, where
-//! SGLang's also holds a question to the server; vision tokens are those that the server or a pair
-//! of requests told, where SGLang's client runs the model's processor.
+//! Different on purpose: which answers are complete, and token counts, for which SGLang uses the
+//! requested length if the server reports none; the duration ends with the last answer, while
+//! SGLang's also includes a query to the server; vision tokens are reported by the server or found
+//! with a pair of requests, while SGLang's client runs the model's processor.
 
 use super::rows::{Percentiles, Totals, complete, duration_s, latency, output_tokens, push};
 use super::rows::{since, sum_of, totals};

@@ -9,10 +9,10 @@ use ifm_core::sheet::Spread;
 const PERCENTILES: [f64; 11] = [0.1, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 /// Times that lie closer than this, seconds, are one.
 const SAME_S: f64 = 1e-4;
-/// The least time that the last event of a window is given, seconds; less weight than this is none.
+/// Minimum time assigned to the last event of a window, seconds; smaller weights count as zero.
 const LEAST: f64 = 1e-6;
 
-/// The spread of values with their weights; of no value there is none. Without a count the weights are the
+/// The spread of weighted values; absent without values. Without a count the weights are the
 /// observations.
 pub(super) fn spread(
     name: &'static str,
@@ -52,8 +52,8 @@ pub(super) fn spread(
     })
 }
 
-/// Rates between events: each stands for the time halfway to its neighbours. `events` are times in seconds
-/// with what happened there; the window's ends count as events of nothing.
+/// Rates between events: each applies halfway to its neighbors. `events` are times in seconds and
+/// what happened then; the window's ends count as events of nothing.
 pub(super) fn rate(
     name: &'static str,
     mut events: Vec<(f64, f64)>,

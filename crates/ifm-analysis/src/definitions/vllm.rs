@@ -2,7 +2,7 @@
 //!
 //! Taken over: latencies are over complete answers; E2EL is start to last token and TPOT is
 //! `(E2EL - TTFT) / (n - 1)` for n > 1; ITL is one value per gap between token-bearing events of a
-//! request, whatever its choices; the duration is the first start to the last end, ramp and drain
+//! request, regardless of its choices; the duration is the first start to the last end, ramp and drain
 //! included, and all rates divide by it; percentiles interpolate linearly. The peak of output
 //! throughput counts events, not tokens, in buckets of one second from the first start; the peak
 //! of concurrent requests counts every request that touches a bucket, so requests one after the
@@ -11,7 +11,7 @@
 //!
 //! Different on purpose: which answers are complete (vLLM also takes a stream that broke off, or
 //! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
-//! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer; RTFx
+//! prints zero; a count that is missing is the number of events, where vLLM runs a tokenizer; RTFx
 //! is of any prompt with audio, where vLLM has it of transcriptions alone.
 
 use super::rows::{
@@ -50,15 +50,14 @@ pub struct VllmSummary {
     pub completed: u64,
     /// Requests sent that did not complete.
     pub failed: u64,
-    /// Requests in flight that were asked for.
+    /// Requested number of requests in flight.
     pub max_concurrency: Option<u32>,
     /// First start to last end, seconds.
     pub duration_s: f64,
     /// Prompt tokens of the complete answers; uncounted prompts by their asked length. Absent where
     /// a prompt has neither.
     pub total_input_tokens: Option<u64>,
-    /// Output tokens of the complete answers; absent where nobody counted one, and none was seen to
-    /// come.
+    /// Output tokens of the complete answers; absent if they were neither counted nor observed.
     pub total_output_tokens: Option<u64>,
     /// Complete answers per second.
     pub request_throughput: f64,
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn three_requests_one_after_the_other_by_hand() {
+    fn computes_three_sequential_requests() {
         let mut requests = vec![
             request(0, 0, 0, 0.0, &[100.0, 120.0, 140.0]),
             request(1, 0, 0, 200.0, &[110.0, 140.0, 150.0]),

@@ -1,15 +1,15 @@
 //! What the errors of a prediction over the load say of its constants.
 //!
 //! The rule. The errors of at least four loads are put in the order of the load. They *drift* if
-//! rising (or falling) pairs are so many that chance alone gives that in one of twenty cases at most
+//! the number of rising (or falling) pairs has a chance of at most one in twenty without a trend
 //! (one-sided test of Mann and Kendall; four points that all rise are just enough), and the line of
-//! Theil and Sen through them, over the logarithm of the load, goes through at least 5 % from the
+//! Theil and Sen through them, over the logarithm of the load, changes by at least 5 % from the
 //! first load to the last. They are *constant* if they do not drift, their median is at least 5 %,
-//! and none is further from it than half of it. Anything else names nothing.
+//! and none is further from it than half of it. Otherwise no cause is named.
 //!
 //! | error of | course | what is off |
 //! |---|---|---|
-//! | ITL | constant | share of the memory bandwidth; where one user is off alike, the host's time of a step |
+//! | ITL | constant | share of the memory bandwidth; if one user is off by the same, the host's time of a step |
 //! | ITL | grows with the users | the host's time for each sequence; with long contexts, the share of the bandwidth that keys and values reach |
 //! | ITL | shrinks with the users | the host's time of a step |
 //! | TTFT | constant | share of the arithmetic; time of the frontend |
@@ -25,11 +25,11 @@ use ifm_core::order::Order as _;
 
 /// Loads with an error, at least.
 pub const POINTS_MIN: usize = 4;
-/// Chance that a drift that is told is none, at most: one-sided.
+/// Maximum chance of reporting a drift that does not exist; one-sided.
 pub const CHANCE_MAX: f64 = 0.05;
 /// Errors that are further from their median than this share of it are not the same.
 const SPREAD_MAX: f64 = 0.5;
-/// An error, or a change of it, that is told, at least.
+/// Minimum error, or change of an error, that is reported.
 pub const ERROR_MIN: f64 = 0.05;
 
 ifm_core::vocabulary! {
@@ -125,8 +125,8 @@ fn row(quantity: Quantity, course: Course) -> Option<(&'static str, &'static [&'
     use Course::{Constant, Grows, Shrinks};
     Some(match (quantity, course) {
         (Quantity::Itl | Quantity::Tpot, Constant) => (
-            "the share of the memory bandwidth is off, or, as one user is off alike, the host's \
-             time of a step",
+            "the share of the memory bandwidth is off, or, since one user is off by the same, \
+             the host's time of a step",
             &["share of the memory bandwidth", "host's time of a step"],
         ),
         (Quantity::Itl | Quantity::Tpot, Grows) => (
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn pure_noise_is_seldom_taken_for_something() {
+    fn pure_noise_is_rarely_reported() {
         let mut state = 1_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -251,7 +251,7 @@ mod tests {
                 course(&points).is_some()
             })
             .count();
-        // One of twenty for each direction, and a few that happen to be alike.
+        // One of twenty for each direction, and a few that are equal by chance.
         assert!(named < 150, "{named} of 1000");
         assert!(named > 20, "the rule does name something: {named}");
     }

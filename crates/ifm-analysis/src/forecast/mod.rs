@@ -1,5 +1,5 @@
-//! Predicted beside measured: how far a prediction is off, load by load, and what in it that
-//! points to.
+//! Predicted against measured: the error of a prediction at each load, and which constant causes
+//! it.
 //!
 //! Pure functions of two lists of points. An error is signed and relative to what was measured:
 //! (predicted - measured) / measured, so that -0.1 is a prediction 10 % too low. Not here: where
@@ -14,7 +14,7 @@ use crate::stat::percentile_of_sorted;
 use ifm_core::order::Order as _;
 
 ifm_core::vocabulary! {
-    /// What is put side by side.
+    /// The compared quantities.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Quantity {
         /// Mean time to first token.
@@ -30,10 +30,10 @@ ifm_core::vocabulary! {
     }
 }
 
-/// Means at one load, predicted or measured. What is not known is absent.
+/// Means at one load, predicted or measured. Unknown values are absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speeds {
-    /// The load that was asked for.
+    /// The requested load.
     pub load: Load,
     /// Mean number of requests in flight.
     pub in_flight: Option<f64>,
@@ -61,7 +61,7 @@ impl Speeds {
         }
     }
 
-    /// Requests in flight: on average, else the users that were asked for; absent for a rate.
+    /// Requests in flight: on average, else the requested users; absent for a rate.
     fn users(&self) -> Option<f64> {
         let asked = match self.load {
             Load::Users(users) => Some(f64::from(users)),
@@ -116,7 +116,7 @@ pub struct Off {
     pub mean_absolute: f64,
 }
 
-/// A prediction beside a measurement.
+/// A prediction and a measurement of the same thing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// Loads that both have, from the smallest.

@@ -2,7 +2,7 @@
 //!
 //! A threshold passes if the whole interval is inside, fails if all of it is outside, and is
 //! inconclusive otherwise: a gate that fails by chance is switched off, and one that passes by
-//! chance is worse. What is not here: files and exit codes.
+//! chance is worse. Not here: files and exit codes.
 
 mod suggestion;
 pub mod threshold;
@@ -35,12 +35,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 ifm_core::vocabulary! {
-    /// What a threshold, or all of them, came to.
+    /// The result of a threshold, or of all of them.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum GateState {
-        /// Inside, whatever the interval holds.
+        /// Inside, regardless of the interval.
         Pass = "pass",
-        /// Outside, whatever the interval holds.
+        /// Outside, regardless of the interval.
         Fail = "fail",
         /// The data do not decide.
         Inconclusive = "inconclusive",
@@ -56,7 +56,7 @@ pub enum GateReason {
     NoValue,
     /// The baseline has no value there.
     NoBaseline,
-    /// The value is one number, without anything that tells how far it may be off.
+    /// The value is one number, with no information on its error.
     OneNumber,
     /// The values cannot decide.
     Doubt(Doubt),
@@ -79,11 +79,12 @@ impl fmt::Display for GateReason {
 pub struct GateRow {
     /// The threshold, with its load.
     pub threshold: Threshold,
-    /// What was asked for where it is checked.
+    /// The condition at which it is checked.
     pub at: Condition,
     /// The measure as it was found: in an open loop times count from due.
     pub measure: Measure,
-    /// Whether nobody wrote it: the limit on failed requests that latencies need to mean anything.
+    /// Whether it was added automatically: the limit on failed requests that latencies need to mean
+    /// anything.
     pub is_implied: bool,
     /// The run's value; absent if it has none.
     pub value: Option<Cell>,
@@ -93,15 +94,15 @@ pub struct GateRow {
     pub change: Option<Estimate>,
     /// The same as a number alone, wherever both have a value.
     pub difference: Option<f64>,
-    /// What it came to.
+    /// Its result.
     pub state: GateState,
     /// Why it did not pass; absent where the numbers say it.
     pub reason: Option<GateReason>,
-    /// Which runs of a history were held against each other; absent for another baseline.
+    /// Which runs of a history were compared; absent for another baseline.
     pub stretch: Option<GateStretch>,
 }
 
-/// Runs of a history that were held against each other.
+/// Runs of a history that were compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateStretch {
     /// Runs before.
@@ -132,7 +133,7 @@ pub struct GateResult {
 }
 
 impl GateResult {
-    /// How many thresholds came to a state.
+    /// Number of thresholds with a state.
     pub fn count(&self, state: GateState) -> usize {
         self.rows.iter().filter(|row| row.state == state).count()
     }
@@ -161,8 +162,8 @@ pub enum GateError {
         /// The document.
         name: String,
     },
-    /// A threshold is a band, and the baseline is no history.
-    #[error("{threshold} is held against a band, which only a history has: --baseline history:20")]
+    /// A threshold is a band, and the baseline is not a history.
+    #[error("{threshold} needs a band, which only a history has: use --baseline history:20")]
     NoHistory {
         /// The threshold.
         threshold: String,
@@ -186,15 +187,15 @@ pub fn measures(thresholds: &[Threshold]) -> Vec<Measure> {
     measures
 }
 
-/// What a run is held against.
+/// What a run is compared with.
 #[derive(Debug, Clone, Copy)]
 pub enum Against<'a> {
     /// Values alone.
     Nothing,
     /// A side: all of its runs are repeats of one thing.
     Side(&'a Side),
-    /// The runs before, the first one first: how they differ among themselves is the noise, and a run
-    /// together with those since a change for the worse is held against those before it.
+    /// The runs before, the first one first: their differences are the noise. A run and those since
+    /// a change for the worse are compared with the runs before that change.
     History(&'a Side),
 }
 
@@ -207,8 +208,8 @@ impl<'a> Against<'a> {
     }
 }
 
-/// The thresholds of a run that is held against its history and for which nobody wrote any: no measure
-/// that it has may be worse than the band. Percentiles that its requests cannot tell are left out.
+/// Default thresholds of a run that is compared with its history: no measure that it has may be
+/// worse than the band. Percentiles with too few requests are left out.
 pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
     let found = run.evidence(
         Settings { resamples: 2, ..settings.clone() }.drawing(),
@@ -232,8 +233,8 @@ pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
     settings.measures.iter().copied().filter(has).map(threshold).collect()
 }
 
-/// Holds a run against thresholds. At each load that a threshold names, and for which nobody wrote
-/// a limit on failed requests, at most 1 % may fail: latencies of what is left would say little.
+/// Checks a run against thresholds. At each load that a threshold names without a limit on failed
+/// requests, at most 1 % may fail: latencies of the rest would say little.
 ///
 /// # Errors
 /// [`GateError`] where a threshold cannot be compared with this run.
@@ -330,7 +331,7 @@ fn cautions(run: &Side, rows: &[GateRow]) -> Vec<Warning> {
     run.members.iter().flat_map(|member| &member.warnings).filter(is_about).cloned().collect()
 }
 
-/// Each threshold at what was asked for, and the implied ones. Without a load it holds wherever its
+/// Each threshold at its condition, and the implied ones. Without a load it applies wherever its
 /// measure has a value, or everywhere if it has none.
 fn with_implied(
     thresholds: &[Threshold],
@@ -468,7 +469,7 @@ fn against_side(
     definitions
 }
 
-/// What a contrast says of a threshold that is a change.
+/// Applies a contrast to a threshold that is a change.
 fn held(row: &mut GateRow, contrast: &Contrast) {
     let none = if row.threshold.measure.is_share() { 0.0 } else { 1.0 };
     let found = contrast.change.map(|value| value - none);

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_digits_by_hand() {
+    fn rounds_to_two_digits() {
         assert_eq!(two_digits(1234.0, f64::floor), 1200.0);
         assert_eq!(two_digits(31_456_000.0, f64::ceil), 32_000_000.0);
         assert!((two_digits(0.071, f64::ceil) - 0.071).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Gates on made-up runs whose figures are known.
+//! Gates on synthetic runs whose figures are known.
 
 use super::*;
 use crate::comparison::Member;
@@ -63,7 +63,7 @@ fn a_value_passes_fails_or_is_left_open() {
 }
 
 #[test]
-fn a_change_is_held_against_the_baseline() {
+fn checks_a_change_against_the_baseline() {
     let base = noisy_run(&[NOISY]);
     let same = noisy_run(&[NoisyLoop { seed: 2, ..NOISY }]);
     let slow = noisy_run(&[NoisyLoop { seed: 3, itl_ms: 11.0, ..NOISY }]);
@@ -125,7 +125,7 @@ fn only_thresholds_on_failures_replace_the_implied_limit() {
     }
     let found = document(&[("success=50%", Bound::Min)]).expect("a gate");
     assert_eq!((found.rows.len(), found.rows[0].state), (1, GateState::Pass));
-    // The same for a run, whose answers all had the form that was asked for.
+    // The same for a run whose answers all had the requested form.
     let mut requests = noisy_run(&[NOISY]).requests;
     let from = requests.len() as u32;
     requests.extend((0..40).map(|i| failed(from + i, 0, 0, 90_000.0 + f64::from(i), 5.0)));
@@ -135,7 +135,7 @@ fn only_thresholds_on_failures_replace_the_implied_limit() {
 }
 
 #[test]
-fn failures_fail_a_gate_and_no_answer_is_no_pass() {
+fn failures_fail_a_gate_and_no_answer_does_not_pass() {
     let mut requests = noisy_run(&[NOISY]).requests;
     let from = requests.len() as u32;
     requests.extend((0..9).map(|i| failed(from + i, 0, 0, 90_000.0 + f64::from(i), 5.0)));
@@ -168,7 +168,7 @@ fn shares_agree_with_their_interval_and_implied_ones_are_counted() {
     let found = gate(&few, None, &[("error_rate=1%", Bound::Max)]);
     let needed = Shortage::Values { n: 100, needed: 381 };
     assert_eq!(found.rows[0].reason, Some(GateReason::Doubt(Doubt::Short(needed))));
-    // What failed in this run is a count and needs no interval.
+    // The number of failures in this run is a count and needs no interval.
     let implied = &gate(&few, None, &[("itl.p50=50ms", Bound::Max)]).rows[1];
     let cell = implied.value.expect("a share");
     assert_eq!((implied.state, cell.low, cell.high), (GateState::Pass, None, None));
@@ -205,7 +205,7 @@ fn a_limit_at_the_true_p99_passes_as_rarely_as_the_confidence_says() {
 }
 
 #[test]
-fn what_a_run_cannot_be_held_against_is_an_error() {
+fn rejects_thresholds_that_a_run_cannot_be_checked_against() {
     let run = noisy_run(&[NOISY]);
     let error = |words: &[(&str, Bound)]| {
         let thresholds = thresholds(words);
@@ -228,7 +228,7 @@ fn what_is_suggested_passes() {
         seed: u64::from(users),
         ..NOISY
     });
-    // All four are inside the target of made-up runs, so the load is at most 5.6.
+    // All four are inside the target of synthetic runs, so the load is at most 5.6.
     let run = noisy_run(&levels);
     let Suggestions { at, list: found, run: head } =
         suggest(&side(&run, &[]), &settings()).expect("levels");

@@ -1,7 +1,7 @@
 //! A threshold as it is written: `itl.p99@64=50ms`, `out_tok_s@256=-3%`.
 //!
 //! A percentage with a sign is a change against a baseline; anything else is a value in the unit of
-//! the measure. What is not here: files, and what a run says.
+//! the measure. Not here: files, and what a run says.
 
 use crate::comparison::{Measure, MeasureError, Unit};
 use crate::level::Load;
@@ -49,7 +49,7 @@ pub struct Threshold {
     pub limit: Limit,
 }
 
-/// What is wrong with a threshold as written.
+/// Errors in a threshold as written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThresholdError {

@@ -1,8 +1,9 @@
-//! Which runs answer one question, so that their numbers are a series, and what such a cell is called.
+//! Which runs answer one question, so that their numbers are a series, and the label of such a
+//! cell.
 //!
 //! Cells use the facts of comparisons: what makes two sides unlike makes two cells. Models, kinds of
 //! servers, GPUs and what a server reports about itself, such as the precision of its weights, are kept
-//! apart too, and what the user names. Versions are not: a new one is what a history is for. What is not here: loads and measures.
+//! apart too, and what the user names. Versions are not: a new one is what a history is for. Not here: loads and measures.
 
 use super::Dated;
 use crate::comparison::difference::asked;
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 
 /// The fact that is a server with its version.
 pub(super) const SERVER: &str = "server";
-/// Facts that are asked for where they are known on both sides.
+/// Facts that are compared if they are known on both sides.
 const APART: [&str; 2] = [NUMBERS, GPUS];
 
 /// Items of a server's own account that move with its version and with the free memory.
@@ -26,7 +27,7 @@ pub(super) fn alone(member: &Member) -> Side {
     Side { label: member.title().to_owned(), members: vec![member.head()] }
 }
 
-/// What a run tells of a fact, or by a tag `name=value`.
+/// The value of a fact of a run, or of its tag `name=value`.
 pub(super) fn told(of: &Dated, name: &str) -> Option<String> {
     let fact = of.member.facts.iter().find(|fact| plain(&fact.what) == plain(name));
     fact.map_or_else(|| value_of_tag(of, name), |fact| fact.value.clone())
@@ -41,7 +42,7 @@ pub(super) fn value_of_tag(of: &Dated, name: &str) -> Option<String> {
     of.tags.iter().find_map(value)
 }
 
-/// Every name that `told` may know of these runs: facts, then tags.
+/// Every name that `told` may find in these runs: facts, then tags.
 pub fn names(all: &[Dated]) -> Vec<String> {
     let facts = all.iter().flat_map(|of| &of.member.facts).map(|fact| fact.what.clone());
     let tags = all.iter().flat_map(|of| &of.tags);
@@ -76,7 +77,7 @@ fn account_apart(first: &Member, second: &Member) -> Vec<(String, String)> {
     second.into_iter().filter(differs).collect()
 }
 
-/// Whether two runs are of one cell. What is not known keeps nothing apart.
+/// Whether two runs are of one cell. Unknown facts separate nothing.
 pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<String>) -> bool {
     let differ = |a: Option<&str>, b: Option<&str>| matches!((a, b), (Some(a), Some(b)) if a != b);
     let (first, second) = (&a.member, &b.member);
@@ -92,8 +93,8 @@ pub(super) fn is_same(a: &Dated, b: &Dated, by: &[String], keys: &BTreeSet<Strin
     !found.iter().any(|difference| difference.kind == DifferenceKind::Unlike)
 }
 
-/// What a cell is called, by its first run: model, workload with its lengths, server, GPUs, and what
-/// the user keeps apart.
+/// Words of a cell's label, by its first run: model, workload with its lengths, server, GPUs, and
+/// what the user keeps apart.
 fn words(of: &Dated, by: &[String]) -> Vec<String> {
     let member = &of.member;
     let lengths = member.asked.map(|mean| mean.map(|mean| format!("{mean:.0}")));
@@ -113,8 +114,8 @@ fn words(of: &Dated, by: &[String]) -> Vec<String> {
     words
 }
 
-/// Names of cells, by their first runs: those that would be the same are told apart by what makes
-/// them unlike, and by what their servers report.
+/// Labels of cells, by their first runs: equal labels are distinguished by what makes the cells
+/// unlike, and by what their servers report.
 pub(super) fn labels(heads: &[&Dated], by: &[String], keys: &BTreeSet<String>) -> Vec<String> {
     let plain: Vec<String> = heads.iter().map(|head| words(head, by).join(" · ")).collect();
     let label = |(index, name): (usize, &String)| {

@@ -1,6 +1,6 @@
 //! One change of a series: how large it is, whether it matters, and what it came with.
 //!
-//! What is not here: where it is.
+//! Not here: where it is.
 
 use super::cell::{alone, value_of_tag};
 use super::{Change, ChangeKind, Dated};
@@ -36,7 +36,7 @@ pub(super) enum Found<'f> {
         p: f64,
         is_clear: bool,
     },
-    /// A drift over so many values, from a level on the scale of the series.
+    /// A drift over this many values, from a level on the scale of the series.
     Drift {
         drift: &'f Drift,
         many: usize,
@@ -45,7 +45,7 @@ pub(super) enum Found<'f> {
     },
 }
 
-/// A change with its verdict; absent where its size cannot be told.
+/// A change with its verdict; absent if its size is unknown.
 pub(super) fn change(
     measure: Measure,
     found: Found,

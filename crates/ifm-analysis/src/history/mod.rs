@@ -1,8 +1,8 @@
 //! The history of a cell: one value a run, steps and drifts in it, and what they came with.
 //!
-//! Runs that answer one question are a cell; each measure at each load of it is a series. What is
-//! found there rests on how runs differ among themselves: nights vary more than the requests of one
-//! night. What is not here: words, and which runs are looked at.
+//! Runs that answer one question are a cell; each measure at each load of it is a series. Its
+//! changes are judged by how runs differ among themselves: nights vary more than the requests of
+//! one night. Not here: words, and which runs are used.
 
 mod cell;
 mod change;
@@ -25,17 +25,17 @@ use ifm_core::order::Order as _;
 use series::Draft;
 use std::collections::BTreeSet;
 
-/// Fewest runs in which a change is looked for.
+/// Minimum number of runs for a change to be detected.
 pub const RUNS_MIN: usize = crate::stat::course::VALUES_MIN;
-/// Most runs that are looked at: the latest of them.
+/// Maximum number of runs: the latest of them.
 pub const RUNS_MAX: usize = 1_000;
-/// Of so many runs of the same the band holds all but one in a hundred.
+/// Confidence of the band: of equal runs, all but one in a hundred lie inside.
 pub const BAND_CONFIDENCE: f64 = 0.99;
 
 /// A run or document in its place in time.
 #[derive(Debug, Clone)]
 pub struct Dated {
-    /// What is kept of it.
+    /// Its stored data.
     pub member: Member,
     /// When it began, UTC, RFC 3339; absent for documents.
     pub at_utc: Option<String>,
@@ -55,7 +55,7 @@ pub enum Per {
     Tag(String),
 }
 
-/// How a history is looked at.
+/// Settings of a history.
 #[derive(Debug, Clone)]
 pub struct HistorySettings {
     /// Measures, confidence of a change, smallest relevant change, draws and their seed.
@@ -101,7 +101,7 @@ pub struct History {
 }
 
 ifm_core::vocabulary! {
-    /// What a series came to.
+    /// The result of a series.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum SeriesState {
         /// No change was found.
@@ -120,14 +120,14 @@ ifm_core::vocabulary! {
 }
 
 ifm_core::vocabulary! {
-    /// What a value is in its series.
+    /// The role of a value in its series.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Standing {
         /// It counts.
         Counted = "counted",
         /// Its run has too few requests: it is shown and does not count.
         TooFew = "too_few",
-        /// It stands apart from the runs before and after it: it is shown and does not count.
+        /// It differs from the runs before and after it: it is shown and does not count.
         Apart = "apart",
         /// It has no place on a scale of ratios: it is zero.
         Zero = "zero",
@@ -141,7 +141,7 @@ pub struct Point {
     pub runs: Vec<usize>,
     /// The value with the interval of its own requests, in the unit of the measure.
     pub cell: Cell,
-    /// What it is in the series.
+    /// Its role in the series.
     pub standing: Standing,
     /// Why it does not count.
     pub shortage: Option<Shortage>,
@@ -170,7 +170,7 @@ ifm_core::vocabulary! {
     }
 }
 
-/// A change of a series. Places are those of its values.
+/// A change of a series. Places are indices of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// A step or a drift.
@@ -205,7 +205,7 @@ pub struct Change {
 pub struct Series {
     /// Place of the cell.
     pub cell: usize,
-    /// What was asked for.
+    /// The requested condition.
     pub at: Condition,
     /// The measure.
     pub measure: Measure,
@@ -217,7 +217,7 @@ pub struct Series {
     pub stretches: Vec<Stretch>,
     /// The changes, the first one first.
     pub changes: Vec<Change>,
-    /// What it came to.
+    /// Its result.
     pub state: SeriesState,
     /// Why it is undecided.
     pub doubt: Option<Doubt>,
@@ -228,7 +228,7 @@ pub struct Series {
     /// `noise`.
     pub detectable: Option<f64>,
     /// Chance of its changes if there were none, corrected for the places that were tried; absent
-    /// where none was looked for.
+    /// if no change was searched for.
     pub p: Option<f64>,
     /// The same corrected for all series.
     pub p_corrected: Option<f64>,
@@ -252,7 +252,7 @@ fn latest(changes: &[Change]) -> Option<&Change> {
 }
 
 impl History {
-    /// How many series came to a state.
+    /// Number of series with a state.
     pub fn count(&self, state: SeriesState) -> usize {
         self.series.iter().filter(|series| series.state == state).count()
     }
@@ -295,7 +295,7 @@ pub fn history(all: &[Dated], settings: &HistorySettings) -> History {
     }
 }
 
-/// Those of `all` that answer the same question as `of`, which is none of them, in their order.
+/// Runs of `all` that answer the same question as `of`, without `of` itself, in their order.
 pub fn comparable<'d>(of: &Dated, all: &'d [Dated], by: &[String]) -> Vec<&'d Dated> {
     let sides: Vec<Side> = all.iter().chain([of]).map(|of| cell::alone(&of.member)).collect();
     let keys = keys(sides.iter());

@@ -1,7 +1,8 @@
-//! A run against the runs before it: which of those it is held against, and with which runs together.
+//! A run against the runs before it: which of them it is compared with, and which runs it is
+//! combined with.
 //!
-//! One night says little, and a step that several nights confirm is to be seen by all of them. What is
-//! not here: limits and verdicts, which are those of gates.
+//! One night says little, and a step that several nights confirm should be judged by all of them.
+//! Not here: limits and verdicts, which belong to gates.
 
 use super::value::{as_run, scaled, shortage};
 use super::{BAND_CONFIDENCE, RUNS_MIN};
@@ -10,12 +11,12 @@ use crate::comparison::{Doubt, Measure, Shortage};
 use crate::stat::course::{Stretch, apart, course};
 use ifm_core::metric::Direction;
 
-/// What is held against each other.
+/// The two sides of a comparison within a history.
 pub(crate) struct Newest {
     pub before: Evidence,
     pub after: Evidence,
     /// Where a step for the worse came first, the place of its first run among those before; absent
-    /// where the run stands alone.
+    /// where the run is judged by itself.
     pub since: Option<usize>,
     /// Chance of that step if there were none.
     pub p: Option<f64>,
@@ -25,10 +26,11 @@ pub(crate) struct Newest {
 
 /// The reference of a run among the runs before it, and the runs that belong to it.
 ///
-/// Without a step the run stands alone against all that stand not apart. After a step for the worse
-/// all runs since are held against those before it, so that an alarm becomes surer night by night and
-/// does not vanish into the baseline. After one for the better, the new level is the reference. In a
-/// drift the last third is held against the first. Shares are counted over all `runs` before.
+/// Without a step, the run alone is compared with all runs that are not outliers. After a step for
+/// the worse, all runs since are compared with those before it, so that an alarm becomes surer
+/// night by night and does not vanish into the baseline. After a step for the better, the new level
+/// is the reference. In a drift, the last third is compared with the first. Shares are counted over
+/// all `runs` before.
 ///
 /// # Errors
 /// Too few runs, or the run has too few requests.
@@ -111,7 +113,7 @@ pub(crate) fn newest(
             let is_higher = mean(after) > mean(before);
             let is_worse = is_higher == (measure.direction() == Direction::Lower);
             let p = found.steps.last().map_or(found.p, |step| step.p);
-            // Against one run alone nothing could be held.
+            // One run alone does not suffice for a comparison.
             match is_worse || after.places.len() < 3 {
                 true => together(&before.places, &after.places, p),
                 false => alone(&after.places),

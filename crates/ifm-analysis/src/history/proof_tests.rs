@@ -1,4 +1,4 @@
-//! How often histories and their gates are wrong: made-up months of nights, without a change and with
+//! How often histories and their gates are wrong: synthetic months of nights, without a change and with
 //! one. `IFM_CASES=200 cargo test -p ifm-analysis history::proof -- --nocapture` prints the figures of
 //! 200 months of each kind.
 
@@ -13,7 +13,8 @@ const BAD: usize = 19;
 /// The first night that a gate is asked in.
 const FIRST: usize = 8;
 const SLOWER: f64 = 1.05;
-/// Standard deviation of the requests of a night, a share: their own error is small beside the nights'.
+/// Standard deviation of the requests of a night, as a share: small compared with the variation
+/// between nights.
 const OWN: f64 = 0.005;
 const WORDS: [&str; 3] = ["itl.p50", "ttft.p50", "out_tok_s"];
 
@@ -65,16 +66,16 @@ impl Months {
 #[derive(Debug, Default, PartialEq)]
 struct Figures {
     months: u64,
-    /// Months in which any series is told to be worse or better.
+    /// Months in which any series is reported as worse or better.
     told: u64,
-    /// Months in which the gap's is told to be worse.
+    /// Months in which the gap's series is reported as worse.
     found: u64,
     /// Of these, those with the right first night, and within two nights of it.
     right: u64,
     near: u64,
     /// Of these, those whose range holds the right night.
     held: u64,
-    /// Of these, those told as a drift.
+    /// Of these, those reported as a drift.
     drifts: u64,
 }
 

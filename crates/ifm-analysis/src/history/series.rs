@@ -1,6 +1,6 @@
-//! One series: its values, what they do, and what may be said of it.
+//! One series: its values, their course, and the verdict.
 //!
-//! What is not here: how a change is found (`stat::course`), and which values belong together.
+//! Not here: how a change is found (`stat::course`), and which values belong together.
 
 use super::change::{self, Places, change};
 use super::value::{Scaled, as_run, scaled, shortage};
@@ -28,7 +28,7 @@ pub(super) struct Draft {
     is_inter_event: bool,
     points: Vec<Point>,
     evidence: Vec<Evidence>,
-    /// Places of the values that were looked at, and the values.
+    /// Places of the values that were used, and the values.
     places: Vec<usize>,
     values: Vec<f64>,
     /// The variance of a value by itself, 0 where that is not known.
@@ -93,7 +93,7 @@ impl Draft {
         self
     }
 
-    /// Why nothing was looked for.
+    /// Why no change was searched for.
     fn too_few(&self) -> Doubt {
         let of = |standing| self.points.iter().filter(move |point| point.standing == standing);
         let zeros = of(Standing::Zero).count();
@@ -235,7 +235,7 @@ impl Draft {
         if before.len() + 1 < RUNS_MIN || stretch.drift.is_some() || spread.is_none() {
             return false;
         }
-        // Its own distance is no part of what it is held against.
+        // Its own distance does not widen the band that it is compared with.
         let of = self.values_at(before);
         let n = of.len() as f64;
         let mean = of.iter().sum::<f64>() / n;

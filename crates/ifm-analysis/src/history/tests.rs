@@ -1,4 +1,4 @@
-//! Histories of made-up runs whose changes are known.
+//! Histories of synthetic runs whose changes are known.
 
 use super::*;
 use crate::fact::ACCOUNT;
@@ -117,7 +117,7 @@ fn cells_are_what_answers_one_question() {
     let found = history(&all, &settings);
     assert_eq!(found.cells.len(), 3, "{:?}", found.cells);
     assert!(found.cells[2].contains("end-of-text"), "{:?}", found.cells);
-    // A version is no cell, unless it is asked for.
+    // A version does not make a cell, unless requested.
     settings.by = vec!["server".to_owned()];
     assert_eq!(history(&all[..12], &settings).cells.len(), 2);
     settings.by = vec!["commit".to_owned()];
@@ -149,7 +149,7 @@ fn the_last_run_alone_is_outside_and_no_regression() {
     let last = |night: u64| if night < 11 { slower(night.min(6)) } else { 12.0 };
     let found = history(&nights(&settings, last, 60), &settings);
     assert_eq!(found.series[0].state, SeriesState::Outside, "{:?}", found.series[0]);
-    // A night in between stands apart.
+    // A night in between is an outlier.
     let between = |night: u64| if night == 6 { 13.0 } else { slower(night.min(5)) };
     let found = history(&nights(&settings, between, 60), &settings);
     assert_eq!(found.series[0].state, SeriesState::Steady, "{:?}", found.series[0]);

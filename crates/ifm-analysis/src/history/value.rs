@@ -1,13 +1,13 @@
 //! What one run says of a measure, as a value that follows others: on a scale on which noise is even,
 //! with the variance that it has by itself, or with the reason why it does not count.
 //!
-//! What is not here: other runs.
+//! Not here: other runs.
 
 use crate::comparison::evidence::{Evidence, REQUESTS_MIN, RunEvidence, Spread};
 use crate::comparison::{Measure, Shortage};
 
-/// A percentile of a run needs ten values beyond it to stand for itself. In a series how it differs
-/// from run to run is seen, so that one value is enough there.
+/// A percentile of a single run needs ten values beyond it. In a series the variation from run to
+/// run is visible, so that one value is enough there.
 const VALUES_BEYOND_OWN: u64 = 10;
 
 /// A value on the scale of a series.
@@ -19,7 +19,7 @@ pub(super) struct Scaled {
 }
 
 /// The value on its scale: logarithms, and of shares `asin(sqrt((h + 3/8) / (n + 3/4)))` with variance
-/// `1 / (4 n + 2)`, by Anscombe (1948). Absent where there is no logarithm.
+/// `1 / (4 n + 2)`, by Anscombe (1948). Absent if the logarithm is undefined.
 pub(super) fn scaled(evidence: &Evidence) -> Option<Scaled> {
     match evidence {
         Evidence::Share { n: 0, .. } => None,

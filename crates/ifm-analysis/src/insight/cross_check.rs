@@ -1,7 +1,7 @@
 //! Whether an output rate follows from other figures of the same rows.
 //!
-//! Each request in flight gets a token every TPOT: as many as are in flight, so many times the
-//! tokens. What agrees with that does not rest on how a tool counts the tokens of a whole run.
+//! Each request in flight gets a token every TPOT, so the output rate is the number in flight over
+//! the TPOT. Agreement with that does not depend on how a tool counts the tokens of a whole run.
 
 use super::{OUTPUT, Versus, is_burst};
 use crate::survey::Pooled;

@@ -29,7 +29,7 @@ pub struct Delta {
     pub high: Option<f64>,
     /// Whether the interval is of one run on each side, and how much runs differ is not in it.
     pub is_of_single_runs: bool,
-    /// What may be said of it.
+    /// The verdict about it.
     pub verdict: Verdict,
     /// Why the data do not decide.
     pub doubt: Option<Doubt>,
@@ -82,7 +82,7 @@ impl Delta {
         }
     }
 
-    /// What is compared, in words: `median ITL`, `p99 TTFT`, `output tok/s`.
+    /// What is compared, as text: `median ITL`, `p99 TTFT`, `output tok/s`.
     pub fn name(&self) -> String {
         let metric = self.measure.metric;
         let metric =
@@ -149,7 +149,7 @@ impl Delta {
 }
 
 impl Question<'_> {
-    /// The same of one pair.
+    /// The same for one pair.
     pub(super) fn delta(
         &self,
         base: &Pooled,

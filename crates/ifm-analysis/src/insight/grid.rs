@@ -1,8 +1,8 @@
 //! A condition on and off over a grid of workload, load and model: what it costs in every cell.
 //!
 //! Rows are workload and load, columns are models; a cell holds the end-to-end latency without and
-//! with the condition. Cells that are announced or that the grid implies, and that nobody filled,
-//! are missing, never zero. Not here: what the changes mean (`rule`), titles and images.
+//! with the condition. Cells that are announced or implied by the grid but not filled are missing,
+//! never zero. Not here: what the changes mean (`rule`), titles and images.
 
 use super::versus::{baseline, is_off, names};
 use super::{Delta, Question};
@@ -81,7 +81,7 @@ pub struct Grid<'a> {
     pub left_out: Vec<String>,
     /// Workloads in the order of their appearance, each with its loads from the highest.
     pub rows: Vec<GridRow>,
-    /// Models in the order of their appearance, each with what else tells its points apart.
+    /// Models in the order of their appearance, each with what else distinguishes its points.
     pub models: Vec<String>,
     /// Every row with every model.
     pub cells: Vec<GridCell<'a>>,
@@ -163,12 +163,12 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Figures that the grid wants: two statistics of two sides of every cell.
+    /// Figures that the grid needs: two statistics of two sides of every cell.
     pub fn wanted(&self) -> usize {
         self.cells.len() * GRID_STATISTICS.len() * 2
     }
 
-    /// Figures that it wants and nobody measured.
+    /// Figures that the grid needs and that were not measured.
     pub fn missing(&self) -> usize {
         let has = |cell: &GridCell, of_base: bool| {
             GRID_STATISTICS.iter().filter(|s| cell.reading(of_base, **s).is_some()).count()
@@ -292,7 +292,7 @@ fn condition(question: &Question) -> Option<(String, String, Vec<String>)> {
         let names = values(survey, by);
         let base = baseline(question, by, &names)?;
         let others: Vec<String> = names.into_iter().filter(|name| *name != base).collect();
-        // A tag that nobody asked about is a condition only where one of two values says "off".
+        // A tag that the user did not name is a condition only where one of two values says "off".
         let is_switch = others.len() == 1 && (is_off(&base) || question.baseline.is_some());
         (!others.is_empty() && (is_sure || is_switch)).then(|| (by.to_owned(), base, others))
     };

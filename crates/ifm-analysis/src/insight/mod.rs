@@ -1,10 +1,10 @@
 //! Insights: what a survey says, in sentences that are computed and never invented.
 //!
 //! One file per rule, one line in `RULES`, as in the audit. A rule is a pure function of a survey
-//! and what the user asks; it gives sentences with their numbers, how much they matter, and what
-//! they rest on. A reason that nobody measured is marked as a hypothesis; praise needs a reference.
-//! Words of quality and their bounds stand in `bands.toml`. Not here: what is wrong with the
-//! numbers (`audit`, `warning`), and how a number is written (`ifm-report`).
+//! and the user's questions; it returns sentences with their numbers, how much they matter, and
+//! what they rest on. A reason that was not measured is marked as a hypothesis; praise needs a
+//! reference. Words of quality and their bounds are in `bands.toml`. Not here: what is wrong with
+//! the numbers (`audit`, `warning`), and how a number is written (`ifm-report`).
 
 mod bands;
 mod cross_check;
@@ -52,7 +52,7 @@ ifm_core::vocabulary! {
     }
 }
 
-/// What an insight is about: the chart or section under which it stands.
+/// What an insight is about: the chart or section that it appears under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
     /// The whole.
@@ -98,9 +98,9 @@ pub struct Insight {
     pub tone: Tone,
     /// The sentence.
     pub sentence: Sentence,
-    /// Whether it is a possible reason that nobody measured.
+    /// Whether it is a possible reason that was not measured.
     pub is_hypothesis: bool,
-    /// Size of the effect, for the order among the same tone; 0 where there is none.
+    /// Size of the effect, for the order among insights of the same tone; 0 if there is none.
     pub weight: f64,
     /// Which part of the report it belongs to, where the topic alone does not say: the name of a
     /// configuration or table.
@@ -138,7 +138,7 @@ impl Insight {
         self
     }
 
-    /// A possible reason that nobody measured.
+    /// Marks a possible reason that was not measured.
     #[must_use]
     pub fn hypothesis(mut self) -> Insight {
         self.is_hypothesis = true;
@@ -153,7 +153,7 @@ pub struct Question<'a> {
     pub survey: &'a Survey,
     /// What differences between them rest on.
     pub evidence: &'a SurveyEvidence,
-    /// The latency target; without terms there is none.
+    /// The latency target; empty if none was given.
     pub slo: SloSpec,
     /// Price of the whole server, US dollars per hour.
     pub usd_per_hour: Option<f64>,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_of_quality_stands_in_the_documentation() {
+    fn every_word_of_quality_is_documented() {
         let page = include_str!("../../../../docs/concepts/insights.md");
         let praise = page.split("## Praise").nth(1).expect("the chapter");
         let praise = praise.split("\n## ").next().unwrap_or_default();

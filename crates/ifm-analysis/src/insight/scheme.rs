@@ -1,4 +1,4 @@
-//! How models are quantized: what stands in which precision at which stage, from `schemes.toml`.
+//! How models are quantized: which parts have which precision at which stage, from `schemes.toml`.
 
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_models_tell_their_scheme() {
+    fn names_of_models_show_their_scheme() {
         for (model, quantization, word) in [
             ("LLama-3.1-8B-Instruct-int8-dynamic", Some("W8A8"), Some("w8a8-dynamic")),
             ("Qwen3-8B-FP8", None, Some("fp8")),

@@ -8,7 +8,7 @@
 pub enum Meant {
     /// Milliseconds.
     Ms,
-    /// A limit in milliseconds, as somebody set it: written without rounding.
+    /// A limit in milliseconds, as it was set: written without rounding.
     LimitMs,
     /// Tokens per second.
     TokPerS,

@@ -1,8 +1,8 @@
-//! Things compared with a baseline: what tells them apart, and where both were measured.
+//! Comparisons with a baseline: the factor that differs, and where both sides were measured.
 //!
-//! The factor is named by the user or found: the model, the precision, the condition, else the
-//! run. Measurements are matched by the load that was requested; users and rates are two comparisons.
-//! Curves of all parties have one axis. Not here: what the differences mean (`rule`).
+//! The factor is named by the user or found: the model, the precision, the condition, else the run.
+//! Measurements are matched by the requested load; users and rates are two comparisons. Curves of
+//! all parties have one axis. Not here: what the differences mean (`rule`).
 
 use super::delta::row_of;
 use super::{Delta, Question};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 const TELLING: [&str; 5] = [key::MODEL, key::QUANTIZATION, key::CONDITION, key::ENGINE, key::RUN];
 /// Factors of a single point rather than of what is compared.
 const OF_POINT: [&str; 2] = [key::STRATEGY, key::REQUESTS];
-/// Strategy of a row in which every request is sent at once: no load is held.
+/// Strategy of a row in which every request is sent at once: it sustains no load.
 const BURST: &str = "throughput";
 /// Strategy of a row in which one request is sent after the other.
 const ALONE: &str = "synchronous";
@@ -26,7 +26,7 @@ pub const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic
 /// The statistics of a rate over a whole level, the best first.
 pub const OUTPUT: &[Statistic] = &[Statistic::Value, Statistic::Mean, Statistic::Median];
 
-/// What the curves stand against.
+/// The x axis of the curves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadAxis {
     /// Users of a closed loop, as they were set.
@@ -49,7 +49,7 @@ impl LoadAxis {
         }
     }
 
-    /// Where a measurement stands.
+    /// The position of a measurement on the axis.
     pub fn place(self, cell: &Pooled) -> Option<f64> {
         match (self, cell.load()) {
             (LoadAxis::Users, Some(Load::Users(users))) => Some(f64::from(users)),
@@ -100,7 +100,7 @@ impl Matched {
 /// Things compared with a baseline under the same conditions.
 #[derive(Debug, Clone)]
 pub struct Versus<'a> {
-    /// The factor that tells them apart, or `run`.
+    /// The factor that distinguishes them, or `run`.
     pub by: String,
     /// What all have in common where there are several such groups: `chat · 8 GPUs`.
     pub scene: Option<String>,
@@ -110,11 +110,11 @@ pub struct Versus<'a> {
     pub others: Vec<Party<'a>>,
     /// For each of the others the loads that were requested of it and of the baseline, rising.
     pub matched: Vec<Vec<Matched>>,
-    /// What they stand against.
+    /// The x axis of the curves.
     pub axis: LoadAxis,
 }
 
-/// Whether all requests of a row were sent at once, so that no load was held.
+/// Whether all requests of a row were sent at once, so that no load was sustained.
 pub fn is_burst(cell: &Pooled) -> bool {
     cell.factor(key::STRATEGY).is_some_and(|strategy| strategy.eq_ignore_ascii_case(BURST))
 }
@@ -187,7 +187,7 @@ impl<'a> Versus<'a> {
         Curve { of: Factors::default().with(&self.by, &party.name), points }
     }
 
-    /// A place on the axis in words: `28.5 requests in flight on average`, `1 user`.
+    /// A place on the axis as text: `28.5 requests in flight on average`, `1 user`.
     pub fn counted(&self, at: f64) -> &'static str {
         match (self.axis, at == 1.0) {
             (LoadAxis::Users, true) => " user",
@@ -211,7 +211,7 @@ enum Requested {
 }
 
 impl Requested {
-    /// Of a row that held what was asked; absent where nothing says what was.
+    /// The request of a row that sustained it; absent if it is not stated.
     fn of(cell: &Pooled) -> Option<Requested> {
         let is_alone = || {
             let strategy = cell.factor(key::STRATEGY);
@@ -225,8 +225,8 @@ impl Requested {
     }
 }
 
-/// Compares each measurement with that of the baseline of which the same was requested; all that a
-/// question compares is tested together.
+/// Compares each measurement with that of the baseline at the same request; all comparisons of a
+/// question are tested together.
 fn fill(all: &mut [Versus], question: &Question) {
     let (measures, is_choice) = question.evidence.usual();
     let mut pairs: Vec<(&Pooled, &Pooled)> = Vec::new();
@@ -249,8 +249,8 @@ fn fill(all: &mut [Versus], question: &Question) {
     }
 }
 
-/// Rows of the baseline and of a party of which the same was requested, with their place on the axis.
-/// What was requested of several rows that differ otherwise is left out.
+/// Rows of the baseline and of a party with the same request, with their place on the axis.
+/// Requests of several rows that differ otherwise are left out.
 fn matched_cells<'v, 'a>(
     versus: &'v Versus<'a>,
     party: &'v Party<'a>,
@@ -304,7 +304,7 @@ pub(super) fn value(survey: &Survey, point: &Point, by: &str) -> Option<String> 
     }
 }
 
-/// Whether a user's word names a thing: the whole of it, or its beginning.
+/// Whether a user's word names something: the whole name, or its beginning.
 fn is_named(name: &str, word: &str) -> bool {
     let (name, word) = (name.to_lowercase(), word.to_lowercase());
     !word.is_empty() && name.starts_with(&word)
@@ -346,7 +346,7 @@ fn short(name: &str, base: &str) -> String {
 
 type Scene = Vec<Option<String>>;
 
-/// The name of the scene factor that tells closed from open loops, where both were measured.
+/// The name of the scene factor that distinguishes closed from open loops, if both were measured.
 const LOOP: &str = "loop";
 
 fn scene_of(point: &Point, factors: &[String]) -> Scene {

@@ -1,9 +1,9 @@
 //! One level of a run: what was asked, what happened, how fast it was.
 //!
-//! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies
-//! are over complete answers behind the first wave; error rates are over all requests that were
-//! sent; throughputs count the tokens that arrived, on whatever request. What is not here:
-//! comparisons between levels.
+//! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies are
+//! over complete answers after the first wave; error rates are over all requests that were sent;
+//! throughputs count the tokens that arrived, on any request. Not here: comparisons between
+//! levels.
 
 mod cumulative;
 mod steps;
@@ -44,16 +44,16 @@ pub struct LevelSummary {
     pub complete: Option<bool>,
     /// What ended it; absent where it was not stored.
     pub ended_by: Option<LevelEnd>,
-    /// Index of the level that was measured in place of this one, because this one was worse than a
-    /// larger load; see [`LevelSummary::is_result`].
+    /// Index of the level that replaces this one, because this one was worse than a larger load;
+    /// see [`LevelSummary::is_result`].
     pub measured_again: Option<u16>,
     /// Requests by how they ended.
     pub counts: Counts,
     /// Requests that began together and are left out of latencies, verdict and steady window;
     /// absent where all are judged.
     pub first_wave: Option<Box<FirstWave>>,
-    /// Requests behind the first wave that were still warming up; absent where none was, or where it cannot
-    /// be told.
+    /// Requests after the first wave that were still warming up; absent if there were none, or if
+    /// it is unknown.
     pub warming: Option<Warming>,
     /// From the first start to the last end; absent if nothing was sent.
     pub whole: Option<WindowSummary>,
@@ -61,11 +61,11 @@ pub struct LevelSummary {
     pub steady: Option<WindowSummary>,
     /// Why there is no steady window.
     pub steady_absent_because: Option<String>,
-    /// Latencies over complete answers behind the first wave.
+    /// Latencies over complete answers after the first wave.
     pub latencies: Latencies,
     /// Lengths, caches, and who counted.
     pub tokens: TokenFacts,
-    /// The parts of the TTFT, over the same answers; absent where the server tells none of its own.
+    /// The parts of the TTFT, over the same answers; absent if the server reports none of its own.
     pub ttft_parts: Option<Box<TtftParts>>,
     /// Images, recordings and videos of the prompts; absent where they were text alone.
     pub media: Option<Box<MediaSummary>>,
@@ -73,11 +73,11 @@ pub struct LevelSummary {
     pub classes: Vec<ClassSummary>,
     /// Requests whose answers are to have a form, each form apart; absent where all are free.
     pub forms: Option<Box<FormsSummary>>,
-    /// The probe beside the level; absent where there was none.
+    /// The background probe of the level; absent if there was none.
     pub probe: Option<Box<ProbeSummary>>,
-    /// Conversations by turn; empty where requests stand alone.
+    /// Conversations by turn; empty if requests are independent.
     pub turns: Vec<TurnSummary>,
-    /// Conversations as wholes; absent where requests stand alone.
+    /// Conversations as wholes; absent if requests are independent.
     pub sessions: Option<Box<SessionsSummary>>,
     /// Step by step, where the rate goes up in steps; else empty.
     pub steps: Vec<StepSummary>,
@@ -85,19 +85,19 @@ pub struct LevelSummary {
     pub heard: Option<Box<HeardAudio>>,
     /// Sound in answers; absent where none came.
     pub spoken: Option<Box<SpokenAudio>>,
-    /// Whether answers are generated tokens, and somebody counted some of them or saw them come: rates
-    /// of tokens that nobody knows are not 0.
+    /// Whether answers are generated tokens that were counted or observed at least in part: the
+    /// rate of an unknown number of tokens is not 0.
     pub generates: bool,
     /// Requests that met every term of the latency target; absent without a target, and where the
     /// target names something that this level cannot show.
     pub goodput: Option<Goodput>,
     /// Whether the level is inside the latency target.
     pub verdict: Verdict,
-    /// Energy over [`LevelSummary::window`]; absent where nobody measured it.
+    /// Energy over [`LevelSummary::window`]; absent if it was not measured.
     pub energy: Option<LevelEnergy>,
     /// What the server's own counters say; absent where they were not read.
     pub server: Option<ServerCounters>,
-    /// What is known of its drafts; absent where none was made, or nobody told.
+    /// Drafts of speculative decoding; absent if there were none, or if they were not reported.
     pub speculation: Option<Speculation>,
 }
 
@@ -141,13 +141,13 @@ impl LevelSummary {
         Some(self.over(kind).filter(|_| is_output)?.output_tok_per_s)
     }
 
-    /// Requests in flight that were asked for; absent in an open loop, where the server decides.
+    /// Requested number of requests in flight; absent in an open loop, where the server decides.
     pub fn concurrency_asked(&self) -> Option<u32> {
         let asked = self.asked.as_ref().filter(|asked| asked.arrivals.is_none())?;
         Some(asked.concurrency)
     }
 
-    /// The load that was asked for.
+    /// The requested load.
     pub fn load(&self) -> Option<Load> {
         let asked = self.asked.as_ref()?;
         match &asked.arrivals {
@@ -156,8 +156,8 @@ impl LevelSummary {
         }
     }
 
-    /// Whether the rate that was asked for changed while the level ran: a ramp, or steps. Such a
-    /// level is no answer to how much fits.
+    /// Whether the requested rate changed while the level ran: a ramp, or steps. Such a level does
+    /// not answer how much fits.
     pub fn is_changing(&self) -> bool {
         Target::of(self.asked.as_ref()) == Target::Changing
     }
@@ -169,8 +169,8 @@ impl LevelSummary {
         self.complete == Some(true) && self.measured_again.is_none()
     }
 
-    /// The load of which the level is a result: that which was asked for, unless the rate changed
-    /// while it ran.
+    /// The load of which the level is a result: the requested one, unless the rate changed while it
+    /// ran.
     pub fn held_load(&self) -> Option<Load> {
         self.load().filter(|_| !self.is_changing() && self.is_result())
     }
@@ -183,8 +183,8 @@ impl LevelSummary {
         }
     }
 
-    /// Median speed that one user sees, tokens per second, and whether it is an estimate because
-    /// nobody counted the tokens.
+    /// Median speed of one user, tokens per second, and whether it is an estimate because the
+    /// tokens were not counted.
     pub fn user_tok_per_s(&self) -> Option<(f64, bool)> {
         let median = |distribution: &Option<crate::stat::Distribution>| {
             distribution.as_ref().and_then(crate::stat::Distribution::median)
@@ -226,7 +226,7 @@ pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
     levels
 }
 
-/// What was seen of a load: its requests, and how those sessions ended of which no request shows it.
+/// The observations of a load: its requests, and the ends of sessions that no request shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// Requests, of any levels.
@@ -249,9 +249,9 @@ pub(crate) fn ended_in(level: u16, ended: &[EndedSession]) -> Vec<EndedSession> 
     ended.iter().filter(|ended| ended.level == level).copied().collect()
 }
 
-/// Summarizes one level from all that was seen (what is of other levels is skipped), as soon as it has
-/// ended. `info` is absent while that is not known. What was sampled beside the requests is left out,
-/// and so are sessions one by one. O(events), and memory for a few numbers per request.
+/// Summarizes one level from all records (other levels are skipped), as soon as it has ended.
+/// `info` is absent while it is unknown. Samples of metrics and single sessions are left out.
+/// O(events), and memory for a few numbers per request.
 pub fn summarize_level(
     spec: &RunSpec,
     level: u16,
@@ -351,7 +351,7 @@ pub(crate) fn summarize_measured(
     }
 }
 
-/// The sessions of a level; absent where requests stand alone.
+/// The sessions of a level; absent if requests are independent.
 pub(crate) fn sessions_of(
     measured: &[&RequestRecord],
     ended: &[EndedSession],

@@ -2,9 +2,9 @@
 //! took.
 //!
 //! A step's requests are those that were due in it, and their waits count from the due time, so a
-//! queue that one step leaves behind is told by the next. What is served is counted by the clock:
-//! complete answers that ended in the step, of whatever step. What is not here: ramps, which have no
-//! step, and a verdict, which a rate that changes has none of.
+//! queue that one step leaves behind shows in the next. What is served is counted by the clock:
+//! complete answers that ended in the step, of any step. Not here: ramps, which have no step,
+//! and a verdict, which does not exist for a rate that changes.
 
 use super::{Counts, Latencies};
 use crate::stat::Distribution;
@@ -16,7 +16,7 @@ const NS_PER_S: f64 = 1e9;
 /// One step of a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepSummary {
-    /// Requests per second that were asked for.
+    /// Requested rate, requests per second.
     pub req_per_s_asked: f64,
     /// When it began, nanoseconds since the run's origin.
     pub start_ns: u64,
@@ -119,7 +119,7 @@ mod tests {
 
     /// 10 requests per second for 2 s, then 30 for 2 s. In the first step each answer is there
     /// 100 ms after it was due; the second is answered at 20 per second: its k-th request is done
-    /// (k + 1) · 50 ms after the step began, which for the last of 60 is 1 s behind it.
+    /// (k + 1) · 50 ms after the step began, which for the last of 60 is 1 s after it.
     fn stepped() -> RunData {
         let mut requests: Vec<RequestRecord> =
             (0..20).map(|k| request(k, 0, k, f64::from(k) * 100.0, &[50.0, 100.0])).collect();
@@ -155,7 +155,8 @@ mod tests {
         // The last was due at 1.967 s of the step and is done at 3 s.
         let last = busy.e2e_ns.as_ref().expect("answers").max;
         assert!((last - (3000.0 - 59.0 * 1000.0 / 30.0) * 1e6).abs() < 1e3, "{last}");
-        // Between the 30th and the 31st, who wait 533 and 550 ms, 10 ms of them behind the first token.
+        // Between the 30th and the 31st, which wait 533 and 550 ms, 10 ms of them after the first
+        // token.
         let middle = median(&busy.ttft_ns).expect("answers");
         assert!((middle - 531.7e6).abs() < 0.1e6, "{middle}");
     }

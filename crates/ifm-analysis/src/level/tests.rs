@@ -1,4 +1,4 @@
-//! A run of five requests, computed by hand.
+//! A run of five requests with results computed on paper.
 //!
 //! One level, two users asked for. Times in milliseconds from the run's origin:
 //!
@@ -93,7 +93,7 @@ fn throughput_counts_what_arrived() {
     near(whole.output_tokens_estimated, 2.0);
     near(whole.output_tok_per_s, 31.25);
     near(whole.req_per_s, 3.0 / 0.32);
-    // Nobody counted the prompt of the truncated answer.
+    // The prompt tokens of the truncated answer were not counted.
     assert_eq!((whole.prompt_tokens, whole.total_tok_per_s), (None, None));
     // Two in flight from 0 to 310 ms, one from there to 320 ms.
     let concurrency = whole.concurrency;
@@ -249,7 +249,7 @@ fn several_tokens_in_an_event_change_the_name_of_the_gap() {
     let per_token = latencies.gap_ns_per_token.expect("told");
     assert_eq!((per_token.n, per_token.min, per_token.max), (5, 5e6, 40e6));
     near(per_token.mean, 19e6);
-    // 11 tokens by event time, whatever the events.
+    // 11 tokens by event time, regardless of the events.
     near(level.whole.expect("sent").output_tokens, 11.0);
     assert_eq!(level.tokens.disagreement.map(|both| (both.events, both.tokens)), Some((7, 11)));
 }
@@ -339,7 +339,7 @@ fn bursts_are_counted_over_whole_periods() {
 }
 
 #[test]
-fn a_rate_that_changes_has_no_steady_window_and_is_no_answer() {
+fn changing_rate_has_no_steady_window_and_no_answer() {
     let requests =
         || (0..80).map(|k| request(k, 0, k, f64::from(k) * 50.0, &[40.0, 80.0])).collect();
     for stretches in [&[(5.0, 35.0, 4.0)][..], &[(10.0, 10.0, 2.0), (30.0, 30.0, 2.0)]] {

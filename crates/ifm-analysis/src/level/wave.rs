@@ -1,10 +1,10 @@
 //! The first wave of a closed loop: the first request of every user, all of which begin together.
 //!
-//! Their prompts wait for each other as those of no later request do, and nobody asked for that
-//! moment: it is the measurement's, not the server's. So latencies, the verdicts about them and the
-//! steady window begin behind it. Requests are left out by their place in the order of starts,
-//! never by how long they took. What is not here: a head that is slower for other reasons
-//! ([`Warming`](super::Warming)), which latencies keep.
+//! Their prompts wait for each other as no later prompt does, and the user did not ask for that
+//! moment: the measurement causes it, not the server. So latencies, their verdicts and the steady
+//! window begin after it. Requests are left out by their place in the order of starts, never by how
+//! long they took. Not here: a head that is slower for other reasons ([`Warming`](super::Warming)),
+//! which latencies keep.
 
 use super::Latencies;
 use crate::slo::Verdict;
@@ -12,7 +12,7 @@ use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::spec::LoadSpec;
 
-/// With fewer complete answers behind it the first wave counts as well.
+/// With fewer complete answers after it, the first wave counts as well.
 const ANSWERS_MIN: usize = 10;
 
 /// The first wave of a level, and what its requests would change.
@@ -53,7 +53,7 @@ impl<'a> Judged<'a> {
         Judged { requests, first_wave }
     }
 
-    /// When the first of them started behind a first wave, nanoseconds since the run's origin.
+    /// When the first of them started after a first wave, nanoseconds since the run's origin.
     pub fn begin_ns(&self) -> Option<u64> {
         self.requests.first().filter(|_| self.first_wave > 0).map(|record| record.start_ns)
     }
@@ -75,8 +75,8 @@ mod tests {
     use ifm_core::RunData;
     use ifm_core::spec::EarlyEnd;
 
-    /// Four users with so many requests each; the first ones wait 900 ms for their first token, the
-    /// others 100 ms. The target is 500 ms.
+    /// Four users with this many requests each; the first ones wait 900 ms for their first token,
+    /// the others 100 ms. The target is 500 ms.
     fn burst(rounds: u32) -> RunData {
         let mut requests = closed_loop((0, 0), (4, rounds), 0.0, (100.0, 10.0, 11));
         for record in requests.iter_mut().take(4) {
@@ -109,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn all_count_where_nothing_else_would() {
-        // Three waves of four are eight answers behind the first: too few.
+    fn keeps_the_first_wave_if_little_else_remains() {
+        // Three waves of four are eight answers after the first: too few.
         let few = level(&burst(3));
         assert!(few.first_wave.is_none());
         assert_eq!(ttft_max_ms(&few), (12, 900.0));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_a_schedule_and_conversations_have_none() {
+    fn one_user_schedules_and_conversations_have_no_first_wave() {
         let alone = run(&[1], closed_loop((0, 0), (1, 40), 0.0, (100.0, 10.0, 11)));
         assert!(level(&alone).first_wave.is_none());
         let mut talk = burst(20);

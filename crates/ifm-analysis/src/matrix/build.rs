@@ -15,10 +15,10 @@ const NAMING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::ENGINE, key::GPU]
 type Asked = (Option<String>, Vec<(String, String)>);
 
 impl<'a> Matrix<'a> {
-    /// The batches of a survey, or where it has none the levels of fixed concurrency; absent where
-    /// it has neither. `compare_by` is the factor whose values are compared, by itself the model
-    /// or, where that is the same, the first factor that names things or was tagged; `baseline` is
-    /// one of its values, by itself the one that is called original or base, else the first.
+    /// The batches of a survey, or if it has none the levels of fixed concurrency; absent if it has
+    /// neither. `compare_by` is the factor whose values are compared; the default is the model or,
+    /// if that is the same, the first factor that names things or was tagged. `baseline` is one of
+    /// its values; the default is the value named original or base, else the first.
     pub fn of(
         survey: &'a Survey,
         compare_by: Option<&str>,
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thing_keeps_its_name_in_every_configuration() {
+    fn a_row_keeps_its_name_in_every_configuration() {
         let survey = survey(&[
             batch("w8_base", (1, 128, 64), 1, 200.0),
             batch("original_base", (1, 128, 64), 1, 100.0),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_stands_twice_is_told_apart() {
+    fn distinguishes_a_label_that_occurs_twice() {
         let points: Vec<Point> = [1, 3, 3].map(|repeat| batch("m", (1, 8, 8), repeat, 1.0)).into();
         let survey = survey(&points);
         let matrix = Matrix::of(&survey, None, None).expect("batches");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_names_things_where_the_model_is_one() {
+    fn a_tag_names_rows_of_one_model() {
         let mut points = Vec::new();
         for (quant, rate) in [("int8", 50.0), ("none", 40.0)] {
             let mut point = batch("m", (4, 100, 10), 1, rate);

@@ -3,14 +3,14 @@
 use super::{Matrix, Ratio};
 use ifm_core::sheet::{PartKind, Quantity};
 
-/// What a thing may be measured by.
+/// Quantities that a ranking may use.
 const MEASURES: [Quantity; 4] =
     [Quantity::OutputRate, Quantity::TotalRate, Quantity::InputRate, Quantity::E2e];
 /// Share of the latency up to which an output rate is that of a part of it.
 const PART_MAX: f64 = 0.95;
 
-/// A thing that the measure of the ranking shows on one side of the baseline, and others on the
-/// other side.
+/// A candidate that the ranking's measure shows on one side of the baseline, and other measures on
+/// the other side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrary {
     /// The thing.
@@ -77,7 +77,7 @@ mod tests {
     /// A published batch of 32: 4 048 tok/s after the first token against 3 756, and 0.74 s against
     /// 0.64 s in all.
     #[test]
-    fn a_faster_decode_in_a_slower_batch_is_told() {
+    fn reports_a_faster_decode_in_a_slower_batch() {
         let asked = (32, 256, 32);
         let mut points = Vec::new();
         for (name, rows) in [

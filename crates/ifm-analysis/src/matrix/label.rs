@@ -1,13 +1,13 @@
-//! Labels of repeats: one for each, and what a label that stands twice takes away.
+//! Labels of repeats: one for each, and the consequences of a label that occurs twice.
 
 use super::{Cell, Matrix};
 use crate::survey::{Point, Survey};
 use std::collections::BTreeSet;
 
 impl<'a> Matrix<'a> {
-    /// Names of all repeats that no two of them share: their labels, else what they are repeats of
-    /// and their number; where a label stands twice the later ones get a number behind it. In the
-    /// order of the cells and their points.
+    /// Unique names of all repeats: their labels, else what they repeat and their number; if a
+    /// label occurs twice, the later ones get a number after it. In the order of the cells and
+    /// their points.
     pub fn repeat_ids(&self, survey: &Survey) -> Vec<Vec<String>> {
         let mut taken = BTreeSet::new();
         let mut id = |cell: &Cell, (index, point): (usize, &&Point)| {
@@ -37,13 +37,13 @@ impl<'a> Matrix<'a> {
         self.cells.iter().map(ids).collect()
     }
 
-    /// The cells in which a label stands twice: one of their runs is not the one that it is
-    /// called, or is shown twice.
+    /// The cells in which a label occurs twice: one of their runs has a wrong label, or is shown
+    /// twice.
     pub fn doubly_labelled(&self) -> usize {
         self.cells.iter().filter(|cell| cell.is_doubly_labelled()).count()
     }
 
-    /// The same without the cells in which a label stands twice.
+    /// The same without the cells in which a label occurs twice.
     #[must_use]
     pub fn without_doubly_labelled(&self) -> Matrix<'a> {
         let cells = self.cells.iter().filter(|cell| !cell.is_doubly_labelled());

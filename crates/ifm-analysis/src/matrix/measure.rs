@@ -22,7 +22,7 @@ const BY_OUTPUT: [Quantity; 4] =
 pub enum Why {
     /// Nothing speaks for more than the output.
     Output,
-    /// Prompts are so many times as long as answers.
+    /// Prompts are this many times as long as answers.
     PromptLengths(f64),
     /// Prompts take this share of the latency, the median of the things.
     PromptTime(f64),
@@ -66,7 +66,7 @@ impl Matrix<'_> {
         self
     }
 
-    /// What a configuration is ranked by where no user says it: the reason and the measure.
+    /// What a configuration is ranked by unless the user says it: the reason and the measure.
     fn asked_for_by(&self, configuration: usize) -> (Why, Option<Quantity>) {
         let of = self.configurations.get(configuration);
         let why =
@@ -136,6 +136,6 @@ mod tests {
         assert_eq!(of(None), (Quantity::OutputRate, Why::Output));
         assert_eq!(of(Some(RankBy::Overall)), (Quantity::TotalRate, Why::Asked));
         let unmeasured = of(Some(RankBy::Latency));
-        assert_eq!(unmeasured, (Quantity::OutputRate, Why::Output), "nobody measured it");
+        assert_eq!(unmeasured, (Quantity::OutputRate, Why::Output), "not measured");
     }
 }

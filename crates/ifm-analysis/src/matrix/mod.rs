@@ -40,11 +40,11 @@ pub struct Matrix<'a> {
     pub cells: Vec<Cell<'a>>,
     /// Batches, or levels of a server.
     pub kind: PartKind,
-    /// What a user wants the things ranked by.
+    /// The figure that the user ranks by.
     pub rank_by: Option<RankBy>,
 }
 
-/// What was asked of every thing alike.
+/// The request that is the same for every row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configuration {
     /// Sequences in the batch, or users.
@@ -57,7 +57,7 @@ pub struct Configuration {
     pub others: Vec<(String, String)>,
     /// The ending that it adds to all names.
     pub ending: Option<String>,
-    /// What things are ranked by: what its time is spent on.
+    /// The measure that ranks the rows: the one that most of the time is spent on.
     pub measure: Quantity,
     /// Why that.
     pub why: Why,
@@ -72,9 +72,9 @@ pub struct Cell<'a> {
     pub thing: usize,
     /// Index of the configuration.
     pub configuration: usize,
-    /// Its name as it stands in the document.
+    /// Its name in the document.
     pub name: String,
-    /// The repeats in order, or the summary of repeats that nobody printed.
+    /// The repeats in order, or the summary of repeats that were not printed.
     pub points: Vec<&'a Point>,
     /// What the document says of them together.
     pub stated: Option<&'a Point>,
@@ -112,7 +112,7 @@ impl Configuration {
 }
 
 impl<'a> Matrix<'a> {
-    /// The cell of a thing in a configuration.
+    /// The cell of a row in a configuration.
     pub fn cell(&self, thing: usize, configuration: usize) -> Option<&Cell<'a>> {
         self.cells.iter().find(|cell| cell.thing == thing && cell.configuration == configuration)
     }
@@ -123,13 +123,13 @@ impl<'a> Matrix<'a> {
         (0..self.things.len()).filter_map(of).collect()
     }
 
-    /// What a thing did in a configuration, by what that is ranked by.
+    /// The result of a row in a configuration, by the figure that ranks the configuration.
     pub fn sample(&self, thing: usize, configuration: usize) -> Option<Sample> {
         let measure = &self.configurations.get(configuration)?.measure;
         self.cell(thing, configuration)?.sample(measure)
     }
 
-    /// The name of a thing.
+    /// The name of a row.
     pub fn thing(&self, thing: usize) -> &str {
         self.things.get(thing).map_or("", String::as_str)
     }

@@ -1,7 +1,7 @@
 //! Names of things without the ending that each configuration adds to all of them.
 //!
-//! Some tools name a thing anew in every configuration: `original_interactive`, `original_base`.
-//! A reader means the same thing by both. Not here: which configurations there are.
+//! Some tools use a different name in every configuration: `original_interactive`, `original_base`.
+//! A reader means the same by both. Not here: which configurations there are.
 
 /// Signs that divide a name into words.
 const DIVIDERS: [char; 4] = ['_', '-', ' ', '.'];
@@ -39,7 +39,7 @@ pub(super) fn endings(lists: &[Vec<String>]) -> Vec<Option<String>> {
     endings.into_iter().map(Some).collect()
 }
 
-/// Letters from which on names are shortened: they have to stand beside a chart.
+/// Names longer than this many letters are shortened: they have to fit next to a chart.
 const LONG: usize = 24;
 /// Signs at which a long name may be cut; not the point, which is part of a version.
 const CUTS: [char; 4] = ['_', '-', ' ', '/'];
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_of_a_configuration_is_no_part_of_a_name() {
+    fn removes_the_ending_of_a_configuration_from_names() {
         let some = |ending: &str| Some(ending.to_owned());
         let lists: [&[&str]; 2] =
             [&["original_base", "w8_base"], &["w8_long_ctx", "original_long_ctx"]];
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_told_without_what_they_share() {
+    fn shortens_long_names_by_their_common_part() {
         let shortened = |names: &[&str]| {
             let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             let shared = shorten(&mut names);

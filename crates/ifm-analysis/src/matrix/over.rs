@@ -1,10 +1,10 @@
-//! A thing against the baseline over several configurations, and where that hides something.
+//! A row against the baseline over several configurations, and where that hides something.
 
 use super::ratio::correct;
 use super::{Matrix, Ratio};
 use ifm_core::order::Order as _;
 
-/// A thing against the baseline over several configurations.
+/// A row against the baseline over several configurations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Over {
     /// Geometric mean of the ratios; says nothing where they are [mixed](Over::is_mixed).
@@ -20,8 +20,8 @@ impl Over {
         (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max))
     }
 
-    /// Whether it is faster in some configurations and slower in others, so that no number stands
-    /// for all of them.
+    /// Whether it is faster in some configurations and slower in others, so that no single number
+    /// describes all of them.
     pub fn is_mixed(&self) -> bool {
         let (low, high) = self.range();
         let is_any_shown = self.members.iter().any(|(_, ratio)| ratio.is_shown());
@@ -39,7 +39,7 @@ impl Over {
     }
 }
 
-/// A thing over all configurations.
+/// A row over all configurations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overall {
     /// The thing.
@@ -79,7 +79,7 @@ impl Matrix<'_> {
                 Some(Over { ratio: self.untested(thing, baseline, &over, None)?, members })
             })
             .collect();
-        // What stands for a single configuration has its verdict already.
+        // A result over a single configuration has its verdict already.
         for over in found.iter_mut().flatten() {
             if let [(_, only)] = over.members.as_slice() {
                 over.ratio = *only;
@@ -90,10 +90,10 @@ impl Matrix<'_> {
         found
     }
 
-    /// The best of a size against the baseline, and all that are not shown to be behind it; empty
-    /// where nothing can be trusted. What is faster in one configuration and slower in another is
-    /// best only where nothing else is there, and then alone. All are compared with each other over
-    /// the configurations that all of them have, where there are any.
+    /// The best of a size against the baseline, and all that are not shown to be slower; empty if
+    /// nothing can be trusted. A row that is faster in one configuration and slower in another is
+    /// best only if there is nothing else, and then alone. All are compared with each other over
+    /// the configurations that all of them have, if there are any.
     pub fn leaders_at(&self, batch: f64) -> Vec<(usize, Over)> {
         let all = self.alike_at(batch).unwrap_or_else(|| self.at_size(batch));
         let trusted: Vec<(usize, Over)> = all

@@ -45,7 +45,7 @@ impl RankBy {
     }
 }
 
-/// A thing in its place.
+/// A row in its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
     /// The thing.
@@ -56,7 +56,7 @@ pub struct Place {
     pub group: Result<usize, Unranked>,
 }
 
-/// Why a thing has no rank.
+/// Why a row has no rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unranked {
     /// Its repeats contradict each other.
@@ -66,9 +66,9 @@ pub enum Unranked {
 }
 
 impl Matrix<'_> {
-    /// The things of a configuration by their means, the best first. A group holds neighbours of
-    /// which no two are shown to differ: the first thing that is shown to differ from one of them
-    /// begins the next group. What cannot be tested stands where its mean is, without a group.
+    /// The rows of a configuration by their means, the best first. A group holds neighbors of which
+    /// no two are shown to differ: the first row that is shown to differ from one of them begins
+    /// the next group. A row that cannot be tested is placed by its mean, without a group.
     pub fn ranking(&self, configuration: usize) -> Vec<Place> {
         let is_cost = self.configurations.get(configuration).is_some_and(|of| of.is_cost());
         let sample = |thing| Some((thing, self.sample(thing, configuration)?));
@@ -148,8 +148,8 @@ mod tests {
     }
 
     /// Overall rates of a published table with prompts of 2 048 tokens: the last of the slower
-    /// three spreads so much that it is not told from the first of all, and yet it stands behind
-    /// those that are.
+    /// three varies so much that it is indistinguishable from the first of all, and yet it is
+    /// ranked after rows that differ from it.
     #[test]
     fn groups_are_contiguous() {
         let found = groups_of(&[
@@ -169,8 +169,8 @@ mod tests {
         );
     }
 
-    /// The second is as calm as the third, the first is not: that the first and the third are not
-    /// told apart does not put the third beside the second.
+    /// The second is as calm as the third, the first is not: that the first and the third are
+    /// indistinguishable does not put the third into the group of the second.
     #[test]
     fn no_two_of_a_group_are_shown_to_differ() {
         let found = groups_of(&[

@@ -71,11 +71,11 @@ impl Verdicts {
 }
 
 impl Matrix<'_> {
-    /// Every thing against the baseline, by its index; none for the baseline itself and for what
-    /// was not measured. Over several configurations it is the geometric mean of the ratios of
+    /// Every row against the baseline, by its index; none for the baseline itself and for rows that
+    /// were not measured. Over several configurations it is the geometric mean of the ratios of
     /// means, each by the measure of its configuration unless one is named. The interval follows
-    /// from the errors of the means (delta method on the logarithm, degrees of freedom of Welch
-    /// and Satterthwaite). The configurations are taken as they are, not as a sample of others.
+    /// from the errors of the means (delta method on the logarithm, degrees of freedom of Welch and
+    /// Satterthwaite). The configurations are fixed, not a sample of a larger set.
     pub fn against_baseline(
         &self,
         configurations: &[usize],
@@ -91,7 +91,7 @@ impl Matrix<'_> {
         ratios
     }
 
-    /// The ratio of a thing against the baseline in a configuration; absent for the baseline.
+    /// The ratio of a row to the baseline in a configuration; absent for the baseline.
     pub fn speed_up(&self, thing: usize, configuration: usize) -> Option<Ratio> {
         self.against_baseline(&[configuration], None).get(thing).copied().flatten()
     }

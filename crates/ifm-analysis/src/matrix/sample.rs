@@ -9,7 +9,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind};
 pub const TRUSTED_CV_MAX: f64 = 0.2;
 /// Noise of arithmetic, as a share.
 const PRECISION: f64 = 1e-9;
-/// The deviations that a summary may print, the best told first.
+/// The deviations that a summary may print, in order of preference.
 const SPREADS: [Statistic; 4] = [
     Statistic::Std(StdKind::Sample),
     Statistic::Std(StdKind::Unknown),
@@ -22,7 +22,7 @@ const SPREADS: [Statistic; 4] = [
 pub struct Sample {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Sample standard deviation, or what a summary prints behind `±`; absent for one repeat.
+    /// Sample standard deviation, or what a summary prints after `±`; absent for one repeat.
     pub std: Option<f64>,
     /// Number of repeats; absent where a summary does not say.
     pub n: Option<usize>,
@@ -109,15 +109,15 @@ impl Cell<'_> {
     }
 }
 
-/// What tools of static batches call by another name: a batch has one latency, its duration, and its
-/// rates are those of the engine's two phases.
+/// Quantities with other names in tools of static batches: a batch has one latency, its duration,
+/// and its rates are the rates of the engine's two phases.
 const OF_BATCHES: [(Quantity, Quantity); 3] = [
     (Quantity::E2e, Quantity::Duration),
     (Quantity::InputRate, Quantity::PrefillRate),
     (Quantity::OutputRate, Quantity::DecodeRate),
 ];
 
-/// A quantity, and what stands for it in a static batch.
+/// A quantity, and its equivalent in a static batch.
 fn names<'q>(
     point: &Point,
     quantity: &'q Quantity,
@@ -137,7 +137,7 @@ fn spread_of<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {
     names(point, quantity).find_map(of)
 }
 
-/// Half a unit of the last digit that stands in the document, in the canonical unit.
+/// Half a unit of the last digit in the document, in the canonical unit.
 fn rounding(reading: &Reading) -> Option<f64> {
     let printed = reading.printed.as_deref()?;
     let number: f64 = printed.parse().ok().filter(|number| *number != 0.0)?;
@@ -181,10 +181,10 @@ mod tests {
         (sample.mean, sample.std.expect("three runs"))
     }
 
-    /// Runs of 0.2649, 0.2949 and 0.2649 s have a mean of 0.275 s, which nobody could tell from
-    /// what is printed of them; no runs that are printed so have one of 0.29 s.
+    /// Runs of 0.2649, 0.2949 and 0.2649 s have a mean of 0.275 s, which their printed values do
+    /// not determine; no runs with these printed values have a mean of 0.29 s.
     #[test]
-    fn a_stated_mean_stands_where_the_digits_allow_it() {
+    fn uses_a_stated_mean_if_the_digits_allow_it() {
         assert_eq!(written("0.27", "0.02"), (270.0, 20.0));
         let (mean, std) = written("0.29", "0.05");
         assert!((mean - 270.0).abs() < 1e-9 && (std - 17.320_508).abs() < 1e-5, "{mean} {std}");

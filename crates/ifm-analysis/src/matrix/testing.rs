@@ -1,4 +1,4 @@
-//! Batches made up for tests.
+//! Synthetic batches for tests.
 
 use crate::survey::{Point, Reading, Survey};
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};

@@ -1,4 +1,4 @@
-//! The classes of mixed traffic, each apart; the level itself tells of all together.
+//! The classes of mixed traffic, each apart; the level itself covers all together.
 //!
 //! Not here: how a class is drawn (`ifm-workload`).
 
@@ -9,7 +9,7 @@ use ifm_core::spec::TrafficClass;
 /// One class within a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassSummary {
-    /// What it is called.
+    /// Name of the class.
     pub name: String,
     /// Its share of the requests as asked, 0 to 1.
     pub share: f64,
@@ -44,7 +44,7 @@ mod tests {
     use ifm_core::spec::TrafficClass;
 
     #[test]
-    fn classes_are_told_apart_and_add_up() {
+    fn classes_are_separate_and_add_up() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         assert!(crate::summarize(&run).levels[0].classes.is_empty());
         let class = |name: &str, share| TrafficClass {

@@ -1,8 +1,8 @@
-//! Requests whose answers are to have a form, each form apart, beside those whose answers are free.
+//! Requests with structured output, each form apart, compared with requests with free output.
 //!
-//! What a form costs is told within the level, against the free requests that ran beside it. The
-//! first request of a form in a run is told apart: it is the one for which a server compiles the
-//! grammar, unless it had it already.
+//! The cost of a form is computed within the level, against the free requests that ran at the same
+//! time. The first request of a form in a run is reported separately: it is the one for which a
+//! server compiles the grammar, unless it had it already.
 //!
 //! Not here: whether an answer keeps to its form (the program), which request has which form
 //! (`ifm-workload`).
@@ -18,7 +18,7 @@ use ifm_core::{FormKind, Phase, RequestRecord, Validity};
 
 /// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
-/// Requests on each side below which no difference is told.
+/// Minimum number of requests on each side for a difference to be reported.
 const REQUESTS_MIN: usize = 8;
 /// How the medians of both sides are drawn again.
 const DRAWS: Bootstrap = Bootstrap {
@@ -35,7 +35,7 @@ pub struct FormsSummary {
     pub forms: Vec<FormSummary>,
     /// Answers of all forms together.
     pub judged: Judgements,
-    /// The requests whose answers are free; absent where there is none.
+    /// The requests with free output; absent if there are none.
     pub free: Option<PartSummary>,
 }
 
@@ -71,7 +71,7 @@ pub struct FirstOfForm {
     pub is_warmup: bool,
     /// Its TTFT, nanoseconds; absent where it failed or was not streamed.
     pub ttft_ns: Option<u64>,
-    /// Median TTFT of the measured ones behind it in the level, nanoseconds.
+    /// Median TTFT of the measured ones after it in the level, nanoseconds.
     pub later_ttft_ns: Option<f64>,
 }
 
@@ -84,7 +84,7 @@ pub struct Judgements {
     pub invalid: u64,
     /// A limit of their length ended them before they could.
     pub cut: u64,
-    /// Nobody here can tell, or the request failed.
+    /// It cannot be checked here, or the request failed.
     pub unchecked: u64,
 }
 
@@ -103,7 +103,7 @@ impl Judgements {
         found
     }
 
-    /// Answers that can be told valid or invalid.
+    /// Answers that were found valid or invalid.
     pub fn decided(&self) -> u64 {
         self.valid + self.invalid
     }
@@ -214,7 +214,7 @@ mod tests {
     use crate::testing::{MS, closed_loop, form_spec, run};
 
     #[test]
-    fn forms_are_told_beside_free_answers() {
+    fn compares_forms_with_free_answers() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         assert!(crate::summarize(&run).levels[0].forms.is_none());
         run.manifest.spec.workload.forms =
@@ -252,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_tell_no_difference() {
+    fn few_requests_show_no_difference() {
         let mut run = run(&[1], closed_loop((0, 0), (1, 12), 0.0, (100.0, 10.0, 16)));
         run.manifest.spec.workload.forms = vec![form_spec("json", 0.5)];
         run.requests.iter_mut().take(6).for_each(|record| record.form = Some(0));
         let summary = crate::summarize(&run);
         let forms = summary.levels[0].forms.as_deref().expect("forms");
         assert_eq!(forms.forms[0].ttft_ratio, None);
-        assert_eq!(forms.judged.unchecked, 6, "nobody judged");
+        assert_eq!(forms.judged.unchecked, 6, "not judged");
         assert_eq!(forms.judged.valid_share(), None);
     }
 }

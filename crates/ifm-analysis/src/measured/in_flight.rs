@@ -101,7 +101,7 @@ mod tests {
     use crate::testing::{MS, request};
 
     #[test]
-    fn three_overlapping_requests_by_hand() {
+    fn computes_three_overlapping_requests() {
         // 0..100, 20..60 and 60..100: one alone for 20 ms, two for 80 ms, never three.
         let requests = [
             request(0, 0, 0, 0.0, &[100.0]),

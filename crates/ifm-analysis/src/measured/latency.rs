@@ -60,7 +60,7 @@ pub struct Latencies {
     /// Due time to first token; absent in a closed loop, where it is the same.
     pub ttft_ns_from_due: Option<Distribution>,
     /// Last byte that the server's machine had acknowledged to first token, nanoseconds; over the
-    /// requests of which the kernel told.
+    /// requests for which the kernel reported it.
     pub ttft_ns_from_acked: Option<Distribution>,
     /// Start to first token of the answer proper, nanoseconds.
     pub ttfat_ns: Option<Distribution>,
@@ -70,8 +70,9 @@ pub struct Latencies {
     pub e2e_ns_from_due: Option<Distribution>,
     /// Start to the end of the stream, nanoseconds.
     pub stream_end_ns: Option<Distribution>,
-    /// Time per output token after those of the first read, nanoseconds, per sequence (per request
-    /// unless it asked for several choices); only where the number of tokens in the time is known.
+    /// Time per output token after the tokens of the first read, nanoseconds, per sequence (per
+    /// request unless it asked for several choices); only if the number of tokens in the time is
+    /// known.
     pub tpot_ns: Option<Distribution>,
     /// The same where that is an estimate of more than 1 % of the sequences: then all are here.
     pub tpot_ns_estimated: Option<Distribution>,
@@ -86,13 +87,13 @@ pub struct Latencies {
     /// Gaps between successive token-bearing events of a sequence, pooled over requests,
     /// nanoseconds. See `gap_label` for what they may be called.
     pub gap_ns: Option<Distribution>,
-    /// Each gap divided by the tokens of the event that ends it, pooled, nanoseconds; only where
-    /// the server told the tokens of each event.
+    /// Each gap divided by the tokens of the event that ends it, pooled, nanoseconds; only if the
+    /// server reported the tokens of each event.
     pub gap_ns_per_token: Option<Distribution>,
     /// What `gap_ns` may be called.
     pub gap_label: GapLabel,
-    /// Share of token-bearing events that carry several tokens, 0 to 1; absent where no request
-    /// tells.
+    /// Share of token-bearing events that carry several tokens, 0 to 1; absent if no request shows
+    /// it.
     pub several_token_event_share: Option<f64>,
 }
 
@@ -190,8 +191,8 @@ impl Lists {
 }
 
 impl Latencies {
-    /// Time to first token as targets count it: from the due time in an open loop, since that is how
-    /// long a user waits, however long the client held the request back.
+    /// Time to first token as targets count it: from the due time in an open loop, since that is
+    /// how long a user waits, however long the client delayed the request.
     pub fn ttft(&self) -> Option<&Distribution> {
         self.ttft_ns_from_due.as_ref().or(self.ttft_ns.as_ref())
     }
@@ -208,7 +209,7 @@ impl Latencies {
     }
 
     /// Whether requests of an open loop waited to be sent, so that latencies from their due times
-    /// are longer by more than 1 % in the mean than those from their starts.
+    /// are longer by more than 1 % on average than those from their starts.
     pub fn waited_to_be_sent(&self) -> bool {
         match (&self.e2e_ns, &self.e2e_ns_from_due) {
             (Some(from_start), Some(from_due)) => from_due.mean > from_start.mean * 1.01,

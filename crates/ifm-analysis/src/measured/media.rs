@@ -1,8 +1,8 @@
 //! The images, recordings and videos of a level: how many, how large, how often seen before, and the
 //! prompt tokens that they became.
 //!
-//! Sums are over complete answers whose prompt carried media. What was not looked into, or not
-//! counted, is absent, and a number of requests stands beside what only some of them told. Not here:
+//! Sums are over complete answers whose prompt carried media. Values that were not inspected or not
+//! counted are absent, and a value that only some requests have comes with their number. Not here:
 //! whether such numbers can be right (`warning`).
 
 use super::scatter::Scatter;
@@ -22,7 +22,7 @@ const SEEN_MIN: usize = 10;
 const CONFIDENCE: f64 = 0.95;
 
 ifm_core::vocabulary! {
-    /// What prompt tokens stand for.
+    /// What prompt tokens encode.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum TokenKind {
         /// Text.
@@ -43,21 +43,21 @@ pub struct KindTokens {
     pub kind: TokenKind,
     /// Requests that carried it; of text those that carried any medium.
     pub requests: u64,
-    /// Those of them of which somebody counted it.
+    /// Those of them for which it was counted.
     pub told: u64,
-    /// Tokens, of those that told.
+    /// Tokens of the requests that have a count.
     pub tokens: u64,
     /// Who counted.
     pub from: CountSources,
 }
 
 impl KindTokens {
-    /// Sum over all requests; absent unless all of them told.
+    /// Sum over all requests; absent unless all of them have a count.
     pub fn total(&self) -> Option<u64> {
         (self.told == self.requests).then_some(self.tokens)
     }
 
-    /// Mean over the requests that told.
+    /// Mean over the requests that have a count.
     pub fn mean(&self) -> Option<f64> {
         (self.told > 0).then(|| self.tokens as f64 / self.told as f64)
     }
@@ -79,7 +79,7 @@ pub struct SeenMedia {
 pub struct MediaSummary {
     /// Complete answers.
     pub ok: u64,
-    /// Those of them whose prompt carried media; all that follows is over these.
+    /// Those of them whose prompt carried media; all fields below are over these.
     pub requests: u64,
     /// Images.
     pub images: u64,
@@ -87,22 +87,22 @@ pub struct MediaSummary {
     pub audios: u64,
     /// Videos.
     pub videos: u64,
-    /// Pixels of images and frames; absent without any, and where one was not looked into.
+    /// Pixels of images and frames; absent without any, and if one was not inspected.
     pub pixels: Option<u64>,
     /// Length of the recordings and videos, nanoseconds; likewise.
     pub audio_ns: Option<u64>,
     /// Frames of the videos; likewise.
     pub frames: Option<u64>,
-    /// Bytes of the files, before base64; absent where an address stands for one.
+    /// Bytes of the files, before base64; absent if a URL was sent instead of a file.
     pub file_bytes: Option<u64>,
     /// Of all media, those that an earlier request of the run had carried.
     pub seen: u64,
-    /// Prompt tokens of those, at most what a cache could know of media: of each request the tokens
-    /// of its media by the share of them that was sent before. Absent unless all requests told.
+    /// Prompt tokens of those, the maximum that a cache could know of media: of each request the
+    /// tokens of its media times the share that was sent before. Absent unless all are counted.
     pub seen_tokens: Option<f64>,
-    /// Prompt tokens by kind, of the kinds that were carried; empty where nobody told any.
+    /// Prompt tokens by kind, of the kinds that were carried; empty if none were reported.
     pub tokens: Vec<KindTokens>,
-    /// Prompt tokens from a cache among all prompt tokens, where the server told both.
+    /// Prompt tokens from a cache among all prompt tokens, if the server reported both.
     pub cached: KnownPart,
     /// The uploads, without the first wave.
     pub upload: Option<Upload>,
@@ -192,8 +192,8 @@ pub(crate) fn number(media: &SentMedia) -> u32 {
     media.images.saturating_add(media.audios).saturating_add(media.videos)
 }
 
-/// Prompt tokens of the media of a request that were sent before; absent where nobody told those of
-/// a kind that it carried.
+/// Prompt tokens of the media of a request that were sent before; absent if the tokens of a kind
+/// that it carried were not reported.
 fn seen_tokens(record: &RequestRecord) -> Option<f64> {
     let media = record.media.as_ref()?;
     let of = |(kind, is_carried, count): &Kept| match kind {
@@ -269,8 +269,8 @@ pub(crate) fn amount(media: &SentMedia, metric: Metric) -> Option<f64> {
     }
 }
 
-/// Media per second over a window. Each is absent where none of its kind was sent, and where one was
-/// not looked into.
+/// Media per second over a window. Each is absent if none of its kind was sent, and if one was not
+/// inspected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MediaRates {
     /// Images per second.
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_did_not_tell_has_no_sum() {
+    fn incomplete_counts_have_no_sum() {
         let mut run = sound_images();
         run.requests[3].image_tokens = None;
         run.requests[4].media = run.requests[4].media.map(|it| SentMedia { pixels: None, ..it });

@@ -1,7 +1,7 @@
 //! What the requests of one level measured: counts, latencies, lengths, rates over windows.
 //!
 //! The parts that a level is judged by and that its energy is taken over, each from the records
-//! alone. What is not here: which requests a level is judged by, targets, and the level as a whole
+//! alone. Not here: which requests a level is judged by, targets, and the level as a whole
 //! ([`level`](crate::level)).
 
 pub(crate) mod classes;

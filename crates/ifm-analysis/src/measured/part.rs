@@ -1,4 +1,5 @@
-//! What is said of a part of a level's requests: those of one turn, or of one class of mixed traffic.
+//! Summary of a part of a level's requests: the requests of one turn, or of one class of mixed
+//! traffic.
 //!
 //! Not here: which requests belong together (`turns`, `classes`).
 
@@ -19,11 +20,11 @@ pub struct PartSummary {
     pub gap_ns: Option<Distribution>,
     /// Start to last token, nanoseconds.
     pub e2e_ns: Option<Distribution>,
-    /// Mean prompt tokens as counted: in conversations, all that was said so far.
+    /// Mean prompt tokens as counted: in conversations, all turns so far.
     pub prompt_mean: Option<f64>,
     /// Mean output tokens.
     pub output_mean: Option<f64>,
-    /// Cached tokens over prompt tokens, where the server told both, 0 to 1.
+    /// Cached tokens over prompt tokens, if the server reported both, 0 to 1.
     pub cached_share: Option<f64>,
     /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
     /// 1: what a cache that forgets nothing would know.

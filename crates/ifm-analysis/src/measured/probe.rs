@@ -1,9 +1,9 @@
-//! The probe beside a level: what the load does to a bystander, who sends small requests of another
-//! workload one at a time.
+//! The background probe of a level: how the load affects another client that sends small requests
+//! of another workload one at a time.
 //!
-//! Beside a level are those of its requests that began while the level was measured; alone are those
-//! that began before the first level did. How many times as long they took is the ratio of the two
-//! medians, with an interval by drawing both samples again.
+//! The probe requests of a level are those that began while the level was measured; the reference
+//! are the probe requests before the first level. The slowdown is the ratio of the two medians,
+//! with an interval from resampling both samples.
 //!
 //! Not here: how they are sent, and the level's own requests, among which they never count.
 
@@ -16,28 +16,28 @@ use ifm_core::{Phase, RequestRecord, RunData};
 /// How the intervals of ratios are made.
 const INTERVAL: Bootstrap =
     Bootstrap { resamples: 2000, confidence: 0.95, method: BootstrapMethod::Percentile, seed: 0 };
-/// Answers on each side from which on an interval is told: fewer say nothing of their spread.
+/// Minimum number of answers on each side for an interval: fewer say nothing about their spread.
 const ANSWERS_MIN: usize = 5;
 
-/// The probe beside one level.
+/// The background probe of one level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeSummary {
-    /// What its class is called.
+    /// Name of its class.
     pub name: String,
     /// Its workload, as it was typed.
     pub workload: String,
-    /// Its requests beside the level.
+    /// Its requests during the level.
     pub beside: PartSummary,
     /// Its requests before all load; absent where none was sent.
     pub alone: Option<PartSummary>,
-    /// Median TTFT beside the level over that alone; 95 % interval.
+    /// Median TTFT during the level over that without load; 95 % interval.
     pub ttft_times: Option<Estimate>,
-    /// Median time from start to last token beside the level over that alone; 95 % interval.
+    /// Median time from start to last token during the level over that without load; 95 % interval.
     pub e2e_times: Option<Estimate>,
 }
 
 impl ProbeSummary {
-    /// The probe beside a level; absent where nothing of it began while that was measured.
+    /// The background probe of a level; absent if no probe request began while it was measured.
     pub(crate) fn of(run: &RunData, level: u16, percentiles: &[f64]) -> Option<ProbeSummary> {
         let spec = &run.manifest.spec;
         let asked = spec.workload.probe.as_ref()?;
@@ -45,7 +45,7 @@ impl ProbeSummary {
         let info = run.manifest.levels.iter().find(|info| info.level == level)?;
         let is_probe = |record: &&RequestRecord| record.phase == Phase::Probe;
         let within = info.start_ns..=info.send_end_ns;
-        let beside: Vec<&RequestRecord> = run
+        let during: Vec<&RequestRecord> = run
             .requests
             .iter()
             .filter(is_probe)
@@ -58,7 +58,7 @@ impl ProbeSummary {
             .filter(is_probe)
             .filter(|record| record.level == 0 && record.start_ns < load_ns)
             .collect();
-        if beside.is_empty() {
+        if during.is_empty() {
             return None;
         }
         let times = |of: fn(&RequestMetrics) -> Option<u64>| {
@@ -67,10 +67,10 @@ impl ProbeSummary {
                 let values = ok.filter_map(|record| of(&RequestMetrics::derive(record)));
                 values.map(|ns| ns as f64).collect::<Vec<f64>>()
             };
-            let (alone, beside) = (values(&alone), values(&beside));
-            let is_enough = alone.len().min(beside.len()) >= ANSWERS_MIN;
+            let (alone, during) = (values(&alone), values(&during));
+            let is_enough = alone.len().min(during.len()) >= ANSWERS_MIN;
             is_enough
-                .then(|| INTERVAL.ratio(&alone, &beside, Statistic::Percentile(50.0)))
+                .then(|| INTERVAL.ratio(&alone, &during, Statistic::Percentile(50.0)))
                 .flatten()
         };
         Some(ProbeSummary {
@@ -79,7 +79,7 @@ impl ProbeSummary {
             ttft_times: times(|metrics| metrics.ttft_ns),
             e2e_times: times(|metrics| metrics.e2e_ns),
             alone: (!alone.is_empty()).then(|| PartSummary::of(&alone, percentiles)),
-            beside: PartSummary::of(&beside, percentiles),
+            beside: PartSummary::of(&during, percentiles),
         })
     }
 }
@@ -90,8 +90,8 @@ mod tests {
     use crate::testing::{closed_loop, run};
     use ifm_core::spec::{ProbeSpec, TrafficClass};
 
-    /// A level of two users, and a probe of 10 requests alone and 10 beside it that take three times
-    /// as long.
+    /// A level of two users, and a probe of 10 requests without load and 10 during the level that
+    /// take three times as long.
     fn probed() -> (RunData, RunData) {
         let plain = run(&[2], closed_loop((0, 0), (2, 60), 2000.0, (100.0, 10.0, 16)));
         let mut probed = plain.clone();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_stands_apart_and_is_told_against_itself_alone() {
+    fn compares_a_probe_with_itself_without_load() {
         let (plain, probed) = probed();
         let mut level = crate::summarize(&probed).levels.remove(0);
         let probe = level.probe.take().expect("a probe");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn few_answers_are_no_ratio_and_none_no_probe() {
+    fn few_answers_give_no_ratio_and_none_no_probe() {
         let (_, mut probed) = probed();
         let begin_ns = probed.manifest.levels[0].start_ns;
         let is_alone =

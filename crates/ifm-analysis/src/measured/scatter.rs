@@ -19,7 +19,7 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Absent where the requests have fewer than two different sizes, or nobody knows them.
+    /// Absent if the requests have fewer than two different sizes, or if the sizes are unknown.
     fn of(
         requests: &[&RequestRecord],
         spot: impl Fn(&RequestRecord) -> Option<(f64, f64)>,
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_stand_against_times_and_many_are_thinned_out() {
+    fn pairs_sizes_with_times_and_thins_out_many() {
         let pixels = |seq| SentMedia {
             images: 1,
             pixels: Some(if seq % 2 == 0 { 1_000_000 } else { 4_000_000 }),

@@ -17,7 +17,7 @@ pub struct HeardAudio {
     pub requests: u64,
     /// Length of all their recordings, nanoseconds; absent where one does not tell.
     pub audio_ns: Option<u64>,
-    /// Seconds of audio over E2E, of each request behind the first wave.
+    /// Seconds of audio over E2E, of each request after the first wave.
     pub rtfx: Option<Distribution>,
     /// E2E over seconds of audio, likewise.
     pub rtf: Option<Distribution>,
@@ -33,7 +33,7 @@ pub struct SpokenAudio {
     pub requests: u64,
     /// Length of all of it, nanoseconds; absent where one does not tell.
     pub audio_ns: Option<u64>,
-    /// Start to the first byte of sound, nanoseconds, of each request behind the first wave.
+    /// Start to the first byte of sound, nanoseconds, of each request after the first wave.
     pub ttfa_ns: Option<Distribution>,
     /// The same from the due time.
     pub ttfa_ns_from_due: Option<Distribution>,
@@ -46,7 +46,7 @@ pub struct SpokenAudio {
 }
 
 impl HeardAudio {
-    /// Over complete answers: `judged` are those behind the first wave. Absent where no prompt carried
+    /// Over complete answers: `judged` are those after the first wave. Absent if no prompt carried
     /// a recording.
     pub(crate) fn of(
         (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_whole_answers_that_nobody_counted_are_no_rate_of_0() {
+    fn uncounted_tokens_of_whole_answers_do_not_give_rate_0() {
         let mut whole = hears(0, 0.0, Some(2000));
         whole.output_tokens = None;
         whole.events = TokenEvents::default();

@@ -19,11 +19,11 @@ ifm_core::vocabulary! {
     /// Which part of a level a rate is taken over.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum WindowKind {
-        /// From the start of the first request behind the first wave to the last moment at which the
-        /// asked number of requests was in flight: the ramp at the start and the drain at the end, when
-        /// slots had nothing more to send, are out. In an open loop, from one median answer after the
-        /// first start to the last start; of bursts whole periods; at a rate that changes there is none.
-        /// Requests that were still warming up are out too.
+        /// From the start of the first request after the first wave to the last moment at which the
+        /// requested number of requests was in flight: the ramp at the start and the drain at the
+        /// end, when slots had nothing more to send, are out. In an open loop, from one median
+        /// answer after the first start to the last start; of bursts whole periods; there is none
+        /// at a rate that changes. Requests that were still warming up are out too.
         Steady = "steady",
         /// From the first start to the last end.
         Whole = "whole",
@@ -72,10 +72,10 @@ pub struct WindowSummary {
     pub concurrency: Concurrency,
     /// Complete answers whose end is in the window.
     pub ok: u64,
-    /// Output tokens that arrived in the window, on whatever request. Where the server did not
+    /// Output tokens that arrived in the window, on any request. Where the server did not
     /// tell the tokens of each event, the tokens of a request are spread evenly over its events.
     pub output_tokens: f64,
-    /// Those of them that came on requests that did not complete.
+    /// Those of them from requests that did not complete.
     pub output_tokens_incomplete: f64,
     /// Those of them whose number is an estimate.
     pub output_tokens_estimated: f64,
@@ -106,7 +106,7 @@ pub(crate) enum Target {
     InFlight(Option<u32>),
     /// Requests per second, whatever is in flight.
     Rate,
-    /// Requests that come so many at once every so many nanoseconds, whatever is in flight.
+    /// Bursts of requests at a fixed period, whatever is in flight.
     Bursts {
         /// From one burst to the next.
         period_ns: u64,
@@ -180,11 +180,10 @@ fn steady_window(
     in_flight: &InFlight,
     sent: &[&RequestRecord],
 ) -> Result<Window, String> {
-    let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request came back complete")?;
+    let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request completed")?;
     let (mut window, what) = match bounds.target {
         Target::InFlight(target) => {
-            let target =
-                target.ok_or("the number of requests in flight that was asked is not known")?;
+            let target = target.ok_or("the requested number of requests in flight is unknown")?;
             let were = requests_were(target);
             let (start_ns, end_ns) = in_flight.span_with(target.max(1)).ok_or_else(|| {
                 format!("{were} never in flight at once, at most {}", in_flight.max())
@@ -241,7 +240,7 @@ fn requests_were(number: u32) -> String {
     }
 }
 
-/// A time in words, in milliseconds below one second.
+/// A time as text, in milliseconds below one second.
 fn seconds(seconds: f64) -> String {
     match seconds < 1.0 {
         true => format!("{:.0} ms", seconds * 1e3),
@@ -253,7 +252,7 @@ fn seconds(seconds: f64) -> String {
 #[derive(Default)]
 struct Tally {
     ok: u64,
-    /// Complete answers, and those of them inside the target, as rates count them.
+    /// Complete answers, and the answers that meet the target, as rates count them.
     answers: f64,
     good: f64,
     output: f64,

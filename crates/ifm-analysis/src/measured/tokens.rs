@@ -19,14 +19,14 @@ pub enum Provenance {
     Mixed,
     /// Estimated or not known for some requests, counted for others.
     PartlyEstimated,
-    /// The number of events stands for the number of tokens, for every request.
+    /// The number of events is used as the number of tokens, for every request.
     Estimated,
-    /// Nobody counted and nothing was seen.
+    /// Neither counted nor observed.
     Unknown,
 }
 
 impl Provenance {
-    /// In words.
+    /// As text.
     pub fn words(self) -> &'static str {
         match self {
             Provenance::Server => "counted by the server",
@@ -167,14 +167,15 @@ pub struct TokenFacts {
     pub prompt_total: Option<u64>,
     /// Who counted the prompts.
     pub prompt_from: CountSources,
-    /// Prompt tokens served from a cache; absent where the server never told.
+    /// Prompt tokens served from a cache; absent if the server never reported them.
     pub cached_total: Option<u64>,
-    /// Cached tokens over prompt tokens, over the requests for which the server told both, 0 to 1.
+    /// Cached tokens over prompt tokens, over the requests for which the server reported both, 0 to
+    /// 1.
     pub cached_share: Option<f64>,
     /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
     /// 1: what a cache that forgets nothing would know.
     pub ideal_share: Option<f64>,
-    /// Reasoning tokens among the output; absent where the server never told.
+    /// Reasoning tokens among the output; absent if the server never reported them.
     pub reasoning_total: Option<u64>,
     /// Reasoning that was counted and not sent; absent where there was none.
     pub hidden_reasoning: Option<HiddenReasoning>,
@@ -183,13 +184,13 @@ pub struct TokenFacts {
     pub unsent: Option<UnsentTokens>,
     /// Streamed answers without a token-bearing event whose tokens were counted.
     pub empty_answers: u64,
-    /// Draft tokens accepted by speculative decoding; absent where the server never told.
+    /// Draft tokens accepted by speculative decoding; absent if the server never reported them.
     pub accepted_draft_total: Option<u64>,
-    /// Draft tokens rejected; absent where the server never told.
+    /// Draft tokens rejected; absent if the server never reported them.
     pub rejected_draft_total: Option<u64>,
     /// Token-bearing events.
     pub events: u64,
-    /// Token-bearing events whose read held another one too, so that they share a stamp.
+    /// Token-bearing events whose read contained another one too, so that they share a timestamp.
     pub co_arrived_events: u64,
     /// Present where events and counted tokens differ by more than 5 %.
     pub disagreement: Option<CountDisagreement>,
@@ -218,7 +219,7 @@ impl TokenFacts {
             prompt_asked.add(record.prompt_tokens_asked);
             output.add(record.output_tokens.map(|counted| counted.tokens));
             prompt.add(record.prompt_tokens.map(|counted| counted.tokens));
-            // Lengths are asked for of the text alone.
+            // The requested length is of the text alone.
             let text = match record.media {
                 Some(_) => record.text_tokens,
                 None => record.prompt_tokens,
@@ -259,7 +260,7 @@ impl TokenFacts {
             }
         }
         facts.output_asked_mean = output_asked.mean();
-        // What later turns carry was not asked for by length: a mean of the first ones would mislead.
+        // The length of later turns was not requested: a mean of the first ones would mislead.
         let has_turns = measured.iter().any(|record| record.turn > Some(0));
         facts.prompt_asked_mean = prompt_asked.mean().filter(|_| !has_turns);
         (facts.output_mean, facts.output_total) = (output.mean(), output.sum());

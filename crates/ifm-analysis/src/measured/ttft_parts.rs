@@ -1,17 +1,17 @@
 //! The time to first token as a sum: upload, network and frontend, queue, scheduled to first token.
 //!
-//! Two of the parts are the server's own (it says how long the request waited and how long it took
-//! from being scheduled to the first token), one is the client's, and the rest is what nobody timed:
-//! both ways through the network, and everything in the server before the queue and behind the first
-//! token. The sum is the TTFT by construction, so the only thing that can be wrong is that the parts
-//! are more than the whole. Not here: the check that says so (`warning`).
+//! Two of the parts are the server's own (it reports how long the request waited and how long it
+//! took from being scheduled to the first token), one is the client's, and the rest was not timed:
+//! both ways through the network, and everything in the server before the queue and after the first
+//! token. The sum is the TTFT by construction, so the only possible error is that the parts are
+//! more than the whole. Not here: the check for that (`warning`).
 
 use super::upload;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
 
-/// By how much the parts may exceed the whole, nanoseconds: servers tell milliseconds, and not all of
-/// them with digits behind the point.
+/// By how much the parts may exceed the whole, nanoseconds: servers report milliseconds, and not
+/// all of them with decimals.
 const TOLERANCE_NS: i64 = 1_000_000;
 
 /// The parts of one request's TTFT, nanoseconds.
@@ -19,22 +19,22 @@ const TOLERANCE_NS: i64 = 1_000_000;
 pub struct TtftSplit {
     /// Start to first token.
     pub ttft_ns: u64,
-    /// Start to the end of the upload: the last byte acknowledged where the kernel tells, otherwise
-    /// the last byte in the kernel's hands.
+    /// Start to the end of the upload: the last byte acknowledged if the kernel reports it,
+    /// otherwise the last byte handed to the kernel.
     pub upload_ns: u64,
     /// Whether the upload ends with the acknowledgement.
     pub is_acked: bool,
-    /// Arrival at the server until scheduled, as the server told; absent where it told no more than the
-    /// next part.
+    /// Arrival at the server until scheduled, as the server reported; absent if it reported only
+    /// the next part.
     pub queue_ns: Option<u64>,
-    /// Scheduled to first token, as the server told.
+    /// Scheduled to first token, as the server reported.
     pub first_token_ns: u64,
     /// What remains; below 0 where the parts are more than the whole.
     pub rest_ns: i64,
 }
 
 impl TtftSplit {
-    /// Of a streamed answer whose server told at least the time from scheduled to first token.
+    /// For a streamed answer whose server reported at least the time from scheduled to first token.
     pub fn of(record: &RequestRecord) -> Option<TtftSplit> {
         let first_ns = record.first_token_ns().filter(|_| record.streamed)?;
         let ttft_ns = first_ns.saturating_sub(record.start_ns);
@@ -53,11 +53,11 @@ impl TtftSplit {
     }
 }
 
-/// The parts of the TTFT at one level, over the requests whose server told the same parts and whose
-/// parts add up.
+/// The parts of the TTFT at one level, over the requests whose server reported the same parts and
+/// whose parts add up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TtftParts {
-    /// Requests whose server told.
+    /// Requests whose server reported its parts.
     pub requests: u64,
     /// Those of them whose parts add up.
     pub adding_up: u64,
@@ -65,20 +65,20 @@ pub struct TtftParts {
     pub ttft_ns: Distribution,
     /// Start to the end of the upload, nanoseconds; see [`TtftSplit::upload_ns`].
     pub upload_ns: Distribution,
-    /// Those of the requests that add up whose upload ends with the acknowledgement of its last byte.
+    /// Requests whose parts add up and whose upload ends with the acknowledgement of its last byte.
     pub acked: u64,
-    /// Network, frontend and what else nobody timed, nanoseconds; with the queue where the server
-    /// does not tell it.
+    /// Network, frontend and everything else that was not timed, nanoseconds; with the queue if the
+    /// server does not report it.
     pub rest_ns: Distribution,
-    /// Arrival until scheduled, nanoseconds, as the server told.
+    /// Arrival until scheduled, nanoseconds, as the server reported.
     pub queue_ns: Option<Distribution>,
-    /// Scheduled to first token, nanoseconds, as the server told.
+    /// Scheduled to first token, nanoseconds, as the server reported.
     pub first_token_ns: Distribution,
 }
 
 impl TtftParts {
-    /// Over complete answers among these requests; absent where no server told, and where no request
-    /// adds up. Where some tell their queue, those that do not are left out.
+    /// Over complete answers among these requests; absent if no server reported them, and if no
+    /// request adds up. If some report their queue, those that do not are left out.
     pub(crate) fn of(requests: &[&RequestRecord], percentiles: &[f64]) -> Option<TtftParts> {
         let splits = told(requests);
         let good: Vec<&TtftSplit> = splits.iter().filter(|split| split.adds_up()).collect();
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(found.queue_ns, None);
         assert_eq!(found.rest_ns.median(), Some(19e6));
         run.requests.iter_mut().for_each(|record| record.server_queue_ns = Some(9 * MS));
-        // One tells no queue, another more than there was.
+        // One reports no queue, another a longer one than possible.
         run.requests[10].server_queue_ns = None;
         run.requests[11].server_queue_ns = Some(30 * MS);
         let found = parts(&run).expect("parts");
@@ -150,7 +150,8 @@ mod tests {
             let split = TtftSplit::of(&record).expect("told");
             assert_eq!(split.adds_up(), adds_up, "{queue_ms}");
         }
-        // What the kernel tells of the last byte is believed before what it was handed.
+        // The kernel's acknowledgement of the last byte has priority over the time of handing it
+        // over.
         record.acked_ns = Some(record.start_ns + 2 * MS);
         let split = TtftSplit::of(&record).expect("told");
         assert_eq!((split.upload_ns, split.is_acked), (2 * MS, true));

@@ -1,12 +1,12 @@
 //! Conversations by turn: later turns carry longer prompts, of which a prefix cache may know most.
 //!
-//! Not here: requests that stand alone.
+//! Not here: requests without a conversation.
 
 use super::PartSummary;
 use ifm_core::RequestRecord;
 use std::collections::BTreeMap;
 
-/// Turns that are told apart; those behind them share the last summary.
+/// Turns that are summarized separately; later turns share the last summary.
 const TURNS_TOLD_MAX: u16 = 16;
 
 /// One turn, over the conversations of a level.
@@ -16,13 +16,13 @@ pub struct TurnSummary {
     pub is_of_sub_agents: bool,
     /// Which turn, from 0.
     pub turn: u16,
-    /// Whether it stands for all later turns too.
+    /// Whether it covers all later turns too.
     pub and_later: bool,
     /// Its requests.
     pub part: PartSummary,
 }
 
-/// One summary for each turn, rising, those of sub-agents last; empty where no request belongs to a
+/// One summary for each turn, rising, sub-agents last; empty if no request belongs to a
 /// conversation.
 pub(crate) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<TurnSummary> {
     let mut turns = BTreeMap::<(bool, u16), Vec<&RequestRecord>>::new();
@@ -53,7 +53,7 @@ mod tests {
     use crate::testing::{closed_loop, run};
 
     #[test]
-    fn turns_are_told_apart() {
+    fn summarizes_turns_separately() {
         let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         assert!(crate::summarize(&run).levels[0].turns.is_empty());
         for (index, record) in run.requests.iter_mut().enumerate() {
@@ -68,7 +68,7 @@ mod tests {
         assert!(turns[1].part.cached_share > Some(0.3), "{:?}", turns[1].part.cached_share);
         assert_eq!(turns[2].part.ttft_ns.as_ref().unwrap().n, 40);
         assert!(turns.iter().all(|turn| !turn.and_later));
-        assert_eq!(turns[1].part.ideal_share, None, "nobody counted");
+        assert_eq!(turns[1].part.ideal_share, None, "not counted");
         run.requests[1].agent = Some(1);
         run.requests[1].known_tokens = Some(25);
         let apart = crate::summarize(&run).levels[0].turns.clone();

@@ -1,8 +1,8 @@
 //! The upload of requests: from the start of sending to the last byte, and whose time it was.
 //!
 //! The last byte has left the client when it is in its kernel's hands, and has arrived when the
-//! server's machine has acknowledged it. The kernel tells the second only of large requests, over
-//! TLS too; where it does, the upload ends there. Not here: a verdict (`warning/upload.rs`).
+//! server's machine has acknowledged it. The kernel reports the second only for large requests,
+//! also over TLS; if it does, the upload ends there. Not here: a verdict (`warning/upload.rs`).
 
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
@@ -24,7 +24,8 @@ pub struct Upload {
     pub requests: u64,
     /// Start to the last byte in the kernel's hands, nanoseconds.
     pub sent_ns: Distribution,
-    /// Start to the last byte acknowledged, nanoseconds, over the requests of which the kernel told.
+    /// Start to the last byte acknowledged, nanoseconds, over the requests for which the kernel
+    /// reported it.
     pub acked_ns: Option<Distribution>,
     /// Mean bytes of a request on the wire.
     pub bytes_mean: f64,

@@ -1,8 +1,8 @@
 //! Requests at the start of a level that were slower or faster than the rest, by evidence.
 //!
 //! They are left out of the steady window, so of rates. Latencies keep them: a percentile over
-//! requests that were chosen by their latency would be one of the choice. What is not here: the
-//! test ([`transient`]), and warm-up requests that were sent as such, which are in no number.
+//! requests that were chosen by their latency would be one of the choice. Not here: the test
+//! ([`transient`]), and requests sent as warm-up, which are in no number.
 
 use crate::request::RequestMetrics;
 use crate::stat::transient::{self, Course};
@@ -14,15 +14,15 @@ use ifm_core::order::Order as _;
 pub struct Warming {
     /// Complete answers that belong to it, in the order of their starts.
     pub requests: u64,
-    /// From the first start to that of the first request behind them, seconds.
+    /// From the first start to that of the first request after them, seconds.
     pub seconds: f64,
-    /// When the first request behind them started, nanoseconds since the run's origin.
+    /// When the first request after them started, nanoseconds since the run's origin.
     pub end_ns: u64,
-    /// Which latency tells: `TTFT` or `TPOT`.
+    /// Which latency shows it: `TTFT` or `TPOT`.
     pub metric: &'static str,
     /// Its geometric mean over that of the rest.
     pub ratio: f64,
-    /// Its geometric mean over all requests behind the head, milliseconds.
+    /// Its geometric mean over all requests after the head, milliseconds.
     pub rest_ms: f64,
 }
 

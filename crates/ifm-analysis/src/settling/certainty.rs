@@ -4,7 +4,7 @@
 //! interval that takes them for independent is too narrow, the more
 //! so the nearer the server is to its limit, which is where it matters: of two stations at 85 % of
 //! what they can do, thirty waits tell as much as one independent one would. So the share of values above each limit gets an interval that knows what the
-//! autocovariances say. What is not here: looks at a level under way, which only ask whether the
+//! autocovariances say. Not here: looks at a level under way, which only ask whether the
 //! target is missed ([`Settling`](super::Settling)), and failures.
 
 use super::interval::{Part, mean_bounds, share_at_most};
@@ -31,11 +31,11 @@ pub enum Certainty {
 }
 
 /// What measured requests of one load, in any order, say about a target: for each term the 95 %
-/// interval of the share of values above its limit (Wilson's, of so many trials as the requests
-/// are worth) against the share that its percentile leaves. `is_open` says that TTFT and E2E count from
-/// the due time. A target without a term, and one with fewer than eight values for a term, is open
-/// unless another term is missed. Sessions of conversations are not asked here: a target over nothing else
-/// is open.
+/// interval of the share of values above its limit (Wilson's, with as many trials as the requests
+/// are worth) against the share that its percentile leaves. `is_open` says that TTFT and E2E count
+/// from the due time. A target without a term, and one with fewer than eight values for a term, is
+/// open unless another term is missed. Sessions of conversations are not considered here: a target
+/// over nothing else is open.
 pub fn certainty(records: &[RequestRecord], slo: &SloSpec, is_open: bool) -> Certainty {
     let is_judged =
         |record: &&RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
@@ -71,7 +71,7 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
             means.push(sum / part.count);
         }
     }
-    // What is not known may be on either side.
+    // Unknown values may be on either side.
     let unknown = judged.iter().filter(|record| {
         term.metric == Metric::Tpot && RequestMetrics::derive(record).tpot_absence.is_some()
     });
@@ -83,7 +83,7 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
         Some(p) => share_at_most(&over, &means).is_some_and(|high| high <= 1.0 - p / 100.0),
         None => mean_bounds(&over, z).is_some_and(|(_, high)| high <= term.limit()),
     };
-    // The dependence of the waits themselves is asked for the good news alone: waits that grow
+    // The dependence of the waits themselves is considered for good news only: waits that grow
     // without end all depend on each other, and are bad news however few they are worth.
     if is_missed(term, &over, z) {
         Certainty::Missed
@@ -130,7 +130,7 @@ mod tests {
     /// Of 400 looks at a rate whose P90 is the limit, so that every sure verdict is a wrong one, how
     /// many are sure; and how many would be if waits were independent.
     #[test]
-    fn a_load_at_the_limit_is_seldom_called_sure_and_others_are_told_apart() {
+    fn a_load_at_the_limit_is_rarely_sure_and_others_are_decided() {
         const RATE: f64 = 170.0;
         let long = queue(RATE, 2_000_000, 99);
         let mut waits: Vec<f64> =
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_kept_and_what_is_not_known_stays_open() {
+    fn keeps_requests_without_waits_and_leaves_unknown_ones_open() {
         let alike: Vec<_> =
             (0..400).map(|seq| request(seq, 0, 0, f64::from(seq), &[20.0])).collect();
         let found = |records: &[RequestRecord], text: &str| {

@@ -2,14 +2,14 @@
 //!
 //! All take requests in the order of their starts. Requests in flight together share a queue and a
 //! batch, so the variance of a mean is inflated by what the autocovariances say
-//! ([`plain_inflation`]). What is not here: which values are looked at, and when.
+//! ([`plain_inflation`]). Not here: which values are used, and when.
 
 use crate::stat::blocks::plain_inflation;
 use crate::stat::percentile_of_sorted;
 use crate::stat::proportion::wilson;
 use crate::stat::special::student_upper_quantile;
 
-/// Most values whose dependence is judged; more are taken together in groups of neighbours, so that
+/// Most values whose dependence is judged; more are taken together in groups of neighbors, so that
 /// a look at a million requests takes milliseconds.
 const GROUPS_MAX: usize = 2_000;
 /// Chance left out on each side of a 95 % interval.
@@ -80,7 +80,7 @@ pub(super) fn half_width_of_ratio(parts: &[Part]) -> Option<f64> {
     share_of(half, ratio)
 }
 
-/// The same of a median.
+/// The same for a median.
 pub(super) fn half_width_of_median(values: &[f64]) -> Option<f64> {
     Some(median_with_half_width(values)?.1)
 }
@@ -118,13 +118,13 @@ pub(super) fn share_at_least(parts: &[Part], z: f64) -> Option<f64> {
 }
 
 /// The upper bound, with 97.5 %, of the same share. `values` has one value for each request, whose
-/// dependence is asked too: on which side of a limit a value lies tells less of it, and nothing
-/// where all lie on one side. None for fewer than eight requests, or without a value.
+/// dependence is considered too: which side of a limit a value is on shows less of it, and nothing
+/// if all are on one side. None for fewer than eight requests, or without a value.
 pub(super) fn share_at_most(parts: &[Part], values: &[f64]) -> Option<f64> {
     let (share, size) = trials(parts)?;
     let together = values.len().div_ceil(GROUPS_MAX).max(1);
     let worth = error_of_mean(values)?.worth * together as f64;
-    // Of a request with many values each may stand for itself.
+    // The values of a request with many of them may be independent.
     let is_single = parts.iter().all(|part| part.count == 1.0);
     let size = size.map_or(worth, |size| if is_single { size.min(worth) } else { size });
     Some(wilson(share, size, student_upper_quantile(TAIL, (size - 1.0).max(1.0))).high)

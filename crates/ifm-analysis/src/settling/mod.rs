@@ -1,11 +1,11 @@
-//! Whether a level under way has told enough: its intervals are as narrow as asked, or its latency
+//! Whether a level under way has enough data: its intervals are as narrow as asked, or its latency
 //! target is surely missed.
 //!
 //! A judge sees each measured request as it finishes and looks at all of them at sizes that grow by
-//! a quarter. The sizes follow from the specification alone: somebody who looks all the time stops
-//! at the first lucky moment. Only requests that have ended can be judged; those that are in flight
-//! when the judge has enough finish and are part of the level, so what takes long is not left out.
-//! What is not here: stopping the level, which is the part of the load generator.
+//! a quarter. The sizes follow from the specification alone: looking all the time would stop at the
+//! first lucky moment. Only requests that have ended can be judged; requests in flight when the
+//! judge has enough finish and are part of the level, so what takes long is not left out. Not here:
+//! stopping the level, which is the part of the load generator.
 
 mod certainty;
 mod interval;
@@ -75,7 +75,7 @@ impl Settling {
         })
     }
 
-    /// Takes a finished request. Once the level has told enough: what ends it.
+    /// Adds a finished request. Returns what ends the level once it has enough data.
     pub fn add(&mut self, record: &RequestRecord) -> Option<LevelEnd> {
         let counts = record.outcome.is_ok() || record.outcome.is_failure();
         if record.phase != Phase::Measure || !counts {

@@ -1,4 +1,4 @@
-//! Levels made up with chance in them, ended by the judge.
+//! Synthetic levels with random values, ended by the judge.
 
 use super::*;
 use crate::slo;
@@ -47,7 +47,7 @@ fn the_narrower_the_interval_the_more_requests_it_takes() {
 }
 
 #[test]
-fn looks_stand_at_sizes_that_grow_by_a_quarter() {
+fn looks_are_at_sizes_that_grow_by_a_quarter() {
     let mut judge = judge(4, early_end(Some(0.0), false), FAR);
     let mut sizes = Vec::new();
     for (index, record) in LEVEL.requests((0, 0), 0.0).iter().enumerate().take(200) {
@@ -81,7 +81,7 @@ fn requests_that_depend_on_each_other_take_longer() {
     assert!(needed(0.8) > 2 * needed(0.0));
 }
 
-/// Of 400 levels, how many held the truth in the interval at which they were ended: TTFT (the
+/// Of 400 levels, how many had the truth in the interval at which they were ended: TTFT (the
 /// median is 100 ms by construction) and the mean gap (the truth by a million of them).
 #[test]
 fn the_interval_at_the_end_holds_the_truth_nearly_as_often_as_it_says() {

@@ -7,7 +7,7 @@ use ifm_core::metric::MetricUnit;
 /// Longest target that is read, bytes.
 pub(super) const TEXT_MAX: usize = 1_000;
 
-/// What is wrong with a target as written.
+/// Errors in a target as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SloError {
@@ -17,8 +17,8 @@ pub enum SloError {
     /// Longer than any sensible target.
     #[error("the latency target is longer than {TEXT_MAX} bytes")]
     TooLong,
-    /// A word that is no name of a preset.
-    #[error("no latency target is called {name}{}; inferometer capacity --list shows all names", offer(.near))]
+    /// A word that is not the name of a preset.
+    #[error("unknown latency target: {name}{}; inferometer capacity --list shows all names", offer(.near))]
     Name {
         /// The word as written.
         name: String,
@@ -64,7 +64,7 @@ pub enum SloError {
         word: &'static str,
     },
     /// A time that is bounded from below.
-    #[error("a time is bounded from above, write < in place of >: {term}")]
+    #[error("a time is bounded from above, write < instead of >: {term}")]
     TimeAbove {
         /// The term as written.
         term: String,
@@ -79,8 +79,8 @@ pub enum SloError {
     },
     /// A percentile of a speed from the fast tail.
     #[error(
-        "{term} speaks of the fastest users: a percentile of a speed counts from the slow end, so that \
-         P{p} is what only {others} % of them exceed; {meant} asks that {p} % of them have so much"
+        "{term} is about the fastest users: a percentile of a speed counts from the slow end, so \
+         only {others} % of them exceed P{p}; {meant} requires the speed for {p} % of them"
     )]
     FastTail {
         /// The term as written.
@@ -100,7 +100,7 @@ pub enum SloError {
         /// What is bounded.
         word: &'static str,
     },
-    /// A share that is none between 0 and 1.
+    /// A share that is not between 0 and 1.
     #[error("the limit must be a share between 0 and 1, such as 0.6 or 60%: {term}")]
     Share {
         /// The term as written.
@@ -130,7 +130,7 @@ pub enum SloError {
 }
 
 impl SloError {
-    /// Of a word that is no name.
+    /// For a word that is not a name.
     pub(super) fn unknown(name: &str) -> SloError {
         SloError::Name { name: name.to_owned(), near: nearest(name) }
     }
@@ -169,7 +169,7 @@ pub fn metrics() -> String {
     )
 }
 
-/// How the mean of the times is bounded, which is no mean of speeds.
+/// How to bound the mean of the times, which is not a mean of speeds.
 fn mean_time(word: &str) -> &'static str {
     match word {
         "rtfx" => ", or rtf_heard:mean<0.05 for the mean time of a second of audio",

@@ -18,4 +18,4 @@ pub use error::{SloError, metrics};
 pub use parse::{parse, parse_goodput, words};
 pub use preset::{PRESETS, Preset, default_of, preset};
 pub use verdict::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};
-pub(crate) use verdict::{Evidence, failed_sessions, judge};
+pub(crate) use verdict::{Evidence, failed_sessions, judge, mean};

@@ -10,9 +10,9 @@ use ifm_core::spec::{Asked, SloSpec, SloTerm, other_end};
 
 /// The percentile of terms written as a bare limit, `ttft:500`.
 const BARE_PERCENTILE: f64 = 99.0;
-/// What the speed of a user is called in a target.
+/// The name of the speed of a user in a target.
 const SPEED: &str = "speed";
-/// Digits behind the point that a ratio keeps on its way through milliseconds.
+/// Decimals that a ratio keeps on its way through milliseconds.
 const RATIO_DIGITS: f64 = 1e9;
 /// Percentiles of a speed above this one are of the fast tail.
 const SLOW_TAIL_MAX: f64 = 50.0;
@@ -62,7 +62,8 @@ pub fn parse_goodput(words: &[String]) -> Result<SloSpec, SloError> {
     Ok(SloSpec { name: "goodput".to_owned(), ..spec })
 }
 
-/// Whether a target can only be meant as a name: one word without a bound, which is no metric either.
+/// Whether a target can only be meant as a name: one word without a bound that is not a metric
+/// either.
 fn is_like_a_name(text: &str) -> bool {
     let of_terms = |c: char| c.is_whitespace() || ":<>≤≥,;=%".contains(c);
     let is_metric = [SPEED, "e2el", "err"].contains(&text) || Metric::from_word(text).is_some();
@@ -76,8 +77,8 @@ fn is_usual_error_rate(term: &str) -> bool {
     matches!(limit, Some("<1%" | "<=1%" | "≤1%" | "<0.01" | "<=0.01" | "≤0.01"))
 }
 
-/// Takes out the spaces within terms: `p99 < 50 ms` is one term, so a space beside an operator or
-/// before a unit does not part terms.
+/// Removes the spaces within terms: `p99 < 50 ms` is one term, so a space next to an operator or
+/// before a unit does not separate terms.
 fn close_up(text: &str) -> String {
     let spaced = text.replace("<=", "<").replace('≤', "<").replace('<', " < ");
     let spaced = spaced.replace(">=", ">").replace('≥', ">").replace('>', " > ");

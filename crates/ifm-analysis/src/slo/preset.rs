@@ -8,9 +8,9 @@
 use ifm_core::order::Order as _;
 use ifm_core::spec::Api;
 
-/// How alike a word and a name are at least, 0 to 1, for the name to be offered.
+/// Minimum similarity of a word and a name, 0 to 1, for the name to be suggested.
 const ALIKE_MIN: f64 = 0.7;
-/// Names that are offered for a word that is none.
+/// Maximum number of names suggested for an unknown one.
 const OFFERED_MAX: usize = 5;
 
 /// A target with a name.
@@ -22,7 +22,7 @@ pub struct Preset {
     pub also: Option<&'static str>,
     /// The terms, as they are written.
     pub terms: &'static str,
-    /// Whom or what it is for, and whose it is.
+    /// What it is for, and where it comes from.
     pub about: &'static str,
     /// Whether reports compare every result with it. One that belongs to a single model, or to answers that
     /// are no text, is compared only where it was asked for.
@@ -38,7 +38,7 @@ impl Preset {
 
 /// All presets; the first is the default where answers are text.
 pub const PRESETS: [Preset; 20] = [
-    general("chat", "ttft:p99<500ms,itl:p99<50ms", "somebody reads along"),
+    general("chat", "ttft:p99<500ms,itl:p99<50ms", "a person reads along"),
     general("rag", "ttft:p99<2s,itl:p99<50ms", "long prompts with documents in them"),
     general("code", "ttft:p99<300ms,itl:p99<30ms", "completion of code"),
     Preset {
@@ -53,7 +53,7 @@ pub const PRESETS: [Preset; 20] = [
             "MLPerf, Llama 2 70B, interactive",
         )
     },
-    general("agent", "ttft:p99<1s,e2e:p99<30s", "a step of a chain of calls, read by nobody"),
+    general("agent", "ttft:p99<1s,e2e:p99<30s", "a step of a chain of calls that no person reads"),
     general("luminal", "itl:mean<70ms", "above it the reports of that name call output sluggish"),
     SPEECH,
     TRANSCRIPTION,
@@ -91,7 +91,7 @@ pub const PRESETS: [Preset; 20] = [
 ];
 
 const SPEECH: Preset =
-    on_its_own("speech", "ttfa:p99<500ms,rtf:p99<1", "somebody listens while it is spoken");
+    on_its_own("speech", "ttfa:p99<500ms,rtf:p99<1", "a person listens while it is spoken");
 const TRANSCRIPTION: Preset =
     on_its_own("transcription", "rtfx:p1>1", "recordings are transcribed faster than real time");
 const EMBEDDING: Preset =

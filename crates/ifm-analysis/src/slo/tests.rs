@@ -19,10 +19,10 @@ fn presets_are_read_by_name() {
     assert_eq!(names.len(), 22);
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 22, "a name stands for one target");
+    assert_eq!(names.len(), 22, "a name has one target");
 }
 
-/// A default whose terms have no value where it is used tells nothing.
+/// A default whose terms have no value where it is used says nothing.
 #[test]
 fn each_api_has_a_target_that_it_can_meet() {
     let bounded = |api| {
@@ -39,15 +39,15 @@ fn each_api_has_a_target_that_it_can_meet() {
 }
 
 #[test]
-fn a_name_that_is_none_is_told_its_neighbours() {
+fn suggests_similar_names_for_an_unknown_one() {
     let check = |word: &str, expect: &str| {
         let said = parse(word).expect_err(word).to_string();
         assert!(said.contains(expect), "{said}");
     };
-    check("chatty", "no latency target is called chatty, perhaps chat");
+    check("chatty", "unknown latency target: chatty, perhaps chat");
     check("mlperf-lama3.1-8b", "perhaps mlperf-llama3.1-8b, ");
     check("MLPerf-DeepSeek", "perhaps mlperf-deepseek-r1");
-    check("xyzzy", "is called xyzzy; inferometer capacity --list");
+    check("xyzzy", "unknown latency target: xyzzy; inferometer capacity --list");
     // A metric without a bound is a term that is not finished.
     assert!(matches!(parse("speed"), Err(SloError::Grammar { .. })));
 }
@@ -217,7 +217,7 @@ fn a_speed_is_judged_by_its_slow_tail() {
 }
 
 #[test]
-fn a_speed_that_asks_for_the_wrong_end_is_told_what_was_meant() {
+fn suggests_the_right_percentile_of_a_speed() {
     let said = |text: &str, word: &str| {
         let error = parse(text).expect_err(text).to_string();
         assert!(error.contains(word), "{error}");
@@ -381,7 +381,7 @@ fn sessions_are_judged_as_wholes() {
     assert_eq!((found.0, found.2, found.3), (pass, 120, Some(Asked::Share(0.4))));
     assert_eq!(judged(&mut run, "session_cached:p10>41%").0, VerdictState::Fail);
     let found = judged(&mut run, "session_ok>99%");
-    // None of 120 failed: up to 3.1 % may fail all the same (Wilson).
+    // None of 120 failed: still up to 3.1 % may fail (Wilson).
     assert_eq!((found.0, found.1, found.3), (pass, false, Some(Asked::Share(1.0))));
     assert!(judged(&mut run, "session_ok>96%").1);
     // One failed request is one failed session: 0.3 % of the requests, 0.8 % of the sessions.
@@ -391,7 +391,7 @@ fn sessions_are_judged_as_wholes() {
     // Goodput asks the other terms alone.
     let both = judged(&mut run, "session:p95<1s,ttft:p50<1s");
     assert_eq!((both.0, both.4.map(|goodput| goodput.good)), (VerdictState::Fail, Some(359)));
-    // Requests that stand alone have no sessions.
+    // Independent requests have no sessions.
     let mut alone = crate::testing::run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
     assert_eq!(judged(&mut alone, "session:p50<1s").0, VerdictState::Unknown);
 }
@@ -410,7 +410,7 @@ fn answers_without_a_tpot_pass_no_target_of_it() {
     }
     assert_eq!(judged_by(&mut run, "tpot:p99<50ms"), VerdictState::Unknown);
     assert_eq!(judged_by(&mut run, "tpot:mean<50ms"), VerdictState::Unknown);
-    // Nine in ten are inside, whatever the others are; nine in ten are outside.
+    // Nine in ten are inside, regardless of the others are; nine in ten are outside.
     assert_eq!(judged_by(&mut run, "tpot:p50<50ms"), VerdictState::Pass);
     assert_eq!(judged_by(&mut run, "tpot:p50<5ms"), VerdictState::Fail);
     for record in &mut run.requests {

@@ -13,7 +13,7 @@ use ifm_core::{Metric, RequestRecord};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A level with a larger share of failed requests is outside every target, whatever its latencies.
+/// A level with a larger share of failed requests is outside every target, regardless of its latencies.
 pub const ERROR_RATE_MAX: f64 = 0.01;
 /// Chance left out on each side of the interval of a mean.
 const MEAN_TAIL: f64 = 0.025;
@@ -63,8 +63,8 @@ pub struct TermVerdict {
 pub struct Verdict {
     /// Over all terms and the errors.
     pub state: VerdictState,
-    /// Whether the state would stand if each percentile were anywhere within its interval. A level
-    /// can fail surely by one term alone.
+    /// Whether the state would be the same if each percentile were anywhere within its interval. A
+    /// level can fail surely by one term alone.
     pub is_sure: bool,
     /// Each term.
     pub terms: Vec<TermVerdict>,
@@ -94,18 +94,18 @@ pub(crate) struct Evidence<'a> {
     pub latencies: &'a Latencies,
     /// The judged requests.
     pub requests: &'a [&'a RequestRecord],
-    /// The percentiles to compute, those of the target among them.
+    /// The percentiles to compute, including those of the target.
     pub percentiles: &'a [f64],
     /// All requests of the level.
     pub counts: &'a Counts,
-    /// Its sessions; absent where requests stand alone, and where no term is about sessions.
+    /// Its sessions; absent if requests are independent, and if no term is about sessions.
     pub sessions: Option<&'a SessionsSummary>,
 }
 
 impl Evidence<'_> {
-    /// The population that a metric of a target refers to. Where requests had due times, the waits
-    /// (TTFT, TTFA and E2E) count from them: what a limit is for is how long somebody waits, not how
-    /// long the client let the server work.
+    /// The population that a metric of a target refers to. If requests had due times, the waits
+    /// (TTFT, TTFA and E2E) count from them: a limit is about how long a user waits, not how long
+    /// the client let the server work.
     fn population(&self, metric: Metric) -> Option<Cow<'_, Distribution>> {
         let latencies = self.latencies;
         let known = match metric {
@@ -144,7 +144,7 @@ impl Evidence<'_> {
         holds != (share >= p / 100.0)
     }
 
-    /// The values of one request each, of what is no latency of tokens.
+    /// The values, one per request, of a metric that is not a latency of tokens.
     fn derived(&self, metric: Metric) -> Option<Distribution> {
         let mut values = Vec::new();
         for record in self.requests.iter().filter(|record| record.outcome.is_ok()) {
@@ -228,7 +228,7 @@ pub(crate) fn failed_sessions(sessions: &SessionsSummary) -> Option<(u64, Percen
 
 /// The mean of a population in the form of a percentile. Values that depend on each other, such as
 /// gaps, have no interval, and then it takes a thousand of them.
-fn mean(population: &Distribution) -> Percentile {
+pub(crate) fn mean(population: &Distribution) -> Percentile {
     let is_independent =
         population.percentiles.first().is_some_and(|percentile| percentile.interval.is_some());
     let error = population.std.map(|std| std / (population.n as f64).sqrt());

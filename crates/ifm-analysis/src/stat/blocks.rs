@@ -2,7 +2,7 @@
 //!
 //! Requests that are in flight together wait in the same queue and share the same steps of the
 //! server: their latencies rise and fall together. Taken as independent, they would make every
-//! interval too narrow and every difference look sure. What is not here: what an interval makes of
+//! interval too narrow and every difference look sure. Not here: what an interval makes of
 //! the dependence, see [`effective`](super::effective).
 
 /// Fewest values whose dependence can be judged.
@@ -21,11 +21,11 @@ const MEMORY_MAX: f64 = 0.99;
 /// `b = (2 G^2 / D)^(1/3) · n^(1/3)` with `D = 2 (sum lambda(k/M) R(k))^2` and
 /// `G = sum lambda(k/M) |k| R(k)` over the autocovariances R up to lag M, twice the first lag from
 /// which `max(5, log10 n)` autocorrelations in a row are below `2 sqrt(log10 n / n)`; lambda is 1 up to
-/// one half and falls to 0 at 1. At least 1, at most `min(3 sqrt n, n/3)`. Source: Politis and White
-/// (2004), corrected by Patton, Politis and White (2009). Assumes values in the order of time whose
-/// law does not change. Departs from the source where values make up for those before, as turns of
-/// two users do: the length is then 1, which overstates the spread. None for fewer than 8 values and
-/// for one that is not a number; 1 for values that are all the same.
+/// one half and falls to 0 at 1. At least 1, at most `min(3 sqrt n, n/3)`. Source: Politis and
+/// White (2004), corrected by Patton, Politis and White (2009). Assumes values in the order of time
+/// whose law does not change. Departs from the source where values make up for those before, as
+/// turns of two users do: the length is then 1, which overstates the spread. None for fewer than 8
+/// values and if one is not a number; 1 for equal values.
 pub fn block_length(values: &[f64]) -> Option<f64> {
     let dependence = Dependence::of(values)?;
     let size = values.len() as f64;
@@ -40,7 +40,7 @@ pub fn block_length(values: &[f64]) -> Option<f64> {
 }
 
 /// How many times as large the variance of the mean is as it would be for independent values: at
-/// least 1, and 1 for values that are all the same.
+/// least 1, and 1 for equal values.
 ///
 /// Where values inherit more than `MEMORY_MIN` from the one before, they are first freed of that,
 /// `e = x - r x before`, and what is left is [`plain_inflation`]'s sum, over `(1 - r)^2`. Elsewhere it is

@@ -1,7 +1,7 @@
 //! Intervals without an assumption on the shape of the law: by drawing the sample again.
 //!
 //! The values must be independent; for values that follow each other in time, see
-//! [`blocks`](super::blocks). What is not here: statistics that need more than one column.
+//! [`blocks`](super::blocks). Not here: statistics that need more than one column.
 
 use super::quantile::percentile_of_sorted;
 use super::random::RandomStream;
@@ -27,7 +27,7 @@ pub enum BootstrapMethod {
     Percentile,
     /// Bias-corrected and accelerated: percentiles that are shifted for the bias of the draws and
     /// for a spread that changes with the value. Source: Efron (1987). Better for means and ratios
-    /// of means; for percentiles the jackknife behind it is rough, so take the other there.
+    /// of means; for percentiles its jackknife is rough, so use the other one there.
     BiasCorrected,
 }
 
@@ -101,10 +101,10 @@ impl Sample {
                 let rank = rank as usize;
                 let at = |place: usize| self.sorted.get(place.min(n - 1)).copied();
                 let without = |left_out: usize| {
-                    // What stands at a rank once a value before it is gone.
-                    let stands = |rank: usize| at(rank + usize::from(left_out <= rank));
-                    let low = stands(rank).unwrap_or(f64::NAN);
-                    let high = stands((rank + 1).min(n - 2)).unwrap_or(f64::NAN);
+                    // The value at a rank once one value is left out.
+                    let value_at = |rank: usize| at(rank + usize::from(left_out <= rank));
+                    let low = value_at(rank).unwrap_or(f64::NAN);
+                    let high = value_at((rank + 1).min(n - 2)).unwrap_or(f64::NAN);
                     low + (high - low) * share
                 };
                 (0..n).map(without).collect()
@@ -113,7 +113,7 @@ impl Sample {
     }
 }
 
-/// Percentile `p` of values in rising order that occur as often as is told, `total` times in all.
+/// Percentile `p` of values in rising order with their numbers of occurrences, `total` in all.
 pub(crate) fn counted_percentile<'a>(
     values: impl Iterator<Item = (&'a f64, &'a u32)>,
     total: u64,
@@ -212,7 +212,7 @@ fn acceleration(samples: &[Vec<f64>]) -> f64 {
     if squares > 0.0 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 }
 }
 
-/// The shares of the draws at which corrected bounds stand.
+/// The shares of the draws that give the corrected bounds.
 fn corrected_shares(value: f64, sorted: &[f64], tail: f64, acceleration: f64) -> (f64, f64) {
     let below = sorted.partition_point(|draw| *draw < value);
     let not_above = sorted.partition_point(|draw| *draw <= value);

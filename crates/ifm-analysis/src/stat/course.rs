@@ -1,25 +1,26 @@
-//! Where values that follow each other change: steps, drifts, and single values that stand apart.
+//! Changes in a series of values: steps, drifts, and single outliers.
 //!
 //! For one value a night: values that are independent and roughly normal around a level that stays,
-//! steps or drifts. What is not here: what the values are, and whether a change matters.
+//! steps or drifts. Not here: what the values are, and whether a change matters.
 
 use super::quantile::percentile_of_sorted;
 use super::special::{normal_upper_quantile, student_two_sided};
 use ifm_core::order::Order as _;
 use std::ops::Range;
 
-/// Fewest values in which a change is looked for.
+/// Minimum number of values for a change to be detected.
 pub const VALUES_MIN: usize = 5;
-/// Fewest values on a side of a step: one value alone may stand apart for itself.
+/// Fewest values on a side of a step: a single value may be an outlier.
 const SIDE_MIN: usize = 2;
-/// Most steps at once whose fit is held against that of a drift.
+/// Maximum number of simultaneous steps whose fit is compared with that of a drift.
 const STEPS_TRIED: usize = 3;
 /// Of the chance of a false alarm, the part that is spent on single steps; the rest is for changes that
 /// were undone.
 const SHARE_SINGLE: f64 = 0.8;
-/// A value that is further than so many standard deviations from both of its neighbours stands apart.
+/// A value that is further than this many standard deviations from both of its neighbors is an
+/// outlier.
 const APART_DEVIATIONS: f64 = 4.0;
-/// Values that stand apart are few; of more than this share none does.
+/// Outliers are few; if more than this share would be, none is.
 const APART_SHARE_MAX: f64 = 0.2;
 /// The median of the size of a difference of two normal values, in standard deviations of one:
 /// `sqrt(2)` times the upper quartile of the normal law.
@@ -33,12 +34,12 @@ const PLACE_CONFIDENCE: f64 = 0.95;
 /// What values do one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// Stretches of one level, or of one drift, in order; each the places of its values. Values that
-    /// stand apart are in none.
+    /// Stretches of one level, or of one drift, in order; each the places of its values. Outliers
+    /// are in none.
     pub stretches: Vec<Stretch>,
     /// What lies between them: one fewer.
     pub steps: Vec<Step>,
-    /// Places of values that stand apart from both neighbours, while the next value is as before.
+    /// Places of values that differ from both neighbors, while the next value is as before.
     pub apart: Vec<usize>,
     /// Chance of such a change somewhere if there were none: that of the first split, corrected for
     /// all that were tried.
@@ -85,9 +86,9 @@ pub struct Step {
     pub is_clear: bool,
 }
 
-/// What values do one after the other. A change is told where its chance without one, over all places
-/// at which it was looked for, is below `alpha`. `floor` is the variance that a value has by itself, 0
-/// where it is not known: less is never assumed.
+/// The course of values in order. A change is reported if its chance without one, over all places
+/// at which it was looked for, is below `alpha`. `floor` is the variance that a value has by
+/// itself, 0 if it is not known: less is never assumed.
 ///
 /// A step at k has Student's `t = |m1 - m2| / (s sqrt(1/k + 1/(n - k)))`, `s` from both sides; a
 /// change that was undone has the same with the values inside it on one side. The best split counts,
@@ -147,9 +148,9 @@ pub fn course(values: &[f64], floor: f64, alpha: f64) -> Option<Course> {
     })
 }
 
-/// Places of values that are far from both of their neighbours on the same side. The last value has no
-/// later one that tells, and never stands apart. The spread is that of the differences from one value
-/// to the next, by their median: a step or a drift adds little to it.
+/// Places of values that are far from both of their neighbors on the same side. The last value has
+/// no later one to confirm it, and is never an outlier. The spread is that of the differences from
+/// one value to the next, by their median: a step or a drift adds little to it.
 pub fn apart(values: &[f64], floor: f64) -> Vec<usize> {
     let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let Some(usual) = median(differences) else { return Vec::new() };
@@ -304,7 +305,7 @@ impl Sums {
         low..high + 1
     }
 
-    /// BIC of a fit that leaves a sum of squares, with so many parameters.
+    /// BIC of a fit with this residual sum of squares and number of parameters.
     fn bic(&self, rest: f64, n: usize, parameters: f64) -> f64 {
         let n = n as f64;
         let rest = rest.max(n * self.floor).max(f64::MIN_POSITIVE);
@@ -417,8 +418,8 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks at a range. What was split is looked at with half of the chance each, so that many pieces
-    /// raise no more false alarms than one.
+    /// Examines a range. After a split, each part is examined with half of the chance, so that many
+    /// pieces raise no more false alarms than one.
     fn look(&mut self, range: Range<usize>, alpha: f64) {
         let Some(found) = self.sums.scan(&range).filter(|found| found.p < alpha) else {
             return;
@@ -437,7 +438,7 @@ impl Search<'_> {
         self.splits.sort_unstable();
     }
 
-    /// Steps are placed anew between their neighbours, and those that are none there are taken away.
+    /// Steps are placed anew between their neighbors, and those that are none there are taken away.
     fn prune(&mut self, end: usize) {
         loop {
             let alpha = if self.splits.len() > 1 { self.alpha / 2.0 } else { self.alpha };
@@ -448,7 +449,7 @@ impl Search<'_> {
                 let touches = |(range, _): &(Range<usize>, Drift)| {
                     range.start == self.splits[index] || range.end == self.splits[index]
                 };
-                // Beside a drift there are no two levels to place it by.
+                // Next to a drift there are no two levels to place it by.
                 if self.drifts.iter().any(touches) {
                     continue;
                 }
@@ -478,11 +479,12 @@ mod tests {
         (0..n).map(|place| level(place) + sd * stream.normal()).collect()
     }
 
-    /// Six values, split in the middle, by hand: means 2 and 6, sum of squares 4 over 4 degrees of
+    /// Six values, split in the middle, computed on paper: means 2 and 6, sum of squares 4 over 4
+    /// degrees of
     /// freedom, so t = 4 / sqrt(2/3) = sqrt(24). With 4 degrees of freedom its chance is
     /// 1 - 3/4 · sqrt(24/7) · (1 - 2/7) = 0.0080498931, and there are 3 splits.
     #[test]
-    fn a_split_by_hand() {
+    fn computes_a_split() {
         let values = [1.0, 2.0, 3.0, 5.0, 6.0, 7.0];
         let sums = Sums::of(&values, 0.0);
         let found = sums.single(&(0..6), Some(3)).expect("a split");
@@ -521,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_no_step() {
+    fn a_drift_is_not_a_step() {
         let values = noise(2, 30, 0.01, |place| 0.01 * place as f64);
         let found = course(&values, 0.0, ALPHA).expect("values");
         assert_eq!(found.steps, []);
@@ -551,13 +553,13 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_apart_and_is_no_step() {
+    fn one_outlier_is_not_a_step() {
         let mut values = noise(6, 20, 0.01, |_| 0.0);
         values[9] = 0.3;
         let found = course(&values, 0.0, ALPHA).expect("values");
         assert_eq!((found.apart.as_slice(), found.steps.len()), ([9].as_slice(), 0));
         assert!(!found.stretches[0].places.contains(&9));
-        // Of the last value nobody knows yet.
+        // The last value is undecided yet.
         let mut last = noise(6, 20, 0.01, |_| 0.0);
         last[19] = 0.3;
         assert_eq!(apart(&last, 0.0), Vec::<usize>::new());

@@ -12,10 +12,10 @@ pub struct Cumulative {
 }
 
 impl Cumulative {
-    /// Of independent values, in any order; values that are not numbers are left out. Of more than
-    /// `steps_max` different values only so many are kept, at even shares: each kept step is exact,
-    /// and between two of them the share rises by about 1 / `steps_max`. Absent for no values.
-    /// O(n log n).
+    /// Of independent values, in any order; values that are not numbers are left out. If there are
+    /// more than `steps_max` different values, only this many are kept, at even shares: each kept
+    /// step is exact, and between two of them the share rises by about 1 / `steps_max`. Absent for
+    /// no values. O(n log n).
     pub fn of(mut values: Vec<f64>, steps_max: usize) -> Option<Cumulative> {
         values.retain(|value| value.is_finite());
         values.sort_unstable_by(f64::total_cmp);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_become_so_many_steps_that_are_exact() {
+    fn many_values_become_a_limited_number_of_exact_steps() {
         let values: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
         let found = Cumulative::of(values, 7).expect("values");
         assert_eq!(found.steps.len(), 7);

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn five_values_by_hand() {
+    fn computes_the_distribution_of_five_values() {
         let summary =
             Distribution::from_values(vec![30.0, 10.0, 50.0, 20.0, 40.0], &DEFAULT_PERCENTILES)
                 .expect("values");

@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(rank(1_000_000, 50.0).map(|rank| rank / 1000), Some(498));
     }
 
-    /// One less than the confidence of n = 11 at the median by hand: 12 of 2048 ways.
+    /// One less than the confidence of n = 11 at the median, computed on paper: 12 of 2048 ways.
     #[test]
     fn chances_are_binomial() {
         let all: Vec<f64> = chances(11, 50.0).map(|(_, chance)| chance).collect();

@@ -1,7 +1,7 @@
 //! Order statistics that bound a percentile.
 //!
 //! Source: David and Nagaraja, "Order Statistics" (2003), section 7.1: the number of values below
-//! the true quantile is binomial, whatever the distribution of the values. The values must be
+//! the true quantile is binomial, regardless of the distribution of the values. The values must be
 //! independent; of values that depend on each other it must be known how many they are in effect.
 
 use super::special::normal_upper_quantile;
@@ -44,7 +44,7 @@ pub(crate) fn ranks(n: u64, p: f64, tail: f64) -> (Option<u64>, Option<u64>) {
     (low.checked_sub(1), (high <= n).then(|| high - 1))
 }
 
-/// The same of `n` values that are as good as `in_effect` independent ones: what the binomial of these
+/// The same for `n` values that are as good as `in_effect` independent ones: what the binomial of these
 /// says of the share of values below the percentile holds for the `n`. Rounded outward.
 pub(crate) fn ranks_in_effect(
     n: u64,
@@ -77,7 +77,7 @@ pub(crate) fn needed_to_bound(p: f64, tail: f64) -> u64 {
 }
 
 /// One-based ranks by the binomial distribution: the largest lower rank and the smallest upper one
-/// that leave out at most `tail` each. 0 and n + 1 stand for "no such value".
+/// that leave out at most `tail` each. 0 and n + 1 mean "no such value".
 fn exact_ranks(n: u64, q: f64, tail: f64) -> (u64, u64) {
     let (mut low, mut high) = (0, n + 1);
     let ratio = q / (1.0 - q);
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(ranks(0, 50.0, TAIL), (None, None));
         // 0.99^100 = 0.37: the largest of 100 values is below P99 too often to bound it.
         assert!(matches!(ranks(100, 99.0, TAIL), (Some(_), None)));
-        // 0.99^368 = 0.0248, the first power below 0.025: so many values bound P99 from above.
+        // 0.99^368 = 0.0248, the first power below 0.025: 368 values bound P99 from above.
         assert_eq!(ranks(367, 99.0, TAIL).1, None);
         assert_eq!(ranks(368, 99.0, TAIL).1, Some(367));
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_values_bound_a_percentile() {
+    fn finds_the_number_of_values_that_bound_a_percentile() {
         for (p, needed) in [(99.0, 368), (95.0, 72), (90.0, 36), (50.0, 6), (1.0, 368)] {
             assert_eq!(needed_to_bound(p, TAIL), needed, "p{p}");
             assert!(matches!(ranks(needed - 1, p, TAIL), (None, _) | (_, None)), "p{p}");

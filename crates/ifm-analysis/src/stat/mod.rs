@@ -1,7 +1,7 @@
 //! Statistics: percentiles, mean, spread, intervals of one population; tests of two;
 //! repeats, drift, steps and fit.
 //!
-//! Pure functions of values, and of a seed where values are drawn again. What is not here: what
+//! Pure functions of values, and of a seed where values are drawn again. Not here: what
 //! the populations are. Every function takes values and gives values back.
 
 pub mod blocks;

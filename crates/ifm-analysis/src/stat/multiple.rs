@@ -1,15 +1,15 @@
 //! Several tests at once: the more questions, the surer one of them is answered by chance.
 //!
-//! What is not here: single tests.
+//! Not here: single tests.
 
 use ifm_core::order::Order as _;
 
 /// Holm's correction: chances that may each be compared with the same limit, so that the chance of
 /// one false alarm among all of them stays within it, however the tests depend on each other.
 ///
-/// With the m chances in rising order, the k-th (from 1) becomes
-/// `max over j <= k of min(1, (m - j + 1) · p_j)`. Source: Holm (1979). The results stand in the
-/// order of `chances`. None where one of them is not between 0 and 1.
+/// With the m chances in rising order, the k-th (from 1) becomes `max over j <= k of min(1, (m - j
+/// + 1) · p_j)`. Source: Holm (1979). The results are in the order of `chances`. None if one of
+/// them is not between 0 and 1.
 pub fn holm(chances: &[f64]) -> Option<Vec<f64>> {
     if chances.iter().any(|p| !(0.0..=1.0).contains(p)) {
         return None;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_tests_by_hand() {
+    fn corrects_four_tests() {
         // Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, each at least the one before.
         let found = holm(&[0.01, 0.04, 0.03, 0.005]).expect("chances");
         for (got, expect) in found.iter().zip([0.03, 0.06, 0.06, 0.02]) {

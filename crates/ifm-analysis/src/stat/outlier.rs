@@ -1,18 +1,18 @@
-//! Repeats that stand apart from the others.
+//! Repeats that are outliers among the others.
 //!
-//! An outlier is told, never taken away: a run that was slow was slow. What is not here: why.
+//! An outlier is reported, never removed: a run that was slow was slow. Not here: the reason.
 
 use super::special::student_two_sided;
 use super::welch::Moments;
 
-/// The value that stands furthest from the mean.
+/// The value that is furthest from the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grubbs {
     /// Its place in the values.
     pub index: usize,
     /// Its distance from the mean in standard deviations.
     pub g: f64,
-    /// Chance that the furthest of so many normal values is as far, on either side.
+    /// Chance that the furthest of this many normal values is as far, on either side.
     pub p: f64,
 }
 
@@ -20,8 +20,8 @@ pub struct Grubbs {
 ///
 /// `p = min(1, n · P(|t| >= sqrt(n (n - 2) G^2 / ((n - 1)^2 - n G^2))))` with n - 2 degrees of
 /// freedom, Bonferroni's bound, exact for p below one half. Source: Grubbs (1950). Assumes normal
-/// values but for one. None for fewer than three values, a value that is not a number, and values
-/// that are all the same.
+/// values but for one. None for fewer than three values, a value that is not a number, and equal
+/// values.
 pub fn grubbs(values: &[f64]) -> Option<Grubbs> {
     let moments = Moments::of(values)?;
     let std = moments.std().filter(|std| *std > 0.0)?;

@@ -1,11 +1,11 @@
-//! Exact order statistics of a population that is visited, not held.
+//! Exact order statistics of a population that is visited, not stored.
 //!
 //! The gaps between the tokens of a million requests are hundreds of millions of values. Sorting
 //! them would double the memory of the run. Instead the population is visited a few times: the
 //! first visit counts values in buckets of rising width (11 leading bits each), the next ones
 //! divide only the buckets that hold a wanted rank, until each bucket is one value wide.
 //!
-//! What is not here: percentiles. See [`Distribution`](super::Distribution).
+//! Not here: percentiles. See [`Distribution`](super::Distribution).
 
 /// Leading bits, below the first set one, that tell buckets apart.
 const BITS: u32 = 11;
@@ -99,7 +99,7 @@ struct Target {
     low: u64,
     /// The range holds 2^bits values.
     bits: u32,
-    /// Rank of the wanted value among those of the range.
+    /// Rank of the wanted value within the range.
     rank: u64,
 }
 

@@ -1,7 +1,7 @@
 //! What a comparison could have found.
 //!
 //! A comparison that shows no difference says little until it is known which difference it would
-//! have shown. What is not here: the comparison itself.
+//! have shown. Not here: the comparison itself.
 
 use super::special::{normal_upper_quantile, student_upper_quantile};
 
@@ -64,8 +64,8 @@ pub fn detectable_share(first: (u64, u64), n: u64, alpha: f64, power: f64) -> Op
 mod tests {
     use super::*;
 
-    /// By hand for no hits: both roots are `sqrt(d / n)` but for terms of d², so that
-    /// `d = (1.960 + 0.842)² / n`.
+    /// Computed on paper for no hits: both roots are `sqrt(d / n)` but for terms of d², so that `d
+    /// = (1.960 + 0.842)² / n`.
     #[test]
     fn shares_have_a_difference_that_would_show() {
         let found = detectable_share((0, 10_000), 10_000, 0.05, 0.8).expect("trials");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_has_none() {
+    fn rejects_impossible_inputs() {
         assert_eq!(detectable(1.0, 0.0, 0.05, 0.8), None);
         assert_eq!(detectable(1.0, 8.0, 0.0, 0.8), None);
         assert_eq!(detectable(1.0, 8.0, 0.05, 1.0), None);

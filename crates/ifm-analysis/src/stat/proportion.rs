@@ -1,6 +1,6 @@
 //! Shares: how sure one is, and whether two differ.
 //!
-//! What is not here: what is counted.
+//! Not here: what is counted.
 
 use super::special::{ln_choose, normal_upper_quantile};
 use super::welch::{Estimate, tail};
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn few_trials_by_hand() {
+    fn computes_intervals_of_few_trials() {
         // The lady tasting tea: 3 of 4 against 1 of 4. 34 of the 70 tables are as uneven.
         near(fisher_exact((3, 4), (1, 4)).expect("shares"), 34.0 / 70.0);
         near(fisher_exact((0, 50), (0, 70)).expect("shares"), 1.0);

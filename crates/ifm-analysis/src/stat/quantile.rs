@@ -7,7 +7,7 @@
 /// The name of the percentile rule, as reports print it.
 pub const PERCENTILE_RULE: &str = "linear interpolation between order statistics (type 7)";
 
-/// The values that must stand beyond a percentile before it is shown without a mark.
+/// Minimum number of values beyond a percentile for it to be shown without a mark.
 const VALUES_BEYOND: f64 = 10.0;
 
 /// Position of percentile `p` (0 to 100) among `n` sorted values: the lower rank, from 0, and the

@@ -2,7 +2,7 @@
 //!
 //! A counter is mixed into a number, so that the stream needs no state but its place. Good enough
 //! for resampling and made for nothing else. Source: Steele, Lea and Flood, "Fast splittable
-//! pseudorandom number generators" (2014), the generator SplitMix64. What is not here: a source of
+//! pseudorandom number generators" (2014), the generator SplitMix64. Not here: a source of
 //! seeds.
 
 /// The step of the counter: 2^64 divided by the golden ratio, odd.

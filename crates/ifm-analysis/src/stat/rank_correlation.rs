@@ -1,6 +1,6 @@
 //! Whether one quantity rises with another, by ranks.
 //!
-//! What is not here: drift of a series over time, see [`trend`](super::trend).
+//! Not here: drift of a series over time, see [`trend`](super::trend).
 
 use ifm_core::order::Order as _;
 
@@ -15,7 +15,7 @@ pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     }
     let a = ranks(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
     let b = ranks(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
-    // Ranks sum to the same whatever the ties.
+    // Ranks sum to the same regardless of the ties.
     let mean = (pairs.len() + 1) as f64 / 2.0;
     let product: f64 = a.iter().zip(&b).map(|(a, b)| (a - mean) * (b - mean)).sum();
     let square = |ranks: &[f64]| ranks.iter().map(|rank| (rank - mean).powi(2)).sum::<f64>();

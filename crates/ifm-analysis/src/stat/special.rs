@@ -1,7 +1,7 @@
 //! Distribution functions of the normal, Student's t and binomial-like laws.
 //!
 //! Accurate to about 1e-13 relative over the range that tests of measurements use; the tests below
-//! hold them against scipy. What is not here: any test or interval.
+//! hold them against scipy. Not here: any test or interval.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -23,7 +23,7 @@ const PRECISION: f64 = 1e-16;
 /// Steps of a continued fraction or series at most; each needs about the square root of its
 /// largest argument.
 const STEPS_MAX: u32 = 100_000;
-/// Stands for zero in a continued fraction, where a division by it would follow.
+/// Replaces zero in a continued fraction, where a division by it would follow.
 const TINY: f64 = 1e-300;
 
 /// Logarithm of the gamma function for x > 0. Source: Lanczos (1964).
@@ -173,7 +173,7 @@ pub(crate) fn student_upper_quantile(tail: f64, freedom: f64) -> f64 {
         low = high;
         high *= 2.0;
     }
-    // Each step halves the range; a range of two neighbouring numbers ends it.
+    // Each step halves the range; a range of two neighboring numbers ends it.
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {

@@ -1,8 +1,8 @@
 //! Whether a series began elsewhere and then settled: a cold start, a ramp.
 //!
-//! Two questions that must not be mixed up: a head that differs from a level rest may be left out,
-//! a series that drifts all the time may not, because no part of it stands for the whole. What is
-//! not here: what the values are, and what is done with those at the head.
+//! Two cases that must not be confused: a head that differs from a level rest may be left out, a
+//! series that drifts all the time may not, because no part of it represents the whole. Not here:
+//! what the values are, and how the head is treated.
 
 use super::blocks::block_length;
 use super::special::student_two_sided;
@@ -10,7 +10,7 @@ use super::trend::mann_kendall;
 
 /// Fewest values in a batch.
 const BATCH_MIN: usize = 5;
-/// Fewest batches of which a head can be told.
+/// Minimum number of batches for a head to be identified.
 const BATCHES_MIN: usize = 10;
 /// Most batches: more values make the batches longer.
 const BATCHES_MAX: usize = 400;
@@ -24,7 +24,7 @@ const LN_CHANGE_MIN: f64 = 0.095_310_179_804_324_87;
 pub enum Course {
     /// It is level from the start.
     Level,
-    /// So many values at its head differ from a level rest.
+    /// This many values at its head differ from a level rest.
     Settles {
         /// Values at the head.
         values: usize,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cut_by_hand() {
+    fn computes_the_cut() {
         // Without 9 and 5: 1 1 1 1 1 1 has no spread. Of 9 1 1 2 1 2 the cuts 0 to 3 give
         // (33.33, 1.2, 1.0, 0.667) / (36, 25, 16, 9): the second is the smallest.
         assert_eq!(mser_cut(&[9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 2);
@@ -168,7 +168,7 @@ mod tests {
     fn flat_noise_keeps_its_head() {
         for (n, memory) in [(60, 0.0), (300, 0.0), (2_000, 0.0), (400, 0.5), (2_000, 0.7)] {
             let found = courses(n, memory, |_| 100.0);
-            assert!(found.len() >= 150, "{n} {memory}: only {} can be told", found.len());
+            assert!(found.len() >= 150, "{n} {memory}: only {} are decided", found.len());
             let level = found.iter().filter(|course| **course == Course::Level).count();
             assert!(level as f64 >= 0.95 * found.len() as f64, "{n} {memory}: {level}");
         }
@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_step_near_the_start_is_cut_off() {
-        // The cut may lie a little behind the step, the more the values depend on each other.
+        // The cut may lie a little after the step, further the more the values depend on each
+        // other.
         for (factor, memory) in [(3.0, 0.0), (0.4, 0.0), (3.0, 0.5)] {
             let found = courses(400, memory, |at| if at < 0.1 { 100.0 * factor } else { 100.0 });
             let right = found.iter().filter(|course| {
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not() {
+    fn undecidable_series_have_no_result() {
         assert_eq!(course(&[100.0; 49]), None, "nine batches");
         assert_eq!(course(&[100.0; 50]), Some(Course::Level));
         assert_eq!(course(&[0.0; 100]), None);

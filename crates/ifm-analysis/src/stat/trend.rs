@@ -1,6 +1,6 @@
 //! Whether values drift while time goes on.
 //!
-//! What is not here: jumps, and values that swing.
+//! Not here: jumps, and values that swing.
 
 use super::quantile::percentile_of_sorted;
 use super::special::normal_above;
@@ -24,11 +24,11 @@ pub struct Trend {
 
 /// The test of Mann (1945) and Kendall (1975): whether values in their order in time rise or fall.
 ///
-/// `S` is the number of rising minus falling pairs; its variance without a trend is
-/// `(n (n - 1)(2n + 5) - sum t (t - 1)(2t + 5)) / 18` for groups of t ties, and p is that of the
-/// normal law with a correction of one for continuity. Assumes independent values: values that
-/// depend on the one before make p too small. None for fewer than four values, a value that is no
-/// number, and values that are all the same.
+/// `S` is the number of rising minus falling pairs; its variance without a trend is `(n (n - 1)(2n
+/// + 5) - sum t (t - 1)(2t + 5)) / 18` for groups of t ties, and p is that of the normal law with a
+/// correction of one for continuity. Assumes independent values: values that depend on the one
+/// before make p too small. None for fewer than four values, a value that is not a number, and
+/// equal values.
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < 4 || values.iter().any(|value| !value.is_finite()) {
@@ -65,7 +65,7 @@ fn slope(values: &[f64]) -> Option<f64> {
     steepness(&points)
 }
 
-/// Median slope over all pairs of points that do not stand at one place.
+/// Median slope over all pairs of points at different places.
 fn steepness(points: &[(f64, f64)]) -> Option<f64> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (index, (x, y)) in points.iter().enumerate() {
@@ -93,9 +93,8 @@ impl Line {
 }
 
 /// The line of Theil (1950) and Sen (1968) through points: the median slope of all pairs, and the
-/// median of what is left of the values. Up to 29 % of the points may be far off without moving it
-/// far. All pairs are taken: for tens of points. None where fewer than two stand at different
-/// places.
+/// median of the residuals. Up to 29 % of the points may be far off without moving it far. All
+/// pairs are used: for tens of points. None if all points are at one place.
 pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     let slope = steepness(points)?;
     let mut left: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_values_by_hand() {
+    fn computes_the_trend_of_five_values() {
         // Pairs of 1 3 2 4 5: nine rise, one falls. The variance is 5 · 4 · 15 / 18.
         let found = mann_kendall(&[1.0, 3.0, 2.0, 4.0, 5.0]).expect("values");
         assert_eq!((found.s, found.tau), (8.0, 0.8));

@@ -1,7 +1,7 @@
 //! Means: the interval of one, and whether two differ.
 //!
 //! For values that are independent: one value per repeated run, or one per request where requests
-//! do not depend on each other. What is not here: values in one run that follow each other, see
+//! do not depend on each other. Not here: values in one run that follow each other, see
 //! [`blocks`](super::blocks).
 
 use super::special::{student_two_sided, student_upper_quantile};
@@ -80,7 +80,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate> {
     Some(Estimate { value: mean, low: mean - reach, high: mean + reach })
 }
 
-/// The same of amounts, such as times, rates and shares: where no value is below zero the mean is not
+/// The same for amounts, such as times, rates and shares: where no value is below zero the mean is not
 /// either, and it is not above `most`, which is 1 for a share. Bounds beyond are cut there.
 pub fn mean_interval_of_amounts(values: &[f64], confidence: f64, most: f64) -> Option<Estimate> {
     let found = mean_interval(values, confidence)?;
@@ -88,7 +88,7 @@ pub fn mean_interval_of_amounts(values: &[f64], confidence: f64, most: f64) -> O
     Some(Estimate { low: found.low.max(least), high: found.high.min(most), ..found })
 }
 
-/// The difference of two means, and how surely it is none.
+/// The difference of two means, and the evidence that it is not zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanDifference {
     /// Second mean minus first.
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_mean_by_hand() {
+    fn computes_the_interval_of_a_mean() {
         // Mean 2, variance 1, three values: 2 ± 4.302653 / sqrt(3).
         let found = mean_interval(&[1.0, 2.0, 3.0], 0.95).expect("three values");
         near(found.value, 2.0);

@@ -3,31 +3,32 @@
 use super::{Curve, CurvePoint, Pool, Pooled, Reading};
 use ifm_core::sheet::{Quantity, Statistic};
 
-/// A tail that is so many times that of the next heavier level has another reason than the load.
+/// A tail that exceeds the tail of the next heavier level by this factor has another cause than the
+/// load.
 const BREAK: f64 = 2.0;
-/// The tails that are looked at.
+/// The tails that are compared.
 const TAILS: [Statistic; 2] = [Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
 
-/// A level that stands out.
+/// An outlying level.
 #[derive(Debug, Clone)]
 pub struct Cold<'a> {
     /// The level.
     pub cell: Pooled<'a>,
     /// The next heavier one.
     pub beside: Pooled<'a>,
-    /// What stands out.
+    /// The quantity whose tail is too long.
     pub quantity: Quantity,
     /// Its tail, ms.
     pub tail: Reading,
     /// The tail of the heavier level, ms.
     pub tail_beside: Reading,
-    /// Whether it stands before the heavier level where both were written down.
+    /// Whether it comes before the heavier level if both were recorded in order.
     pub is_before: bool,
 }
 
 impl<'a> Pool<'a> {
     /// Levels whose tail of ITL or TTFT is more than twice that of the next heavier level, each
-    /// once; curves are told apart by these factors.
+    /// once; these factors distinguish curves.
     pub fn cold(&self, by: &[&str]) -> Vec<Cold<'a>> {
         let mut found: Vec<Cold> = Vec::new();
         for quantity in [Quantity::Itl, Quantity::Ttft] {
@@ -65,8 +66,8 @@ impl<'a> Pool<'a> {
 
 impl<'a> Curve<'a> {
     /// The curve without the points whose value is more than twice that of the next heavier one,
-    /// and those points: of a tail the load does not explain them, and a line through them says
-    /// nothing about the loads beside them.
+    /// and those points: the load does not explain such a tail, and a line through it says nothing
+    /// about the neighboring loads.
     #[must_use]
     pub fn parted(self) -> (Curve<'a>, Vec<CurvePoint<'a>>) {
         let next = self.points.iter().skip(1).map(|point| Some(point.reading.value)).chain([None]);

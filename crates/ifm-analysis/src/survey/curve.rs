@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// One measured point of a curve.
 #[derive(Debug, Clone)]
 pub struct CurvePoint<'a> {
-    /// Where it stands on the axis.
+    /// Position on the axis.
     pub at: f64,
     /// The number.
     pub reading: Reading,
@@ -17,16 +17,16 @@ pub struct CurvePoint<'a> {
     pub cell: Pooled<'a>,
 }
 
-/// The points of one thing, rising in what they stand against. Nothing is interpolated.
+/// The points of one curve, rising in their position on the axis. Nothing is interpolated.
 #[derive(Debug, Clone)]
 pub struct Curve<'a> {
-    /// What sets it apart from the other curves: the factors it was asked to be told by.
+    /// The values of the factors that distinguish it from the other curves.
     pub of: Factors,
     /// The points.
     pub points: Vec<CurvePoint<'a>>,
 }
 
-/// The name of the factor that tells curves of closed and of open loops apart.
+/// The name of the factor that distinguishes curves of closed and of open loops.
 const LOOP: &str = "loop";
 
 /// What a load is of.
@@ -42,7 +42,7 @@ pub fn name_of(of: &Factors) -> String {
     of.iter().map(|(name, value)| factor_words(name, value)).collect::<Vec<_>>().join(" · ")
 }
 
-/// A factor in words: a value that means nothing alone, such as a number, comes with its name.
+/// A factor as text: a value that means nothing alone, such as a number, comes with its name.
 pub fn factor_words(name: &str, value: &str) -> String {
     let is_bare = value.parse::<f64>().is_ok() || ["true", "false", "on", "off"].contains(&value);
     match name {
@@ -55,7 +55,7 @@ pub fn factor_words(name: &str, value: &str) -> String {
 }
 
 impl Curve<'_> {
-    /// What it is called: see [`name_of`].
+    /// Its name: see [`name_of`].
     pub fn name(&self) -> String {
         name_of(&self.of)
     }
@@ -83,8 +83,8 @@ impl Curve<'_> {
 }
 
 impl<'a> Pool<'a> {
-    /// Curves of a statistic against the load, told apart by these factors. Cells without load or
-    /// number are left out; so are curves without a point.
+    /// Curves of a statistic against the load; these factors distinguish them. Cells without load
+    /// or number are left out; so are curves without a point.
     pub fn curves(&self, by: &[&str], quantity: &Quantity, statistic: Statistic) -> Vec<Curve<'a>> {
         self.curves_against(by, |cell| {
             Some((cell.load()?.value(), cell.reading(quantity, statistic)?))

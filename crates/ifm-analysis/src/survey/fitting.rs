@@ -63,7 +63,7 @@ pub struct Fitting<'a> {
     pub next: Option<(Pooled<'a>, Vec<Miss>)>,
     /// Whether that one is outside, or nothing decides it; unknown where no such load was measured.
     pub next_state: VerdictState,
-    /// Loads above that one that are inside all the same.
+    /// Loads above that one that still meet the target.
     pub inside_above: Vec<Load>,
     /// Where no load fits because the lowest one does not, which is often a cold start: the
     /// largest of the loads above it that are inside one after another, and the next one, that is
@@ -157,8 +157,8 @@ fn judge(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     }
 }
 
-/// What a search for this very target found of a load. It judged all looks together, with
-/// statistics for looking again; what several looks are in the mean says less.
+/// The result of a search for this very target about a load. It judged all looks together, with
+/// statistics for repeated looks; the mean of several looks says less.
 fn searched(cell: &Pooled, slo: &SloSpec) -> Option<VerdictState> {
     let mut states = cell.points.iter().map(|point| {
         let searched = point.searched.as_ref().filter(|searched| searched.slo.terms == slo.terms);
@@ -227,7 +227,7 @@ fn error_share(cell: &Pooled) -> Option<f64> {
     counted.or_else(|| Some(cell.reading(&Quantity::ErrorRate, Statistic::Value)?.value))
 }
 
-/// Where the percentile itself is not told a lower one beyond the limit, or a higher one within,
+/// If the percentile itself is not reported, a lower one beyond the limit, or a higher one within,
 /// decides as well.
 fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
     let quantities = quantities(term.metric);
@@ -260,7 +260,7 @@ fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>
 }
 
 impl Pooled<'_> {
-    /// Whether the percentile of a term is told of too few values.
+    /// Whether the percentile of a term rests on too few values.
     pub fn is_thin(&self, term: &SloTerm) -> bool {
         let statistic = term.statistic();
         let told =
@@ -269,9 +269,11 @@ impl Pooled<'_> {
     }
 }
 
+/// Whether the interval of a reading lies on one side of the limit. Pooled gaps of a run have no
+/// interval: for them their number counts.
 fn is_sure(reading: &Reading, limit: f64) -> bool {
     match (reading.low, reading.high) {
-        (None, None) => reading.is_enough,
+        (None, None) => !reading.needs_interval && reading.is_enough,
         (_, high) if reading.value <= limit => high.is_some_and(|high| high <= limit),
         (low, _) => low.is_some_and(|low| low > limit),
     }
@@ -299,8 +301,8 @@ fn quantities(metric: Metric) -> Vec<Quantity> {
 }
 
 impl<'a> Pool<'a> {
-    /// What fits of each curve, told apart by these factors. Users and rates cannot be ordered:
-    /// where both were measured, rates are the answer.
+    /// What fits for each curve; these factors distinguish curves. Users and rates cannot be
+    /// ordered: if both were measured, rates are the answer.
     pub fn fittings(&self, by: &[&str], slo: &SloSpec) -> Vec<Fitting<'a>> {
         let mut rows: Vec<(Factors, Vec<Pooled>)> = Vec::new();
         for cell in self.cells.iter().filter(|cell| cell.load().is_some()) {
@@ -494,12 +496,12 @@ mod tests {
         assert!(
             matches!(misses.as_slice(), [Miss::Term(term, Some(67.2))] if term.metric == Metric::Itl)
         );
-        assert_eq!(fitting.people(10.0), None, "nobody knows how long a request takes");
+        assert_eq!(fitting.people(10.0), None, "the duration of a request is unknown");
     }
 
     /// The same sweep with its first level, which ran cold: P99 ITL 84.7 ms at 32 users.
     #[test]
-    fn a_cold_first_load_is_told_apart() {
+    fn separates_a_cold_first_load() {
         let p99 = Statistic::Percentile(99.0);
         let levels = [(32, 84.7), (64, 32.1), (128, 38.5), (256, 67.2)];
         let points = levels.map(|(users, itl)| level(users, &[(Quantity::Itl, p99, itl)]));
@@ -529,7 +531,7 @@ mod tests {
             fitting.nearest.and_then(|(cell, _)| cell.load())
         };
         assert_eq!(nearest(&[(32, 84.7), (64, 32.1), (128, 38.5)]), Some(Load::Users(64)));
-        assert_eq!(nearest(&[(32, 31.0), (64, 32.1)]), None, "the lowest is told anyway");
+        assert_eq!(nearest(&[(32, 31.0), (64, 32.1)]), None, "the lowest is named anyway");
     }
 
     #[test]

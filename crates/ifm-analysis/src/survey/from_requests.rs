@@ -1,7 +1,8 @@
 //! Figures of a document that holds single requests and nothing else, such as AIPerf's records.
 //!
-//! Computed by us, and told so in their definition. What does not follow from what is kept of a request, such as
-//! percentiles of single gaps, stays absent. Not here: requests against the figures of their row (`audit/requests`).
+//! Computed here, and marked so in their definition. What does not follow from the stored data of a
+//! request, such as percentiles of single gaps, stays absent. Not here: requests against the
+//! figures of their row (`audit/requests`).
 
 use super::Reading;
 use crate::stat::quantile::{is_enough, percentile_of_sorted};

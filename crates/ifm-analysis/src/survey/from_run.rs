@@ -15,7 +15,7 @@ use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, S
 use ifm_core::{Manifest, Metric, Prediction};
 
 const NS_PER_MS: f64 = 1e6;
-/// Speed for one user where nobody counted the tokens.
+/// Speed for one user if the tokens were not counted.
 pub const USER_RATE_ESTIMATED: &str = "estimated tok/s/user";
 /// Time per output token where it is known of a part of the answers alone.
 const TPOT_PARTIAL: &str = "TPOT of some answers";
@@ -68,7 +68,7 @@ fn setting(manifest: &Manifest) -> Factors {
     setting
 }
 
-/// The lengths that were asked for at a level, where each is one number.
+/// The requested lengths of a level, if each is one number.
 fn lengths(setting: &Factors, level: &LevelSummary) -> Factors {
     let mut setting = setting.clone();
     let means = [
@@ -123,7 +123,7 @@ fn searched(manifest: &Manifest, level: &LevelSummary) -> Option<Searched> {
     Some(Searched { slo: manifest.spec.slo.clone(), state })
 }
 
-/// What a TPOT is called: one of a part of the answers decides no target.
+/// The quantity of a TPOT: one that covers only part of the answers decides no target.
 fn tpot(latencies: &Latencies) -> Quantity {
     let known = latencies.tpot_ns.as_ref().map_or(0, |tpot| tpot.n);
     let absent = latencies.tpot_absent.total();
@@ -229,7 +229,7 @@ fn whole_sessions(readings: &mut Vec<Reading>, level: &LevelSummary) {
     }
 }
 
-/// What a target may ask of recordings and sound, beside what documents have.
+/// Metrics of recordings and sound that a target may use, in addition to those of documents.
 fn sound(level: &LevelSummary) -> impl Iterator<Item = (Metric, &Distribution)> {
     let heard = level.heard.as_deref().and_then(|heard| heard.rtf.as_ref());
     let spoken = level.spoken.as_deref().and_then(|spoken| spoken.ttfa_ns_from_due.as_ref());
@@ -237,7 +237,8 @@ fn sound(level: &LevelSummary) -> impl Iterator<Item = (Metric, &Distribution)> 
     all.into_iter().filter_map(|(metric, found)| Some((metric, found?)))
 }
 
-/// What the prompts and answers carried beside text, and what a cache and the upload did to TTFT.
+/// What the prompts and answers carried in addition to text, and the effect of a cache and the
+/// upload on TTFT.
 fn media(readings: &mut Vec<Reading>, level: &LevelSummary) {
     for (quantity, distribution, scale, _) in media_figures::populations(level) {
         population(readings, &quantity, distribution, scale);
@@ -304,7 +305,16 @@ fn population(
     let of = |statistic, value: f64| {
         own(Reading { n, ..Reading::new(quantity.clone(), statistic, value / scale) })
     };
-    readings.push(of(Statistic::Mean, distribution.mean));
+    let mean = slo::mean(distribution);
+    let bound = |pick: fn(&Interval) -> Option<f64>| {
+        mean.interval.as_ref().and_then(pick).map(|bound| bound / scale)
+    };
+    readings.push(Reading {
+        low: bound(|interval| interval.low),
+        high: bound(|interval| interval.high),
+        is_enough: mean.enough,
+        ..of(Statistic::Mean, mean.value)
+    });
     readings.push(of(Statistic::Min, distribution.min));
     readings.push(of(Statistic::Max, distribution.max));
     for percentile in &distribution.percentiles {
@@ -321,7 +331,7 @@ fn population(
 }
 
 fn own(reading: Reading) -> Reading {
-    Reading { definition: Definition::Same, ..reading }
+    Reading { definition: Definition::Same, needs_interval: false, ..reading }
 }
 
 #[cfg(test)]

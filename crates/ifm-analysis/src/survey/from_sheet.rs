@@ -1,7 +1,7 @@
 //! Documents of other tools as a survey.
 
-use super::from_requests;
 use super::{Origin, Point, Reading, Survey};
+use super::{from_requests, request_times};
 use crate::level::Load;
 use crate::slo::VerdictState;
 use crate::stat::quantile::is_enough;
@@ -31,6 +31,9 @@ impl Survey {
 
 fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
     let factors = row.factors.within(&part.factors);
+    let own = row.figures.iter().filter_map(|figure| reading(figure, row));
+    let mut readings: Vec<Reading> = own.chain(from_requests::readings(row)).collect();
+    request_times::add_bounds(&mut readings, row);
     Point {
         origin,
         part: index,
@@ -41,12 +44,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         load: load(&factors),
         repeat: factors.get(key::REPEAT).and_then(|repeat| repeat.parse().ok()),
         setting: setting(&factors, row),
-        readings: row
-            .figures
-            .iter()
-            .filter_map(|figure| reading(figure, row))
-            .chain(from_requests::readings(row))
-            .collect(),
+        readings,
         verdict: VerdictState::Unknown,
         searched: None,
         gpus: factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus > 0.0),
@@ -55,15 +53,15 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
     }
 }
 
-/// A number of users where one was set, else a rate. A rate of `inf` is none.
+/// A number of users if one was set, else a rate. A rate of `inf` does not count as one.
 fn load(factors: &Factors) -> Option<Load> {
     let users = factors.number(key::CONCURRENCY).filter(|users| *users >= 1.0);
     let rate = || factors.number(key::RATE).filter(|rate| *rate > 0.0).map(Load::ReqPerS);
     users.map(|users| Load::Users(users as u32)).or_else(rate)
 }
 
-/// The factors but for the load and the repeat, and the shape of a mask. A concurrency that is no
-/// number, such as `max`, is not a load and stays.
+/// The factors except for the load and the repeat, and the shape of a mask. A concurrency that is
+/// not a number, such as `max`, is not a load and stays.
 fn setting(factors: &Factors, row: &Row) -> Factors {
     let mut setting = Factors::default();
     let is_kept = |name: &str| match name {
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_concurrency_without_a_number_and_a_shape_are_kept() {
+    fn keeps_a_shape_and_a_concurrency_that_is_not_a_number() {
         let mut row = Row::new(RowRole::Measured, Place::line(7));
         row.factors = Factors::default().with(key::CONCURRENCY, "max");
         row.unknown.insert(SHAPE.to_owned(), vec![1u64, 1, 8192, 8192].into());

@@ -11,9 +11,9 @@ pub const HELD_MIN: f64 = 0.85;
 const MS_PER_S: f64 = 1e3;
 
 impl Pooled<'_> {
-    /// Requests in flight in the mean: as it was told, else by Little's law, requests per second
-    /// times the mean time of a request. Where nobody tells that time it is the mean TTFT and a mean
-    /// gap for every further token, which is exact where every event holds one token.
+    /// Mean requests in flight: as reported, else by Little's law, requests per second times the
+    /// mean time of a request. If that time is not reported, it is the mean TTFT plus a mean gap
+    /// for every further token, which is exact if every event holds one token.
     pub fn in_flight_mean(&self) -> Option<f64> {
         let mean = |quantity| Some(self.reading(&quantity, Statistic::Mean)?.value);
         if let Some(told) = mean(Quantity::InFlight) {
@@ -28,7 +28,7 @@ impl Pooled<'_> {
         Some(rate * mean(Quantity::E2e).or_else(by_gaps)? / MS_PER_S)
     }
 
-    /// Complete answers, or the requests that were asked for.
+    /// Complete answers, or the requested number of requests.
     pub fn requests_ok(&self) -> Option<f64> {
         let told = self.reading(&Quantity::RequestsOk, Statistic::Value);
         told.map(|told| told.value)
@@ -36,8 +36,8 @@ impl Pooled<'_> {
             .filter(|requests| *requests > 0.0)
     }
 
-    /// Requests in flight in the mean where they are clearly fewer than the users that were asked
-    /// for: the limit was not held, for ramp and drain are much of the run.
+    /// Mean requests in flight if they are clearly fewer than the requested users: the concurrency
+    /// was not reached, since ramp and drain are much of the run.
     pub fn held_less(&self) -> Option<f64> {
         let Load::Users(users) = self.load()? else { return None };
         self.in_flight_mean().filter(|mean| *mean < HELD_MIN * f64::from(users))
@@ -82,7 +82,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_limit_is_no_load() {
+    fn a_limit_is_not_a_load() {
         let survey = sweep();
         let pool = survey.pool(PartKind::Serving);
         let means: Vec<f64> = pool.cells.iter().filter_map(Pooled::in_flight_mean).collect();
@@ -94,7 +94,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_told_comes_first_and_without_times_there_is_none() {
+    fn prefers_the_reported_number_and_needs_times_otherwise() {
         let mut survey = sweep();
         survey.points.truncate(1);
         let told = Reading::new(Quantity::InFlight, Statistic::Mean, 31.0);

@@ -16,15 +16,15 @@ const CAUSAL: &str = "causal";
 pub struct KernelMask<'a> {
     /// Its name, with type and size where there are several of one name.
     pub name: String,
-    /// Type and size, where they are told.
+    /// Type and size, if stated.
     pub size: Option<String>,
-    /// Share of its blocks that are empty, 0 to 1; absent where nobody tells.
+    /// Share of its blocks that are empty, 0 to 1; absent if not stated.
     pub sparsity: Option<f64>,
     /// Sides of the tensor that it is for, as they were written: `1, 1, 8192, 8192`.
     pub shape: Option<String>,
     /// Its blocks as they were drawn.
     pub drawing: Option<&'a str>,
-    /// Where its table stands: origin and part.
+    /// Position of its table: origin and part.
     pub part: (usize, usize),
     /// The times, in the order of the document.
     pub times: Vec<KernelTime>,
@@ -41,13 +41,13 @@ pub struct KernelTime {
     pub ms: f64,
     /// Arithmetic rate, by the count of the tool.
     pub flop_per_s: Option<f64>,
-    /// The same by the rule of the tool that the kernel is known from, where that is told too.
+    /// The same by the rule of the tool that the kernel is known from, if stated too.
     pub own_flop_per_s: Option<f64>,
     /// Deviation of the calls, ms, and how many there were.
     pub std_ms: Option<f64>,
     /// See `std_ms`.
     pub calls: Option<u64>,
-    /// The mask that it computes, where it is another than the one that was asked for.
+    /// The mask that it computes, if it differs from the requested one.
     pub computes: Option<String>,
     /// Greatest relative error against 64-bit floats.
     pub error: Option<f64>,
@@ -62,7 +62,7 @@ pub struct KernelTime {
 /// What a machine was measured to do at most: a product, or a transfer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CeilingTime<'a> {
-    /// Where it stands.
+    /// The point that it comes from.
     pub point: &'a Point,
     /// `gemm`, or the name of the transfer.
     pub kernel: &'a str,
@@ -83,7 +83,7 @@ impl KernelMask<'_> {
         times
     }
 
-    /// Tokens of its keys; absent where nobody tells.
+    /// Tokens of its keys; absent if not stated.
     pub fn tokens(&self) -> Option<u64> {
         self.shape.as_ref()?.rsplit(',').next()?.trim().parse().ok()
     }

@@ -1,9 +1,9 @@
 //! A survey: everything that several runs and documents measured, point by point, in one form.
 //!
 //! Reports and their findings read this and nothing else, so that a run of ours and a file of
-//! another tool go through the same hands. A point keeps what was set, how often it was repeated
-//! and where it stands; a reading keeps its interval, its population and its definition. Nothing
-//! is computed on the way in but units, and the figures of single requests that have none. Not here:
+//! another tool are processed the same way. A point keeps its settings, its number of repeats and
+//! its position; a reading keeps its interval, its population and its definition. Nothing is
+//! computed on the way in but units, and the figures of single requests that have none. Not here:
 //! what it means (`insight`), how it looks (`ifm-report`).
 
 mod cold;
@@ -18,6 +18,7 @@ mod pool;
 mod power;
 mod price;
 mod reading;
+pub(crate) mod request_times;
 mod side;
 mod stated;
 
@@ -105,9 +106,9 @@ pub struct Point {
     pub verdict: VerdictState,
     /// What a search for the capacity found of its load, all looks together.
     pub searched: Option<Searched>,
-    /// GPUs that it ran on; absent where nobody told of one.
+    /// GPUs that it ran on; absent if not reported.
     pub gpus: Option<f64>,
-    /// Where it stands.
+    /// Its position in the source.
     pub place: Place,
     /// The sentence of a stated row, the lines of a drawn block.
     pub text: Option<String>,
@@ -162,7 +163,7 @@ impl Point {
         (sent > 0).then_some((failed, sent))
     }
 
-    /// Prompt and output tokens that were asked for.
+    /// Requested prompt and output tokens.
     pub fn lengths(&self) -> (Option<f64>, Option<f64>) {
         (self.setting.number(key::INPUT_TOKENS), self.setting.number(key::OUTPUT_TOKENS))
     }
@@ -197,8 +198,8 @@ impl Survey {
         self.of_role(RowRole::Measured).filter(move |point| point.kind == kind)
     }
 
-    /// A point for each test of an engine: what holds of all its repeats where that is told, else what
-    /// was measured.
+    /// A point for each test of an engine: the summary of all its repeats if there is one, else the
+    /// measured repeats.
     pub fn engine_tests(&self) -> impl Iterator<Item = &Point> {
         let of_engine = || self.points.iter().filter(|point| point.kind == PartKind::Engine);
         let heads: Vec<&Point> =
@@ -245,8 +246,8 @@ impl Survey {
                 }
             }
         }
-        // What is said of the machine in the words of a document differs with its accelerator; a
-        // concurrency is here only where it is not a number.
+        // A document's description of the machine differs with its accelerator; a concurrency is
+        // here only if it is not a number.
         let is_told =
             |name: &str| ![key::REQUESTS, key::HARDWARE, key::CONCURRENCY].contains(&name);
         let differs = |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && is_told(name);

@@ -10,7 +10,7 @@ use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, Statistic};
 
 /// Confidence of every interval over repeats.
 pub const CONFIDENCE: f64 = 0.95;
-/// An interval over repeats needs so many; over two it is so wide that it says nothing.
+/// Minimum number of repeats for an interval; over two it is so wide that it says nothing.
 pub const REPEATS_MIN: usize = 3;
 
 /// Points with the same setting and load: one measurement, or its repeats.

@@ -20,8 +20,8 @@ pub struct PowerPoint {
     pub rate: f64,
     /// Standard deviation of the rate over its repeats.
     pub std: Option<f64>,
-    /// Tokens per joule: of the power that was told, measured or stated, or per joule of the limit,
-    /// which is tokens per second and watt of limit.
+    /// Tokens per joule: of the known power, measured or stated; else per joule of the limit, which
+    /// is tokens per second and watt of limit.
     pub per_joule: f64,
 }
 
@@ -42,14 +42,14 @@ impl PowerPoint {
     }
 }
 
-/// A thing at several limits.
+/// A series of one subject at several limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PowerSeries {
     /// What was measured: model, test, load.
     pub name: String,
     /// Which rate: prompt, generation, output.
     pub quantity: Quantity,
-    /// Whether the power was told, by measurement or by the user; otherwise the limit stands for it.
+    /// Whether the power is known, by measurement or from the user; otherwise the limit is used.
     pub is_told: bool,
     /// The points, rising in the limit.
     pub points: Vec<PowerPoint>,

@@ -18,7 +18,7 @@ pub struct Yield {
     /// US dollars for a million output tokens, the server being busy all the time; absent without
     /// a price.
     pub usd_per_million: Option<f64>,
-    /// Output tokens per kilowatt-hour; absent where nobody measured the energy.
+    /// Output tokens per kilowatt-hour; absent if the energy was not measured.
     pub output_tok_per_kwh: Option<f64>,
 }
 

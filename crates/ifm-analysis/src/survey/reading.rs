@@ -11,19 +11,22 @@ pub struct Reading {
     pub statistic: Statistic,
     /// The number.
     pub value: f64,
-    /// Lower bound with 95 % confidence; absent where nobody can give one.
+    /// Lower bound with 95 % confidence; absent if unknown.
     pub low: Option<f64>,
     /// Upper bound with 95 % confidence.
     pub high: Option<f64>,
-    /// Size of the population; absent where it is not told.
+    /// Size of the population; absent if not stated.
     pub n: Option<u64>,
     /// Whether the population is large enough for the statistic; true where its size is unknown.
     pub is_enough: bool,
+    /// Whether the number proves nothing without an interval, as a number of a document does: its
+    /// requests may depend on each other, and their law is unknown.
+    pub needs_interval: bool,
     /// The characters that stood in the document.
     pub printed: Option<String>,
     /// What the tool means by it.
     pub definition: Definition,
-    /// Where it stands, where the point's place does not say it.
+    /// Its position, if it differs from that of the point.
     pub place: Option<Place>,
 }
 
@@ -38,6 +41,7 @@ impl Reading {
             high: None,
             n: None,
             is_enough: true,
+            needs_interval: true,
             printed: None,
             definition: Definition::default(),
             place: None,

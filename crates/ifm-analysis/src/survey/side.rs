@@ -80,8 +80,8 @@ impl RunIdentity {
 }
 
 impl Survey {
-    /// Names the sides, and gives points that only their side tells apart the factor [`key::RUN`].
-    /// `given` says how the user named the origins, by their places; of later ones nothing is known.
+    /// Names the sides, and adds the factor [`key::RUN`] to points that differ only in their side.
+    /// `given` holds the user's names for the origins, by their places; later origins have none.
     #[must_use]
     pub fn with_sides(mut self, given: &[Given]) -> Survey {
         let given: Vec<Given> =
@@ -100,7 +100,7 @@ impl Survey {
         self
     }
 
-    /// The same with the factor [`key::RUN`] on all points, whatever else tells them apart.
+    /// The same with the factor [`key::RUN`] on all points, whatever else distinguishes them.
     #[must_use]
     pub fn by_side(mut self) -> Survey {
         for point in &mut self.points {
@@ -179,7 +179,7 @@ impl Survey {
         have_common && all().all(|(_, repeat)| repeat.is_some()) && one.is_disjoint(&other)
     }
 
-    /// The kinds of which two sides have points that nothing else tells apart.
+    /// The kinds for which two sides have points that differ in nothing else.
     fn mixed_kinds(&self, sides: &[usize]) -> BTreeSet<PartKind> {
         let mut curves: BTreeMap<(PartKind, Factors), Vec<OnCurve>> = BTreeMap::new();
         for point in self.of_role(RowRole::Measured).filter(|p| p.kind != PartKind::Kernel) {
@@ -217,8 +217,8 @@ impl Survey {
         }
     }
 
-    /// The name of each origin's side: as the user gave it, and where several sides have one name with
-    /// what tells them apart.
+    /// The name of each origin's side: the user's name, and if several sides have the same name,
+    /// also what distinguishes them.
     fn side_names(&self, given: &[Given], sides: &[usize]) -> Vec<String> {
         let files = self.file_names();
         let own = |at: usize| -> Option<String> {
@@ -280,7 +280,7 @@ impl Survey {
         others.find_map(|what| Some(format!("{what} {}", unique(&column(what), own)?)))
     }
 
-    /// The names of the files without folders, as far as that tells them apart.
+    /// The names of the files without folders, if they are distinct.
     fn file_names(&self) -> Vec<String> {
         let short = |name: &str, parts: usize| {
             let all: Vec<&str> = name.split(['/', '\\']).collect();
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_tell_sides_apart_need_no_names() {
+    fn distinct_settings_need_no_side_names() {
         let tagged = |value: &'static str| {
             move |head: &mut Manifest| _ = head.tags.insert("cc".to_owned(), value.to_owned())
         };

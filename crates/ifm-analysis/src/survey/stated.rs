@@ -1,8 +1,8 @@
 //! What documents state in sentences, in the form of measurements.
 //!
-//! A page that shows such figures says that they are stated. What is put together here follows
-//! from the figures alone: equal settings are one point, and a figure without a name gets the one
-//! that the stated efficiencies leave for it. Not here: whether the figures agree (`audit`).
+//! A page that shows such figures says that they are stated. The points are derived from the
+//! figures alone: equal settings are one point, and a figure without a name gets the one that the
+//! stated efficiencies leave for it. Not here: whether the figures agree (`audit`).
 
 use super::{Point, Reading, Survey};
 use crate::slo::VerdictState;

@@ -9,7 +9,7 @@ use ifm_core::Series;
 use ifm_core::order::Order as _;
 use ifm_core::series::Quantity;
 
-/// The server's account of a level. What it does not tell is absent.
+/// The server's account of a level. What it does not report is absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerCounters {
     /// Whose page it is.
@@ -40,8 +40,8 @@ pub struct ServerCounters {
     pub draft_tokens: Option<f64>,
     /// Tokens of them that were accepted.
     pub accepted_tokens: Option<f64>,
-    /// Tokens that were accepted at each place of the drafts, from the first; empty where nobody
-    /// counted by place.
+    /// Tokens that were accepted at each place of the drafts, from the first; empty if they were
+    /// not counted by place.
     pub accepted_by_position: Vec<f64>,
     /// Whether a counter went back: the server began anew.
     pub began_anew: bool,
@@ -63,8 +63,8 @@ impl ServerCounters {
         Some(self.cache_hits? / queries)
     }
 
-    /// The account of what happened between two moments; absent where no sample was taken before the
-    /// first and after the second. From `next_ns` on requests are those of another level.
+    /// The account of what happened between two moments; absent if no sample was taken before the
+    /// first and after the second. From `next_ns` on, requests belong to another level.
     pub(crate) fn of(
         all: &[Series],
         (first_ns, last_ns): (u64, u64),
@@ -118,8 +118,8 @@ impl ServerCounters {
     }
 }
 
-/// The first of the samples from `from_ns` to `until_ns` from which the server's count of its work stands
-/// still.
+/// The first of the samples from `from_ns` to `until_ns` after which the server's count of its work
+/// does not change.
 fn settled_ns(all: &[Series], from_ns: u64, until_ns: u64) -> Option<u64> {
     let counters = [Quantity::ServerRequests, Quantity::ServerOutputTokens];
     let series = counters.into_iter().find_map(|quantity| of(all, quantity).next())?;
@@ -169,7 +169,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn counters_are_told_apart_by_time() {
+    fn separates_counters_by_time() {
         let series = [
             telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &|at_s| 100.0 + 3.0 * at_s),
             telemetry(Quantity::ServerWaiting, "x", (0.0, 10.0), &|at_s| at_s),
@@ -177,7 +177,7 @@ mod tests {
             telemetry(Quantity::ServerCacheHits, "x", (0.0, 10.0), &|at_s| 25.0 * at_s),
             telemetry(Quantity::ServerPreemptions, "x", (0.0, 4.0), &|_| 1.0),
         ];
-        // Samples stand at whole seconds: from 2 to 6 s.
+        // Samples are at whole seconds: from 2 to 6 s.
         let next_ns = Some(6 * S);
         let found =
             ServerCounters::of(&series, (5 * S / 2, 11 * S / 2), next_ns).expect("counters");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_began_anew_is_noticed() {
+    fn detects_a_restarted_server() {
         let fall = |at_s: f64| if at_s < 5.0 { 100.0 } else { 2.0 };
         let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &fall)];
         let found = ServerCounters::of(&series, (S, 9 * S), None).expect("counters");

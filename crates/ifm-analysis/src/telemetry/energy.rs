@@ -1,5 +1,4 @@
-//! Energy of a level: what the devices drew while its window lasted, and what of that falls on a
-//! token.
+//! Energy of a level: what the devices consumed during its window, and the energy per token.
 //!
 //! Whole devices count, with what they draw when idle. A counter of energy is exact, so its
 //! difference is taken where there is one; else power is integrated over its samples.
@@ -29,7 +28,7 @@ ifm_core::vocabulary! {
 }
 
 ifm_core::vocabulary! {
-    /// How the energy came about.
+    /// How the energy was determined.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum EnergyMethod {
         /// The devices count their energy.
@@ -46,7 +45,7 @@ ifm_core::vocabulary! {
 pub struct LevelEnergy {
     /// Whose it is.
     pub of: PoweredBy,
-    /// How it came about.
+    /// How it was determined.
     pub method: EnergyMethod,
     /// Devices that it is added up over.
     pub devices: u32,
@@ -80,7 +79,7 @@ pub fn tokens_per_kwh(joules_per_token: f64) -> f64 {
 pub struct Drawn {
     /// Whose it is.
     pub of: PoweredBy,
-    /// How it came about.
+    /// How it was determined.
     pub method: EnergyMethod,
     /// Devices that it is added up over.
     pub devices: u32,
@@ -105,7 +104,7 @@ impl Drawn {
             PoweredBy::Gpus => gpus(series, span),
             PoweredBy::Processors => processors(series, span),
         }?;
-        // No device that works draws nothing: a sensor that says so is none.
+        // No working device draws nothing: a sensor that reports zero is ignored.
         (drawn.joules.is_finite() && drawn.joules > 0.0).then_some(drawn)
     }
 }
@@ -164,7 +163,7 @@ fn limit(run: &RunData) -> Option<f64> {
     sources.iter().map(of_source).sum()
 }
 
-/// What is taken: what the user said, else the GPUs, else the processors.
+/// The devices that count: the user's choice, else the GPUs, else the CPUs.
 fn known_devices(series: &[Series]) -> Option<PoweredBy> {
     let is_there = |quantity| of(series, quantity).next().is_some();
     if is_there(Quantity::StatedPower) {
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_goes_before_samples_unless_it_stands_still() {
+    fn prefers_an_energy_counter_unless_it_is_stuck() {
         let counter = |rate: f64| move |at_s: f64| 1e6 + rate * at_s;
         let sampled: &dyn Fn(f64) -> f64 = &|_| 150.0;
         let both = |rate| {
@@ -323,7 +322,8 @@ mod tests {
         assert!(with(&[(Quantity::GpuPower, "a", &|_| 0.0)]).is_none());
     }
 
-    /// Another program ends after 3 s; what it held is in the peak of the second before, and not what is left.
+    /// Another program ends after 3 s; its memory is in the peak of the second before, and not in
+    /// what is left.
     #[test]
     fn memory_before_a_moment_is_that_of_the_last_sample() {
         let held: &dyn Fn(f64) -> f64 = &|at_s| if at_s < 3.0 { 16e9 } else { 1e9 };
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn the_power_limit_stands_beside_it_where_every_gpu_tells_it() {
+    fn reports_the_power_limit_if_every_gpu_has_one() {
         use ifm_core::facts::{Facts, Gpu};
         let limits = |told: &[Option<f64>]| {
             let mut run = level();

@@ -1,8 +1,7 @@
-//! What follows from the series that were recorded beside the answers: energy, and what the
-//! server's own counters say of each level.
+//! Results from the series that were recorded along with the answers: energy, and what the server's
+//! own counters say of each level.
 //!
-//! What is not here: sampling, and the names on anybody's metrics page; a series is known by its
-//! [`Quantity`].
+//! Not here: sampling, and the metric names of servers; a series is known by its [`Quantity`].
 
 mod counters;
 mod energy;

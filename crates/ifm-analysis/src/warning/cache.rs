@@ -28,7 +28,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         Severity::Caution,
         format!(
             "{} of the prompt tokens ({cached}) came from the server's cache, at most {} were \
-             meant to: TTFT is too low for new prompts",
+             intended to: TTFT is too low for new prompts",
             percent(share),
             percent(meant)
         ),
@@ -45,8 +45,8 @@ pub(super) fn is_too_much(share: f64, meant: f64) -> bool {
     share > meant + SHARE_MAX
 }
 
-/// The share of the prompt tokens that may come from a cache: a shared prefix, the template, and media
-/// that were sent before, which the check `few_media` tells of.
+/// The share of the prompt tokens that may come from a cache: a shared prefix, the template, and
+/// media that were sent before, which the check `few_media` covers.
 pub(super) fn meant_share(context: &Context, level: &LevelSummary) -> f64 {
     let workload = &context.run.manifest.spec.workload;
     let shared = f64::from(workload.shared_prefix_tokens)
@@ -56,8 +56,8 @@ pub(super) fn meant_share(context: &Context, level: &LevelSummary) -> f64 {
     mean.map_or(0.0, |mean| (shared / mean.max(1.0)).min(1.0))
 }
 
-/// Tokens a prompt of media that an earlier request had carried. Where nobody told, all that a prompt
-/// has beyond its text may be of media.
+/// Tokens per prompt of media that an earlier request had carried. If not reported, all that a
+/// prompt has beyond its text may be media.
 fn seen_media_tokens(level: &LevelSummary) -> f64 {
     let Some(media) = level.media.as_deref().filter(|media| media.seen > 0) else {
         return 0.0;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_tell_cannot_be_checked() {
+    fn a_server_that_does_not_report_hits_cannot_be_checked() {
         let mut run = sound_run();
         cache(&mut run, None);
         assert_eq!(state(&run, "prompt_cache"), CheckState::NotApplicable);

@@ -1,21 +1,21 @@
-//! Prompts of conversations that a prefix cache could have known, and of which it served much less.
+//! Prompts of conversations that a prefix cache could have known, if it served much fewer of them.
 //!
-//! A note and no more: a cache that is small, shared or spread over replicas is a server as it is. Not
-//! here: prompts that should be new and were not, see `cache`.
+//! Only a note: a cache that is small, shared or spread over replicas is a normal server. Not here:
+//! prompts that should be new and were not, see `cache`.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::{KnownPart, LevelSummary};
 
 /// Where so much of the prompts could be known, it is worth to look at what was.
 const IDEAL_MIN: f64 = 0.1;
-/// Shares are held against each other only where they speak of so much of the prompts.
+/// Shares are compared only if they cover at least this part of the prompts.
 const COVERED_MIN: f64 = 0.95;
 /// Below this part of what could be known, it is worth a note.
 const SERVED_MIN: f64 = 0.5;
 
 pub(super) const CHECK: Check = Check {
     id: "cache_lost",
-    title: "what was said before came from the server's cache",
+    title: "repeated conversation text came from the server's cache",
     run: Made::ByLevel(make),
 };
 
@@ -30,8 +30,8 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let counter = level.server.as_ref().and_then(|server| server.cache_share());
     let (served, who) = match (sessions.told.share(), counter) {
         _ if !covers(sessions.ideal) => return AtLevel::NotApplicable,
-        (Some(share), _) if covers(sessions.told) => (share, "by the answers"),
-        (_, Some(share)) => (share, "by the server's counter"),
+        (Some(share), _) if covers(sessions.told) => (share, "according to the answers"),
+        (_, Some(share)) => (share, "according to the server's counter"),
         _ => return AtLevel::NotApplicable,
     };
     // Neither whole blocks nor answers that became other tokens are the cache's loss.
@@ -44,8 +44,9 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Note,
         format!(
-            "{} of the prompt tokens had been said before, {who} {} came from the server's cache: \
-             it is too small for so many conversations, spread over replicas, or off",
+            "{} of the prompt tokens had been sent before; {who}, {} came from the server's \
+             cache: it is too small for this number of conversations, spread over replicas, or \
+             off",
             percent(ideal),
             percent(served)
         ),
@@ -67,11 +68,11 @@ mod tests {
         run.requests.iter_mut().for_each(|record| record.cached_tokens = Some(10));
         let warnings = found(&run).warnings;
         assert!(warnings[0].text.contains("53.3 %") && warnings[0].text.contains("10.0 %"));
-        // Hits alone are told: what is not told may be none.
+        // Only hits are reported: a missing value may mean zero.
         let half = run.requests.len() / 2;
         run.requests.iter_mut().take(half).for_each(|record| record.cached_tokens = None);
         assert!(!found(&run).is_applicable);
         run.requests.iter_mut().for_each(|record| record.cached_tokens = None);
-        assert!(!found(&run).is_applicable, "nobody told");
+        assert!(!found(&run).is_applicable, "not reported");
     }
 }

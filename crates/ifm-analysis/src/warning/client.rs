@@ -25,12 +25,12 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     Some(findings)
 }
 
-/// Why the whole run is not a result: half of the requests left so late that the load was another than
-/// the one that was asked for. Absent where that is not so.
+/// Why the whole run is not a result: half of the requests left so late that the load was not the
+/// requested one. Absent if that is not so.
 pub fn load_missed(run: &RunData, summary: &RunSummary) -> Option<String> {
     let late = run.manifest.health.as_ref()?.send_lateness?;
     lateness(late.p50_ns, "in the median", &summary.levels)
-        .map(|text| format!("{text}: the server did not get the load that was asked for"))
+        .map(|text| format!("{text}: the server did not get the requested load"))
 }
 
 /// That requests left so late that the tail of what is measured from due is the client's.
@@ -73,12 +73,12 @@ mod tests {
 
     #[test]
     fn repeats_the_reasons() {
-        let spoil = |run: &mut RunData| {
+        let corrupt = |run: &mut RunData| {
             let health = run.manifest.health.as_mut().expect("a sound run has one");
             health.verdict = HealthVerdict::Suspect;
             health.reasons = vec!["the busiest reading thread was too busy".to_owned()];
         };
-        check("client", spoil, Severity::Caution, "too busy");
+        check("client", corrupt, Severity::Caution, "too busy");
         let blame = |run: &mut RunData| {
             run.manifest.health.as_mut().expect("a sound run has one").verdict =
                 HealthVerdict::Suspect;
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_left_late_are_no_result() {
+    fn requests_that_left_late_are_not_a_result() {
         // Answers take 250 ms, their first tokens 100 ms.
         let late = |ms: u64| {
             move |run: &mut RunData| {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(state(&run, "client"), CheckState::Invalid);
         late(19)(&mut run);
         assert_eq!(state(&run, "client"), CheckState::Passed);
-        // A late tail is no other load; half of the requests are.
+        // A late tail does not change the load; half of the requests do.
         let missed = |run: &RunData| load_missed(run, &crate::summarize(run));
         late(51)(&mut run);
         assert_eq!(missed(&run), None);

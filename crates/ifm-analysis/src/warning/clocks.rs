@@ -1,4 +1,4 @@
-//! GPUs that became slower while a level ran: a falling clock, and what held it down.
+//! GPUs that became slower while a level ran: a falling clock, and what limited it.
 //!
 //! Moments in which a GPU idled do not count. Its own power limit is not a fault, and is noted.
 
@@ -12,7 +12,7 @@ use ifm_core::series::Quantity;
 const FALL_MAX: f64 = 0.05;
 /// Samples of a third, at least.
 const THIRD_MIN: usize = 3;
-/// The share of the samples in which something may hold a clock down without being told.
+/// The share of the samples in which something may limit a clock without being reported.
 const HELD_SHARE_MAX: f64 = 0.05;
 /// The share of the samples at the power limit from which on it is noted.
 const LIMIT_SHARE_MIN: f64 = 0.5;
@@ -30,7 +30,7 @@ const HELD: [(u64, &str); 4] = [
 
 pub(super) const CHECK: Check = Check {
     id: "clocks",
-    title: "the clocks of the GPUs did not fall while a level ran",
+    title: "GPU clocks did not drop during a level",
     run: Made::ByLevel(make),
 };
 
@@ -55,7 +55,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     }
 }
 
-/// The GPUs that told of their clocks in a span.
+/// The GPUs that reported their clocks in a span.
 pub(super) fn gpus(series: &[Series], span: (u64, u64)) -> Vec<Gpu<'_>> {
     let mut sources: Vec<&str> = [Quantity::GpuClock, Quantity::GpuThrottleReasons]
         .into_iter()
@@ -103,7 +103,7 @@ impl<'run> Gpu<'run> {
         }
     }
 
-    /// What slowed it down, in words.
+    /// What slowed it down, as text.
     fn slowed(&self) -> Option<String> {
         let mut parts: Vec<String> = self.fall().into_iter().collect();
         for (bit, name) in HELD {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_moments_do_not_count_and_a_few_samples_say_nothing() {
+    fn ignores_idle_moments_and_few_samples() {
         let half = |at_s: f64| if at_s < 8.0 { 1980.0 } else { 210.0 };
         assert_eq!(state(&run(&half, &|_| 0.0), "clocks"), CheckState::Caution);
         let idle = |at_s: f64| if at_s < 8.0 { 0.0 } else { 1.0 };

@@ -21,7 +21,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
         Some(share) if share <= SHARE_MAX && at_once == 0 => return AtLevel::Silent,
         Some(share) => share,
     };
-    let events = format!("{} of the events came in one read with another", percent(share));
+    let events = format!("{} of the events arrived in one read with another", percent(share));
     if !has_no_median(level) && at_once as f64 <= SHARE_MAX * level.counts.ok as f64 {
         return AtLevel::Fires(
             Severity::Note,
@@ -30,7 +30,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     }
     let head = match (at_once, has_no_median(level)) {
         (_, true) => format!("{events}, and most gaps count as 0"),
-        (_, false) => format!("all or nearly all tokens of {at_once} answers came in one read"),
+        (_, false) => format!("all or nearly all tokens of {at_once} answers arrived in one read"),
     };
     let tpot = match level.latencies.tpot() {
         Some((_, true)) => "; TPOT is estimated without the tokens of the first read",
@@ -40,9 +40,9 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{head}: the server, or something before it, sends several at a time. What holds events \
-             back delays the first token too, so TTFT is too long by up to the time of a hold{tpot}{}. \
-             Only E2E and E2E per token hold. {CULPRITS}",
+            "{head}: the server, or something before it, sends several at a time. Whatever holds \
+             events back also delays the first token, so TTFT is too long by up to the time of a \
+             hold{tpot}{}. Only E2E and E2E per token are valid. {CULPRITS}",
             unknown(at_once)
         ),
     )
@@ -70,15 +70,15 @@ mod tests {
 
     #[test]
     fn notes_events_that_came_together() {
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             run.requests.iter_mut().for_each(|record| record.co_arrived_events = 4);
         };
-        check("co_arrival", spoil, Severity::Note, "25.0 % of the events");
+        check("co_arrival", corrupt, Severity::Note, "25.0 % of the events");
     }
 
     #[test]
     fn most_events_together_call_for_caution() {
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             for record in &mut run.requests {
                 record.co_arrived_events = 16;
                 // Four at a time: 12 of 15 gaps are 0.
@@ -87,15 +87,15 @@ mod tests {
                 record.events.at_ns = (0..at.len()).map(batch).collect();
             }
         };
-        check("co_arrival", spoil, Severity::Caution, "most gaps count as 0");
+        check("co_arrival", corrupt, Severity::Caution, "most gaps count as 0");
         let said = "TTFT is too long by up to the time of a hold; TPOT is estimated without the \
                     tokens of the first read. Only E2E and E2E per token hold. Check";
-        check("co_arrival", spoil, Severity::Caution, said);
+        check("co_arrival", corrupt, Severity::Caution, said);
     }
 
     #[test]
     fn answers_that_came_at_once_have_no_tpot() {
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             for record in run.requests.iter_mut().step_by(2) {
                 record.co_arrived_events = 16;
                 let last = record.events.at_ns.last().copied().unwrap_or(0);
@@ -103,6 +103,6 @@ mod tests {
             }
         };
         let said = "TPOT and tok/s/user of 59 answers are not known. Only E2E";
-        check("co_arrival", spoil, Severity::Caution, said);
+        check("co_arrival", corrupt, Severity::Caution, said);
     }
 }

@@ -55,7 +55,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     Some(findings)
 }
 
-/// Whether a level was measured in place of another one.
+/// Whether a level replaces another one.
 fn replaces_another(context: &Context, level: &LevelSummary) -> bool {
     context.levels.iter().any(|other| other.measured_again == Some(level.level))
 }
@@ -75,7 +75,8 @@ fn measured_again(context: &Context, level: &LevelSummary) -> Option<Finding> {
     Some((
         Severity::Note,
         format!(
-            "{load} was worse than a larger load and was measured again, which is what counts: {}",
+            "{load} was worse than a larger load and was measured again; the second measurement \
+             counts: {}",
             figures.join("; ")
         ),
     ))
@@ -85,7 +86,7 @@ type Pick = fn(&LevelSummary) -> Option<&Distribution>;
 const TTFT: Pick = |level| level.latencies.ttft_ns.as_ref();
 const TPOT: Pick = |level| level.latencies.tpot().map(|(tpot, _)| tpot);
 
-/// A level, and those of the next larger load.
+/// A level, and the levels of the next larger load.
 struct Pair<'a> {
     load: Load,
     level: &'a LevelSummary,
@@ -117,7 +118,7 @@ fn pairs(levels: &[LevelSummary]) -> Vec<Pair<'_>> {
     pairs.collect()
 }
 
-/// What is worse at the smaller of two loads, in words.
+/// What is worse at the smaller of two loads, as text.
 fn worse(pair: &Pair) -> Vec<String> {
     let all = [
         compare("TTFT p50", pair, 50.0, TTFT),
@@ -127,7 +128,7 @@ fn worse(pair: &Pair) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// What is worse at the smaller load than in any repeat of the larger one, in words.
+/// What is worse at the smaller load than in any repeat of the larger one, as text.
 fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<String> {
     let value = |level: &LevelSummary| Some(pick(level)?.percentile(percentile)?.value);
     let smaller = value(pair.level)?;
@@ -143,7 +144,7 @@ fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<Strin
     })
 }
 
-/// A load in words.
+/// A load as text.
 pub(super) fn words(load: Load) -> String {
     match load {
         Load::Users(users) => counted(users.into(), "user"),
@@ -195,8 +196,8 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_was_measured_again_is_told_and_counts_no_more() {
-        // 1 and 2 users, then 1 again, as it was measured in place of the first.
+    fn reports_a_replaced_level_that_no_longer_counts() {
+        // 1 and 2 users, then 1 again, which replaces the first.
         let again = |third_ms: f64| {
             let mut requests = closed_loop((0, 0), (1, 40), 0.0, (300.0, 10.0, 16));
             requests.extend(closed_loop((40, 1), (2, 40), 0.0, (110.0, 10.0, 16)));
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(cold_levels(&summary.levels), Vec::<u16>::new());
         assert_eq!(state(&run, "cold_level"), CheckState::Passed);
         let note = summary.warnings.iter().find(|warning| warning.check == "cold_level");
-        let note = note.expect("what it was at first is told");
+        let note = note.expect("the first result is reported");
         assert!(note.text.contains("TTFT p50 300.0 ms at first, 100.0 ms then"), "{}", note.text);
         // It is not a repeat, no part of an answer, and no point of a curve.
         assert!(summary.repeats.is_empty());

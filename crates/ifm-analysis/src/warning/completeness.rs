@@ -9,7 +9,7 @@ pub(super) const CHECK: Check =
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     match level.complete {
         Some(true) => AtLevel::Silent,
-        Some(false) => fires("the level was stopped before its planned end"),
+        Some(false) => fires("the level stopped early"),
         None => fires("the run was cut off during this level"),
     }
 }
@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn fires_on_a_stopped_and_on_a_lost_level() {
         let stop = |run: &mut ifm_core::RunData| run.manifest.levels[0].complete = false;
-        check("completeness", stop, Severity::Caution, "stopped before");
+        check("completeness", stop, Severity::Caution, "stopped early");
         let lose = |run: &mut ifm_core::RunData| run.manifest.levels.clear();
         check("completeness", lose, Severity::Caution, "cut off during");
     }

@@ -5,7 +5,7 @@ use crate::level::LevelSummary;
 
 pub(super) const CHECK: Check = Check {
     id: "concurrency",
-    title: "the asked number of requests was in flight",
+    title: "the requested number of requests was in flight",
     run: Made::ByLevel(make),
 };
 
@@ -18,7 +18,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         return match &level.steady_absent_because {
             Some(reason) => AtLevel::Fires(
                 Severity::Note,
-                format!("rates are over the whole level, ramp and drain included: {reason}"),
+                format!("no steady window, rates include ramp-up and drain: {reason}"),
             ),
             None => AtLevel::Silent,
         };
@@ -27,14 +27,14 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         return AtLevel::Fires(
             Severity::Note,
             format!(
-                "of {asked} users at most {max} had a request in flight at once: the others were \
+                "at most {max} of {asked} users had a request in flight at once: the others were \
                  thinking"
             ),
         );
     }
     AtLevel::Fires(
         Severity::Caution,
-        format!("{asked} requests in flight were asked for, there were never more than {max}"),
+        format!("{asked} requests in flight were requested, but there were never more than {max}"),
     )
 }
 
@@ -63,6 +63,6 @@ mod tests {
     #[test]
     fn notes_that_the_rates_are_over_the_whole_level() {
         let shorten = |run: &mut ifm_core::RunData| run.requests.truncate(4);
-        check("concurrency", shorten, Severity::Note, "ramp and drain included");
+        check("concurrency", shorten, Severity::Note, "include ramp-up and drain");
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     use ifm_core::RunData;
 
     #[test]
-    fn time_on_closed_connections_is_told_with_both_numbers() {
+    fn reports_time_on_closed_connections_with_both_numbers() {
         // First tokens come after 100 ms, half of them of a wait for a closed connection.
         let all = |run: &mut RunData| {
             for record in &mut run.requests {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_keeps_no_connection_is_told() {
+    fn reports_a_server_that_closes_every_connection() {
         let opened = |run: &mut RunData| {
             for record in run.requests.iter_mut().skip(2) {
                 (record.connect_ns, record.tls_ns) = (Some(MS), Some(2 * MS));

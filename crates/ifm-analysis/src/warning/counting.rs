@@ -6,11 +6,8 @@ use crate::level::{CountDisagreement, GapLabel, LevelSummary};
 /// Above this share of answers without text, those are why tokens and events differ.
 const EMPTY_SHARE: f64 = 0.01;
 
-pub(super) const CHECK: Check = Check {
-    id: "counting",
-    title: "tokens were counted, one to an event",
-    run: Made::ByLevel(make),
-};
+pub(super) const CHECK: Check =
+    Check { id: "counting", title: "tokens were counted, one per event", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     // Sound alone has no tokens.
@@ -118,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn says_when_nobody_counted() {
+    fn reports_uncounted_tokens() {
         let all = count(16, CountSource::Events, 1, None);
         check("counting", all, Severity::Caution, "estimated from events");
         let half = count(16, CountSource::Events, 2, None);

@@ -19,7 +19,7 @@ const THIRD_MIN: usize = 20;
 
 pub(super) const CHECK: Check = Check {
     id: "drift",
-    title: "latencies did not drift while a level ran",
+    title: "latencies did not drift during a level",
     run: Made::ByLevel(make),
 };
 
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slight_change_is_no_drift() {
+    fn a_slight_change_is_not_a_drift() {
         let mut run = sound_run();
         slow_down(0.04)(&mut run);
         assert_eq!(state(&run, "drift"), CheckState::Passed);
     }
 
     #[test]
-    fn the_drain_is_no_drift() {
+    fn the_drain_is_not_a_drift() {
         // 24 users, each with five requests; when the first user stops, the others' last answers
         // come in half the time. They are a fifth of all.
         let mut requests = closed_loop((0, 0), (24, 6), 0.0, (100.0, 10.0, 16));

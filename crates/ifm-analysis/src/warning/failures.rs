@@ -7,7 +7,7 @@ use crate::slo::ERROR_RATE_MAX;
 use ifm_core::Outcome;
 
 pub(super) const CHECK: Check =
-    Check { id: "failures", title: "requests came back complete", run: Made::ByLevel(make) };
+    Check { id: "failures", title: "requests completed", run: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let counts = &level.counts;
@@ -51,19 +51,19 @@ mod tests {
 
     #[test]
     fn one_failure_in_a_hundred_is_a_caution_and_two_are_too_many() {
-        let spoil = |count: u32| {
+        let corrupt = |count: u32| {
             move |run: &mut ifm_core::RunData| {
                 for index in 0..count {
                     run.requests.push(failed(120 + index, 0, 0, 15_000.0, 1.0));
                 }
             }
         };
-        check("failures", spoil(1), Severity::Caution, "1 of 121 requests failed (0.8 %)");
-        check("failures", spoil(2), Severity::Invalid, "http_error (2 with status 503)");
+        check("failures", corrupt(1), Severity::Caution, "1 of 121 requests failed (0.8 %)");
+        check("failures", corrupt(2), Severity::Invalid, "http_error (2 with status 503)");
     }
 
     #[test]
-    fn a_redirect_is_told_with_its_status_and_its_target() {
+    fn reports_a_redirect_with_its_status_and_target() {
         let redirect = |run: &mut ifm_core::RunData| {
             let mut record = failed(120, 0, 0, 15_000.0, 1.0);
             record.http_status = Some(307);

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
-    // What stands in a conversation is sent again with every turn, and is meant to be known.
+    // A conversation is sent again with every turn, and is meant to be known to the cache.
     if super::cache::has_conversations(context) {
         return AtLevel::NotApplicable;
     }
@@ -54,7 +54,7 @@ fn evidence(media: &MediaSummary) -> Option<String> {
 
 fn faster(found: &SeenMedia) -> String {
     format!(
-        "TTFT of those requests is {:.3} of what it is with something new (95 % interval {:.3} to \
+        "TTFT of those requests is {:.3} of the TTFT with new media (95 % interval {:.3} to \
          {:.3}; {} and {} requests)",
         found.ratio.value,
         found.ratio.low,

@@ -25,8 +25,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         return AtLevel::Fires(
             Severity::Caution,
             format!(
-                "the server was told to go on past the end of the text in requests with a form \
-                 too, so that no answer ends when its form is complete: {} of {of} were cut off \
+                "requests with a form also asked the server to go on past the end of the text, \
+                 so that no answer ends when its form is complete: {} of {of} were cut off \
                  by their length before it was; leave --ignore-eos out",
                 judged.cut
             ),

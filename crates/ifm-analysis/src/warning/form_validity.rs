@@ -1,4 +1,4 @@
-//! Answers that do not have the form that was asked for.
+//! Answers that do not have the requested form.
 
 use super::{AtLevel, Check, Context, Made, Severity};
 use crate::level::LevelSummary;
@@ -6,7 +6,7 @@ use ifm_core::words::counted;
 
 pub(super) const CHECK: Check = Check {
     id: "form_validity",
-    title: "structured answers have the form that was asked for",
+    title: "structured answers have the requested form",
     run: Made::ByLevel(make),
 };
 
@@ -22,16 +22,16 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let each: Vec<String> =
         broken().map(|form| format!("{} of {}", form.judged.invalid, form.word)).collect();
     let why = if broken().any(|form| form.judged.valid == 0) {
-        "no answer of a form has it, so the server may ignore what was asked: choose the words \
-         that it knows with --forms-as, and see that its grammar backend is on"
+        "no answer has its requested form, so the server may ignore the request: choose the \
+         server's dialect with --forms-as, and check that its grammar backend is on"
     } else {
-        "the server does not always hold its answers to it: read them with --keep-text, and see \
-         which schemas its grammar backend takes in full"
+        "the server does not always enforce it: keep the answers with --keep-text, and check \
+         which schemas its grammar backend fully supports"
     };
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{} of {} that ended by themselves do not have the form that was asked for ({}): {why}",
+            "{} of {} that ended by themselves do not have the requested form ({}): {why}",
             forms.judged.invalid,
             counted(forms.judged.decided(), "answer"),
             each.join(", ")

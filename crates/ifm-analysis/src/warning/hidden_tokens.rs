@@ -40,7 +40,7 @@ mod tests {
     fn hide(each: usize) -> impl Fn(&mut RunData) {
         move |run| {
             for record in run.requests.iter_mut().step_by(each) {
-                // 48 tokens were thought, and 16 came one by one.
+                // 48 tokens were reasoning, and 16 came one by one.
                 let tokens = Counted { tokens: 64, from: CountSource::FinalUsage };
                 (record.output_tokens, record.reasoning_tokens) = (Some(tokens), Some(48));
                 let late_ns = 240_000_000;

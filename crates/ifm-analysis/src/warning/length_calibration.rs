@@ -13,7 +13,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     let workload = &context.run.manifest.spec.workload;
     let of_probe = workload.probe.as_ref().and_then(|probe| probe.prompt_lengths.as_ref());
     let of_load = workload.prompt_lengths.as_ref();
-    // A probe whose lengths are those of the load says nothing new.
+    // A probe with the same lengths as the load says nothing new.
     let of_probe = of_probe.filter(|lengths| Some(*lengths) != of_load);
     let all = [("prompt lengths", of_load), ("prompt lengths of the probe", of_probe)];
     let found: Vec<Option<Finding>> =
@@ -21,7 +21,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     (!found.is_empty()).then(|| found.into_iter().flatten().collect())
 }
 
-/// What is wrong with lengths that were to follow the server's count; absent for others.
+/// Errors of lengths that were to follow the server's count; absent for others.
 fn look(what: &str, lengths: &PromptLengths) -> Option<Option<Finding>> {
     match lengths {
         PromptLengths { failure: Some(why), .. } => Some(Some((

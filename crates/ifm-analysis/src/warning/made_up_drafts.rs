@@ -1,12 +1,12 @@
-//! Speculative decoding measured with text that nobody wrote: drafts of random tokens are guessed worse,
-//! or of a repeated answer better, than those of any use.
+//! Speculative decoding measured with synthetic text: drafts of random tokens are guessed worse,
+//! and drafts of a repeated answer better, than in real use.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 
 pub(super) const CHECK: Check = Check {
     id: "made_up_drafts",
-    title: "drafts were made of text that people write",
+    title: "drafts were of text that people write",
     run: Made::ByLevel(make),
 };
 
@@ -31,18 +31,18 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         }
         (Some(length), None) => format!("acceptance length {length:.2}"),
         (None, Some(rate)) => format!("acceptance rate {}", percent(rate)),
-        (None, None) => "what was accepted".to_owned(),
+        (None, None) => "the acceptance".to_owned(),
     };
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "the prompts of {kind} are made up: {found}, and the speed that follows, say nothing of \
-             real text; take spec-bench, speed-bench or sharegpt"
+            "the prompts of {kind} are synthetic: {found}, and the resulting speed, say nothing \
+             about real text; use spec-bench, speed-bench or sharegpt"
         ),
     )
 }
 
-/// Whether a workload as it was typed is of a made-up kind: by its name, or as lengths alone.
+/// Whether a workload as it was typed is of a synthetic kind: by its name, or as lengths alone.
 fn is_made_up(text: &str) -> bool {
     let name = text.split([':', '?']).next().unwrap_or(text);
     MADE_UP.contains(&name) || text.starts_with(|first: char| first.is_ascii_digit())

@@ -1,6 +1,6 @@
 //! Counts of image tokens that cannot be right.
 //!
-//! Only requests with a single image are looked at: of several the sizes are not known apart.
+//! Only requests with a single image are checked: with several, the individual sizes are unknown.
 
 use super::{AtLevel, Check, Context, Made, Severity};
 use crate::image_tokens::{PIXELS_LARGE, TOKENS_MIN, of_model};
@@ -14,7 +14,7 @@ const RATIO_MAX: f64 = 1.5;
 
 pub(super) const CHECK: Check = Check {
     id: "media_tokens",
-    title: "images became as many tokens as images of their size do",
+    title: "image token counts fit the image sizes",
     run: Made::ByLevel(make),
 };
 
@@ -49,7 +49,7 @@ fn too_few(images: &[Image]) -> Option<String> {
     let first = images.iter().find(is_too_few)?;
     let all = images.iter().filter(is_too_few).count();
     Some(format!(
-        "an image of {:.0} pixels is told to be {:.0} tokens ({all} of {} requests with one \
+        "an image of {:.0} pixels is reported as {:.0} tokens ({all} of {} requests with one \
          image): too few to hold it, so the count is wrong",
         first.pixels,
         first.tokens,
@@ -68,7 +68,7 @@ fn unlike(images: &[Image]) -> Option<String> {
     let (pixels, (least, most)) =
         sizes.into_iter().find(|(_, (least, most))| *most > least.max(1.0) * RATIO_MAX)?;
     Some(format!(
-        "images of {pixels} pixels are told to be {least:.0} tokens and also {most:.0}: one of \
+        "images of {pixels} pixels are reported as {least:.0} tokens and also as {most:.0}: one of \
          the counts is wrong"
     ))
 }
@@ -81,7 +81,7 @@ fn by_rule(images: &[Image], model: &str) -> Option<String> {
     let first = images.iter().find(is_wrong)?;
     let all = images.iter().filter(is_wrong).count();
     Some(format!(
-        "an image of {:.0} pixels is told to be {:.0} tokens ({all} of {} requests with one \
+        "an image of {:.0} pixels is reported as {:.0} tokens ({all} of {} requests with one \
          image), by the rule of {model} it is {}",
         first.pixels,
         first.tokens,
@@ -107,13 +107,13 @@ mod tests {
     fn fires_on_counts_that_cannot_be() {
         assert_eq!(state(&sound_run(), "media_tokens"), CheckState::NotApplicable);
         assert_eq!(state(&sound_images(), "media_tokens"), CheckState::Passed);
-        assert!(text(&told(|_| 2), "media_tokens").contains("told to be 2 tokens (120 of 120"));
+        assert!(text(&told(|_| 2), "media_tokens").contains("reported as 2 tokens (120 of 120"));
         let both = told(|number| if number % 2 == 0 { 64 } else { 299 });
-        assert!(text(&both, "media_tokens").contains("64 tokens and also 299"));
+        assert!(text(&both, "media_tokens").contains("64 tokens and also as 299"));
     }
 
     #[test]
-    fn a_model_with_a_rule_is_held_to_it() {
+    fn checks_counts_against_the_rule_of_the_model() {
         let of = |model: &str, tokens: u32| {
             let mut run = told(move |_| tokens);
             run.manifest.spec.target.model = model.to_owned();

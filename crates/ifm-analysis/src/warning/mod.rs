@@ -1,7 +1,7 @@
 //! Checks of a run: what deserves caution before a number is believed.
 //!
 //! One file per check, one line in `CHECKS`. A check says only what is certain from the run; it
-//! can be silent, can warn about levels, or can be not applicable. What is not here: the client's
+//! can be silent, can warn about levels, or can be not applicable. Not here: the client's
 //! own limits, which are judged in [`crate::health`] and only repeated here.
 
 mod cache;
@@ -57,7 +57,7 @@ ifm_core::vocabulary! {
     /// How much a warning weighs, lightest first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Severity {
-        /// Worth knowing; the numbers stand.
+        /// Worth knowing; the numbers are valid.
         Note = "note",
         /// Some numbers may mislead.
         Caution = "caution",
@@ -75,9 +75,9 @@ pub struct Warning {
     pub severity: Severity,
     /// Index of the level; absent if it is about the whole run.
     pub level: Option<u16>,
-    /// The load asked for at that level.
+    /// The requested load of that level.
     pub load: Option<Load>,
-    /// What was found, in words with numbers. Names no level: see `load`.
+    /// What was found, as text with numbers. Names no level: see `load`.
     pub text: String,
 }
 
@@ -208,8 +208,8 @@ const CHECKS: [&Check; 41] = [
     &samples::CHECK,
 ];
 
-/// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
-/// whether a server was warm. A prediction has nothing of all that.
+/// Checks of the measurement itself: of the client, the server's counters and the GPUs, or whether
+/// a server was warm. They do not apply to a prediction.
 const OF_MEASURING: [&Check; 22] = [
     &rejected_fields::CHECK,
     &length_calibration::CHECK,
@@ -324,11 +324,11 @@ mod testing {
         run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)))
     }
 
-    /// Checks that `id` is silent on a sound run and says `word` with `severity` on a spoiled one.
-    pub fn check(id: &str, spoil: impl FnOnce(&mut RunData), severity: Severity, word: &str) {
+    /// Checks that `id` is silent on a sound run and says `word` with `severity` on a corrupted one.
+    pub fn check(id: &str, corrupt: impl FnOnce(&mut RunData), severity: Severity, word: &str) {
         let mut run = sound_run();
         assert_eq!(state(&run, id), CheckState::Passed, "{id} on a sound run");
-        spoil(&mut run);
+        corrupt(&mut run);
         let summary = crate::summarize(&run);
         let result = summary.checks.iter().find(|check| check.id == id).expect("a known check");
         let found: Vec<_> =

@@ -5,8 +5,8 @@ use crate::level::LevelSummary;
 use crate::repeats::{VARIATION_TRUSTED_MAX, by_load};
 use crate::stat::Distribution;
 
-/// Repeats whose coefficient of variation is above this share do not agree: those of static batches
-/// that people publish have mostly 0.7 to 6 %.
+/// Repeats whose coefficient of variation is above this share do not agree: published static
+/// batches mostly have 0.7 to 6 %.
 const CV_MAX: f64 = 0.05;
 /// Times below this are the client's and the host's own as much as the server's, nanoseconds.
 const NS_MIN: f64 = 1e6;

@@ -22,7 +22,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let (Some(asked), Some(got)) = (tokens.output_asked_mean, tokens.output_mean) else {
         return AtLevel::NotApplicable;
     };
-    // An estimate may be off by more than what is looked for.
+    // An estimate may be off by more than the difference that is checked.
     if asked <= 0.0 || !tokens.output_from.provenance().is_exact() {
         return AtLevel::NotApplicable;
     }
@@ -48,10 +48,10 @@ mod tests {
 
     #[test]
     fn fires_on_short_answers() {
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             run.requests.iter_mut().for_each(|record| record.output_tokens_asked = Some(20));
         };
-        check("output_length", spoil, Severity::Caution, "16.0 tokens on average, 20.0 were");
+        check("output_length", corrupt, Severity::Caution, "16.0 tokens on average, 20.0 were");
     }
 
     #[test]

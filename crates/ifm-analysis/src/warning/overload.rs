@@ -54,10 +54,10 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
-/// The time in which requests were due, but for its first part: what comes before the steady window,
-/// or the first third where there is no such window, which a growing queue itself may cause, or where
-/// it begins late. It ends with the last due time: requests that a limit in flight held back end after
-/// it, and would make up for the queue. Absent at a rate that changes.
+/// The time in which requests were due, without its first part: the time before the steady window,
+/// or the first third if there is no such window (a growing queue may cause that) or if it begins
+/// late. It ends with the last due time: requests delayed by a limit in flight end after it, and
+/// would make up for the queue. Absent at a rate that changes.
 fn window(context: &Context, level: &LevelSummary) -> Option<Window> {
     if level.is_changing() {
         return None;
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(state(&open_loop(30.0), "overload"), CheckState::Caution);
     }
 
-    /// Requests at random times, so many per second for 10 s, each answered by the first free of
-    /// `slots` places after `service_ms`.
+    /// Requests at random times, at this rate per second for 10 s, each answered by the first free
+    /// of `slots` places after `service_ms`.
     fn random_arrivals(rate: f64, slots: usize, service_ms: f64, seed: u64) -> RunData {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut gap_ms = || {
@@ -171,7 +171,7 @@ mod tests {
 
     /// Two per second that each take 2 s: of 20 the last four are under way at the end.
     #[test]
-    fn random_arrivals_are_no_overload() {
+    fn random_arrivals_are_not_an_overload() {
         let fired = |rate: f64, slots: usize, service_ms: f64| {
             let fires = |seed: &u64| {
                 let run = random_arrivals(rate, slots, service_ms, *seed);
@@ -214,7 +214,7 @@ mod tests {
         run
     }
 
-    /// One request at a time, 50 ms each: 20 per second at most, whatever the limit in flight hides.
+    /// One request at a time, 50 ms each: 20 per second at most, regardless of the limit in flight hides.
     #[test]
     fn a_limit_in_flight_does_not_hide_a_queue() {
         for limit in [1, 4, 16, 1_000] {
@@ -245,7 +245,7 @@ mod tests {
 
     /// Bursts that are answered before the next one are no queue, however large they are.
     #[test]
-    fn bursts_are_no_overload() {
+    fn bursts_are_not_an_overload() {
         let mut run = open_loop(0.0);
         let arrivals = run.manifest.spec.levels[0].arrivals.as_mut().expect("open");
         arrivals.law = ArrivalLaw::Burst(20);

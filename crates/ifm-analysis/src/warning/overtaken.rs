@@ -1,7 +1,7 @@
 //! Requests whose first token came late although later ones, with no less to compute, had theirs before.
 //!
-//! A server that takes requests in their order lets nobody be overtaken for long: what was, was held up by
-//! something of its own, such as a compilation, a cold replica, or a proxy.
+//! A server that processes requests in order lets no request be overtaken for long: such a request
+//! was held up by something of its own, such as a compilation, a cold replica, or a proxy.
 //!
 //! Not here: requests that all waited (`overload`), and answers that stopped later (`stalls`).
 
@@ -11,13 +11,14 @@ use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::words::counted;
 
-/// A shorter wait is told of nobody, nanoseconds.
+/// A shorter wait is not reported, nanoseconds.
 const NS_MIN: u64 = 250_000_000;
-/// Nor one that is less than so many times the median.
+/// A wait of less than this many times the median is not reported either.
 const FACTOR: u64 = 5;
-/// So many later requests have to have been first.
+/// Minimum number of later requests that got their first token earlier.
 const OTHERS_MIN: usize = 5;
-/// So many later requests are looked at for each, so that the cost of many late ones stays linear.
+/// Maximum number of later requests examined for each, so that the cost of many late ones stays
+/// linear.
 const LOOKED_AT_MAX: usize = 1000;
 
 pub(super) const CHECK: Check = Check {
@@ -31,7 +32,7 @@ struct Wait {
     start_ns: u64,
     first_ns: u64,
     class: Option<u16>,
-    /// Prompt tokens that had to be computed; absent where nobody counted.
+    /// Prompt tokens that had to be computed; absent if they were not counted.
     fresh: Option<u32>,
 }
 
@@ -101,8 +102,8 @@ mod tests {
 
     #[test]
     fn notes_a_request_that_others_overtook() {
-        let spoil = |run: &mut RunData| delay(run, 3_000_000_000);
-        check("overtaken", spoil, Severity::Note, "1 of 120 requests waited more than 500.0 ms");
+        let corrupt = |run: &mut RunData| delay(run, 3_000_000_000);
+        check("overtaken", corrupt, Severity::Note, "1 of 120 requests waited more than 500.0 ms");
     }
 
     #[test]

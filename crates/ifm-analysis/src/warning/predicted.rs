@@ -8,7 +8,7 @@ const GRAMMAR_COMPILE_MS: &str = "grammar_compile_ms";
 
 pub(super) const CHECK: Check = Check {
     id: "predicted",
-    title: "a prediction is not taken for a measurement",
+    title: "predictions are not presented as measurements",
     run: Made::ForRun(make),
 };
 
@@ -19,23 +19,23 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     let is_free = context.run.manifest.spec.workload.forms.is_empty();
     let forms = match prediction.constants.contains_key(GRAMMAR_COMPILE_MS) {
         true => {
-            "; of what structured answers cost, only the time to compile a grammar is among them: not \
-             holding answers to it, nor ending when they are complete"
+            "; of the cost of structured answers, only the time to compile a grammar is \
+             included: not enforcing it, nor ending answers when they are complete"
         }
         false => {
-            "; what structured answers cost is not among them: neither compiling their grammars, nor \
-             holding answers to them, nor ending when they are complete"
+            "; the cost of structured answers is not included: neither compiling their grammars, \
+             nor enforcing them, nor ending answers when they are complete"
         }
     };
     let text = format!(
-        "{}; no server was asked, and the numbers are as right as these constants{}",
+        "{}; computed, not measured; only as accurate as these constants{}",
         prediction.words(),
         if is_free { "" } else { forms }
     );
     Some(vec![(Severity::Caution, text)])
 }
 
-/// What is said of a measured run whose server says that it is simulated.
+/// The text for a measured run whose server says that it is simulated.
 fn simulated_server(context: &Context) -> Option<String> {
     let notes = &context.run.manifest.server.notes;
     let of_what = ["machine", "model", "stored_dtype", "server_defaults", "constants_from"];
@@ -47,7 +47,7 @@ fn simulated_server(context: &Context) -> Option<String> {
     };
     context.run.manifest.server.is_simulated().then(|| {
         format!(
-            "the server is simulated{of_what}: its times are those of a simulation, as this client saw them"
+            "the server is simulated{of_what}: its times come from a simulation, as observed by this client"
         )
     })
 }
@@ -60,7 +60,7 @@ mod tests {
     use crate::warning::testing::{check, sound_run, state};
 
     #[test]
-    fn tells_a_prediction_and_from_what() {
+    fn reports_a_prediction_and_its_basis() {
         assert_eq!(state(&sound_run(), "predicted"), CheckState::NotApplicable);
         let run = predicted(sound_run());
         let summary = crate::summarize(&run);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_a_server_that_is_simulated() {
+    fn reports_a_simulated_server() {
         let mut run = sound_run();
         let notes = &mut run.manifest.server.notes;
         notes.insert("simulated".to_owned(), "true".to_owned());
@@ -98,12 +98,12 @@ mod tests {
     #[test]
     fn what_only_a_measurement_has_is_not_asked_of_a_prediction() {
         // Each of these fires on a measured run.
-        let spoil = |run: &mut ifm_core::RunData| {
+        let corrupt = |run: &mut ifm_core::RunData| {
             run.requests.iter_mut().for_each(|record| record.co_arrived_events = 4);
         };
-        check("co_arrival", spoil, Severity::Note, "of the events");
+        check("co_arrival", corrupt, Severity::Note, "of the events");
         let mut run = predicted(sound_run());
-        spoil(&mut run);
+        corrupt(&mut run);
         for check in super::super::OF_MEASURING {
             assert_eq!(state(&run, check.id), CheckState::NotApplicable, "{}", check.id);
         }

@@ -6,19 +6,22 @@ use ifm_core::spec::{LengthCounter, PromptLengths};
 
 /// Prompts may be off by this share.
 const SHARE_MAX: f64 = 0.10;
-/// Prompts may be off by this many tokens, whatever the share.
+/// Prompts may be off by this many tokens, regardless of the share.
 const SPARE_TOKENS: f64 = 4.0;
 /// A template adds up to about this many tokens, where it was not measured.
 pub(super) const TEMPLATE_TOKENS: f64 = 64.0;
 
-pub(super) const CHECK: Check =
-    Check { id: "prompt_length", title: "prompts are as long as meant", run: Made::ByLevel(make) };
+pub(super) const CHECK: Check = Check {
+    id: "prompt_length",
+    title: "prompts have the intended length",
+    run: Made::ByLevel(make),
+};
 
 /// What a server may add to a prompt.
 enum Template {
-    /// Nothing: the length asked for includes it.
+    /// Nothing: the requested length includes it.
     Included,
-    /// So many tokens, as measured.
+    /// This many tokens, as measured.
     Measured(u32),
     /// Nothing is known of it although it was to be measured.
     Unknown,
@@ -41,7 +44,7 @@ impl Template {
     }
 }
 
-/// A prompt is measured against its text: what images in it become is not asked for.
+/// A prompt is compared with its text: the tokens of its images have no requested length.
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let (Some(asked), Some(got)) = (level.tokens.prompt_asked_mean, text_mean(level)) else {
         return AtLevel::NotApplicable;
@@ -70,7 +73,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "prompts have {got:.1} tokens on average, {meant:.1} were meant ({}){why}",
+            "prompts have {got:.1} tokens on average, {meant:.1} were intended ({}){why}",
             percent(difference)
         ),
     )
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chat_template_is_no_surprise() {
+    fn accepts_the_length_of_a_chat_template() {
         let mut run = sound_run();
         count(164)(&mut run);
         assert_eq!(state(&run, "prompt_length"), CheckState::Passed);

@@ -15,8 +15,8 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     Some(vec![(
         Severity::Caution,
         format!(
-            "{repeated} of {} prompts ({}) had been sent before in this run: where the server \
-             keeps a prefix cache, their TTFT is not that of new prompts",
+            "{repeated} of {} prompts ({}) had been sent before in this run: if the server keeps \
+             a prefix cache, their TTFT is not that of new prompts",
             sent.prompts,
             percent(share)
         ),

@@ -28,8 +28,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "the server's counters say that {} of what it looked up in its prefix cache was there \
-             ({hits:.0} of {queries:.0}), at most {} was meant to: TTFT is too low for new prompts",
+            "the server's counters show a prefix cache hit rate of {} ({hits:.0} of \
+             {queries:.0}), at most {} was intended: TTFT is too low for new prompts",
             percent(share),
             percent(meant)
         ),
@@ -44,7 +44,7 @@ mod tests {
     use ifm_core::RunData;
     use ifm_core::series::Quantity;
 
-    /// A run at whose server so many of 100 looked-up tokens were found each second.
+    /// A run whose server found this many of 100 looked-up tokens each second.
     fn run(found: f64) -> RunData {
         let mut run = sound_run();
         run.requests.iter_mut().for_each(|record| {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_answers_told_is_not_told_twice() {
+    fn does_not_repeat_what_the_answers_report() {
         let mut told = run(40.0);
         told.requests.iter_mut().for_each(|record| record.cached_tokens = Some(40));
         assert_eq!(state(&told, "prompt_cache"), CheckState::Caution);

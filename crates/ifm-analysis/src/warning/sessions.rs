@@ -16,7 +16,7 @@ const OVERFLOW_SHARE_MAX: f64 = 0.01;
 const CUT_SHARE_MAX: f64 = 0.05;
 
 pub(super) const CHECK: Check =
-    Check { id: "sessions", title: "conversations came to their end", run: Made::ByLevel(make) };
+    Check { id: "sessions", title: "conversations were complete", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(sessions) = level.sessions.as_deref() else { return AtLevel::NotApplicable };
@@ -70,7 +70,7 @@ mod tests {
     use crate::warning::testing::state;
     use ifm_core::{EndedSession, Outcome, RunData, SessionEnd};
 
-    /// 200 sessions of two users, of which so many overflowed.
+    /// 200 sessions of two users, of which this many overflowed.
     fn sessions(overflowed: u32) -> RunData {
         let mut run = run(&[2], conversations((0, 0), (2, 100), 2, 0.0, 0.0));
         let ended = (0..overflowed).map(|session| EndedSession {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_sent_nothing_count() {
+    fn counts_sessions_that_sent_nothing() {
         let mut never = sessions(0);
         let ended = &mut never.manifest.workload.as_mut().expect("a workload").ended_sessions;
         let end = SessionEnd::Overflow;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_session_is_a_note_and_requests_alone_have_none() {
+    fn a_failed_session_is_a_note_and_single_requests_are_not_checked() {
         let mut failed = sessions(0);
         failed.requests[9].outcome = Outcome::HttpError;
         let checks = crate::summarize(&failed).checks;

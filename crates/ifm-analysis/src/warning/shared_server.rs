@@ -1,4 +1,5 @@
-//! Servers that did more than this client asked for: somebody else's requests distort every number.
+//! Servers that did more than this client asked for: requests of other clients distort every
+//! number.
 //!
 //! What the server counted while a level ran is compared with what was sent in that time, warm-up
 //! included. Where it does not count requests, generated tokens are compared, provided every
@@ -8,8 +9,8 @@ use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use ifm_core::{Outcome, RequestRecord};
 
-/// The server may have counted so many requests more, and this share more: of the level before,
-/// whose ends it noticed late.
+/// The server may have counted this many requests more, and this share more: requests of the level
+/// before whose ends it noticed late.
 const REQUESTS_SPARE: f64 = 2.0;
 const REQUESTS_SHARE: f64 = 0.01;
 /// Likewise for tokens, of which counts differ by ends of text.
@@ -18,15 +19,18 @@ const TOKENS_SHARE: f64 = 0.05;
 /// A server that counted a smaller share of the requests is one of several.
 const SEEN_SHARE_MIN: f64 = 0.90;
 
-pub(super) const CHECK: Check =
-    Check { id: "shared_server", title: "nobody else used the server", run: Made::ByLevel(make) };
+pub(super) const CHECK: Check = Check {
+    id: "shared_server",
+    title: "no other client used the server",
+    run: Made::ByLevel(make),
+};
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(server) = &level.server else { return AtLevel::NotApplicable };
     if server.began_anew {
         return AtLevel::Fires(
             Severity::Caution,
-            "a counter of the server went back: it began anew while the level ran".to_owned(),
+            "a counter of the server decreased: it restarted during the level".to_owned(),
         );
     }
     let ours: Vec<&RequestRecord> = context
@@ -44,7 +48,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
                     Severity::Caution,
                     format!(
                         "the server generated {counted:.0} tokens while {ours:.0} were generated \
-                         for this run: somebody else used it"
+                         for this run: other clients used the server during the run"
                     ),
                 );
             }
@@ -63,7 +67,7 @@ fn requests(counted: f64, ours: &[&RequestRecord]) -> AtLevel {
             Severity::Caution,
             format!(
                 "the server ended {counted:.0} requests while {sent:.0} of this run were sent: \
-                 somebody else used it"
+                 other clients used the server during the run"
             ),
         );
     }
@@ -81,7 +85,7 @@ fn requests(counted: f64, ours: &[&RequestRecord]) -> AtLevel {
     AtLevel::Silent
 }
 
-/// Tokens that were generated for us; absent unless every answer came whole and was counted.
+/// Tokens that were generated for this run; absent unless every answer was complete and counted.
 fn tokens(ours: &[&RequestRecord]) -> Option<f64> {
     let of = |record: &&RequestRecord| {
         let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate());
@@ -99,7 +103,7 @@ mod tests {
     use ifm_core::RunData;
     use ifm_core::series::Quantity;
 
-    /// A run of 120 requests with 16 tokens each, of which the server counted so many.
+    /// A run of 120 requests with 16 tokens each, of which the server counted this many.
     fn run(quantity: Quantity, counted: f64) -> RunData {
         let mut run = sound_run();
         let jump = move |at_s: f64| if at_s < 1.0 { 70.0 } else { 70.0 + counted };
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_stand_in_where_requests_are_not_counted() {
+    fn uses_tokens_if_requests_are_not_counted() {
         assert_eq!(found(Quantity::ServerOutputTokens, 1920.0), CheckState::Passed);
         assert_eq!(found(Quantity::ServerOutputTokens, 2100.0), CheckState::Caution);
         let mut cut = run(Quantity::ServerOutputTokens, 2100.0);
@@ -138,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_began_anew_is_told() {
+    fn reports_a_restarted_server() {
         let mut run = sound_run();
         let fall = |at_s: f64| if at_s < 2.0 { 500.0 } else { at_s };
         run.series = vec![telemetry(Quantity::ServerRequests, "x", (0.0, 60.0), &fall)];

@@ -14,7 +14,7 @@ use ifm_core::words::counted;
 const SPEED_FALL_MIN: f64 = 0.05;
 /// A clock that fell by more was lowered.
 const CLOCK_FALL_MIN: f64 = 0.01;
-/// Where the clock is not told: degrees by which the temperature rose.
+/// If the clock is not reported: degrees by which the temperature rose.
 const RISE_C_MIN: f64 = 5.0;
 /// Events in a third of a level below which it has no speed, and samples of a GPU.
 const EVENTS_MIN: usize = 200;
@@ -22,7 +22,7 @@ const SAMPLES_MIN: usize = 3;
 
 pub(super) const CHECK: Check = Check {
     id: "slowing",
-    title: "no level and no repeat ended slower than it began while its GPU did",
+    title: "no level or repeat slowed down together with its GPU",
     run: Made::ForRun(make),
 };
 
@@ -113,7 +113,8 @@ fn why(first: &[Gpu], last: &[Gpu]) -> Option<String> {
         let rose = degrees.filter(|(a, b)| b - a > RISE_C_MIN);
         let clock = fell.map(|(a, b)| format!("clock {a:.0} to {b:.0} MHz"));
         let heat = rose.map(|(a, b)| format!("{a:.0} to {b:.0} °C"));
-        // Every chip warms up at first: where its clock is told and held, heat explains nothing.
+        // Every chip warms up at first: if its clock is reported and constant, heat explains
+        // nothing.
         let is_why = clock.is_some() || (clocks.is_none() && heat.is_some());
         let parts: Vec<String> = clock.into_iter().chain(heat).collect();
         is_why.then(|| format!("{}: {}", before.source, parts.join(", ")))
@@ -129,7 +130,7 @@ mod tests {
     use ifm_core::RunData;
     use ifm_core::series::Quantity;
 
-    /// Two repeats of 4 users with these gaps, 20 s each, and what a GPU tells meanwhile.
+    /// Two repeats of 4 users with these gaps, 20 s each, and what a GPU reports meanwhile.
     fn repeats(itl_ms: [f64; 2], series: &[(Quantity, &dyn Fn(f64) -> f64)]) -> RunData {
         let mut records = closed_loop((0, 0), (4, 40), 0.0, (100.0, itl_ms[0], 40));
         records.extend(closed_loop((160, 1), (4, 40), 30_000.0, (100.0, itl_ms[1], 40)));

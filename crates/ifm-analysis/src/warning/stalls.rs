@@ -7,17 +7,17 @@ use crate::level::LevelSummary;
 use crate::request::each_gap;
 use ifm_core::words::counted;
 
-/// A gap that is so many times the usual one of the level is a stop.
+/// A gap of this many times the level's usual gap is a stop.
 const FACTOR: f64 = 20.0;
-/// Nobody notices a shorter one, nanoseconds.
+/// Shorter stops are not noticeable, nanoseconds.
 const NS_MIN: f64 = 250e6;
 /// Gaps that an answer needs.
 const GAPS_MIN: usize = 8;
-/// A larger share of the answers is told.
+/// A larger share of the answers is reported.
 const SHARE_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check =
-    Check { id: "stalls", title: "answers came without long stops", run: Made::ByLevel(make) };
+    Check { id: "stalls", title: "answers had no long stalls", run: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let mut longest = Vec::new();
@@ -67,10 +67,10 @@ mod tests {
 
     #[test]
     fn notes_answers_that_stop() {
-        let spoil = |run: &mut RunData| stop(run, 6, 990_000_000);
+        let corrupt = |run: &mut RunData| stop(run, 6, 990_000_000);
         check(
             "stalls",
-            spoil,
+            corrupt,
             Severity::Note,
             "6 of 120 answers (5.0 %) stopped for more than 250",
         );

@@ -9,7 +9,7 @@ const SHARE_MIN: f64 = 0.95;
 
 pub(super) const CHECK: Check = Check {
     id: "ttft_parts",
-    title: "the server's own times fit into the time to first token that the client saw",
+    title: "the server's own times fit into the TTFT that the client measured",
     run: Made::ByLevel(make),
 };
 
@@ -26,8 +26,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "the server's times of queue and first token are more than what passed between sending \
-             and first token for {} of the requests that tell them: they count from elsewhere, or \
+            "the server's queue and first-token times exceed the time between sending and first \
+             token for {} of the requests that report them: they count from another moment, or \
              belong to other requests",
             percent(1.0 - share)
         ),
@@ -55,7 +55,7 @@ mod tests {
             record.server_first_token_ns = Some(80 * MS);
         };
         (0..120).for_each(|number| queue(&mut run, number, 5));
-        // Five of the 118 behind each user's first request are 4.2 %.
+        // Five of the 118 after each user's first request are 4.2 %.
         (10..15).for_each(|number| queue(&mut run, number, 50));
         assert_eq!(found(&run), (CheckState::Passed, String::new()));
         queue(&mut run, 15, 50);

@@ -17,7 +17,7 @@ pub(super) const CHECK: Check = Check {
     run: Made::ByLevel(make),
 };
 
-/// Whether the prompt has no token for its images; absent where it cannot be told.
+/// Whether the prompt has no token for its images; absent if unknown.
 fn is_unread(record: &&RequestRecord) -> Option<bool> {
     let media = record.media.as_ref().filter(|_| record.outcome.is_ok())?;
     if let Some(image) = record.image_tokens.filter(|_| media.images > 0) {
@@ -27,7 +27,7 @@ fn is_unread(record: &&RequestRecord) -> Option<bool> {
     if media.images == 0 || pixels < PIXELS_LARGE {
         return None;
     }
-    // Text that is counted as otherwise than it was meant tells nothing of the rest.
+    // If the prompt has fewer tokens than planned, the difference says nothing about the images.
     let added = record.prompt_tokens?.tokens.checked_sub(record.prompt_tokens_asked?);
     Some(added.is_some_and(|added| added < ADDED_MAX))
 }
@@ -45,8 +45,8 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Invalid,
         format!(
-            "the server took the images and did not read them: in {} of {} requests the prompt \
-             has no more tokens than its text and a chat template; is it a model that sees?",
+            "images appear to be ignored: in {} of {} requests the prompt has no more tokens \
+             than its text and a chat template; is this a vision model?",
             percent(share),
             told.len()
         ),

@@ -7,7 +7,7 @@ use ifm_core::{HealthVerdict, RequestRecord};
 
 /// Above this share of TTFT, the upload is what was measured as much as the server.
 const SHARE_MAX: f64 = 0.2;
-/// Uploads that take less in the mean, nanoseconds, are nobody's concern.
+/// Uploads that take less on average, nanoseconds, do not matter.
 const MEAN_MIN_NS: f64 = 1e6;
 /// Requests of fewer bytes fit into the buffers of any socket.
 const BYTES_MIN: u64 = 64 * 1024;
@@ -28,8 +28,10 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(upload) = Upload::of(&requests, &[50.0]) else { return AtLevel::NotApplicable };
     let Some(share) = upload.ttft_share else { return AtLevel::NotApplicable };
     let (until, mean_ns) = match &upload.acked_ns {
-        Some(acked) if acked.n == upload.requests => ("the server's machine had it", acked.mean),
-        _ => ("the client's kernel had taken it", upload.sent_ns.mean),
+        Some(acked) if acked.n == upload.requests => {
+            ("the server's machine had received it", acked.mean)
+        }
+        _ => ("the client's kernel had accepted it", upload.sent_ns.mean),
     };
     if share <= SHARE_MAX || mean_ns < MEAN_MIN_NS {
         return AtLevel::Silent;
@@ -37,7 +39,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "the upload is {} of TTFT: {} kB a request, in the mean {} ms until {until}; {}",
+            "the upload is {} of TTFT: {} kB a request, on average {} ms until {until}; {}",
             percent(share),
             (upload.bytes_mean / 1e3).round(),
             ms(mean_ns),
@@ -46,18 +48,18 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
-/// Whose time it was, as far as can be told.
+/// Whether the client or the network took the time, as far as is known.
 fn whose(context: &Context, upload: &Upload) -> String {
     let health = context.run.manifest.health.as_ref();
     let is_suspect = health.is_some_and(|health| health.verdict == HealthVerdict::Suspect);
     let sent = upload.sent_share.unwrap_or(1.0);
     if upload.acked_ns.is_none() {
-        return "the kernel does not tell when it arrived, so the network's part is not known"
+        return "the kernel does not report when it arrived, so the network's part is unknown"
             .to_owned();
     }
     if sent < 0.5 {
         return format!(
-            "{} of that was behind the client: the network, or a server that reads slowly",
+            "{} of that was outside the client: the network, or a server that reads slowly",
             percent(1.0 - sent)
         );
     }
@@ -93,8 +95,8 @@ mod tests {
             })
         };
         let said = text(&slow(2), "upload");
-        assert!(said.contains("62.0 % of TTFT: 67 kB a request, in the mean 62.0 ms"), "{said}");
-        assert!(said.contains("96.8 % of that was behind the client"), "{said}");
+        assert!(said.contains("62.0 % of TTFT: 67 kB a request, on average 62.0 ms"), "{said}");
+        assert!(said.contains("96.8 % of that was outside the client"), "{said}");
         let mut own = slow(60);
         assert!(text(&own, "upload").contains("its timing is sound"));
         own.manifest.health =

@@ -5,13 +5,16 @@ use crate::level::{LevelSummary, Load, Warming};
 
 /// With a smaller share of the answers, not even P99 rests on them.
 const SHARE_MAX: f64 = 0.01;
-/// Of fewer answers nobody can tell: ten batches of five.
+/// Minimum number of answers: ten batches of five.
 const ANSWERS_MIN: u64 = 50;
 
 const NS_PER_MS: f64 = 1e6;
 
-pub(super) const CHECK: Check =
-    Check { id: "warm_up", title: "levels began as they went on", run: Made::ByLevel(make) };
+pub(super) const CHECK: Check = Check {
+    id: "warm_up",
+    title: "levels did not start slower or faster than the rest",
+    run: Made::ByLevel(make),
+};
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     if level.counts.ok < ANSWERS_MIN || level.is_changing() {
@@ -28,7 +31,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(severity, words(&head, begins_together(level), is_open))
 }
 
-/// Whether several users sent their first requests at once, as those of a closed loop do.
+/// Whether several users sent their first requests at once, as in a closed loop.
 fn begins_together(level: &LevelSummary) -> bool {
     level.asked.as_ref().is_some_and(|load| load.arrivals.is_none() && load.concurrency > 1)
 }
@@ -43,20 +46,21 @@ fn words(head: &Warming, begins_together: bool, is_open: bool) -> String {
     );
     let (requests, seconds) = (head.requests, head.seconds);
     let together = match begins_together {
-        true => ", or users who began together met once more",
+        true => ", or users who began together coincided again",
         false => "",
     };
     let idle = if is_open { "they met an idle server, or " } else { "" };
     match head.is_cold() {
         true => format!(
-            "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; the server \
-             may not have been warm (--warmup sends more before){together}; they are left out of the steady window, not of the latencies, whose P99 may \
-             be made by them: a longer level shows"
+            "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; the \
+             server may not have been warm (--warmup sends more requests first){together}; they \
+             are left out of the steady window but not of the latencies, whose P99 they may \
+             determine: a longer level shows"
         ),
         false => format!(
-            "the level changed its course after its first {requests} requests ({seconds:.1} s), \
-             which were faster: their {numbers}; the steady window begins behind them, the \
-             latencies hold them; {idle}look for a machine that grew hot or busy, or a cache that filled"
+            "the level became slower after its first {requests} requests ({seconds:.1} s): their \
+             {numbers}; the steady window begins after them, the latencies include them; \
+             {idle}look for a machine that became hot or busy, or a cache that filled"
         ),
     }
 }
@@ -67,7 +71,7 @@ mod tests {
     use crate::testing::{MS, closed_loop, request};
     use crate::warning::testing::check;
 
-    /// Gives the first wave of two and the 20 requests behind it another time to first token, ms; it
+    /// Gives the first wave of two and the 20 requests after it another time to first token, ms; it
     /// is 100 for the rest of 120.
     fn head(ttft_ms: u64) -> impl Fn(&mut ifm_core::RunData) {
         move |run| {
@@ -79,12 +83,7 @@ mod tests {
 
     #[test]
     fn fires_on_a_head_and_keeps_it_out_of_the_window() {
-        check(
-            "warm_up",
-            head(5),
-            Severity::Caution,
-            "changed its course after its first 20 requests",
-        );
+        check("warm_up", head(5), Severity::Caution, "became slower after its first 20 requests");
         let mut run = crate::warning::testing::sound_run();
         let before = crate::summarize(&run).levels[0].clone();
         head(5)(&mut run);
@@ -114,7 +113,7 @@ mod tests {
         };
         let (cold, fast) = (words(&with(3.0), true, false), words(&with(0.87), true, false));
         assert!(cold.contains("were slower") && cold.contains("was 300.0 ms, then 100.0 ms"));
-        assert!(fast.contains("changed its course") && !fast.contains("were slower"), "{fast}");
+        assert!(fast.contains("became slower") && !fast.contains("were slower"), "{fast}");
         assert!(fast.contains("was 87.0 ms, then 100.0 ms (0.87 times)"), "{fast}");
         // Only who began together can meet again.
         let alone = words(&with(3.0), false, false);

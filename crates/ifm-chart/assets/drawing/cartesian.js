@@ -46,7 +46,7 @@ function rowNameWidth(d, width) {
   return Math.min(widest, (width - 2 * d.pad) * 0.42);
 }
 
-/** Where the plot lies and what stands around it. */
+/** Where the plot lies and what surrounds it. */
 function frameOf(canvas, d, width, height) {
   const names = naming(d);
   const pad = d.pad;
@@ -64,7 +64,7 @@ function frameOf(canvas, d, width, height) {
     else top += 8;
     frame.left = pad + widest(d.y.ticks) + 10;
     const room = names.ends.reduce((most, series) => Math.max(most, widthOf(series.short, SIZE.text, 600)), 0);
-    // So many may be too many, and then their number has to fit as well.
+    // There may be too many to show; then their count has to fit as well.
     const count = names.ends.length > 12 ? widthOf('and 888 more', SIZE.text) : 0;
     frame.labelWidth = Math.max(count, Math.min(room, Math.max(60, width * 0.27)));
     const last = d.x.isCategory || d.x.ticks.length === 0 ? 0 : widthOf(d.x.ticks[d.x.ticks.length - 1].text, SIZE.text) / 2;
@@ -442,7 +442,7 @@ function cartesianOption(d, theme, width, height) {
   return optionOf(canvas, d, drawn.map(([, option]) => option), { axes, tooltip: tooltipOf(d, theme, drawn.map(([series]) => series)) });
 }
 
-/** What stands at the pointer: all series at one load or category, or one point. */
+/** The tooltip at the pointer: all series at one load or category, or one point. */
 function tooltipOf(d, theme, drawn) {
   const formatter = (given) => {
     const list = (Array.isArray(given) ? given : [given]).filter((item) => item.componentType === 'series');

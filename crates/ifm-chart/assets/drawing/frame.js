@@ -44,7 +44,7 @@ function wordsOf(text, size, width, weight) {
   return parts;
 }
 
-/** The words in lines of a width, not cut; a word that is wider stands alone. */
+/** The words in lines of a width, not cut; a wider word gets a line of its own. */
 function linesOf(text, size, width, weight) {
   const lines = [];
   let line = '';
@@ -59,7 +59,7 @@ function linesOf(text, size, width, weight) {
   return lines;
 }
 
-/** The words in at most so many lines of a width; the last one is cut. */
+/** The words in up to `most` lines of a width; the last one is cut. */
 function wrap(text, size, width, most, weight) {
   const lines = linesOf(text, size, width, weight);
   if (lines.length > most) {
@@ -70,7 +70,7 @@ function wrap(text, size, width, most, weight) {
   return lines.map((each) => cut(each, size, width, weight));
 }
 
-/** Whether words fit whole into so many lines of a width. */
+/** Whether words fit uncut into `most` lines of a width. */
 function isWhole(text, size, width, most, weight) {
   const lines = linesOf(text, size, width, weight);
   return lines.length <= most && lines.every((line) => widthOf(line, size, weight) <= width);
@@ -89,7 +89,7 @@ function toneOf(theme, tone) {
   return { Good: theme.good, Caution: theme.caution, Bad: theme.bad, Neutral: theme.muted }[tone];
 }
 
-/** Shapes that react to nothing; everything beside the series is made of them. */
+/** Shapes without interaction; everything except the series is made of them. */
 class Canvas {
   constructor(theme) {
     this.theme = theme;

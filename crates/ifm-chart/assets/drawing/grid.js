@@ -34,7 +34,7 @@ function heatmapLayout(d, width) {
   const left = pad + rowGroup + rowName;
   const cell = clamp((width - pad - left) / Math.max(1, d.columns.length), 8, CELL.most);
   const room = Math.max(cell - 4, 20);
-  // Names that do not fit beside each other stand upright.
+  // Names that do not fit next to each other are rotated upright.
   const isUpright = d.columns.some((column) => !isWhole(column.short, SIZE.text, room, 2));
   const nameHeight = isUpright ? Math.min(longest(d.columns.map((column) => column.short)), UPRIGHT_MOST) + 4
     : d.columns.reduce((most, column) => Math.max(most, linesOf(column.short, SIZE.text, room).length), 1) * 15;

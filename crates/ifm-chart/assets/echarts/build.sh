@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes echarts.min.js beside this script again, with the versions pinned below. Needs Node.js and
-# npm. `cargo test -p ifm-chart` holds the file's SHA-256 against the one in ../README.md.
+# Rebuilds echarts.min.js in this folder, with the versions pinned below. Needs Node.js and npm.
+# `cargo test -p ifm-chart` compares the file's SHA-256 with the one in ../README.md.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

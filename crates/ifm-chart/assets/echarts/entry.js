@@ -1,4 +1,4 @@
-// What of Apache ECharts goes into the bundle: the series, components and renderer that
+// The parts of Apache ECharts in the bundle: the series, components and renderer that
 // `drawing/*.js` uses. More types here cost every report their bytes.
 import * as core from 'echarts/core';
 import { CustomChart, LineChart, ScatterChart } from 'echarts/charts';

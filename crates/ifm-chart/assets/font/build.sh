@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cuts the fonts beside this script out of Inter again, with the versions pinned below. Needs
+# Subsets Inter again to the fonts in this folder, with the versions pinned below. Needs
 # Node.js, npm and Python 3 with venv.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -102,7 +102,7 @@ fn lanes(plot: &Cartesian) -> Vec<Option<usize>> {
     let count = |form: Form| plot.series.iter().filter(|series| series.form == form).count();
     let (bars, dots) = (count(Form::Bar), count(Form::Dots));
     let is_named = matches!(plot.x.scale, Scale::Category(_));
-    // Dots stand over the bars of their own series, or beside each other.
+    // Dots are drawn over the bars of their own series, or next to each other.
     let has_dot_lanes = !plot.is_joined && is_named && (bars == 0 || bars == dots);
     let (mut bar, mut dot) = (0..bars, 0..dots);
     let lane = |series: &Series| match series.form {
@@ -113,7 +113,7 @@ fn lanes(plot: &Cartesian) -> Vec<Option<usize>> {
     plot.series.iter().map(lane).collect()
 }
 
-/// Whether figures of several series stand above each other, so that one look may show all.
+/// Whether figures of several series lie above each other, so that one tooltip may show all.
 fn is_shared(plot: &Cartesian) -> bool {
     let has_places = matches!(plot.x.scale, Scale::Category(_) | Scale::Log2);
     let has_dots = plot.series.iter().any(|series| series.form == Form::Dots);

@@ -28,7 +28,7 @@ pub(super) fn heatmap(plot: &Heatmap) -> Value {
     })
 }
 
-/// The cells row by row; those that nobody gave are missing.
+/// The cells row by row; cells without data are missing.
 fn all_cells(plot: &Heatmap) -> Vec<Cell> {
     let columns = plot.columns.len();
     let missing = |index: usize| Cell {

@@ -1,6 +1,6 @@
 //! SVG as files and pages want it, made from what ECharts writes.
 //!
-//! The drawing is read as strict XML and written anew: ids begin with the chart's, styles become
+//! The drawing is read as strict XML and rewritten: ids begin with the chart's, styles become
 //! attributes (a strict content policy forbids style attributes), the baseline of words is
 //! computed (few programs know `dominant-baseline`), and title and description come first for
 //! screen readers. The same chart gives the same bytes. What is not here: where anything lies.

@@ -23,7 +23,7 @@ pub(super) fn heatmap(page: &mut Page, plot: &Heatmap) {
     let column = (longest.max(text + 2) + 2).clamp(COLUMN.0, COLUMN.1);
     let fitting = ((usize::from(page.screen.columns) - left - 1) / column).max(1);
     let indexes: Vec<usize> = (0..plot.columns.len()).collect();
-    // Columns that do not fit beside each other follow below.
+    // Columns that do not fit next to each other follow below.
     for block in indexes.chunks(fitting) {
         draw_head(page, plot, block, left, column);
         for (row, name) in names.iter().enumerate() {
@@ -49,7 +49,7 @@ pub(super) fn heatmap(page: &mut Page, plot: &Heatmap) {
     page.line += 1;
 }
 
-/// Signs beside numbers that are better and worse.
+/// Signs next to numbers that are better and worse.
 fn verdicts(page: &Page) -> (&'static str, &'static str) {
     (page.symbol("▲", "^"), page.symbol("▼", "v"))
 }

@@ -103,7 +103,7 @@ impl Page {
         for y in 0..self.line.min(self.screen.lines) {
             let start = out.len();
             let mut style = None;
-            // Wide letters take the cell behind them too.
+            // Wide letters take the next cell too.
             let mut skip = 0;
             for x in 0..self.screen.columns {
                 let Some(cell) = self.buffer.cell((x, y)) else { continue };
@@ -170,7 +170,7 @@ fn cut(text: &str, room: usize, is_ascii: bool) -> String {
     if room == 0 { String::new() } else { kept + mark }
 }
 
-/// Signs of ours that ASCII has other letters for.
+/// Signs that are replaced in ASCII.
 fn plain(text: &str) -> String {
     let replace = |letter: char| match letter {
         '−' | '–' => "-".to_owned(),

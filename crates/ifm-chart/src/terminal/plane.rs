@@ -24,7 +24,7 @@ pub(super) fn draw(page: &mut Page, plot: &Cartesian) {
     page.line += 1;
     let names: usize = plot.series.iter().map(|series| width(drawn_name(series)).min(40) + 5).sum();
     let legends = names.div_ceil(usize::from(page.screen.columns)).clamp(1, 4) as u16;
-    // The axis, its ticks and its name stand below.
+    // Below come the axis, its ticks and its name.
     let high = page.left().saturating_sub(3 + legends).max(3);
     let margin = placing.y.ticks.iter().map(|tick| width(&tick.text)).max().unwrap_or(0);
     let left = margin.min(WIDEST_TICK) as u16 + 2;

@@ -8,7 +8,7 @@ use ratatui::style::{Color, Style};
 
 /// Share of the line that names may take.
 const NAMES: f64 = 0.35;
-/// Cells for the number behind a bar.
+/// Cells for the number after a bar.
 const NUMBER: u16 = 14;
 
 pub(super) fn draw(page: &mut Page, plot: &Cartesian) {
@@ -92,7 +92,7 @@ fn draw_row(page: &mut Page, plot: &Cartesian, placing: &Placing, x: f64, span: 
             if plot.series.len() > 1 {
                 page.put(start.min(at), &letter(index).to_string(), Style::new());
             }
-            // Dots may stand behind the end of a bar: then its number goes to the edge.
+            // Dots may lie beyond the end of a bar: then its number goes to the edge.
             let behind = if has_dots { left + room } else { at.max(start) };
             page.put(behind + 2, &told(&point, value), Style::new());
         }

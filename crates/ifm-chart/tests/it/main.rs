@@ -1,6 +1,6 @@
 //! Charts of every kind, drawn in every way, and read again.
 
-// Helpers beside the tests may fail as the tests do.
+// Helper functions of the tests may fail as the tests do.
 #![allow(clippy::unwrap_used)]
 
 mod look;

@@ -1,5 +1,5 @@
-//! Charts of every kind, with figures of the published reports they are modelled on, and charts
-//! that nobody should have to draw.
+//! Charts of every kind, with figures of the published reports they are modeled on, and hostile
+//! charts.
 
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, HeatScale, Heatmap, Mask, Plot, Point, Scale, Series,
@@ -44,7 +44,7 @@ macro_rules! samples {
 }
 
 samples! {
-    /// Decode speed per user of four scenarios: the ends are those of a published report.
+    /// Decode speed per user of four scenarios: the ends are from a published report.
     decode_speed,
     /// ITL with an interval, zones and a limit; the last level of a condition is not trusted.
     itl,
@@ -58,7 +58,7 @@ samples! {
     bars_and_line,
     /// Users by use case.
     capacity,
-    /// Every repeat a dot, beside mean and interval.
+    /// Every repeat as a dot, next to mean and interval.
     repeats,
     /// Latency with and without a condition, one row for each cell.
     dumbbell,

@@ -39,7 +39,7 @@ fn check_nodes(chart: &Chart, theme: Theme, document: &Document<'_>) {
             let (name, value) = (attribute.name(), attribute.value());
             assert!(name != "style" && !name.starts_with("on"), "{name}");
             assert!(!value.contains("NaN") && !value.contains("Infinity"), "{}: {value}", chart.id);
-            assert!(!value.contains("#fe01"), "a stand-in is left: {value}");
+            assert!(!value.contains("#fe01"), "a placeholder color is left: {value}");
             if name == "id" {
                 assert!(ids.insert(value.to_owned()), "{value} twice");
             }

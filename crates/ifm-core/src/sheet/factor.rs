@@ -27,7 +27,7 @@ pub mod key {
     pub const OUTPUT_TOKENS: &str = "output_tokens";
     /// Sequences of a static batch.
     pub const BATCH_SIZE: &str = "batch_size";
-    /// Tokens of context in front of the measured ones.
+    /// Tokens of context before the measured ones.
     pub const DEPTH_TOKENS: &str = "depth_tokens";
     /// Data set or kind of workload.
     pub const WORKLOAD: &str = "workload";
@@ -47,14 +47,14 @@ pub mod key {
     pub const ENDED: &str = "ended";
     /// Number of the repeat, from 1.
     pub const REPEAT: &str = "repeat";
-    /// Side of a report: set where nothing else tells points of two runs or documents apart.
+    /// Side of a report: set where nothing else distinguishes points of two runs or documents.
     pub const RUN: &str = "run";
     /// Where the numbers come from: [`PREDICTED`] where they were computed, and not set where they
     /// were measured.
     pub const NUMBERS: &str = "numbers";
     /// The value of [`NUMBERS`] of a prediction.
     pub const PREDICTED: &str = "predicted";
-    /// What [`NUMBERS`] is called where it is not set.
+    /// The value of [`NUMBERS`] where it is not set.
     pub const MEASURED: &str = "measured";
     /// What the names of factors of a prediction begin with: a measurement has none of them.
     pub const PREDICTED_PREFIX: &str = "predicted_";
@@ -84,7 +84,7 @@ impl Factors {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The value of a factor as a number; absent where it is none.
+    /// The value of a factor as a number; absent if it is not a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
     }
@@ -94,19 +94,19 @@ impl Factors {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// All but those of these names.
+    /// All factors except these names.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Factors {
         let kept = self.0.iter().filter(|(name, _)| !names.contains(&name.as_str()));
         Factors(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
-    /// Whether there is none.
+    /// Whether there are no factors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// These and, where they say nothing, those of `outer`.
+    /// These, completed by factors of `outer` that they lack.
     #[must_use]
     pub fn within(&self, outer: &Factors) -> Factors {
         let mut all = outer.0.clone();

@@ -37,9 +37,9 @@ impl Statistic {
         if percent == 50.0 { Statistic::Median } else { Statistic::Percentile(percent) }
     }
 
-    /// The statistics that can stand for all values of a quantity, the first that is there before the others. Of a
-    /// rate over a whole run that is the mean: what was done, over the time. How fast it went in half of
-    /// the time, the median that GuideLLM also has, is another number.
+    /// The statistics that can represent all values of a quantity, in order of preference. For a
+    /// rate over a whole run that is the mean: the work done, divided by the time. The speed in half
+    /// of the time, the median that GuideLLM also has, is another number.
     pub fn central(quantity: &Quantity) -> [Statistic; 3] {
         match quantity {
             Quantity::RequestRate
@@ -69,16 +69,16 @@ pub enum StdKind {
     Unknown,
 }
 
-/// How the producing tool's definition of a figure relates to ours of the same name.
+/// How the producing tool's definition of a figure relates to inferometer's of the same name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Definition {
     /// The same.
     Same,
-    /// Another, from which ours follows; how.
+    /// A different one, from which inferometer's follows; how.
     Derivable(String),
-    /// Another, from which ours does not follow; what it is.
+    /// A different one, from which inferometer's does not follow; what it is.
     Different(String),
     /// The file does not say, and its tool is not known.
     #[default]
@@ -103,7 +103,7 @@ pub struct Figure {
     /// What the tool means by it.
     #[serde(default)]
     pub definition: Definition,
-    /// Where it stands, where the row's place does not say it.
+    /// Its place, where the row's place does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }

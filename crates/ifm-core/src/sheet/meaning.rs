@@ -1,8 +1,8 @@
-//! Meanings that rules tell apart, in the words in which readers write them into a
+//! Meanings that rules distinguish, in the words in which readers write them into a
 //! [`Definition`](super::Definition).
 //!
-//! Names of figures that we have none for stand here too, where readers and definitions share them.
-//! Not here: the meanings of single tools, which stand beside their readers.
+//! Names of figures for which inferometer has no quantity are here too, where readers and definitions
+//! share them. Not here: the meanings of single tools, which are next to their readers.
 
 /// Of a time per output token: the time to the first token is in it.
 pub const TPOT_WITH_FIRST: &str =
@@ -17,10 +17,10 @@ pub const TPOT_BY_ALL: &str =
 pub const ITL_PER_REQUEST: &str = "one mean per request, from its first content to its last, by \
     the tokens behind the first: what is called TPOT here";
 
-/// At the end of the definition of a time: it is of all requests, whatever became of them.
+/// At the end of the definition of a time: it is of all requests, whatever their outcome.
 pub const WITH_FAILED: &str = "requests that failed are in it";
 
-/// Of prompt tokens: those of media are in it twice.
+/// Of prompt tokens: media tokens are counted twice.
 pub const MEDIA_TWICE: &str = "prompt tokens with those of images, audio and videos counted twice: once in \
     what the server counts, once as it tells them apart";
 
@@ -48,7 +48,7 @@ pub const OUTPUT_RATE_OF_A_REQUEST: &str = "e2e_output_token_throughput";
 /// Name of genai-bench's time from the first token of a request to the end of its stream.
 pub const OUTPUT_LATENCY: &str = "output_latency of a request";
 
-/// Name of its tokens behind the first over that time: no rate of a run.
+/// Name of its tokens after the first over that time: no rate of a run.
 pub const OUTPUT_OF_A_REQUEST: &str = "output_throughput of a request";
 
 /// Name of its prompt tokens over the time to the first token: no rate of a run.

@@ -1,9 +1,9 @@
-//! A sheet: results that somebody else measured, as they were found in a file.
+//! A sheet: results that another tool measured, as they were found in a file.
 //!
-//! Everything keeps the place where it stood, the digits that were printed and the unit that was
-//! written; what the producing tool means by a number stands beside it. A cell that was empty, or
-//! said that nothing was measured, has no value. Not here: reading files (`ifm-interop`), judging
-//! what was found (`ifm-analysis`).
+//! Everything keeps its place in the file, the printed digits and the written unit, together with
+//! the producing tool's definition of the number. A cell that was empty, or said that nothing was
+//! measured, has no value. Not here: reading files (`ifm-interop`), judging what was found
+//! (`ifm-analysis`).
 
 mod factor;
 mod figure;
@@ -114,7 +114,8 @@ impl Sheet {
         }
     }
 
-    /// What was remarked while it was measured, and not while it was read: only measurements of ours tell that.
+    /// Remarks made during the measurement, not while reading: only inferometer's own measurements
+    /// contain them.
     pub fn remarked(&self) -> impl Iterator<Item = &Remark> {
         let is_ours = self.source.format.starts_with("inferometer-");
         self.remarks.iter().filter(move |remark| match remark.kind {
@@ -209,12 +210,12 @@ pub const WHY: &str = "why";
 pub struct Row {
     /// What it claims to be.
     pub role: RowRole,
-    /// Where it stands.
+    /// Its place in the file.
     pub place: Place,
     /// Its own name, such as the label of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What was set: model, concurrency, lengths. Those of the part hold too.
+    /// What was set: model, concurrency, lengths. The settings of the part apply too.
     #[serde(default, skip_serializing_if = "Factors::is_empty")]
     pub factors: Factors,
     /// What was measured.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure measures. The canonical unit stands beside each.
+/// What a figure measures, with its canonical unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -113,7 +113,7 @@ pub enum Quantity {
     Memory,
     /// Memory of the host that the processes of a command use, bytes.
     HostMemory,
-    /// Steps of a command per second, such as those of a training run.
+    /// Steps of a command per second, such as training steps.
     StepRate,
     /// Memory traffic, bytes per second.
     Bandwidth,

@@ -1,6 +1,6 @@
-//! The time limits of a shard's requests.
+//! The limits of a shard's requests: their times, and the size of their answers.
 //!
-//! Not here: what becomes of a request that has run into one (`shard`).
+//! Not here: what happens to a request that exceeds one (`shard`).
 
 use super::Shard;
 use crate::slot::Asked;
@@ -11,6 +11,15 @@ use std::sync::atomic::Ordering;
 const DECODER_ANSWER_NS: u64 = 100_000_000;
 
 impl Shard<'_> {
+    /// Whether the decoder found that the answer on the slot exceeds a bound.
+    pub(super) fn is_refused(&self, index: usize) -> bool {
+        let slot = &self.slots[index];
+        slot.active.as_ref().is_some_and(|active| {
+            let mark = active.request.seq.wrapping_add(1);
+            self.shared.refused_of[slot.id as usize].load(Ordering::Relaxed) == mark
+        })
+    }
+
     /// Which limit the slot's request has run into.
     pub(super) fn limit_reached(&mut self, index: usize, now: u64) -> Option<TimeoutKind> {
         let limits = self.plan.limits;
@@ -39,8 +48,8 @@ impl Shard<'_> {
         }
     }
 
-    /// Whether the decoder, having seen all bytes, knows of a token. It is asked once about each
-    /// wait, which is told by its start, and given a moment to answer.
+    /// Whether the decoder, having seen all bytes, has found a token. It is asked once for each
+    /// wait, which is identified by its start, and given a moment to answer.
     fn has_first_token(&mut self, index: usize, since_ns: u64, now: u64) -> Option<bool> {
         let slot = &mut self.slots[index];
         let id = slot.id as usize;

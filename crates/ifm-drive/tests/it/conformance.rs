@@ -15,7 +15,8 @@ use ifm_truth::slower_and_slower;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// What a time may be off beside the server's lateness, milliseconds, at the speed of the suite.
+/// Tolerance for a time in addition to the server's lateness, milliseconds, at the speed of the
+/// suite.
 const TOLERANCE_MS: f64 = 2.0;
 /// Cases played at the same time: most of the time they wait.
 const CLIENTS: usize = 8;
@@ -88,7 +89,7 @@ fn compare(
     found
 }
 
-/// Plays a case once, so many times as slow as it is written: what its requests were not read as.
+/// Plays a case once, slowed down by `factor`; returns how its requests were misread.
 fn play(case: &Case, factor: u64) -> Result<(), String> {
     let case = case.slower(factor);
     let server = Scripted::start(vec![case.clone()], ScriptedOptions::for_tests()).unwrap();

@@ -68,7 +68,7 @@ fn time_on_a_closed_connection_is_kept_and_part_of_the_request() {
 }
 
 #[test]
-fn connections_are_counted_where_a_server_keeps_none() {
+fn connections_are_counted_when_a_server_closes_each() {
     let mut plan = plan(server("close"));
     plan.requests = Some(4);
     let (records, result) = run(&plan, post("/v1/chat/completions"));

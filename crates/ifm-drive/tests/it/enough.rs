@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
-/// Has enough after so many records.
+/// Stops the level after this many records.
 struct Sated(Vec<RequestRecord>, usize);
 
 impl Sink for Sated {
@@ -112,7 +112,7 @@ impl RequestSource for Endless {
 }
 
 #[test]
-fn what_was_due_by_then_and_found_no_room_is_told_and_what_was_not_is_not() {
+fn unsent_requests_are_reported_only_if_they_were_due() {
     slower_and_slower(|factor| {
         // One slot, and eight requests due for each answer: of what is due within five answers most
         // waits.
@@ -136,7 +136,7 @@ fn what_was_due_by_then_and_found_no_room_is_told_and_what_was_not_is_not() {
     .unwrap();
 }
 
-/// Stops the server after so many records.
+/// Stops the server after this many records.
 struct Killer(Vec<RequestRecord>, usize, Option<Paced>);
 
 impl Sink for Killer {
@@ -155,7 +155,7 @@ impl Sink for Killer {
 
 /// In the middle of a level it takes 32 failures in a row to believe it.
 #[test]
-fn a_server_that_is_gone_when_the_level_ends_is_told() {
+fn a_server_that_is_gone_when_the_level_ends_is_reported() {
     let gone = |requests: u32, factor: u64| {
         let server = server(factor * MS);
         let plan = LevelPlan { requests: Some(requests), ..plan(server.address()) };

@@ -6,8 +6,8 @@ use ifm_drive::Limits;
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use ifm_truth::slower_and_slower;
 
-/// Plays a case of the suite, so many times as slow, with a first-token limit of 400 ms and a shorter
-/// idle limit that are slower too.
+/// Plays a case of the suite, slowed down by `factor`, with a first-token limit of 400 ms and a
+/// shorter idle limit, both scaled as well.
 fn outcome(name: &str, factor: u64) -> Outcome {
     let case = ifm_truth::cases::suite().into_iter().find(|case| case.name == name).unwrap();
     let path = format!("/case/{}{}", case.name, case.api.path());

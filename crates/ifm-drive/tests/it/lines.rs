@@ -41,7 +41,7 @@ fn a_stream_of_lines_becomes_a_record() {
     };
     let done = r#"{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"length","prompt_eval_count":7,"eval_count":5}"#;
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
-    // The second line comes in two chunks, and the last one with its end in another.
+    // The second line arrives in two chunks, and the last one in another chunk with its end.
     let second = said("b");
     let pieces = vec![
         head.to_owned(),

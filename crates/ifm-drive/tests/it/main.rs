@@ -1,12 +1,13 @@
 //! The load generator against real sockets: servers that know what they did.
 
-// Helpers beside the tests may fail as the tests do.
+// Test helpers may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]
 
 mod conformance;
 mod connections;
 mod conversations;
 mod enough;
+mod hostile;
 mod limits;
 mod lines;
 mod open_loop;

@@ -57,7 +57,7 @@ fn drive(gap_ns: u64, requests: u32, answer_ns: u64, change: LevelPlan) -> Vec<R
     drive_told(gap_ns, requests, answer_ns, change).0
 }
 
-/// The same with what the client tells about itself.
+/// The same, with the client's report about itself.
 fn drive_told(
     gap_ns: u64,
     requests: u32,
@@ -115,7 +115,7 @@ fn a_precise_client_sends_the_same_and_says_whether_it_ran_first() {
     let granted = std::thread::spawn(|| ifm_sys::thread::run_first().is_ok()).join().unwrap();
     assert_eq!(evidence.counts.readers_first, Some(granted));
     let (_, evidence) = drive_told(2 * MS, 5, MS, any_address());
-    assert_eq!(evidence.counts.readers_first, None, "nobody asked");
+    assert_eq!(evidence.counts.readers_first, None, "not requested");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_request_that_finds_no_free_slot_is_late_and_says_so() {
 
 #[test]
 fn what_was_due_and_never_sent_is_recorded() {
-    // 100 ms of a schedule of ten requests, of which one slot can send two or three.
+    // 100 ms of a schedule of ten requests, one slot can send two or three of them.
     let plan = LevelPlan { duration_ns: Some(100 * MS), ..any_address() };
     let records = drive(10 * MS, 10, 40 * MS, plan);
     assert_eq!(records.len(), 10, "every request of the schedule is accounted for");

@@ -19,7 +19,7 @@ fn evidence(kernel_stamps: bool) -> Evidence {
 }
 
 #[test]
-fn the_error_of_stamps_is_measured_where_the_kernel_takes_none() {
+fn the_error_of_stamps_is_measured_without_kernel_stamps() {
     let without = evidence(false);
     assert_eq!(without.counts.stamped_reads, 0);
     let late = without.late_stamps.quantiles().unwrap();

@@ -6,7 +6,7 @@ use ifm_drive::LevelPlan;
 use ifm_truth::paced::{Pace, PacedOptions, Served, run_paced};
 use ifm_truth::slower_and_slower;
 
-/// A request for so many tokens with a prompt of so many bytes.
+/// A request for this many tokens with a prompt of this many bytes.
 fn request(prompt_bytes: usize) -> Vec<u8> {
     let body = format!(
         "{{\"model\":\"m\",\"stream\":true,\"max_tokens\":2,\"messages\":[{{\"role\":\"user\",\
@@ -45,8 +45,8 @@ fn uploaded(
 
 #[test]
 fn the_last_byte_of_a_long_request_is_acknowledged_when_the_server_has_it() {
-    // The server takes some tenths of a second over a request, and longer in each try: what the kernel
-    // tells is nearer to its log than to anything that the client knows by itself.
+    // The server takes some tenths of a second per request, and longer in each try: the kernel's times
+    // are closer to the server's log than anything the client knows by itself.
     let seen = slower_and_slower(|factor| {
         let seen = uploaded(12_000_000, Some(40_000_000 / factor), |plan| plan);
         for (record, served, origin_ns) in &seen {
@@ -82,7 +82,7 @@ fn short_requests_are_not_asked_about_and_each_connection_counts_its_own_bytes()
     let told = |list: &[(RequestRecord, Served, u64)]| {
         list.iter().filter(|(record, ..)| record.acked_ns.is_some()).count()
     };
-    assert_eq!(told(&fresh), told(&kept), "both or neither are told");
+    assert_eq!(told(&fresh), told(&kept), "both or neither are acknowledged");
     for (record, ..) in fresh.into_iter().chain(kept) {
         let (sent, head) = (record.sent_ns.expect("sent"), record.head_ns.expect("a head"));
         // The time of the call that sent the end: it may be over when the answer is there.

@@ -29,7 +29,7 @@ const ARCHITECTURES: [&str; 3] = ["llama", "qwen2", "qwen3"];
 /// The tensor with the divisors of the rotation, where there is one.
 const ROPE_DIVISORS: &str = "rope_freqs.weight";
 
-/// Reads all but the weights.
+/// Reads everything except the weights.
 pub(super) fn prepare(path: &Path, context: Option<usize>) -> Result<Prepared, LoadError> {
     let mut file = GgufFile::open(path)?;
     let metadata = Metadata { file: &file };
@@ -73,11 +73,11 @@ pub(super) fn prepare(path: &Path, context: Option<usize>) -> Result<Prepared, L
     })
 }
 
-/// A `tokenizer.json` beside the file is what the model's makers published; what the
-/// file itself holds comes second.
+/// A `tokenizer.json` next to the file is what the model's authors published; it takes
+/// precedence over the file's own vocabulary.
 fn load_tokenizer(path: &Path) -> Result<Tokenizer, LoadError> {
-    let beside = path.with_file_name("tokenizer.json");
-    Ok(Tokenizer::from_file(if beside.is_file() { &beside } else { path })?)
+    let sibling = path.with_file_name("tokenizer.json");
+    Ok(Tokenizer::from_file(if sibling.is_file() { &sibling } else { path })?)
 }
 
 /// The keys of a file.
@@ -191,7 +191,7 @@ impl Metadata<'_> {
             }
             (_, other) => Err(LoadError::Unsupported {
                 what: format!(
-                    "rotary scaling {}; hint: none, linear and llama3 are",
+                    "rotary scaling {}; hint: none, linear and llama3 are supported",
                     other.unwrap_or("without a name")
                 ),
             }),

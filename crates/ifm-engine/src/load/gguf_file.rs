@@ -1,6 +1,6 @@
 //! A GGUF file: its keys, and its tensors read one at a time.
 //!
-//! After the keys stands a description of each tensor: name, number of dimensions, the
+//! After the keys comes a description of each tensor: name, number of dimensions, the
 //! dimensions from the innermost out, the number of its type, and where its bytes begin
 //! after the descriptions, in steps of `general.alignment`. Only that is kept; nothing in
 //! it is believed beyond what the file's length allows.
@@ -108,7 +108,7 @@ impl GgufFile {
         let most = file_bytes.saturating_sub(head.bytes) / DESCRIPTION_BYTES_MIN;
         if head.tensors > most {
             return Err(damaged(format!(
-                "it claims to have {} tensors, and its {file_bytes} bytes hold {most} at most",
+                "it claims to have {} tensors, and its {file_bytes} bytes can contain at most {most}",
                 head.tensors
             )));
         }
@@ -132,7 +132,7 @@ impl GgufFile {
         for (name, place) in &mut tensors {
             if !place.start.is_multiple_of(alignment) {
                 return Err(damaged(format!(
-                    "tensor {name} begins at {}, no multiple of {alignment}",
+                    "tensor {name} begins at {}, which is not a multiple of {alignment}",
                     place.start
                 )));
             }

@@ -76,7 +76,7 @@ fn files_that_lie_are_refused_with_one_sentence() {
         (dimensions, &[5], "tensor 0 is damaged"),
         (columns, &[65], "not of whole blocks of q8_0"),
         (rows, &huge, "tensor matrix"),
-        (offset, &[8], "no multiple of 32"),
+        (offset, &[8], "not a multiple of 32"),
         (offset, &huge[..4], "tensor matrix"),
     ];
     for (place, bytes, words) in lies {

@@ -23,7 +23,7 @@ use crate::{
 /// The values of `model_type` that the decoder covers.
 const MODEL_TYPES: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
 
-/// Reads all but the weights.
+/// Reads everything except the weights.
 pub(super) fn prepare(
     folder: &Path,
     quantization: Option<Quantization>,
@@ -194,7 +194,9 @@ impl Config {
                 Ok(scheme.divisors(shape.head_width, shape.rope_base))
             }
             Some(other) => Err(LoadError::Unsupported {
-                what: format!("rotary scaling {other}; hint: default, linear and llama3 are"),
+                what: format!(
+                    "rotary scaling {other}; hint: default, linear and llama3 are supported"
+                ),
             }),
         }
     }

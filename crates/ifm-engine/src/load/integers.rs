@@ -91,7 +91,7 @@ struct Reader<'a> {
 struct Integers {
     /// Outputs by inputs: from 0 up, 8 bits as 4 bits.
     levels: Vec<u8>,
-    /// Outputs by groups: the level that stands for 0.
+    /// Outputs by groups: the level that represents 0.
     zeros: Vec<u8>,
     /// Outputs by groups.
     scales: Vec<f32>,

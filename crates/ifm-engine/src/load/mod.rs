@@ -47,7 +47,7 @@ fn choose_context(asked: Option<usize>, trained: usize) -> usize {
     asked.unwrap_or(CONTEXT_DEFAULT).min(trained)
 }
 
-/// A model of which all but the weights has been read.
+/// A model that has been read, except for its weights.
 pub(crate) struct Prepared {
     pub(crate) name: String,
     pub(crate) architecture: String,
@@ -119,7 +119,7 @@ impl Prepared {
         Ok((all, step))
     }
 
-    /// Whether weights, and keys and values of so many bytes, fit into what is available.
+    /// Whether the weights plus `kv_bytes` of keys and values fit into the available memory.
     pub(crate) fn check_memory(
         &self,
         kv_bytes: u64,

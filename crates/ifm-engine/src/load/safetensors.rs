@@ -1,10 +1,10 @@
 //! Tensors in `*.safetensors` files, read one at a time.
 //!
 //! A file is eight bytes with the length of a header, the header in JSON, and the
-//! bytes of the tensors. Only the header is kept; a tensor is read when it is asked
-//! for, so a checkpoint of any size needs one tensor of memory beside the model.
+//! bytes of the tensors. Only the header is kept; a tensor is read on demand, so a
+//! checkpoint of any size needs memory for one tensor in addition to the model.
 //!
-//! Not here: what the tensors are for (`checkpoint`), and integers that stand for weights
+//! Not here: what the tensors are for (`checkpoint`), and integers that encode weights
 //! (`integers`).
 
 use std::{
@@ -123,7 +123,7 @@ impl Checkpoint {
                 continue;
             }
             let place = read_place(&entry, self.files.len(), data_start)
-                .ok_or_else(|| damaged(format!("the entry of tensor {name} makes no sense")))?;
+                .ok_or_else(|| damaged(format!("the entry of tensor {name} is invalid")))?;
             if place.start + place.bytes > file_bytes {
                 return Err(damaged(format!(
                     "tensor {name} ends beyond the end of the file; the download may be incomplete"
@@ -142,7 +142,7 @@ impl Checkpoint {
     /// The kind of a tensor.
     ///
     /// # Errors
-    /// There is none of that name, or it is of a kind that is not read.
+    /// No tensor has that name, or its kind is not supported.
     pub(super) fn kind(&self, name: &str) -> Result<Kind, LoadError> {
         let place = self.place(name)?;
         place.kind.ok_or_else(|| LoadError::Unsupported {

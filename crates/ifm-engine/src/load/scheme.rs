@@ -1,4 +1,4 @@
-//! What `quantization_config` of a checkpoint says, and what of it can be computed.
+//! What `quantization_config` of a checkpoint says, and which parts of it can be computed.
 //!
 //! compressed-tensors (`int-quantized`: `w8a8`; `pack-quantized`: `w4a16`, `w8a16`), AWQ
 //! and GPTQ. Whatever else a writer may have done is refused by its name: a model that is
@@ -163,7 +163,7 @@ impl Scheme {
                 ));
             }
         }
-        // A tied head is no matrix of its own, and is named all the same.
+        // A tied head is not a matrix of its own, but is named anyway.
         let unused = entries
             .iter()
             .zip(&is_used)
@@ -204,7 +204,7 @@ fn number(config: &Value, key: &str) -> Option<u64> {
     config[key].as_u64()
 }
 
-/// The columns of a group; -1 and null stand for whole rows.
+/// The columns of a group; -1 and null mean whole rows.
 fn group(value: &Value) -> Result<Option<usize>, LoadError> {
     match (value.as_i64(), value) {
         (_, Value::Null) | (Some(-1), _) => Ok(None),
@@ -283,7 +283,9 @@ fn compressed_tensors(config: &Value) -> Result<Scheme, LoadError> {
 /// Refuses what has no layout here.
 fn check_zeros(scheme: Scheme) -> Result<Scheme, LoadError> {
     if scheme.zeros && scheme.bits == 8 {
-        return refuse("8-bit weights with zero points; hint: symmetric ones are".to_owned());
+        return refuse(
+            "8-bit weights with zero points; hint: symmetric ones are supported".to_owned(),
+        );
     }
     Ok(scheme)
 }
@@ -313,11 +315,11 @@ fn inputs(config: &Value, format: &str) -> Result<Inputs, LoadError> {
 fn awq(config: &Value) -> Result<Scheme, LoadError> {
     let version = config["version"].as_str().unwrap_or("gemm").to_ascii_lowercase();
     if version != "gemm" {
-        return refuse(format!("the version {version} of AWQ; hint: gemm is"));
+        return refuse(format!("the version {version} of AWQ; hint: gemm is supported"));
     }
     let bits = number(config, "bits").or(number(config, "w_bit")).unwrap_or(0);
     if bits != 4 {
-        return refuse(format!("AWQ of {bits} bits; hint: 4 is"));
+        return refuse(format!("AWQ of {bits} bits; hint: 4 is supported"));
     }
     let size = if config["group_size"].is_null() {
         &config["q_group_size"]
@@ -340,14 +342,16 @@ fn gptq(config: &Value) -> Result<Scheme, LoadError> {
     let zero_offset = match layout {
         "gptq" => 1,
         "gptq_v2" => 0,
-        other => return refuse(format!("GPTQ packed as {other}; hint: gptq and gptq_v2 are")),
+        other => {
+            return refuse(format!("GPTQ packed as {other}; hint: gptq and gptq_v2 are supported"));
+        }
     };
     if config["is_marlin_format"] == true {
-        return refuse("GPTQ packed as marlin; hint: gptq and gptq_v2 are".to_owned());
+        return refuse("GPTQ packed as marlin; hint: gptq and gptq_v2 are supported".to_owned());
     }
     let bits = number(config, "bits").unwrap_or(0);
     if !matches!(bits, 4 | 8) {
-        return refuse(format!("GPTQ of {bits} bits; hint: 4 and 8 are"));
+        return refuse(format!("GPTQ of {bits} bits; hint: 4 and 8 are supported"));
     }
     if config["dynamic"].as_object().is_some_and(|rules| !rules.is_empty()) {
         return refuse("GPTQ whose modules differ (dynamic)".to_owned());

@@ -126,7 +126,7 @@ fn a_static_batch_is_timed_behind_its_depth() {
     let both = batch(16, 20, 28).expect("it fits");
     assert!(both.prompt_ns > 0);
     assert_eq!(both.step_ns.len(), 28);
-    // Without a prompt the steps begin behind one token, which is not timed and takes a place.
+    // Without a prompt the steps begin after one token, which is not timed and takes a place.
     let steps = batch(0, 0, 63).expect("it fits");
     assert_eq!((steps.prompt_ns, steps.step_ns.len()), (0, 63));
     for (depth, prompt, generated) in [(17, 20, 28), (0, 0, 64), (64, 1, 0), (5, 0, 0)] {

@@ -5,8 +5,8 @@
 //! `ds = p (do . v - delta)` times the derivative of the score; then `dv += p do`,
 //! `dk += ds q / sqrt(width)` and `dq += ds k / sqrt(width)`.
 //!
-//! A share of the work is some panels of a head of keys, with all its heads of queries: gradients of
-//! its keys and values are its own, those of queries are summed over the shares of a head in the end.
+//! A share of the work is some panels of a head of keys, with all its heads of queries: it owns the
+//! gradients of its keys and values; gradients of queries are summed over the shares at the end.
 //!
 //! Not here: the forward pass.
 
@@ -218,7 +218,7 @@ struct Line {
 }
 
 impl Line {
-    /// Makes weights of products, and gradients of scores of those of weights.
+    /// Computes weights from products, and gradients of scores from gradients of weights.
     #[inline(always)]
     fn apply<S: Simd, R: Rule, const TEST: bool>(
         self,

@@ -25,12 +25,12 @@ const ZEROS: CacheLine = CacheLine { _floats: [0.0; LINE] };
 pub(super) struct Buffer(Vec<CacheLine>);
 
 impl Buffer {
-    /// At least so many zeros.
+    /// At least `count` zeros.
     pub(super) fn zeros(count: usize) -> Self {
         Self(vec![ZEROS; count.div_ceil(LINE)])
     }
 
-    /// Grows to at least so many; what is new is 0.
+    /// Grows to at least `count`; new elements are 0.
     pub(super) fn grow(&mut self, count: usize) {
         if self.len() < count {
             self.0.resize(count.div_ceil(LINE), ZEROS);
@@ -80,7 +80,7 @@ impl<'a, T> Shared<'a, T> {
     /// `length` numbers from `start` on.
     ///
     /// # Safety
-    /// As long as the part lives, nobody else has a part that overlaps it.
+    /// While the part lives, no other part may overlap it.
     ///
     /// # Panics
     /// When there are fewer.

@@ -45,7 +45,7 @@ impl fmt::Display for Element {
     }
 }
 
-/// A name that is no [`Element`].
+/// A name that is not a valid [`Element`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown type `{0}`: known are f32, f16 and bf16")]
 pub struct UnknownElement(pub String);
@@ -85,7 +85,7 @@ impl Numbers {
     }
 
     /// Numbers with mean 0 and deviation 1: each the sum of twelve that are uniform over 16 bits,
-    /// normal but for tails beyond 6. Only integers are drawn, so that every machine gets the same.
+    /// normal except for tails beyond 6. Only integers are drawn, so that every machine gets the same.
     pub(super) fn normal(element: Element, count: usize, mut stream: RandomStream) -> Self {
         let mut next = || {
             let mut sum = 0;

@@ -14,7 +14,7 @@ use crate::{Pool, mask::Score};
 
 /// Shares of a head of keys, at most: each needs memory for the gradients of the head's queries.
 const MOST_SHARES: usize = 32;
-/// Shares of work for each thread, if there are so many.
+/// Shares of work for each thread, if there are enough.
 const SHARES_EACH: usize = 4;
 
 impl Attention {

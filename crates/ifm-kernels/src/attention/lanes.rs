@@ -47,7 +47,7 @@ impl Tests {
         Self(word)
     }
 
-    /// Those of a vector of the panel.
+    /// The tests of one vector of the panel.
     #[inline(always)]
     pub(super) fn mask<S: Simd>(self, simd: S, vector: usize) -> S::m32s {
         let first = vector * S::F32_LANES;

@@ -38,7 +38,7 @@ pub(super) struct Gradients<'a> {
     pub(super) out: &'a [f32],
     pub(super) sum: f32,
     pub(super) delta: f32,
-    /// Its own gradient, and rows of those of keys and values.
+    /// Its own gradient, and rows of the gradients of keys and values.
     pub(super) query: &'a mut [f32],
     pub(super) keys: &'a mut [f32],
     pub(super) values: &'a mut [f32],

@@ -29,8 +29,8 @@ pub(super) fn rows(
     });
 }
 
-/// From rows of keys the panels: for each number of a row, that of up to [`PANEL`] keys side by
-/// side, 0 where there is none.
+/// Packs rows of keys into panels: each number of up to [`PANEL`] keys side by side, 0 where there
+/// is no key.
 pub(super) fn panels((pool, plan): (&Pool, &Plan), rows: &Buffer, heads: usize, out: &mut Buffer) {
     let (width, stride) = (plan.shape.width, plan.stride);
     let size = width * PANEL;

@@ -136,7 +136,7 @@ impl Plan {
         words[key % side / 64] >> (key % side % 64) & 1 == 1
     }
 
-    /// Columns of scores that are computed: those of the panel, to whole vectors.
+    /// Columns of scores that are computed: the panel's, rounded up to whole vectors.
     pub(super) fn columns(panel: &Panel) -> usize {
         panel.count.next_multiple_of(LANES)
     }

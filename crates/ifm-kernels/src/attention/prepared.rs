@@ -60,7 +60,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// A name that is no [`Method`].
+/// A name that is not a valid [`Method`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown method `{0}`: known are naive, tiled and sparse")]
 pub struct UnknownMethod(pub String);
@@ -100,7 +100,7 @@ pub enum SetupError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// The mask is placed for other sizes.
-    #[error("the mask is for {0} queries and {1} keys, the shape has others")]
+    #[error("the mask is for {0} queries and {1} keys, the shape has different numbers")]
     Mask(u64, u64),
     /// A block has no side.
     #[error("a block of the mask has a side of at least 1")]
@@ -195,7 +195,7 @@ pub(super) fn give_back<T>(rooms: &Mutex<Vec<T>>, room: T) {
 }
 
 impl Attention {
-    /// Prepares an attention: draws standard normal inputs, looks at the mask, takes memory.
+    /// Prepares an attention: draws standard normal inputs, examines the mask, allocates memory.
     ///
     /// # Errors
     /// When shape, mask or block do not fit, or the processor lacks the instructions.
@@ -260,7 +260,7 @@ impl Attention {
         &self.plan.blocks
     }
 
-    /// How long it took to look at the mask.
+    /// How long it took to examine the mask.
     pub fn mask_time(&self) -> Duration {
         self.mask_time
     }

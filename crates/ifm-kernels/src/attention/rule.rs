@@ -1,5 +1,5 @@
-//! What becomes of a score, in vectors: one type for each rule, so that the kernels are compiled for
-//! each and no call stands in their loops.
+//! How a score is transformed, in vectors: one type for each rule, so that the kernels are compiled
+//! for each and their loops contain no call.
 //!
 //! A kernel multiplies queries by [`Factors::query`] first. What the products give, `x`, becomes a
 //! score in powers of two: `log2(e)` times the score.

@@ -79,7 +79,7 @@ const SHAPES: [Shape; 6] = [
     Shape { batch: 1, query_heads: 1, kv_heads: 1, queries: 130, keys: 130, width: 64 },
     Shape { batch: 2, query_heads: 4, kv_heads: 2, queries: 67, keys: 150, width: 40 },
     Shape { batch: 1, query_heads: 3, kv_heads: 1, queries: 141, keys: 90, width: 80 },
-    // One number, whose gradient may happen to be near 0, is no measure: 50 are.
+    // One number, whose gradient may happen to be near 0, is not a measure: 50 are.
     Shape { batch: 1, query_heads: 2, kv_heads: 2, queries: 50, keys: 77, width: 1 },
     Shape { batch: 1, query_heads: 4, kv_heads: 1, queries: 1, keys: 77, width: 16 },
     Shape { batch: 1, query_heads: 1, kv_heads: 1, queries: 33, keys: 65, width: 256 },
@@ -127,8 +127,8 @@ fn every_method_computes_what_the_definition_says() {
                     let allowed = tolerance(element, mask.mask().score());
                     let what = format!("{name} {method} {isa} {shape:?} seed {seed}: {errors:?}");
                     assert!(errors.out < allowed, "{what}");
-                    // A query alone may see hardly more than one key, and its gradients are then a
-                    // small difference of large numbers; so may those of heads of one number be.
+                    // A single query may see hardly more than one key, and its gradients are then a small
+                    // difference of large numbers; the same may hold for heads of one number.
                     let alone = shape.queries == 1 || shape.width == 1;
                     let factor = if alone { 100.0 } else { 1.0 };
                     assert!(errors.greatest() < allowed * factor, "{what}");

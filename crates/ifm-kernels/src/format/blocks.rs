@@ -1,9 +1,9 @@
 //! Blocks of 32 values with one scale: `Q4_0`, `Q4_1`, `Q5_0`, `Q5_1`, `Q8_0`.
 //!
-//! The layouts are those of GGUF (ggml's `ggml-common.h`): a 16-bit scale `d`, in the
-//! kinds that end in `1` a 16-bit smallest value `m`, in those of five bits a word with
-//! the fifth bits, then the values; value `i` and value `i + 16` share a byte, the
-//! former in its low half. A value is `d * (q - offset)` or `d * q + m`.
+//! The layouts follow GGUF (ggml's `ggml-common.h`): a 16-bit scale `d`, in the
+//! kinds that end in `1` a 16-bit smallest value `m`, in the five-bit kinds a word with
+//! the fifth bits, then the values; value `i` and value `i + 16` share a byte, value `i`
+//! in its low half. A value is `d * (q - offset)` or `d * q + m`.
 //!
 //! Not here: kinds with scales of scales (`superblocks`), of whole rows (`integers`).
 

@@ -1,10 +1,10 @@
-//! Integers whose scales stand apart from them: `Int8` with a scale for each row, `Int4`
+//! Integers whose scales are stored separately: `Int8` with a scale for each row, `Int4`
 //! with a scale for each group of a row.
 //!
 //! `Int8`: `rows * columns` signed bytes, then `rows` scales as 32-bit floats; a value is
 //! `q * scale`. `Int4`: `rows * columns / 2` bytes, the even column in the low half,
 //! levels 0 to 15; then `rows * groups` scales as 16-bit floats; then, with zeros, as many
-//! bytes with the level that stands for 0, which is 8 without them; a value is
+//! bytes with the level that represents 0, which is 8 without them; a value is
 //! `(q - zero) * scale`.
 //!
 //! Not here: the orders in which checkpoints store such integers; who reads those files

@@ -87,7 +87,7 @@ impl Format {
         }
     }
 
-    /// Bytes of a block; of the values alone for `Int8` and `Int4`, whose scales stand apart.
+    /// Bytes of a block; for `Int8` and `Int4`, whose scales are stored separately, of the values alone.
     pub fn block_bytes(self) -> usize {
         match self {
             Self::F32 => 4,

@@ -1,6 +1,6 @@
 //! Blocks of 256 values whose groups have scales of their own: `Q2_K` to `Q6_K`.
 //!
-//! The layouts are those of GGUF (ggml's `ggml-common.h`). The scales of the groups are
+//! The layouts follow GGUF (ggml's `ggml-common.h`). The scales of the groups are
 //! small integers, multiplied by a 16-bit scale `d` of the block; kinds with minima have
 //! integers for those too, multiplied by `dmin`, and a value is
 //! `d * scale * q - dmin * minimum`, else `d * scale * q`.
@@ -98,7 +98,7 @@ pub(super) fn decode_q5_k(block: &[u8], out: &mut [f32]) {
 }
 
 /// Where value `index` of a `Q6_K` block has its low four bits and its high two: byte and
-/// shift of each. 128 values share 64 bytes of the former and 32 of the latter.
+/// shift of each. 128 values share 64 bytes of low bits and 32 of high bits.
 fn six_bit_places(index: usize) -> ((usize, usize), (usize, usize)) {
     let (half, within) = (index / 128, index % 128);
     let low = (half * 64 + within % 64, within / 64 * 4);

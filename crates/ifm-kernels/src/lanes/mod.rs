@@ -96,7 +96,7 @@ pub(crate) trait Lanes: Copy + 'static {
 
 /// Something written in lanes.
 pub(crate) trait Task {
-    /// To be inlined, so that it gets the instructions of whoever calls it.
+    /// To be inlined, so that it gets the instructions of its caller.
     ///
     /// # Safety
     /// As [`Lanes`].

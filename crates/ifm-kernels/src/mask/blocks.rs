@@ -30,7 +30,7 @@ pub struct Blocks {
     columns: usize,
     /// Row by row: the pattern of each block.
     patterns: Vec<u32>,
-    /// For each pattern `side` rows of whole words. The first are those of empty and full blocks.
+    /// For each pattern `side` rows of whole words. The first are the patterns of empty and full blocks.
     bits: Vec<Box<[u64]>>,
     allowed_pairs: u64,
 }
@@ -149,8 +149,8 @@ impl Blocks {
         self.patterns[row * self.columns + column]
     }
 
-    /// Words of a query of a block, 64 keys each, the first in the lowest bit. Those of empty blocks
-    /// are 0; those of full blocks have bits for pairs that do not exist too.
+    /// Words of a query of a block, 64 keys each, the first in the lowest bit. They are 0 for empty
+    /// blocks; for full blocks they also have bits for pairs that do not exist.
     pub(crate) fn words(&self, row: usize, column: usize, query: usize) -> &[u64] {
         let words = self.side.div_ceil(WORD_KEYS);
         &self.bits[self.pattern(row, column) as usize][query * words..][..words]
@@ -195,7 +195,7 @@ impl Blocks {
         }
     }
 
-    /// Share of the blocks that are empty, 0 to 1. torch's `BlockMask` tells `1 - (partial + full) side^2 /
+    /// Share of the blocks that are empty, 0 to 1. torch's `BlockMask` reports `1 - (partial + full) side^2 /
     /// (queries keys)`: the same where lengths are multiples of the side, and less, even below 0, where
     /// blocks reach beyond the ends.
     pub fn sparsity(&self) -> f64 {

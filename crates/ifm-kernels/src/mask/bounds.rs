@@ -1,5 +1,5 @@
 //! A condition for all pairs of a rectangle at once, by arithmetic of intervals (Moore 1966):
-//! most blocks of a mask are found empty or full without a look at their pairs.
+//! most blocks of a mask are found empty or full without examining their pairs.
 //!
 //! Not here: blocks of which that says nothing (`words`).
 
@@ -110,7 +110,7 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Whether all pairs of the rectangle fulfil it (true) or none (false), as far as intervals tell.
+    /// Whether all pairs of the rectangle fulfil it (true) or none (false), as far as intervals show.
     pub(super) fn within(&self, place: &Rectangle) -> Option<bool> {
         match self {
             Self::Always => Some(true),

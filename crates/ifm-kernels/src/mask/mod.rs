@@ -1,11 +1,11 @@
-//! Masks of attention: which pairs of query and key count, and what becomes of a score.
+//! Masks of attention: which pairs of query and key count, and how scores are transformed.
 //!
 //! A [`Mask`] is what was asked for, such as `sliding:1024`; a [`PlacedMask`] is that mask for a
 //! number of queries and keys, and can be asked for a pair; [`Blocks`] are its pairs in blocks:
 //! which are empty, full or between.
 //!
 //! # Positions
-//! A query's position is its number plus `keys - queries`: the last query stands at the last key, as
+//! A query's position is its number plus `keys - queries`: the last query is at the last key, as
 //! in decoding and in FlashAttention since 2.1. Where there are more queries than keys, the first
 //! ones have negative positions.
 //!
@@ -60,7 +60,7 @@ pub enum MaskError {
          document:N+N, expr:CONDITION, alibi, softcap:X and softcap-approx:X"
     )]
     Unknown(String),
-    /// The value behind a name is none.
+    /// The value after a name is invalid.
     #[error("the value of mask `{0}` is not a number that it can have")]
     Value(String),
     /// More than one part changes the score.
@@ -94,13 +94,13 @@ pub enum MaskError {
     #[error("the list of blocks is empty")]
     NoCells,
     /// A list of blocks has another character than `1`, `0`, `█` and blank.
-    #[error("list of blocks, line {line}, column {column}: `{cell}` is none of 1, 0, █ and blank")]
+    #[error("list of blocks, line {line}, column {column}: `{cell}` is not 1, 0, █ or blank")]
     Cell {
         /// Line from 1.
         line: usize,
         /// Column from 1.
         column: usize,
-        /// What stands there.
+        /// The character found.
         cell: char,
     },
     /// A list of blocks does not fit queries and keys.
@@ -119,7 +119,7 @@ pub enum MaskError {
         side: u64,
     },
     /// More queries or keys than positions are made for.
-    #[error("{0} tokens are more than positions are made for: 4294967295")]
+    #[error("{0} tokens exceed the largest position, 4294967295")]
     TooLong(u64),
 }
 
@@ -171,23 +171,23 @@ impl Mask {
         &self.name
     }
 
-    /// What becomes of a score.
+    /// The transformation of the score.
     pub fn score(&self) -> Score {
         self.score
     }
 
-    /// Whether the allowed pairs are by name those of the plain causal mask, whatever becomes of
-    /// the score.
+    /// Whether the allowed pairs are by name exactly the plain causal mask, whatever happens to the
+    /// score.
     pub fn is_causal(&self) -> bool {
         self.terms == [Term::Causal]
     }
 
-    /// Whether every pair is by name allowed, whatever becomes of the score.
+    /// Whether every pair is by name allowed, whatever happens to the score.
     pub fn is_full(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The mask for so many queries and keys. The seed draws the lengths of `document:N`.
+    /// The mask for `queries` queries and `keys` keys. The seed draws the lengths of `document:N`.
     ///
     /// # Errors
     /// When documents or a list of blocks do not fit.

@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         match tree {
             Tree::Number(number, _) => Ok(number),
             Tree::Condition(_, start) => {
-                Err(self.wrong(start, "a number is needed, and this is a condition"))
+                Err(self.wrong(start, "expected a number, found a condition"))
             }
         }
     }
@@ -87,8 +87,7 @@ impl<'a> Reader<'a> {
         match tree {
             Tree::Condition(condition, _) => Ok(condition),
             Tree::Number(_, start) => {
-                Err(self
-                    .wrong(start, "a condition is needed, such as q >= k, and this is a number"))
+                Err(self.wrong(start, "expected a condition such as q >= k, found a number"))
             }
         }
     }
@@ -165,7 +164,7 @@ impl<'a> Reader<'a> {
                 ("/", Number::Constant(divisor)) => Number::Divide(left_number, divisor),
                 (_, Number::Constant(divisor)) => Number::Remainder(left_number, divisor),
                 _ => {
-                    let what = "only a number that is written out can divide";
+                    let what = "the divisor must be a literal number";
                     return Err(self.wrong(second, what));
                 }
             };
@@ -237,7 +236,7 @@ impl<'a> Reader<'a> {
             "h" => Number::Head,
             other => {
                 let what = format!(
-                    "`{other}` is not known: q is the query's position, k the key's, h the head"
+                    "unknown name `{other}`: q is the query's position, k the key's, h the head"
                 );
                 return Err(self.wrong(start, what));
             }
@@ -270,10 +269,10 @@ mod tests {
     fn errors_say_where() {
         for (text, column, what) in [
             ("q >= ", 6, "something is missing"),
-            ("q", 1, "a condition is needed"),
+            ("q", 1, "expected a condition"),
             ("q >= k >= 1", 8, "do not chain"),
             ("(q >= k", 8, "closing parenthesis"),
-            ("q >= x", 6, "`x` is not known"),
+            ("q >= x", 6, "unknown name `x`"),
             ("q % 0 == 1", 5, "division by 0"),
             ("q % k == 1", 5, "written out"),
             ("q = k", 3, "`=` is not expected"),

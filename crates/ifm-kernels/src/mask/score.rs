@@ -1,10 +1,10 @@
-//! What becomes of a score before the softmax.
+//! Transformations of a score before the softmax.
 //!
 //! Not here: kernels.
 
 use super::MaskError;
 
-/// What becomes of a score `s = q k / sqrt(width)`.
+/// The transformation of a score `s = q k / sqrt(width)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Score {
     /// `s`.

@@ -20,7 +20,7 @@ pub(super) enum Term {
     Sliding(u64),
     /// `k < length || q >= k`.
     Prefix(u64),
-    /// So many documents, of lengths that are drawn; causal inside each.
+    /// This many documents, of random lengths; causal inside each.
     Documents(u64),
     /// Documents of these lengths; causal inside each.
     Lengths(Vec<u64>),
@@ -70,7 +70,7 @@ impl Term {
         Ok(Some(term))
     }
 
-    /// The condition that the term means for so many queries and keys. `name` is that of its table.
+    /// The condition of the term for these numbers of queries and keys. `name` is the name of its table.
     pub(super) fn condition(
         &self,
         (queries, keys): (u64, u64),

@@ -135,7 +135,7 @@ fn lists_of_blocks_are_by_number_of_query() {
     );
     assert_eq!(
         Mask::from_blocks("mine", "10\n1x\n", 4).expect_err("x").to_string(),
-        "list of blocks, line 2, column 2: `x` is none of 1, 0, █ and blank"
+        "list of blocks, line 2, column 2: `x` is not 1, 0, █ or blank"
     );
     assert_eq!(Mask::from_blocks("mine", "\n", 4), Err(MaskError::NoCells));
 }

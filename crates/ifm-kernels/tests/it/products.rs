@@ -177,7 +177,7 @@ fn a_product_knows_nothing_of_the_one_before() {
             packed.multiply(&pool, input, 29, &mut out);
             out
         };
-        // An odd number of columns: the last pair has a second one that is none.
+        // An odd number of columns: the last pair has no second column.
         let input = noise(29 * 37, 3);
         let first = run(37, &input);
         assert!(run(64, &[f32::NAN; 29 * 64]).iter().all(|value| value.is_nan()));

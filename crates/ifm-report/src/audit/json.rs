@@ -15,7 +15,7 @@ pub fn audit_json(audit: &Audit) -> String {
 struct AuditEvidence {
     /// What it is.
     name: String,
-    /// In the unit beside it; null for a number that JSON cannot write.
+    /// In the unit of `unit`; null for a number that JSON cannot write.
     #[cfg_attr(feature = "schema", schemars(extend("type" = ["number", "null"])))]
     value: f64,
     /// Unit; empty for a ratio or a count.
@@ -59,7 +59,7 @@ objects! {
         text: String = finding.text.clone(),
         /// The numbers behind it.
         evidence: Vec<AuditEvidence> = finding.evidence.iter().map(AuditEvidence::from).collect(),
-        /// Where it stands.
+        /// Places in the file or run.
         spots: Vec<AuditSpot> = finding.spots.iter().map(AuditSpot::from).collect(),
         /// Further places, not listed.
         spots_more: usize = finding.spots_more,
@@ -68,7 +68,7 @@ objects! {
         remedy: Option<String> = finding.remedy.clone(),
     }
 
-    /// Where something stands.
+    /// A place in a file or run.
     AuditSpot of spot: &Spot {
         /// File or run.
         document: String = spot.document.clone(),
@@ -84,9 +84,9 @@ objects! {
     AuditRule of rule: &RuleResult {
         /// Id.
         id: &'static str = rule.id,
-        /// What it looks at.
+        /// What it examines.
         title: &'static str = rule.title,
-        /// Findings; absent where the rule has no data to look at.
+        /// Findings; absent where the rule has no data to examine.
         #[serde(skip_serializing_if = "Option::is_none")]
         findings: Option<usize> = match &rule.looked {
             Looked::Found(findings) => Some(findings.len()),

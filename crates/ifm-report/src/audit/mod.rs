@@ -20,14 +20,14 @@ fn at_least(audit: &Audit, level: Level) -> Vec<&Finding> {
     audit.findings().into_iter().filter(|finding| finding.level >= level).collect()
 }
 
-/// `2 proofs, 1 strong, 3 hints; 12 rules looked, 4 could not`.
+/// `2 proofs, 1 strong, 3 hints; 12 rules applied, 4 had no data`.
 fn closing(audit: &Audit) -> String {
     let findings = audit.findings();
     let of = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
     let (proofs, hints) = (of(Level::Proof), of(Level::Hint));
     let looked = audit.rules.iter().filter(|rule| matches!(rule.looked, Looked::Found(_))).count();
     format!(
-        "{}, {} strong, {}; {} looked, {} could not",
+        "{}, {} strong, {}; {} applied, {} had no data",
         counted(proofs as u64, "proof"),
         of(Level::Strong),
         counted(hints as u64, "hint"),

@@ -1,4 +1,4 @@
-//! An audit as text by the cell, for whoever lays it out.
+//! An audit as text by the cell, before layout.
 //!
 //! What is not here: layout.
 
@@ -16,7 +16,7 @@ pub struct FindingText {
     pub text: String,
     /// Where; empty for a run as a whole.
     pub spots: String,
-    /// What would settle or mend it.
+    /// What would settle or fix it.
     pub remedy: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! A comparison for programs: one JSON document.
 //!
-//! Times are in seconds and stand with their unit in `unit`. What is not known is left out. What is
-//! not here: the runs themselves.
+//! Times are in seconds, with their unit in `unit`. Unknown values are left out. Not here: the
+//! runs themselves.
 
 use super::words::capacity_unit;
 use crate::json::{Object, SCHEMA_VERSION};
@@ -44,7 +44,7 @@ pub(crate) fn head(side: &SideHead) -> Value {
         .take()
 }
 
-/// What was asked for: `{"users": 4}` or `{"req_per_s": 2.5}`, and what else tells levels apart:
+/// The requested load, `{"users": 4}` or `{"req_per_s": 2.5}`, and other settings that distinguish levels:
 /// `{"setting": {"test": "pp512"}}`.
 pub(crate) fn load(at: &Condition) -> Value {
     let mut object = Object::default();
@@ -76,7 +76,7 @@ fn pair(pair: &Pair) -> Value {
         .take()
 }
 
-/// What speculative decoding brought at each load; absent where it is no question.
+/// The effect of speculative decoding at each load; absent where it does not apply.
 fn speed_ups(found: &[SpeedUp]) -> Option<Value> {
     let one = |found: &SpeedUp| {
         json!({
@@ -88,7 +88,7 @@ fn speed_ups(found: &[SpeedUp]) -> Option<Value> {
     (!found.is_empty()).then(|| found.iter().map(one).collect())
 }
 
-/// One prompt against new ones at each load; absent where it is no question.
+/// One prompt against new ones at each load; absent where it does not apply.
 fn repeated_prompt(found: &[RepeatedPrompt]) -> Option<Value> {
     let one = |found: &RepeatedPrompt| {
         json!({

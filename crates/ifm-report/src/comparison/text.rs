@@ -1,4 +1,4 @@
-//! A comparison as text by the cell, for whoever lays it out: sides beside each other.
+//! A comparison as text by the cell, before layout, with the sides next to each other.
 //!
 //! What is not here: layout, and numbers, which come from [`ifm_analysis::comparison`].
 
@@ -11,7 +11,7 @@ use ifm_analysis::comparison::{
 use ifm_analysis::level::Load;
 use ifm_core::order::Order as _;
 
-/// A comparison, its sides beside each other.
+/// A comparison with its sides next to each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonText {
     /// Name of the baseline.

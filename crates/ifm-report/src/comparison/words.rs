@@ -28,7 +28,7 @@ const SECONDS_FROM_NS: f64 = 999.5e6;
 const SAME_NAMED: usize = 8;
 /// Up to this number rows are named, where one reason holds for all that are inconclusive.
 const NAMED_ROWS: usize = 4;
-/// Above this factor a change is told as a factor.
+/// Above this factor a change is written as a factor.
 const FACTOR_FROM: f64 = 4.0;
 
 /// The name of a measure in a table: `TTFT p99`.
@@ -58,7 +58,7 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
     }
 }
 
-/// What a value of a unit is divided by to be written, and the name that stands behind it then.
+/// The divisor used to write a value of a unit, and the unit name that follows.
 fn written(unit: Unit, value: f64) -> (f64, &'static str) {
     let size = value.abs();
     match unit {
@@ -381,7 +381,7 @@ fn sides(difference: &Difference) -> String {
     if a == b { a } else { format!("{a} → {b}") }
 }
 
-/// What a kind of difference is called at the head of its line.
+/// The word at the start of the line for a kind of difference.
 pub(crate) fn kind(kind: DifferenceKind) -> &'static str {
     match kind {
         DifferenceKind::Same => "same",
@@ -514,7 +514,7 @@ fn crossovers(pair: &Pair) -> Vec<String> {
 fn stands_apart(apart: &Apart) -> String {
     let unit = apart.measure.unit();
     format!(
-        "run {} of {} stands apart at {}: {} {}, the mean is {}",
+        "run {} of {} is an outlier at {}: {} {}, the mean is {}",
         plain(&apart.run),
         plain(&apart.side),
         condition(&apart.at),
@@ -535,7 +535,7 @@ pub(crate) fn single_runs(pair: &Pair) -> Option<String> {
 }
 
 /// What the intervals of one run on each side leave out, and what to do about it.
-const SINGLE_RUNS: &str = "one run on each side: the intervals do not contain how much runs differ; \
+const SINGLE_RUNS: &str = "one run on each side: the intervals exclude run-to-run variation; \
     measure each side three times and compare a1,a2,a3 with b1,b2,b3";
 
 /// What the intervals rest on.
@@ -582,7 +582,7 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
 pub(crate) fn side(label: &str, runs: &[String]) -> String {
     let label = plain(label);
     match runs {
-        // A file is called by the end of its path.
+        // A file is named by the end of its path.
         [only] if plain(only).ends_with(&label) => label,
         [only] => format!("{label} (run {})", plain(only)),
         several => format!("{label} ({} runs)", several.len()),

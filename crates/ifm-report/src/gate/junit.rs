@@ -7,7 +7,7 @@ use super::{found, limit, loud, name, repeat, tally, verdict};
 use crate::comparison::words;
 use ifm_analysis::gate::{GateResult, GateRow, GateState};
 
-/// What becomes of a threshold that the data do not decide.
+/// How to treat inconclusive thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undecided {
     /// An error of the test case: neither passed nor failed.

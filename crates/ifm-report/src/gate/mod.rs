@@ -145,7 +145,7 @@ fn single_run(result: &GateResult) -> Option<String> {
 }
 
 /// What the intervals of one run leave out, and what to do about it.
-const SINGLE_RUN: &str = "one run: the intervals do not contain how much runs differ; measure three \
+const SINGLE_RUN: &str = "one run: the intervals exclude run-to-run variation; measure three \
     times and check a1,a2,a3";
 
 /// The gate for people at a terminal; ends with a line break.
@@ -327,7 +327,7 @@ fn row_json(row: &GateRow) -> Value {
         .take()
 }
 
-/// Which runs of a history were held against each other.
+/// Which runs of a history were compared.
 fn stretch_json(stretch: &GateStretch) -> Value {
     let mut object = Object::default();
     object
@@ -337,8 +337,8 @@ fn stretch_json(stretch: &GateStretch) -> Value {
         .take()
 }
 
-/// Where a lasting change came before the checked run: which runs were held against which, each line
-/// once.
+/// For lasting changes that began before the checked run: which runs were compared with which, each
+/// line once.
 fn stretches(result: &GateResult) -> Vec<String> {
     let mut found: Vec<(&GateStretch, Vec<String>)> = Vec::new();
     for row in &result.rows {
@@ -354,7 +354,7 @@ fn stretches(result: &GateResult) -> Vec<String> {
     }
     let line = |(stretch, names): (&GateStretch, Vec<String>)| {
         format!(
-            "{}: changed with run {}; {} since are held against the {} before",
+            "{}: changed with run {}; {} since then compared with the {} before",
             names.join(", "),
             crate::format::plain(stretch.since.as_deref().unwrap_or_default()),
             counted(stretch.after as u64, "run"),

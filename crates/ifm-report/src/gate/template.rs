@@ -32,7 +32,7 @@ pub fn gate_template(suggestions: &Suggestions) -> String {
         words::condition(&suggestions.at)
     );
     out.push_str(
-        "# What is done about a threshold that the data do not decide: \"report\" (exit code 4), \
+        "# How to treat inconclusive thresholds: \"report\" (exit code 4), \
          \"pass\" or\n# \"fail\".\ninconclusive = \"report\"\n\n\
          # The run that changes are taken against; --baseline says otherwise.\n\
          # baseline = \"main\"\n",

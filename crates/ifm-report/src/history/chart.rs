@@ -55,7 +55,7 @@ pub(super) fn chart(history: &History, series: &Series) -> Chart {
         let standing = match point.standing {
             Standing::Counted => String::new(),
             Standing::TooFew => ", too few requests".to_owned(),
-            Standing::Apart => ", stands apart".to_owned(),
+            Standing::Apart => ", outlier".to_owned(),
             Standing::Zero => ", zero".to_owned(),
         };
         Point::at(number(place), point.cell.value / per)

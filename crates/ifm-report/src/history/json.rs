@@ -120,7 +120,7 @@ objects! {
             .collect(),
     }
 
-    /// A load, and what else tells levels apart.
+    /// A load, and other settings that distinguish levels.
     HistoryLoad of at: &Condition {
         /// Requests in flight.
         users: Option<u32> = match at.load {
@@ -166,7 +166,7 @@ objects! {
         low: Option<f64> = of.2.cell.low.map(|low| low / unit_json(of.1.measure.unit()).1),
         /// Upper bound.
         high: Option<f64> = of.2.cell.high.map(|high| high / unit_json(of.1.measure.unit()).1),
-        /// Values behind it: requests, gaps.
+        /// Values it is based on: requests, gaps.
         n: Option<u64> = of.2.cell.n,
         /// What it is in the series.
         #[cfg_attr(feature = "schema", schemars(extend("enum" = ["counted", "too_few", "apart", "zero"])))]
@@ -211,7 +211,7 @@ objects! {
         p: f64 = of.2.p,
         /// Whether the other kind fits clearly worse.
         is_clear: bool = of.2.is_clear,
-        /// What may be said of it.
+        /// What can be concluded.
         #[cfg_attr(feature = "schema", schemars(extend("enum" = ["better", "worse", "no_relevant_difference", "no_difference_shown", "inconclusive"])))]
         verdict: &'static str = of.2.verdict.word(),
         /// Why it is not decided.

@@ -70,7 +70,7 @@ fn facts(history: &History) -> Vec<String> {
     facts
 }
 
-/// Changes that matter, those of the newest first.
+/// Changes that matter, newest first.
 fn relevant(history: &History, verdict: Verdict) -> Vec<(&Series, &Change)> {
     let of = |series| match verdict {
         Verdict::Worse => SeriesState::Worse == series,
@@ -115,15 +115,17 @@ fn tiles(history: &History) -> Vec<Tile> {
             "First run of it",
             first.unwrap_or_default(),
             "",
-            came.unwrap_or_else(|| "nothing else that is known changed with it".to_owned()),
+            came.unwrap_or_else(|| "no other known change at the same time".to_owned()),
         ));
     }
     let undecided = history.count(SeriesState::Undecided);
     let outside = history.count(SeriesState::Outside);
     if undecided + outside > 0 {
         let detail = match outside {
-            0 => "too few runs or requests, or what was found may be chance".to_owned(),
-            n => format!("{n} of them: the last run lies outside the band, one run does not tell"),
+            0 => "too few runs or requests, or the change may be chance".to_owned(),
+            n => format!(
+                "{n} of them: the last run lies outside the band, a single run is not conclusive"
+            ),
         };
         let value = (undecided + outside).to_string();
         tiles.push(Tile::new("Not decided", value, format!("of {all}"), detail));
@@ -149,8 +151,8 @@ fn changed(history: &History) -> Section {
         if series.state == SeriesState::Outside {
             let last = words::told(history, series, series.points.len().saturating_sub(1));
             lines.push((Verdict::Inconclusive, format!(
-                "⚠ {}: the last run, {last}, lies outside the band of the runs before; one run does not \
-                 tell, another one will",
+                "⚠ {}: the last run, {last}, lies outside the band of the runs before; a single \
+                 run is not conclusive, another one will be",
                 words::what(series)
             )));
         }
@@ -257,8 +259,8 @@ fn drawn(history: &History, charts: Charts) -> Vec<Section> {
             1 => "Run after run".to_owned(),
             _ => plain(cell),
         };
-        let note = "Each point is a run with the interval of its own requests; hollow ones do not count. \
-                    The grey area holds 99 of 100 runs of the same.";
+        let note = "Each point is a run with the interval of its own requests; hollow points do \
+                    not count. The gray area contains 99 of 100 runs of the same.";
         Section::new(heading, vec![Block::Prose(note.to_owned()), Block::Figures(figures)])
     };
     history.cells.iter().enumerate().map(section).collect()
@@ -290,7 +292,7 @@ fn values(history: &History) -> Table {
             let Some(point) = point(row) else { return String::new() };
             match point.standing {
                 Standing::Counted => "yes".to_owned(),
-                Standing::Apart => "no: stands apart".to_owned(),
+                Standing::Apart => "no: outlier".to_owned(),
                 Standing::Zero => "no: zero".to_owned(),
                 Standing::TooFew => {
                     point.shortage.map_or_else(String::new, |shortage| format!("no: {shortage}"))
@@ -303,11 +305,11 @@ fn values(history: &History) -> Table {
 
 fn method() -> Section {
     let text = "Runs that answer one question are a cell: the same model, workload, load, API, kind of \
-                server and GPUs. A run is one value of a series. A change is told where the best place \
-                to split the series has a Student's t whose chance, times the places that were tried and \
-                corrected for all series, is below the limit; how runs differ among themselves is the \
-                noise, never the requests of one run alone. A steady rise is told from a step by which of \
-                the two fits better. One run alone changes nothing: it stands apart, or lies outside the \
+                server and GPUs. A run is one value of a series. A change is reported where the best place \
+                to split the series has a Student's t whose probability, times the number of places tried and \
+                corrected for all series, is below the limit. The noise is how runs differ from each other, \
+                never how the requests of one run differ. A steady rise is distinguished from a step by which \
+                of the two fits better. A single run changes nothing: it is an outlier, or lies outside the \
                 band. Runs with too few requests do not count.";
     Section::new("Method", vec![Block::Prose(text.to_owned())])
 }

@@ -10,8 +10,8 @@ use ifm_core::words::counted;
 /// Reasons that are named in one line.
 const REASONS_NAMED: usize = 6;
 
-/// A run: its name, or its id. Of several runs with one name, as every night's may be, the day where that tells
-/// them apart.
+/// A run: its name, or its id. If several runs share a name, as nightly runs may, the date is added
+/// where it distinguishes them.
 pub(super) fn run(history: &History, head: &RunHead) -> String {
     let Some(name) = &head.name else { return plain(&head.id) };
     let namesakes = || history.runs.iter().filter(|run| run.name.as_ref() == Some(name));
@@ -48,7 +48,7 @@ pub(super) fn told(history: &History, series: &Series, place: usize) -> String {
     let told = run(history, head);
     match (day(head), &head.name) {
         (Some(day), Some(name)) if told == day => format!("{} ({day})", plain(name)),
-        // An id of ours begins with its day.
+        // An inferometer id begins with its date.
         (Some(day), _) if !told.starts_with(&day.replace('-', "")) => format!("{told} ({day})"),
         _ => told,
     }
@@ -111,7 +111,7 @@ pub(super) fn tone(state: SeriesState) -> Tone {
     }
 }
 
-/// What a change is: `worse`, `better`, or what else is to be said of it.
+/// What a change is: `worse`, `better`, or another remark.
 pub(super) fn verdict(change: &Change) -> String {
     let words = words::verdict(change.verdict);
     match &change.doubt {
@@ -185,7 +185,7 @@ pub(super) fn sentence(history: &History, series: &Series, change: &Change) -> S
     let last = told(history, series, change.last_before);
     let after = series.points.len().saturating_sub(change.first_after);
     let came = came_with(change).map_or_else(
-        || "nothing else that is known changed with it".to_owned(),
+        || "no other known change at the same time".to_owned(),
         |came| format!("it came with {came}"),
     );
     format!(

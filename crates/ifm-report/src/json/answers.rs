@@ -99,7 +99,7 @@ objects! {
         req_per_s_asked: Option<f64> = rate_of(at.load),
         /// Median decode speed of a user, tokens per second.
         user_tok_per_s_p50: Option<f64> = at.user_tok_per_s.filter(|_| !at.user_speed_is_estimated),
-        /// The same where events stand for tokens.
+        /// The same where events are counted as tokens.
         user_tok_per_s_p50_estimated: Option<f64> =
             at.user_tok_per_s.filter(|_| at.user_speed_is_estimated),
         /// Complete answers per second, in the window of the output.

@@ -17,8 +17,8 @@ pub fn json(model: &ReportModel) -> String {
 }
 
 objects! {
-    /// What `run`, `sweep`, `demo` and `report --json` write. Units stand in the names of the
-    /// fields. What is not known is left out; it is never 0.
+    /// What `run`, `sweep`, `demo` and `report --json` write. Field names contain the units.
+    /// Unknown values are left out; they are never 0.
     ResultDocument of model: &ReportModel {
         /// Version of the document. Major versions are not compatible.
         #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^1[.]")))]
@@ -35,7 +35,7 @@ objects! {
         /// What the server said of itself: `server` of the schema `manifest`, without what is not
         /// known.
         server: Map<String, Value> = known_object(&model.manifest.server),
-        /// The server's machine: `facts` of the schema `manifest`; absent where nobody told of it.
+        /// The server's machine: `facts` of the schema `manifest`; absent if not reported.
         facts: Option<Map<String, Value>> = model.manifest.facts.as_ref().map(known_object),
         /// From what the run was computed: `predicted` of the schema `manifest`, without what is not
         /// known; absent for one that was measured. `host` is then where it was computed, and there
@@ -74,7 +74,7 @@ objects! {
         /// Command line, secrets masked, with what a project's file added to it.
         command: Vec<String> = model.manifest.command.clone(),
         /// What was set, and by whom: command line, variable, or project's file. Absent where the run
-        /// does not tell.
+        /// does not contain it.
         settings: Option<Vec<Setting>> =
             (!model.manifest.settings.is_empty()).then(|| model.manifest.settings.clone()),
         /// Who wrote it.
@@ -107,7 +107,7 @@ objects! {
     Check of check: &ifm_analysis::CheckResult {
         /// Id.
         id: &'static str = check.id,
-        /// What it looks at.
+        /// What it examines.
         title: &'static str = check.title,
         /// What it found.
         #[cfg_attr(feature = "schema",

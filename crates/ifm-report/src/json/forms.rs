@@ -51,7 +51,7 @@ objects! {
         invalid: u64 = judged.invalid,
         /// A limit of their length ended them before.
         cut: u64 = judged.cut,
-        /// Nobody here can tell, or the request failed.
+        /// Could not be checked here, or the request failed.
         unchecked: u64 = judged.unchecked,
         /// Valid ones over those that are valid or invalid, 0 to 1, with the interval of Wilson.
         valid_share: Option<Ratio> = judged.valid_share().as_ref().map(Ratio::from),
@@ -63,7 +63,7 @@ objects! {
         in_warmup: bool = first.is_warmup,
         /// Its time to first token, seconds.
         ttft_s: Option<f64> = first.ttft_ns.map(|ns| ns as f64 * S),
-        /// Median of those behind it, seconds.
+        /// Median of later ones, seconds.
         later_ttft_s: Option<f64> = first.later_ttft_ns.map(|ns| ns * S),
     }
 

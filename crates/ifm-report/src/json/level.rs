@@ -28,7 +28,7 @@ objects! {
         complete: Option<bool> = level.complete,
         /// What ended it.
         ended_by: Option<LevelEnd> = level.ended_by,
-        /// Index of the level that was measured in place of this one, because this one was worse
+        /// Index of the level that was measured instead of this one, because this one was worse
         /// than a larger load; no answer is taken from it.
         measured_again: Option<u16> = level.measured_again,
         /// Requests that were sent in the measured phase, by how they ended.
@@ -52,7 +52,7 @@ objects! {
         tokens: Tokens = (&level.tokens).into(),
         /// Answers inside the target.
         goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
-        /// The time to first token as a sum of parts, where the server told its own.
+        /// The time to first token as a sum of parts, where the server reported its own.
         ttft_parts: Option<TtftParts> = level.ttft_parts.as_deref().map(TtftParts::from),
         /// Images, recordings and videos; absent where prompts were text alone.
         media: Option<Media> = level.media.as_deref().map(Media::from),
@@ -61,7 +61,7 @@ objects! {
             (!level.classes.is_empty()).then(|| level.classes.iter().map(Class::from).collect()),
         /// By form of the answers, where some are to have one.
         forms: Option<Forms> = level.forms.as_deref().map(Forms::from),
-        /// The probe beside the level, which is in no other number of it.
+        /// The probe that ran during the level; no other number of the level includes it.
         probe: Option<Probe> = level.probe.as_deref().map(Probe::from),
         /// By turn of the conversation.
         turns: Option<Vec<Turn>> =
@@ -79,7 +79,7 @@ objects! {
         energy: Option<Energy> = level.energy.as_ref().map(Energy::from),
         /// The server's own counters, warm-up and other clients included.
         server: Option<Server> = level.server.as_ref().map(Server::from),
-        /// Speculative decoding: drafts, and what of them was accepted.
+        /// Speculative decoding: drafted tokens, and how many were accepted.
         speculation: Option<Speculation> = level.speculation.as_ref().map(Speculation::from),
         /// The latency target, compared with this level.
         verdict: Verdict = (&level.verdict).into(),
@@ -165,7 +165,7 @@ objects! {
         power_w_mean: f64 = energy.watts_mean,
         /// Largest power, watts.
         power_w_peak: Option<f64> = energy.watts_peak,
-        /// Power limit of the GPUs together, watts, as the facts of the machine tell it.
+        /// Power limit of the GPUs together, watts, as the facts of the machine report it.
         power_w_limit: Option<f64> = energy.watts_limit,
         /// Joules per output token.
         energy_j_per_output_token: Option<f64> = energy.joules_per_output_token,
@@ -197,7 +197,7 @@ objects! {
         cache_hits: Option<f64> = server.cache_hits,
         /// Share that was found, 0 to 1.
         cache_hit_share: Option<f64> = server.cache_share(),
-        /// Requests put off in favour of others.
+        /// Requests preempted for other requests.
         preemptions: Option<f64> = server.preemptions,
         /// Most requests running.
         running_max: Option<f64> = server.running_max,
@@ -205,29 +205,29 @@ objects! {
         waiting_max: Option<f64> = server.waiting_max,
         /// Largest share of the KV cache in use, 0 to 1.
         kv_cache_share_max: Option<f64> = server.kv_share_max,
-        /// Whether a counter fell: the server started anew.
+        /// Whether a counter fell: the server restarted.
         began_anew: bool = server.began_anew,
     }
 
-    /// The time to first token as a sum: the first is that of the four behind it.
+    /// The time to first token as a sum: the first is the sum of the four after it.
     TtftParts of parts: &level::TtftParts {
-        /// Complete answers whose server told its own times.
+        /// Complete answers whose server reported its own times.
         requests: u64 = parts.requests,
-        /// Those of them whose parts fit into the whole; the times are over these.
+        /// How many of them have parts that fit into the whole; the times are over these.
         adding_up: u64 = parts.adding_up,
         /// Start to first token, seconds.
         ttft_s: Option<Distribution> = seconds(&Some(parts.ttft_ns.clone())),
         /// Until the server's machine had acknowledged the last byte of the request, or, where the
-        /// client's kernel does not tell, until it had left the client, seconds.
+        /// client's kernel does not report that, until it had left the client, seconds.
         upload_s: Option<Distribution> = seconds(&Some(parts.upload_ns.clone())),
-        /// Those of the requests whose last byte is known to have been acknowledged.
+        /// How many of the requests are known to have had their last byte acknowledged.
         upload_acknowledged: u64 = parts.acked,
-        /// Network, frontend and what else nobody timed, seconds; the queue too where the server does
-        /// not tell it.
+        /// Network, frontend and everything else that was not timed, seconds; includes the queue
+        /// where the server does not report it.
         rest_s: Option<Distribution> = seconds(&Some(parts.rest_ns.clone())),
-        /// Arrival at the server until scheduled, seconds, as it told.
+        /// Arrival at the server until scheduled, seconds, as reported by the server.
         queue_s: Option<Distribution> = seconds(&parts.queue_ns),
-        /// Scheduled to first token, seconds, as the server told.
+        /// Scheduled to first token, seconds, as reported by the server.
         first_token_s: Option<Distribution> = seconds(&Some(parts.first_token_ns.clone())),
     }
 
@@ -235,7 +235,7 @@ objects! {
     Heard of heard: &level::HeardAudio {
         /// Complete answers to prompts with recordings.
         requests: u64 = heard.requests,
-        /// Length of all their recordings, seconds; absent where one does not tell.
+        /// Length of all their recordings, seconds; absent if unknown for one of them.
         audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
         /// Seconds of audio over E2E, of each request.
         rtfx: Option<Distribution> = plain(&heard.rtfx),
@@ -247,7 +247,7 @@ objects! {
     Spoken of spoken: &level::SpokenAudio {
         /// Complete answers with sound.
         requests: u64 = spoken.requests,
-        /// Length of all of it, seconds; absent where one does not tell.
+        /// Length of all of it, seconds; absent if unknown for one of them.
         audio_s: Option<f64> = spoken.audio_ns.map(|ns| ns as f64 * S),
         /// Start to the first byte of sound.
         ttfa_s: Option<Distribution> = seconds(&spoken.ttfa_ns),
@@ -259,13 +259,13 @@ objects! {
         silent_share: Option<f64> = spoken.silent_share,
     }
 
-    /// Drafts of speculative decoding, and what of them was accepted.
+    /// Drafted tokens of speculative decoding, and how many were accepted.
     Speculation of found: &speculation::Speculation {
         /// Who counted them.
         counted_by: &'static str = found.counted_by.word(),
         /// Whose metrics page it is, where counters were read.
         source: Option<String> = found.source.clone(),
-        /// Complete answers that told, where answers did.
+        /// Complete answers that reported it, where answers did.
         answers: Option<u64> = found.answers,
         /// Drafts that were verified.
         drafts: Option<f64> = found.drafts,
@@ -313,19 +313,19 @@ objects! {
         part: Part = (&class.part).into(),
     }
 
-    /// A probe: small requests of another workload, one at a time, beside a level.
+    /// A probe: small requests of another workload, sent one at a time during a level.
     Probe of probe: &level::ProbeSummary {
-        /// What its class is called.
+        /// Name of its class.
         name: String = probe.name.clone(),
         /// Its workload, as it was typed.
         workload: String = probe.workload.clone(),
-        /// Its requests beside the level.
+        /// Its requests during the level.
         beside: Part = (&probe.beside).into(),
         /// Its requests before all load.
         alone: Option<Part> = probe.alone.as_ref().map(Part::from),
-        /// Median time to first token beside the level over that alone.
+        /// Median time to first token during the level divided by that without load.
         ttft_times: Option<Times> = probe.ttft_times.map(Times::from),
-        /// Median time from start to last token beside the level over that alone.
+        /// Median time from start to last token during the level divided by that without load.
         e2e_times: Option<Times> = probe.e2e_times.map(Times::from),
     }
 
@@ -353,7 +353,7 @@ objects! {
         sent: u64 = step.counts.sent,
         /// Complete answers to them.
         ok: u64 = step.counts.ok,
-        /// Those of them that failed.
+        /// How many of them failed.
         failed: u64 = step.counts.failed,
         /// Complete answers that ended while it lasted, of whatever step, per second.
         req_per_s: f64 = step.req_per_s_served,
@@ -415,7 +415,7 @@ objects! {
         /// Time to first token from when the request was due, seconds; open loop only.
         ttft_s_from_due: Option<Distribution> = seconds(&latencies.ttft_ns_from_due),
         /// From the last byte that the server's machine had acknowledged to the first token,
-        /// seconds, over the requests of which the kernel told.
+        /// seconds, over the requests for which the kernel reported it.
         ttft_s_from_last_byte: Option<Distribution> = seconds(&latencies.ttft_ns_from_acked),
         /// Time to the first token that is not reasoning, seconds.
         ttfat_s: Option<Distribution> = seconds(&latencies.ttfat_ns),
@@ -427,7 +427,7 @@ objects! {
         stream_end_s: Option<Distribution> = seconds(&latencies.stream_end_ns),
         /// Time to send the request, seconds.
         upload_s: Option<Distribution> = seconds(&latencies.upload_ns),
-        /// Time per output token after those of the first read, seconds, one value per sequence.
+        /// Time per output token after the tokens of the first read, seconds, one value per sequence.
         tpot_s: Option<Distribution> = seconds(&latencies.tpot_ns),
         /// The same where the number of tokens in that time is an estimate of more than 1 % of the
         /// sequences; then `tpot_s` is absent.
@@ -543,7 +543,7 @@ objects! {
         /// Median decode speed of a user, tokens per second.
         user_tok_per_s_p50: Option<Between> =
             between(&repeated.user_tok_per_s, 1.0).filter(|_| !repeated.user_speed_is_estimated),
-        /// The same where events stand for tokens.
+        /// The same where events are counted as tokens.
         user_tok_per_s_p50_estimated: Option<Between> =
             between(&repeated.user_tok_per_s, 1.0).filter(|_| repeated.user_speed_is_estimated),
         /// Median time to first token, seconds.

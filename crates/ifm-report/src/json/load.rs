@@ -111,7 +111,7 @@ fn name(percentile: &stat::distribution::Percentile) -> String {
 
 // Dividing, so that seconds come out exactly where nanoseconds allow.
 objects! {
-    /// A population of values in the unit that the name of the field tells.
+    /// A population of values; the field name contains the unit.
     #[cfg_attr(feature = "schema", schemars(transform = crate::schema::percentiles_are_fields))]
     Distribution of given: (&stat::Distribution, f64) {
         /// Values.
@@ -179,7 +179,7 @@ objects! {
         /// Metric: `ttft`, `itl`, `tpot`, `e2e`, `ttfa`, `rtf`, `session`, `session_uncached`,
         /// `session_failed`.
         metric: &'static str = term.term.metric.word(),
-        /// What of the metric is bounded: `p99`, `mean`, or `share`.
+        /// Which statistic of the metric is bounded: `p99`, `mean`, or `share`.
         over: String = term.term.over(),
         /// Percentile, above 0 and at most 100; absent for the mean.
         percentile: Option<f64> = term.term.percentile,

@@ -6,7 +6,7 @@ use ifm_analysis::level;
 use ifm_core::SentMedia;
 use std::collections::BTreeMap;
 
-/// A sum of something that a request may not have: absent where there is none of it.
+/// A sum of something that a request may lack: absent if zero.
 fn some(number: u32) -> Option<u32> {
     (number > 0).then_some(number)
 }
@@ -26,20 +26,20 @@ objects! {
         pixels: Option<u64> = found.pixels,
         /// Pixels of a request, mean.
         pixels_mean: Option<f64> = found.pixels.map(|sum| found.per_request(sum)),
-        /// Length of the recordings, seconds; absent where one does not tell.
+        /// Length of the recordings, seconds; absent if unknown for one of them.
         audio_s: Option<f64> = found.audio_ns.map(|sum| sum as f64 * S),
         /// Frames of the videos; absent where one was not looked into.
         frames: Option<u64> = found.frames,
-        /// Bytes of the files, before base64; absent where an address stands for one.
+        /// Bytes of the files, before base64; absent where an address replaces a file.
         file_bytes: Option<u64> = found.file_bytes,
-        /// Those of the media that an earlier request of the run had carried.
+        /// How many of the media an earlier request of the run had carried.
         seen: u64 = found.seen,
         /// The same as a share, 0 to 1: what a cache that forgets nothing would know.
         seen_share: f64 = found.seen_share(),
         /// Prompt tokens by kind: `text`, `image`, `audio`, `video`.
         tokens: BTreeMap<&'static str, MediaTokens> =
             found.tokens.iter().map(|kind| (kind.kind.word(), kind.into())).collect(),
-        /// Share of the prompt tokens that came from a cache, as the server told.
+        /// Share of the prompt tokens that came from a cache, as reported by the server.
         cached_share: Option<f64> = found.cached.share(),
         /// The uploads, without the first wave.
         upload: Option<Upload> = found.upload.as_ref().map(Upload::from),
@@ -51,7 +51,7 @@ objects! {
     MediaTokens of kind: &level::KindTokens {
         /// Requests that carried it.
         requests: u64 = kind.requests,
-        /// Those of them of which somebody counted it.
+        /// Requests for which this kind was counted.
         told: u64 = kind.told,
         /// Tokens of all of them; absent unless all were counted.
         total: Option<u64> = kind.total(),
@@ -67,7 +67,7 @@ objects! {
         requests: u64 = upload.requests,
         /// Start to the last byte in the kernel's hands, seconds.
         sent_s: Option<Distribution> = seconds(&Some(upload.sent_ns.clone())),
-        /// Start to the last byte acknowledged, seconds, over the requests of which the kernel told.
+        /// Start to the last byte acknowledged, seconds, over the requests for which the kernel reported it.
         acked_s: Option<Distribution> = seconds(&upload.acked_ns),
         /// Bytes of a request on the wire, mean.
         bytes_mean: f64 = upload.bytes_mean,
@@ -103,7 +103,7 @@ objects! {
         frames_per_s: Option<f64> = rates.frames_per_s,
     }
 
-    /// What a request carried beside text.
+    /// What a request carried in addition to text.
     RequestMedia of sent: &SentMedia {
         /// Images.
         images: Option<u32> = some(sent.images),
@@ -120,7 +120,7 @@ objects! {
         frames: Option<u32> = sent.frames.filter(|_| sent.videos > 0),
         /// Bytes of the files, before base64.
         file_bytes: Option<u64> = sent.file_bytes,
-        /// Those of the media that had been sent before in this run.
+        /// How many of the media had been sent before in this run.
         seen: u32 = sent.seen,
     }
 }

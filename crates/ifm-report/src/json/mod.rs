@@ -1,7 +1,7 @@
 //! Results for programs: one JSON document, one line per request, one line per session.
 //!
-//! Units stand in the names of the fields (`_s`, `_ms`, `_per_s`). What is not known is left out;
-//! it is never 0. Fields are only ever added within a major version. A document is a type, and its
+//! Field names contain the units (`_s`, `_ms`, `_per_s`). Unknown values are left out; they are
+//! never 0. Fields are only ever added within a major version. A document is a type, and its
 //! published schema follows from the type. What is not here: the stored format of a run.
 
 mod answers;

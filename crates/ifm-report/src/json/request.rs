@@ -19,19 +19,19 @@ fn ms_exact(ns: f64) -> f64 {
 /// One request with its durations in milliseconds and its stamps in nanoseconds since the run's
 /// origin; no line break. Where the number of output tokens is only the number of events,
 /// `output_tokens` and `tpot_ms` are left out and `output_tokens_estimated` and
-/// `tpot_ms_estimated` stand for them. `id` is what the request carried as its id, if it did.
+/// `tpot_ms_estimated` replace them. `id` is what the request carried as its id, if it did.
 pub fn request_line(record: &RequestRecord, id: Option<&str>) -> String {
     let metrics = RequestMetrics::derive(record);
     let is_open_loop = record.due_ns != record.start_ns;
     known(&RequestLine::from((record, &metrics, is_open_loop, id))).to_string()
 }
 
-/// A count that somebody made.
+/// A real count, not an estimate.
 fn exact(counted: Option<Counted>) -> Option<u32> {
     counted.filter(|counted| !counted.from.is_estimate()).map(|counted| counted.tokens)
 }
 
-/// A count of events that stands for tokens.
+/// A count of events used as an estimate of tokens.
 fn estimated(counted: Option<Counted>) -> Option<u32> {
     counted.filter(|counted| counted.from.is_estimate()).map(|counted| counted.tokens)
 }
@@ -106,7 +106,7 @@ objects! {
         /// Time lost on a keep-alive connection that the server had closed, milliseconds: part of TTFT
         /// and E2E.
         dead_connection_ms: Option<f64> = given.0.dead_connection_ns.map(ms),
-        /// Time per output token after those of the first read, milliseconds.
+        /// Time per output token after the tokens of the first read, milliseconds.
         tpot_ms: Option<f64> = given.1.tpot_ns.map(ms_exact),
         /// The same where the number of tokens in that time is an estimate, milliseconds.
         tpot_ms_estimated: Option<f64> = given.1.tpot_ns_estimated.map(ms_exact),
@@ -129,13 +129,13 @@ objects! {
         silence_ms: Option<f64> = given.1.silence_ns.map(ms),
         /// Output tokens.
         output_tokens: Option<u32> = exact(given.0.output_tokens),
-        /// Output tokens where events stand for them.
+        /// Output tokens where events are counted as tokens.
         output_tokens_estimated: Option<u32> = estimated(given.0.output_tokens),
         /// Who counted the output tokens.
         output_tokens_from: Option<&'static str> = from(given.0.output_tokens),
         /// Prompt tokens.
         prompt_tokens: Option<u32> = exact(given.0.prompt_tokens),
-        /// Prompt tokens where events stand for them.
+        /// Prompt tokens where events are counted as tokens.
         prompt_tokens_estimated: Option<u32> = estimated(given.0.prompt_tokens),
         /// Who counted the prompt tokens.
         prompt_tokens_from: Option<&'static str> = from(given.0.prompt_tokens),
@@ -165,7 +165,7 @@ objects! {
         first_event_tokens: Option<u32> = given.0.first_event_tokens,
         /// Bytes of generated text in the events, as UTF-8.
         text_bytes: Option<u32> = given.0.text_bytes,
-        /// Those of the events that share the stamp of the first one.
+        /// Of these, bytes in the events that share the stamp of the first one.
         first_text_bytes: Option<u32> = given.0.first_text_bytes,
         /// Reasoning tokens.
         reasoning_tokens: Option<u32> = given.0.reasoning_tokens,
@@ -175,13 +175,13 @@ objects! {
         known_tokens: Option<u32> = given.0.known_tokens,
         /// Steps in which a draft was made.
         draft_steps: Option<u32> = given.0.draft_steps,
-        /// Arrival at the server until scheduled, as the server told, milliseconds.
+        /// Arrival at the server until scheduled, as reported by the server, milliseconds.
         server_queue_ms: Option<f64> = given.0.server_queue_ns.map(ms),
-        /// Scheduled to first token, as the server told, milliseconds.
+        /// Scheduled to first token, as reported by the server, milliseconds.
         server_first_token_ms: Option<f64> = given.0.server_first_token_ns.map(ms),
-        /// First token to last token, as the server told, milliseconds.
+        /// First token to last token, as reported by the server, milliseconds.
         server_decode_ms: Option<f64> = given.0.server_decode_ns.map(ms),
-        /// Until the server answered, as a header told, milliseconds.
+        /// Until the server answered, as reported in a header, milliseconds.
         server_processing_ms: Option<f64> = given.0.server_processing_ns.map(ms),
         /// Draft tokens accepted.
         accepted_draft_tokens: Option<u32> = given.0.accepted_draft_tokens,
@@ -217,7 +217,7 @@ objects! {
         start_ns: u64 = record.start_ns,
         /// Last byte sent.
         sent_ns: Option<u64> = record.sent_ns,
-        /// Last byte acknowledged by the server's machine, as the kernel told.
+        /// Last byte acknowledged by the server's machine, as reported by the kernel.
         acked_ns: Option<u64> = record.acked_ns,
         /// Head of the answer.
         head_ns: Option<u64> = record.head_ns,

@@ -49,11 +49,11 @@ objects! {
         /// Share of prompt tokens that a cache which forgets nothing would know, 0 to 1.
         ideal_cached_share: Option<f64> = sessions.ideal.share(),
         /// The same if it finds only prompts again, and no answers of the server; in whole blocks of its
-        /// cache, where their size is told.
+        /// cache, where their size is known.
         ideal_cached_share_of_prompts: Option<f64> = sessions.ideal_of_prompts.share(),
         /// The same as `ideal_cached_share` in whole blocks of the server's cache.
         ideal_cached_share_in_blocks: Option<f64> = sessions.ideal_in_blocks.share(),
-        /// Tokens of such a block, where the server tells them.
+        /// Tokens per cache block, where the server reports them.
         block_tokens: Option<u32> = sessions.block_tokens,
         /// Share of prompt tokens that the answers say came from a cache, 0 to 1.
         cached_share: Option<f64> = sessions.told.share(),
@@ -74,7 +74,7 @@ objects! {
         end: Option<&'static str> = session.end.map(|end| end.word()),
         /// Agents that sent something.
         agents: u32 = session.agents,
-        /// Turns that it was to have, those of sub-agents that were begun among them.
+        /// Turns that it was to have, including turns of sub-agents that began.
         turns_asked: Option<u64> = session.turns_asked,
         /// Turns that were sent.
         sent: u64 = session.sent,

@@ -3,6 +3,7 @@
 use super::Subject;
 use crate::format::{meant, plain};
 use crate::page::{Check, Page, Remark, Tile, Trust};
+use crate::words::tally;
 use ifm_analysis::audit::{Audit, Finding, Level, Looked};
 use ifm_analysis::insight::{Bands, Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
@@ -14,7 +15,7 @@ use ifm_core::words::counted;
 pub(super) const REMARKS_MAX: usize = 5;
 /// Lines in one chart, at most.
 pub(super) const LINES_MAX: usize = 6;
-/// Values that span more than this factor stand on a logarithmic axis.
+/// Values that span more than this factor get a logarithmic axis.
 pub(super) const SPAN_LINEAR_MAX: f64 = 20.0;
 
 /// Rules whose sentence is an answer, the most asked first: how many, what it costs, what is best.
@@ -94,13 +95,6 @@ pub(super) fn about<'a>(
     insights.iter().filter(|insight| topics.contains(&insight.topic))
 }
 
-/// Adds how many checks found something, by sign.
-pub(super) fn tally(line: &mut String, counts: [(u32, char); 3]) {
-    for (count, sign) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        line.push_str(&format!(" {count} {sign}"));
-    }
-}
-
 /// The audit of documents as the checks of a page: what is loud, and every rule.
 pub(super) fn trust(audit: &Audit) -> Trust {
     let tone = |level: Level| match level {
@@ -108,13 +102,12 @@ pub(super) fn trust(audit: &Audit) -> Trust {
         Level::Strong => Tone::Warn,
         Level::Proof => Tone::Bad,
     };
-    let (mut looked, mut silent, mut hints, mut strong, mut proof) = (0_u32, 0, 0, 0, 0);
+    let (mut silent, mut hints, mut strong, mut proof) = (0, 0, 0, 0);
     let mut all = Vec::new();
     for rule in &audit.rules {
         let (state, lines) = match &rule.looked {
             Looked::Needs(what) => (format!("– not applicable, needs {what}"), Vec::new()),
             Looked::Found(findings) => {
-                looked += 1;
                 let (count, state) = match findings.iter().map(|finding| finding.level).max() {
                     None => (&mut silent, "✓ passed"),
                     Some(Level::Hint) => (&mut hints, "· hint"),
@@ -127,8 +120,7 @@ pub(super) fn trust(audit: &Audit) -> Trust {
         };
         all.push(Check { state, title: rule.title.to_owned(), lines });
     }
-    let mut line = format!("{}: {silent} ✓", counted(u64::from(looked), "check"));
-    tally(&mut line, [(hints, '·'), (strong, '⚠'), (proof, '✗')]);
+    let line = tally(silent, [(hints, "hint"), (strong, "strong finding"), (proof, "proof")]);
     let loud = audit
         .findings()
         .into_iter()
@@ -201,7 +193,7 @@ pub(super) fn point(x: f64, reading: &Reading, how: Meant) -> Point {
         .told(meant(reading.value, how))
 }
 
-/// Curves as lines, each with a colour of its own.
+/// Curves as lines, each in its own color.
 pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
     let points = |curve: &Curve| -> Vec<Point> {
         curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect()

@@ -1,7 +1,7 @@
 //! Latencies as cumulative distributions: which share of the requests had it by when.
 //!
-//! Of runs of ours from every request. Documents give a few percentiles: those are points and are
-//! not joined, since nobody knows what lies between them.
+//! Our own runs are drawn from every request. Documents give a few percentiles: those are points and
+//! are not joined, since the values between them are unknown.
 
 use super::target;
 use crate::ReportModel;
@@ -16,7 +16,7 @@ use ifm_core::spec::{SloSpec, SloTerm};
 
 const NS_PER_MS: f64 = 1e6;
 const PERCENT: f64 = 100.0;
-/// Latencies that span more than this factor stand on a logarithmic axis.
+/// Latencies that span more than this factor get a logarithmic axis.
 const SPAN_LINEAR_MAX: f64 = 20.0;
 /// The percentiles of documents that are looked for.
 const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
@@ -33,7 +33,7 @@ enum Latency {
     Gap,
 }
 
-/// Percentiles that the words beside a chart tell: those of the tables.
+/// Percentiles named in the text next to a chart, the same as in the tables.
 const TOLD: [f64; 2] = [50.0, 95.0];
 
 /// What a series of a distribution is of.
@@ -49,12 +49,12 @@ pub(super) struct Of<'c> {
 /// The series of a chart, and whether any of them is only some percentiles.
 struct Drawn {
     series: Vec<Series>,
-    /// What is said of each.
+    /// The text about each.
     words: Vec<String>,
     is_partial: bool,
 }
 
-/// A chart of these measurements, which `runs` come first of, with the limits of a target; absent where nobody knows how the latency is distributed.
+/// A chart of these measurements, whose first entries are `runs`, with the limits of a target; absent if the distribution is unknown.
 fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) -> Option<Chart> {
     let mut drawn = Drawn { series: Vec::new(), words: Vec::new(), is_partial: false };
     for of in all {
@@ -75,13 +75,11 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
         drawn.series.push(Series { mark, ..Series::new(&of.name, points).form(form).of(of.thing) });
     }
     let (id, title, name) = match latency {
-        Latency::Ttft => ("ttft-shares", "How many have their first token by when?", "TTFT"),
-        Latency::Gap if drawn.is_partial => {
-            ("itl-shares", "How many get their tokens how fast?", "ITL")
-        }
-        Latency::Gap => ("itl-shares", "How many get their tokens how fast?", "time per token"),
+        Latency::Ttft => ("ttft-shares", "TTFT distribution", "TTFT"),
+        Latency::Gap if drawn.is_partial => ("itl-shares", "Time-per-token distribution", "ITL"),
+        Latency::Gap => ("itl-shares", "Time-per-token distribution", "time per token"),
     };
-    let y = Axis::new("requests that are as fast", "%");
+    let y = Axis::new("share of requests at or below", "%");
     let y = Axis { range: Some((0.0, PERCENT)), ..y };
     let (x, text) = (time_axis(name, &drawn.series), description(&drawn));
     let plot = Cartesian::new(x, y, drawn.series).guided(guides(slo, latency));
@@ -115,14 +113,14 @@ fn quantity(latency: Latency, is_own: bool) -> Quantity {
     }
 }
 
-/// What stands under the chart.
+/// The text under the chart.
 fn caption(chart: &Chart, has_repeats: bool) -> String {
     let Plot::Cartesian(plot) = &chart.plot else { return String::new() };
-    let of = if has_repeats { " Of repeats the first." } else { "" };
+    let of = if has_repeats { " Of several repeats, the first." } else { "" };
     match plot.series.iter().any(|series| series.form == Form::Dots) {
         true => format!(
-            "Only percentiles are stated: each is a point, and what lies between them nobody \
-             knows.{of}"
+            "Only percentiles are stated: each is a point, and the values between them are \
+             unknown.{of}"
         ),
         false => format!("Every complete answer counts once.{of}"),
     }
@@ -140,7 +138,7 @@ fn guides(slo: &SloSpec, latency: Latency) -> Vec<Guide> {
         name: target::name(term),
         tone: Tone::Bad,
     };
-    // A limit of gaps is about every gap, and the mean of a request is none.
+    // An ITL limit applies to every gap; the mean of a request is not a gap.
     terms.filter(|_| latency == Latency::Ttft).map(guide).collect()
 }
 
@@ -152,7 +150,7 @@ fn time_axis(name: &str, series: &[Series]) -> Axis {
     Axis::new(name, "ms").scaled(scale)
 }
 
-/// The requests of a level of a run of ours.
+/// The requests of a level of an inferometer run.
 fn of_run(runs: &[ReportModel], latency: Latency, cell: &Pooled) -> Option<Vec<Point>> {
     let first = cell.first()?;
     let level = first.place.pointer.as_deref()?.strip_prefix("/levels/")?.parse::<u16>().ok()?;
@@ -187,7 +185,7 @@ fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
     PERCENTILES.into_iter().filter_map(place).collect()
 }
 
-/// The figures of both latencies; none where nobody knows how they are distributed.
+/// The figures of both latencies; empty where their distributions are unknown.
 pub(super) fn figures(of: (&[ReportModel], &SloSpec), all: &[Of]) -> Vec<Figure> {
     let has_repeats = all.iter().any(|of| of.cell.points.len() > 1);
     [Latency::Ttft, Latency::Gap]

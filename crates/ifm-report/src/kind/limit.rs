@@ -62,10 +62,10 @@ pub(super) fn caption(question: &Question, cells: &[Pooled]) -> Option<String> {
     let setup = cells.iter().find_map(|cell| setup_of(question, cell))?;
     let machine = setup.machine();
     Some(paragraph(&format!(
-        "Grey and dotted: no step can be shorter. A step makes one token for every user, and for that \
-         {} × {} reads the weights of {} once and the keys and values (KV cache) that are kept of \
-         each context: bytes / (GPUs · {} GB/s), or its arithmetic, if that takes longer. Users are \
-         those in flight, where clearly fewer were than asked for. \
+        "Gray and dotted: the shortest possible step. A step makes one token for every user; for that, \
+         {} × {} reads the weights of {} once, plus the keys and values (KV cache) of each \
+         context: bytes / (GPUs · {} GB/s), or the time of its arithmetic, if longer. Users are \
+         requests in flight, where clearly fewer were in flight than requested. \
          Bandwidth: {}.",
         setup.gpus(),
         machine.name,

@@ -29,7 +29,7 @@ use ifm_core::Sheet;
 /// What a report is about.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// Runs of ours, in the order in which they were named.
+    /// inferometer's runs, in the order in which they were named.
     pub runs: &'a [ReportModel],
     /// Documents of other tools.
     pub sheets: &'a [Sheet],

@@ -1,15 +1,15 @@
 //! What happened to documents on their way in: what was taken to be so, put right, or left out.
 //!
-//! Every kind ends with it: a number that rests on something which a document does not say must
-//! not look like one that it does say. What inferometer itself remarked while it measured stands here too,
-//! under a heading of its own.
+//! Every kind ends with it: a number based on something that a document does not say must not look
+//! like one that it does say. What inferometer itself noted while it measured is here too, under a
+//! heading of its own.
 
 use super::Subject;
 use crate::format::plain;
 use crate::page::{Block, Section};
 use ifm_core::sheet::{Remark, RemarkKind};
 
-/// The chapter; absent where every document was read as it stands.
+/// The chapter; absent where every document was read without changes.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
     let several = subject.sheets.len() > 1;
     let (mut measured, mut assumed, mut others) = (Vec::new(), Vec::new(), Vec::new());
@@ -29,13 +29,12 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     let mut blocks = Vec::new();
     if !measured.is_empty() {
         if is_read {
-            blocks.push(Block::Prose("Remarked while it was measured:".to_owned()));
+            blocks.push(Block::Prose("Noted during the measurement:".to_owned()));
         }
         blocks.push(Block::List(measured));
     }
     if !assumed.is_empty() {
-        blocks
-            .push(Block::Prose("Taken to be so, though the document does not say it:".to_owned()));
+        blocks.push(Block::Prose("Assumed, although the document does not say so:".to_owned()));
         blocks.push(Block::List(assumed));
     }
     if !others.is_empty() {

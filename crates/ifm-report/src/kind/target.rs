@@ -1,7 +1,7 @@
-//! The limits of a latency target in a chart: only where the chart shows what the target speaks of.
+//! The limits of a latency target in a chart: only where the chart shows what the target limits.
 //!
-//! A target names a percentile. Its line stands in a chart of that percentile and in no other, and
-//! points that lie beyond it are hollow.
+//! A target names a percentile. Its line is drawn in a chart of that percentile and in no other, and
+//! points beyond it are hollow.
 
 use crate::format::limit;
 use ifm_analysis::survey::Curve;
@@ -46,7 +46,7 @@ pub(super) fn named(name: &str, statistic: Option<Statistic>) -> String {
     }
 }
 
-/// What a limit is called on its line: `limit p99 500 ms`.
+/// The label of a limit's line: `limit p99 500 ms`.
 pub(super) fn name(term: &SloTerm) -> String {
     format!("limit {} {}", term.over(), limit(term.limit_ms))
 }
@@ -66,7 +66,7 @@ pub(super) fn hollow<'s>(series: &mut [Series], terms: impl Iterator<Item = &'s 
 }
 
 /// What a hollow point means, for the description of such a chart.
-pub(super) const HOLLOW: &str = "Hollow points are beyond the limit, or stand on too few values.";
+pub(super) const HOLLOW: &str = "Hollow: beyond the limit, or too few samples.";
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,7 @@ use ifm_core::Sheet;
 pub(crate) struct Results<'a> {
     pub runs: &'a [ReportModel],
     pub sheets: &'a [Sheet],
-    /// Points beside those of the runs and sheets.
+    /// Points in addition to the points of runs and sheets.
     pub points: Survey,
     /// The word of a kind; without one it is recognised.
     pub kind: Option<&'static str>,

@@ -35,15 +35,15 @@ pub(crate) fn check(page: &Page) {
     for remark in page.remarks.iter().chain(remarks(page)) {
         for token in tokens(&remark.text) {
             let is_held = written.contains(&token) || names.contains(&token);
-            assert!(is_held, "{token} of “{}” stands nowhere else", remark.text);
+            assert!(is_held, "{token} of “{}” occurs nowhere else", remark.text);
         }
     }
     cells(page);
     points(page);
 }
 
-/// Every chart of these ids is drawn of numbers that stand in some table, bit for bit, in the unit
-/// of the table or after one division by `scale`.
+/// Every chart of these ids is drawn from numbers in some table, bit for bit, in the unit of the
+/// table or after one division by `scale`.
 pub(crate) fn drawn_as_tabulated(page: &Page, ids: &[&str], scale: f64) {
     let mut values: BTreeSet<u64> = BTreeSet::new();
     each_cell(page, &mut |cell| {

@@ -1,8 +1,8 @@
 //! The numbers of a page as one CSV: every table and every chart, a line for each number.
 //!
 //! Long rather than wide, so that tables of different shape fit into one file that a program can
-//! read: where it stands, the number and the words of its row, its column, its value with all digits,
-//! the unit of that where head and text do not say it, and how it is written. Quoting follows RFC 4180.
+//! read: its place, the number and the words of its row, its column, its value with all digits,
+//! its unit where head and text do not say it, and how it is written. Quoting follows RFC 4180.
 
 use super::{Block, Page, Section, Table};
 

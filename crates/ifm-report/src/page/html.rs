@@ -2,7 +2,7 @@
 //!
 //! The file may load nothing: its content security policy names its own style sheet and script by
 //! hash. Everything that came from a server or a user is escaped by the template engine. Each
-//! chart stands in the page as a picture; where scripts run the same chart comes to life.
+//! chart is in the page as a picture; where scripts run the same chart becomes interactive.
 
 use super::{Block, Cell, Check, Figure, Page, Remark, Section, Table, Tile, Trust, sign};
 use base64::Engine as _;
@@ -161,18 +161,16 @@ fn remarks(remarks: &[Remark]) -> Markup {
     }
 }
 
-/// The checks as one strip: what cannot be right is said, of cautions as many as fit beside it,
-/// the rest is folded.
+/// The checks as one strip: everything invalid is spelled out, of cautions as many as fit, and the
+/// rest is folded.
 fn trust(trust: &Trust) -> Markup {
     const CAUTIONS_MAX: usize = 3;
     let (bad, cautions): (Vec<_>, Vec<_>) =
         trust.loud.iter().partition(|(tone, _)| *tone == Tone::Bad);
     let few = cautions.len() <= CAUTIONS_MAX;
-    // The heading beside it says the word already.
-    let line = trust.line.replacen(" checks: ", ": ", 1);
     html! {
         section class={ "strip " (trust.worst().map_or("plain", Tone::word)) } aria-labelledby="checks" {
-            div class="trust" { h2 id="checks" { "Checks" } " " span { (joined(&line)) } }
+            div class="trust" { h2 id="checks" { "Checks" } " " span { (joined(&trust.line)) } }
             (loud(&bad))
             @if few { (loud(&cautions)) } @else {
                 details class="cautions" {
@@ -309,7 +307,7 @@ fn numbers(chart: &Chart) -> Markup {
     }
 }
 
-/// A number of a chart as a person reads it; what lies behind it keeps every digit, as the CSV does.
+/// A number of a chart as a person reads it; the underlying value keeps every digit, as the CSV does.
 fn digits(cell: &str) -> Markup {
     let rounded = cell.parse::<f64>().ok().map(|value| {
         let places =

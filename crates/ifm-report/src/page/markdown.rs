@@ -7,7 +7,7 @@ use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Sheet, Tabl
 use crate::format::ABSENT;
 use crate::markdown::{escape, fenced};
 
-/// What stands where a page has a chart.
+/// Replaces a chart in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pictures<'a> {
     /// What the chart would show, in a sentence.

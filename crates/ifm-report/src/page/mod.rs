@@ -107,7 +107,7 @@ impl Tile {
         self
     }
 
-    /// Struck out where a check says so; the first reason stands.
+    /// Struck out where a check says so; the first reason is kept.
     #[must_use]
     pub(crate) fn struck(mut self, because: Option<&str>) -> Tile {
         if let Some(because) = because.filter(|_| self.not_valid.is_none()) {
@@ -132,7 +132,7 @@ impl Tile {
 /// The checks.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// In one line: `12 checks: 11 ✓ 1 ⚠`.
+    /// In one line: `11 passed, 1 warning`.
     pub line: String,
     /// What deserves caution.
     pub loud: Vec<(Tone, String)>,
@@ -171,7 +171,7 @@ pub struct Remark {
     pub text: String,
     /// Its numbers, with all digits.
     pub numbers: Vec<(f64, Meant)>,
-    /// Whether it is a reason that nobody measured; `text` says so too.
+    /// Whether it is an unmeasured reason; `text` says so too.
     pub is_hypothesis: bool,
 }
 
@@ -304,7 +304,7 @@ impl Page {
         blocks.into_iter().any(|block| matches!(block, Block::Sheet(_)))
     }
 
-    /// Does something with every computed sentence, wherever it stands.
+    /// Does something with every computed sentence, wherever it is.
     pub(crate) fn for_each_remark(&mut self, act: &mut dyn FnMut(&mut Remark)) {
         fn within(blocks: &mut [Block], act: &mut dyn FnMut(&mut Remark)) {
             for block in blocks {
@@ -376,7 +376,7 @@ pub(crate) fn slug(text: &str) -> String {
     if slug.is_empty() { "part".to_owned() } else { slug.to_owned() }
 }
 
-/// A chart as a drawing of its own, in light colours.
+/// A chart as a separate drawing, in light colors.
 ///
 /// # Errors
 /// It could not be drawn.
@@ -406,7 +406,7 @@ pub fn link(name: &str) -> String {
     link
 }
 
-/// The sign of a tone; a word or colour stands beside it.
+/// The sign of a tone; it is always accompanied by a word or color.
 pub(crate) fn sign(tone: Tone) -> char {
     match tone {
         Tone::Bad => '✗',

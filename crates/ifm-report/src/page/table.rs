@@ -22,7 +22,7 @@ pub struct Head {
     pub name: String,
     /// The name in full.
     pub explained: Option<String>,
-    /// Whether the cells are text, which stands at the left.
+    /// Whether the cells are text, which is left-aligned.
     pub is_text: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Cell {
     pub is_head: bool,
     /// Its verdict.
     pub tone: Option<Tone>,
-    /// Small words behind the number: `n=180`.
+    /// Small text after the number: `n=180`.
     pub note: Option<String>,
     /// Share of the largest value of the column, 0 to 1, drawn as a bar.
     pub bar: Option<f64>,
@@ -96,7 +96,7 @@ impl Cell {
         self
     }
 
-    /// With small words behind it.
+    /// With small text after it.
     #[must_use]
     pub fn noted(mut self, note: impl Into<String>) -> Cell {
         self.note = Some(note.into());

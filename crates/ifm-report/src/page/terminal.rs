@@ -128,7 +128,7 @@ fn tabled(table: &Table) -> String {
     out
 }
 
-/// Lines of at most so many characters, broken between words; later lines begin with `indent`.
+/// Lines of up to `width` characters, broken between words; later lines begin with `indent`.
 fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let mut out = String::new();
     let mut line = String::new();

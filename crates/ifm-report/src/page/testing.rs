@@ -75,7 +75,7 @@ pub(crate) fn page() -> Page {
             ..Tile::default()
         }],
         trust: Some(Trust {
-            line: "2 checks: 1 ✓ 1 ⚠".to_owned(),
+            line: "1 passed, 1 warning".to_owned(),
             loud: vec![(Tone::Warn, "few requests".to_owned())],
             all: vec![Check {
                 state: "⚠ caution".to_owned(),

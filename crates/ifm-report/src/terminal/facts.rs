@@ -1,5 +1,5 @@
-//! What levels tell beside their latencies: facts in the block of one level, lines below the table of
-//! several.
+//! What levels report in addition to latencies: facts in the block of one level, lines below the
+//! table of several.
 //!
 //! Not here: the words, which every format shows alike (`media`, `sound`, `forms`, …).
 

@@ -51,8 +51,8 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
     out
 }
 
-/// What stands below the table of several levels: a line for each fact of each level, then the tables
-/// of repeats and sessions. Each line is ended; empty where there are none.
+/// The text below the table of several levels: a line for each fact of each level, then the tables
+/// of repeats and sessions. Each line ends with a newline; empty where there are none.
 pub fn terminal_tables(model: &ReportModel, style: &TerminalStyle) -> String {
     let mut out = String::new();
     if let levels @ [_, _, ..] = model.summary.levels.as_slice() {
@@ -286,7 +286,7 @@ mod tests {
         let text = tell(&mut model, vec![found(1, "few"), found(2, "none"), found(4, "few")]);
         assert!(text.contains("· 1 and 4 users: few\n") && text.contains("· 2 users: none\n"));
         assert_eq!(text.matches("few").count(), 1, "{text}");
-        // Of notes of one check three are enough; what is louder is told whole, and first.
+        // Three notes per check are enough; louder findings are always complete and come first.
         let mut all: Vec<_> = (1..=5).map(|users| found(users, &format!("note {users}"))).collect();
         all.extend((6..=9).map(|users| ifm_analysis::Warning {
             severity: Severity::Caution,

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn tokens_that_shared_reads_have_no_speed() {
-        // Two of three gaps are none.
+        // Two of three gaps are zero.
         let mut requests = closed_loop((0, 0), (1, 40), 0.0, (100.0, 10.0, 16));
         for record in &mut requests {
             let at_ns = &mut record.events.at_ns;

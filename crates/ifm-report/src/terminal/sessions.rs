@@ -1,6 +1,6 @@
 //! The sessions of each level, below the table of levels.
 //!
-//! Not here: a single level, whose sessions are told in lines (`single`).
+//! Not here: a single level, whose sessions are described in lines (`single`).
 
 use super::{Color, TerminalStyle};
 use crate::ReportModel;
@@ -13,7 +13,7 @@ const SHOWN: [&str; 8] =
 /// What they are called here, where that is shorter.
 const SHORT: [(&str, &str); 2] = [("ideal hits", "ideal"), ("told hits", "cached")];
 
-/// The table, each line ended; empty where requests stand alone.
+/// The table, each line ended; empty where requests are independent.
 pub(super) fn table(model: &ReportModel, style: &TerminalStyle) -> String {
     let rows: Vec<(String, [String; 11])> = model
         .summary

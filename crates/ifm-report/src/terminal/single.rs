@@ -4,7 +4,7 @@ use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
 use crate::model::level_load_words;
 use crate::parts;
-use crate::words::{accounting, beside, first_wave, marked_span, note};
+use crate::words::{accounting, first_wave, level_facts, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::goodput::Goodput;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
@@ -13,7 +13,7 @@ use ifm_analysis::stat::{Distribution, Percentile};
 /// Percentiles of the block.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// How many met the target, and of how many nobody knows; absent where none was judged.
+/// The share that met the target, and the number without a value; absent where none was judged.
 fn goodput(goodput: &Goodput) -> Option<String> {
     let share = percent(goodput.attainment()?);
     if goodput.unknown == 0 {
@@ -44,7 +44,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     lines.push(fact("tokens", &tokens(&level.tokens, level.media.is_some())));
     lines.extend(super::facts::of(level).map(|(name, line)| fact(name, &line)));
     lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
-    lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
+    lines.extend(level_facts(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);
     if !verdict.is_empty() {

@@ -17,7 +17,7 @@ const NOTE_WIDTH: usize = 16;
 /// One cell before it is padded.
 struct Cell {
     text: String,
-    /// Whether it stands on too few values, or on estimated counts.
+    /// Whether it is based on too few values, or on estimated counts.
     is_rough: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct LevelTable {
     pub gap: GapLabel,
     /// What loads are counted in: see [`load_unit`](crate::load_unit).
     pub unit: &'static str,
-    /// Whether a probe is sent beside the levels.
+    /// Whether a probe is sent during the levels.
     pub has_probe: bool,
 }
 
@@ -213,7 +213,7 @@ pub fn level_footnote(
     style: &TerminalStyle,
 ) -> Option<String> {
     let probe = table.has_probe.then(|| {
-        "probe: its median TTFT beside the level, in times of that without a load".to_owned()
+        "probe: its median TTFT during the level, as a multiple of that without load".to_owned()
     });
     let notes = [rough(levels, table, style), first_wave(levels), due(levels), probe];
     let lines: Vec<String> = notes

@@ -1,4 +1,4 @@
-//! Bounds against arithmetic done by hand, against published rows, and against each other.
+//! Bounds against manual arithmetic, against published rows, and against each other.
 
 use ifm_roofline::{Binding, KvFormat, Machine, Model, Precision, Setup, Verdict, WeightFormat};
 use proptest::prelude::*;
@@ -277,7 +277,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
 }
 
 proptest! {
-    /// Each level is at least as long as the former, for everything in the tables.
+    /// Each level is at least as long as the previous one, for everything in the tables.
     #[test]
     fn strict_is_never_above_balanced_nor_that_above_serial(
         setup in any_setup(),

@@ -1,5 +1,5 @@
 //! Configurations as model repositories have them: fields and values of the published files that
-//! matter here, written anew, among others that do not.
+//! matter here, rewritten, among others that do not.
 
 use ifm_roofline::{Model, RooflineError};
 use serde_json::{Value, json};

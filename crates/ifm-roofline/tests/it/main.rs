@@ -1,6 +1,6 @@
 //! The physical limit from outside: bounds, configurations of models, and the tables.
 
-// Helpers beside the tests may fail as the tests do.
+// Helper functions of the tests may fail as the tests do.
 #![allow(clippy::unwrap_used)]
 
 mod bounds;

@@ -104,7 +104,7 @@ pub struct Estimate {
     pub is_at_bound: bool,
 }
 
-/// A measured value beside that of the fit.
+/// A measured value and the fit's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Compared {
     /// Measured, seconds.
@@ -122,7 +122,7 @@ impl Compared {
     }
 }
 
-/// A row beside the fit.
+/// A row and the fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Row {
     /// Time to the first token.
@@ -158,7 +158,7 @@ pub struct Fit {
     pub constants: Constants,
     /// Those that were free.
     pub estimates: Vec<Estimate>,
-    /// Each row beside the fit, in the order given.
+    /// Each row and its fit, in the order given.
     pub rows: Vec<Row>,
     /// How much more the rows scatter around the fit than their errors say; 1 where they do not.
     pub scatter: f64,
@@ -210,11 +210,11 @@ pub enum Doubt {
     FollowsRequests,
 }
 
-/// A row that took no part beside what the others say of it.
+/// A held-out row and what the fit of the other rows predicts for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldOut {
     /// Its number, from 0.
     pub number: usize,
-    /// The row beside the fit of the others.
+    /// The row and the fit of the others.
     pub row: Row,
 }

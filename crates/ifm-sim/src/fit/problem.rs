@@ -36,8 +36,8 @@ const STRAINED: f64 = 2.0;
 /// A logarithm of predicted over measured beyond which other starts are tried.
 const FAR: f64 = 0.1;
 /// Where else a search begins, in standard deviations along each constant. Far from the default a
-/// constant may have a slope that it does not have there: products that take no time beside the
-/// reading of weights say nothing of the arithmetic.
+/// constant may have a slope that it does not have there: products that are hidden by the reading of
+/// weights say nothing about the arithmetic.
 const FAR_SHARE: f64 = 5.0;
 const FAR_OTHER: f64 = 3.0;
 /// Rounds in which errors grow to what the rows scatter.
@@ -57,7 +57,7 @@ struct Free {
     sd: f64,
     /// Whether it is the ratio to `bandwidth_share`.
     is_ratio: bool,
-    /// Whether it stays at its default, because no row can tell it from another one that is free.
+    /// Whether it stays at its default, because no row can distinguish it from another free one.
     is_held: bool,
 }
 

@@ -61,7 +61,7 @@ impl Space {
 /// K. Levenberg (1944) and D. W. Marquardt (1963). Residuals are in units of their standard error.
 ///
 /// # Errors
-/// Those of `residuals` at the start and beside a point that was reached.
+/// Errors of `residuals` at the start and next to a point that was reached.
 pub(super) fn least_squares<E>(
     start: Vec<f64>,
     space: &Space,
@@ -203,7 +203,7 @@ fn curvature(slopes: &Matrix, weights: &[f64]) -> Matrix {
     rows.collect()
 }
 
-/// The inverse of a positive definite matrix, by elimination; absent where it is none.
+/// The inverse of a positive definite matrix, by elimination; absent for other matrices.
 fn inverse(matrix: Matrix) -> Option<Matrix> {
     let size = matrix.len();
     let mut rows: Matrix = matrix
@@ -333,7 +333,7 @@ mod tests {
         assert!(inverse(vec![vec![1.0, 2.0], vec![2.0, 1.0]]).is_none());
     }
 
-    /// A straight line with a prior has a solution by hand: of y = 2x + 1 at x = 0, 1, 2 with
+    /// A straight line with a prior has an analytic solution: of y = 2x + 1 at x = 0, 1, 2 with
     /// standard error 1 and the prior (0, 1) for both.
     #[test]
     fn a_line_with_a_prior_by_hand() {

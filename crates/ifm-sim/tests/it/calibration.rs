@@ -1,6 +1,6 @@
 //! Constants that are known are found again from rows that were made with them.
 //!
-//! Not here: rows that somebody measured (`published`).
+//! Not here: measured rows (`published`).
 
 use crate::support::{llama, setup};
 use ifm_sim::{
@@ -49,8 +49,8 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
     (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
-/// Constants whose logarithms differ from the defaults by so much: shares of bandwidth, of keys and
-/// values beside it, of arithmetic and of attention; times of a sequence and of the front end.
+/// Constants whose logarithms differ from the defaults by these amounts: shares of bandwidth, of its
+/// part for keys and values, of arithmetic and of attention; times of a sequence and of the front end.
 fn moved(deployment: &Deployment, shares: [f64; 4], hosts: [f64; 2]) -> Constants {
     let mut constants = *deployment.step.constants();
     constants.bandwidth_share *= shares[0].exp();
@@ -123,9 +123,9 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     assert!(shares.iter().all(|share| (0.87..=0.995).contains(share)), "{free:?} {shares:?}");
 }
 
-/// The same where nobody knows the errors: the rows' own scatter says them.
+/// The same where the errors are unknown: the rows' own scatter gives them.
 #[test]
-fn scatter_that_nobody_told_widens_the_intervals() {
+fn unreported_scatter_widens_the_intervals() {
     let deployment = llama(|_| ());
     let free = free_by_default(&deployment);
     let mut random = ChaCha8Rng::seed_from_u64(5);
@@ -213,7 +213,7 @@ fn a_share_may_be_above_one() {
     assert!(fit.constants.bandwidth_share > 1.7 && (ratio - 1.0).abs() < 0.03, "{fit:?}");
 }
 
-/// Repeats that differ by a factor of three say nothing, whether somebody says so or not.
+/// Repeats that differ by a factor of three say nothing, whether errors are given or not.
 #[test]
 fn noise_is_refused() {
     let deployment = llama(|_| ());
@@ -278,7 +278,7 @@ fn what_cannot_be_fitted_is_said() {
 }
 
 /// As many are under way as arrive while one stays, in a long open load; a batch is a prompt and
-/// steps; users of a closed loop wait for nobody but each other.
+/// steps; users of a closed loop wait only for each other.
 #[test]
 fn forecasts_by_hand() {
     let deployment = llama(|_| ());
@@ -416,7 +416,7 @@ fn a_host_bound_server_tells_the_time_of_its_host_and_nothing_of_its_gpu() {
     assert!(width(1, 60_000.0) > 1.5, "{}", width(1, 60_000.0));
 }
 
-/// The same with rows that scatter by a third, as those of a busy host do.
+/// The same with rows that scatter by a third, as on a busy host.
 #[test]
 fn a_noisy_host_bound_server_is_not_refused() {
     let (deployment, truth) = host_bound();

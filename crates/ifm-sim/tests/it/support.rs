@@ -48,7 +48,7 @@ pub fn open(
     finished
 }
 
-/// So many users, each of whom sends the next request when the former has ended.
+/// `users` users, each of whom sends the next request when the previous one has ended.
 pub fn closed(
     simulation: &mut Simulation,
     users: usize,

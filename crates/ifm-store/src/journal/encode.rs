@@ -1,6 +1,6 @@
 //! From a request or samples to the payload of a frame.
 //!
-//! A request: kind, numbers as base-128, flags that tell which optional fields follow, times as
+//! A request: kind, numbers as base-128, flags for the optional fields that follow, times as
 //! ways from `start_ns`, stamps as ways from one to the next. The order of fields is the format:
 //! a change needs a new journal version. `decode` is the mirror.
 
@@ -128,7 +128,7 @@ pub(super) fn put_request(out: &mut Vec<u8>, record: &RequestRecord) -> Result<(
     Ok(())
 }
 
-/// What went beside text, and what came.
+/// Media that were sent and received.
 fn put_media(out: &mut Vec<u8>, record: &RequestRecord) {
     if let Some(at_ns) = record.acked_ns {
         put_offset(out, record.start_ns, at_ns);
@@ -170,12 +170,12 @@ fn put_maybe(out: &mut Vec<u8>, number: Option<u64>) {
     put_number(out, number.map_or(0, |number| number.saturating_add(1)));
 }
 
-/// Tokens of the prompt by what they stand for.
+/// Tokens of the prompt by the kind of input that they encode.
 fn media_tokens(record: &RequestRecord) -> [Option<Counted>; 4] {
     [record.text_tokens, record.image_tokens, record.audio_tokens, record.video_tokens]
 }
 
-/// What the server told of its own times.
+/// The server's own times.
 fn server_spans(record: &RequestRecord) -> [Option<u64>; 4] {
     [
         record.server_queue_ns,
@@ -248,7 +248,7 @@ fn put_stamps(out: &mut Vec<u8>, start_ns: u64, stamps: &[u64]) {
     }
 }
 
-/// A list that is left out where it is empty: its flag tells.
+/// A list that is left out if empty, which its flag shows.
 fn put_list<T: Copy + Into<u64>>(out: &mut Vec<u8>, list: &[T]) {
     if list.is_empty() {
         return;
@@ -296,7 +296,7 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
     let told = server_spans(record);
     let media = record.media.unwrap_or_default();
     let made = record.made_audio.unwrap_or_default();
-    let beside = [
+    let of_media = [
         record.acked_ns,
         media.pixels,
         media.audio_ns,
@@ -306,7 +306,7 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
         made.audio_ns,
         made.silence_ns,
     ];
-    let sometimes = sometimes.into_iter().chain(told).chain(beside).flatten();
+    let sometimes = sometimes.into_iter().chain(told).chain(of_media).flatten();
     let all = always.into_iter().chain(sometimes);
     let stamps = record.events.at_ns.iter().copied();
     // A bit that any value has is in the union of all: no branch for each stamp.

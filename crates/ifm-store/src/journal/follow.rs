@@ -1,9 +1,9 @@
 //! Following a journal while another process writes it: what was added since the last look.
 //!
 //! Takes no lock and writes nothing, so the writer does not notice. A frame that is not whole yet
-//! is waited for; a whole one that is damaged is stepped over as soon as something stands behind
-//! it. The file stays open, so that its last requests can be read although the run was sealed
-//! meanwhile and its journal taken away.
+//! is waited for; a whole one that is damaged is skipped as soon as something follows it. The file
+//! stays open, so that its last requests can be read although the run was sealed meanwhile and its
+//! journal removed.
 
 use super::decode::{Payload, payload};
 use super::reader::check_header;
@@ -42,7 +42,7 @@ impl RunFollower {
     /// added.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] or [`StoreError::Version`] for what is not a journal of ours, or the
+    /// [`StoreError::Damaged`] or [`StoreError::Version`] for what is not an inferometer journal, or the
     /// disk's.
     pub fn next_requests(&mut self, most: usize) -> Result<Vec<RequestRecord>, StoreError> {
         let unreadable = |source| StoreError::io("read", &self.path, source);
@@ -74,7 +74,7 @@ impl RunFollower {
             match is_sound.then(|| payload(&self.payload)).flatten() {
                 Some(Payload::Request(record)) => found.push(*record),
                 Some(Payload::Samples(_)) => {}
-                // The last frame may be on its way; what stands before others is damage.
+                // The last frame may be incomplete; damage before other frames is real.
                 None if frame_end == end => break,
                 None => {}
             }

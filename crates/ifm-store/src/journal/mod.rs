@@ -5,7 +5,7 @@
 //! payload, payload. A payload is one request or some samples of one series; see `encode`.
 //!
 //! Frames are only added at the end. A frame that is not whole ends the journal: what a crash
-//! tore off is cut, counted and told.
+//! tore off is cut, counted and reported.
 
 mod bytes;
 mod decode;
@@ -25,7 +25,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"IFMJRNL\n";
 pub(crate) const VERSION: u32 = 4;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 16;
-/// Bytes in front of each payload.
+/// Bytes before each payload.
 pub(crate) const FRAME_HEAD_BYTES: usize = 8;
 /// Largest payload: about 13 million token events of one request.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 64 << 20;

@@ -23,7 +23,7 @@ pub(crate) struct JournalReader {
     series: Vec<Series>,
     bytes_dropped: u64,
     damaged_frames: u32,
-    /// Damage that is told apart from a torn end by a sound frame after it.
+    /// Whether there is damage with a sound frame after it, which distinguishes it from a torn end.
     doubtful: bool,
 }
 

@@ -1,9 +1,10 @@
 //! The columns of `requests.parquet`, each with its way out of a record and its way back in.
 //!
 //! This list is the stable format. Times and spans are nanoseconds, times since the run's origin;
-//! the unit stands last in the name. Every number is a signed 64-bit integer, so that differences
-//! of columns come out right in any tool; every word and text is UTF-8; what is not known is null.
-//! New columns may be added at the end and are optional; none is renamed or given a new meaning.
+//! the unit is the last part of the name. Every number is a signed 64-bit integer, so that
+//! differences of columns come out right in any tool; every word and text is UTF-8; what is not
+//! known is null. New columns may be added at the end and are optional; none is renamed or given a
+//! new meaning.
 
 use ifm_core::{
     CountSource, Counted, Outcome, Phase, RequestRecord, SentMedia, TokenEvents, Validity,
@@ -28,7 +29,7 @@ pub(super) enum Cells {
     Flag { get: fn(&RequestRecord) -> bool, set: fn(&mut RequestRecord, bool) },
     /// A word of a closed list.
     Word { get: fn(&RequestRecord) -> &'static str, set: fn(&mut RequestRecord, &str) -> bool },
-    /// A text or word that may be absent. `repeats` tells whether few distinct texts are likely.
+    /// A text or word that may be absent. `repeats`: whether few distinct texts are likely.
     OptionalText {
         repeats: bool,
         get: fn(&RequestRecord) -> Option<&str>,
@@ -74,8 +75,8 @@ macro_rules! optional_number {
     };
 }
 
-/// A number column of what a request carried beside text; the count of images says that there is
-/// something at all.
+/// A number column for what a request carried in addition to text; the count of images indicates
+/// that there is anything at all.
 macro_rules! media_number {
     ($name:literal, $field:ident) => {
         Column {
@@ -95,8 +96,8 @@ macro_rules! media_number {
     };
 }
 
-/// A number column of what a request carried beside text, or of the sound that came, which may be
-/// unknown though the other columns are there.
+/// A number column for what a request carried in addition to text, or for the sound that it
+/// received; it may be unknown although the other columns are present.
 macro_rules! number_within {
     ($name:literal, $group:ident, $field:ident) => {
         Column {
@@ -359,7 +360,7 @@ pub(super) fn schema_text() -> String {
     text
 }
 
-/// Path of the column that holds the values, as Parquet tells it.
+/// Path of the column that holds the values, as Parquet reports it.
 pub(super) fn leaf_path(column: &Column) -> String {
     match column.cells {
         Cells::Numbers { .. } => format!("{}.list.element", column.name),

@@ -1,4 +1,4 @@
-//! Lists in Parquet's terms: a flat run of values beside two levels for each.
+//! Lists in Parquet's terms: a flat run of values, with two levels for each.
 //!
 //! Repetition is 0 where a row begins and 1 within it. Definition is, for a required list, 1 for
 //! an element and 0 for an empty list; for an optional one 2, 1, and 0 for no list at all.

@@ -56,7 +56,7 @@ impl RequestTable {
         self.file.num_row_groups()
     }
 
-    /// Number of rows of one group, as the file tells it.
+    /// Number of rows of one group, as recorded in the file.
     pub(crate) fn rows(&self, index: usize) -> usize {
         let group = self.file.metadata().row_groups().get(index);
         group.map_or(0, |group| usize::try_from(group.num_rows()).unwrap_or(usize::MAX))
@@ -71,7 +71,7 @@ impl RequestTable {
         let group = self.file.get_row_group(index)?;
         let rows = self.rows(index);
         if rows > GROUP_ROWS_MAX {
-            return Err(TableError::Content(format!("row group {index} tells of {rows} rows")));
+            return Err(TableError::Content(format!("row group {index} claims {rows} rows")));
         }
         let mut records: Vec<RequestRecord> = (0..rows).map(|_| RequestRecord::blank()).collect();
         for (column, place) in COLUMNS.iter().zip(&self.places) {
@@ -178,7 +178,7 @@ fn read_values<T: DataType>(
     Ok((values, levels))
 }
 
-/// The values of an optional column, with `None` where the level says that there is none.
+/// The values of an optional column, with `None` for each level without a value.
 fn with_gaps<T>(values: Vec<T>, levels: &ListLevels) -> impl Iterator<Item = Option<T>> {
     let mut values = values.into_iter();
     levels.definition.iter().map(move |level| if *level == 1 { values.next() } else { None })

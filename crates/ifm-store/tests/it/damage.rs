@@ -1,4 +1,4 @@
-//! Files that are torn, flipped or foreign: told, never trusted, never a panic.
+//! Files that are torn, flipped or foreign: reported, never trusted, never a panic.
 
 use crate::fixtures::{full_record, manifest, records, series};
 use ifm_core::RequestRecord;
@@ -74,7 +74,7 @@ fn frame_ends(journal: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn a_journal_cut_anywhere_gives_its_whole_records_and_tells_the_rest() {
+fn a_journal_cut_anywhere_gives_its_whole_records_and_reports_the_rest() {
     let scene = Scene::new(false);
     let journal = scene.read(JOURNAL_FILE);
     let ends = frame_ends(&journal);
@@ -91,7 +91,7 @@ fn a_journal_cut_anywhere_gives_its_whole_records_and_tells_the_rest() {
 }
 
 #[test]
-fn a_torn_journal_is_sealed_with_its_loss_told() {
+fn a_torn_journal_is_sealed_and_its_loss_reported() {
     let scene = Scene::new(false);
     let journal = scene.read(JOURNAL_FILE);
     scene.write(JOURNAL_FILE, &journal[..journal.len() - 3]);
@@ -133,7 +133,7 @@ fn one_damaged_record_does_not_cost_those_after_it() {
 }
 
 #[test]
-fn foreign_and_future_files_are_told_apart() {
+fn distinguishes_foreign_and_future_files() {
     let scene = Scene::new(false);
     let journal = scene.read(JOURNAL_FILE);
     let check = |content: &[u8], expect: &str| {
@@ -173,11 +173,11 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn a_missing_or_exchanged_file_is_told() {
+fn reports_a_missing_or_exchanged_file() {
     let scene = Scene::new(true);
     let requests = scene.read(REQUESTS_FILE);
     scene.write(REQUESTS_FILE, &requests[..requests.len() / 2]);
-    assert!(scene.open_error().contains("the manifest tells"));
+    assert!(scene.open_error().contains("the manifest says"));
     std::fs::remove_file(scene.path.join(REQUESTS_FILE)).unwrap();
     assert!(scene.open_error().starts_with("cannot open"));
     scene.write(REQUESTS_FILE, &requests);
@@ -236,7 +236,7 @@ proptest! {
 
 /// Whoever writes a file with a sound checksum can still write nonsense into it.
 #[test]
-fn a_sound_file_of_another_shape_is_told() {
+fn reports_a_sound_file_with_another_schema() {
     let scene = Scene::new(true);
     let series = scene.read(SERIES_FILE);
     scene.forge(REQUESTS_FILE, &series);

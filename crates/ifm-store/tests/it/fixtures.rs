@@ -123,7 +123,7 @@ pub fn records() -> Vec<RequestRecord> {
     records
 }
 
-/// Two series, one of them without a sample, with values that text formats spoil.
+/// Two series, one of them without a sample, with values that text formats would corrupt.
 pub fn series() -> Vec<Series> {
     vec![
         Series {
@@ -219,7 +219,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn beside()(
+    fn with_media()(
         record in moments().boxed(),
         acked_ns in maybe_time(),
         media in proptest::option::of(media()),
@@ -241,7 +241,7 @@ prop_compose! {
 
 prop_compose! {
     fn counts()(
-        record in beside().boxed(),
+        record in with_media().boxed(),
         counts in proptest::array::uniform9(any::<Option<u32>>()),
         prompt_tokens in counted(),
         output_tokens in counted(),

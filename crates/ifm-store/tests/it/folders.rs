@@ -125,7 +125,7 @@ fn an_abandoned_run_is_sealed_as_partial_but_a_live_one_is_left_alone() {
 
 /// A crash between naming the final files and removing the journal leaves both.
 #[test]
-fn a_journal_left_beside_a_sealed_run_is_not_read_and_goes() {
+fn a_journal_left_next_to_a_sealed_run_is_not_read_but_removed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());
     let mut writer = store.create(&manifest("one")).unwrap();

@@ -1,7 +1,7 @@
 //! Runs written by earlier versions of the format still load.
 //!
-//! `golden/v1` to `golden/v1.3` are sealed runs, `-open` behind it names abandoned
-//! ones. A new version of the format gets new folders beside these; these are never written again.
+//! `golden/v1` to `golden/v1.3` are sealed runs; the suffix `-open` marks abandoned ones. A new
+//! version of the format gets new folders next to these; these are never written again.
 
 use crate::fixtures::{manifest, records, series};
 use ifm_core::RequestRecord;
@@ -130,9 +130,9 @@ fn open_runs_of_every_version_load_and_seal() {
     }
 }
 
-/// Makes the folders of a version; run by hand, once, after which they are history.
+/// Writes the folders of a version; run manually, once, after which they are history.
 #[test]
-#[ignore = "not a test: writes golden runs, by hand, for a new version of the format"]
+#[ignore = "not a test: writes golden runs for a new version of the format; run it manually"]
 fn write_golden_runs() {
     let store = Store::at(golden());
     for id in ["v1.3", "v1.3-open"] {

@@ -36,7 +36,7 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn tags_are_kept_beside_runs_and_imports() {
+fn tags_are_kept_next_to_runs_and_imports() {
     let (_folder, store) = store_of_one();
     let run = store.entry("one").unwrap().unwrap();
     assert_eq!(run.tags().unwrap(), words(&[]));

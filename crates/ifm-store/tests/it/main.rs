@@ -1,6 +1,6 @@
 //! Tests of the store through its public interface.
 
-// Helpers beside the tests may fail as the tests do.
+// Test helpers may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]
 
 mod damage;

@@ -148,15 +148,15 @@ fn values_without_room_are_refused_and_leave_no_trace() {
     let store = Store::at(folder.path());
     let mut writer = store.create(&manifest(ID)).unwrap();
     writer.append(&full_record(0)).unwrap();
-    let spoil: [fn(&mut RequestRecord); 4] = [
+    let corruptions: [fn(&mut RequestRecord); 4] = [
         |record| record.end_ns = 1 << 63,
         |record| record.wire_bytes = u64::MAX,
         |record| record.tls_ns = Some(u64::MAX),
         |record| record.events.at_ns.push(1 << 63),
     ];
-    for spoil in spoil {
+    for corrupt in corruptions {
         let mut record = full_record(1);
-        spoil(&mut record);
+        corrupt(&mut record);
         let error = writer.append(&record).unwrap_err();
         assert!(matches!(error, StoreError::Unstorable { seq: 1, .. }), "{error}");
     }
@@ -200,7 +200,7 @@ fn checkpoints_replace_the_manifest_and_keep_the_run_open() {
 }
 
 #[test]
-fn a_run_that_nobody_called_complete_is_partial() {
+fn a_run_never_marked_complete_is_partial() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());
     let writer = store.create(&manifest(ID)).unwrap();

@@ -63,7 +63,7 @@ fn the_table_and_the_document_come_back() {
 }
 
 #[test]
-fn what_is_damaged_is_told() {
+fn reports_damage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sheet.parquet");
     write_sheet_file(&path, &columns(), &document()).unwrap();

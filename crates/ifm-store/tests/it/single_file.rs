@@ -1,5 +1,5 @@
 //! A run in one file: it holds the run, any reader of Parquet opens it, and damage of its columns
-//! is told.
+//! is detected.
 
 use crate::fixtures::{manifest, records, series};
 use ifm_store::{REQUESTS_FILE, RunEntry, Store, read_single_file, write_single_file};
@@ -49,7 +49,7 @@ fn it_holds_the_run_and_is_a_table_for_everybody() {
 }
 
 #[test]
-fn a_table_without_a_run_is_none() {
+fn rejects_a_table_without_a_run() {
     let scene = Scene::new();
     let stored = scene.run().path.join(REQUESTS_FILE);
     assert!(read_single_file(&stored).unwrap().is_none());
@@ -62,7 +62,7 @@ fn column_bytes(file: &[u8]) -> usize {
 }
 
 #[test]
-fn any_changed_byte_of_the_columns_is_told_and_so_is_an_end_within_them() {
+fn reports_any_changed_byte_of_the_columns_and_a_truncation() {
     let scene = Scene::new();
     let bytes = std::fs::read(scene.file()).unwrap();
     let columns = column_bytes(&bytes);

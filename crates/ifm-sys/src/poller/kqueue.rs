@@ -59,7 +59,7 @@ impl Poller {
         [read, write]: [EventFlags; 2],
     ) -> io::Result<()> {
         let fd = socket.as_fd().as_raw_fd();
-        // A token is a number of ours, which the kernel gives back as it is.
+        // A token is our number, which the kernel returns unchanged.
         let token = token as usize as *mut _;
         let changes = [
             Event::new(EventFilter::Read(fd), read, token),

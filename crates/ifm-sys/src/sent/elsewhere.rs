@@ -20,7 +20,7 @@ pub fn send_marked(_socket: impl AsFd, _pieces: &[IoSlice<'_>]) -> io::Result<us
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// There is none.
+/// This system has no such stamps.
 ///
 /// # Errors
 /// Never.
@@ -28,7 +28,7 @@ pub fn next_stamp(_socket: impl AsFd) -> io::Result<Option<SentStamp>> {
     Ok(None)
 }
 
-/// Not told.
+/// Not reported on this system.
 pub fn way(_socket: impl AsFd) -> Option<Way> {
     None
 }

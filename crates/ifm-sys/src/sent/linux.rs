@@ -36,7 +36,7 @@ fn set_flags(socket: &impl AsFd, flags: libc::c_uint) -> io::Result<()> {
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Room for control messages, aligned as the kernel wants them.
+/// Room for control messages, aligned as the kernel requires.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; CONTROL_BYTES]);
 
@@ -74,7 +74,7 @@ pub fn send_marked(socket: impl AsFd, pieces: &[IoSlice<'_>]) -> io::Result<usiz
 /// Takes one stamp from the socket's error queue; absent when it holds none, or something else.
 ///
 /// # Errors
-/// The socket's; an empty queue is none.
+/// The socket's; an empty queue is not an error.
 pub fn next_stamp(socket: impl AsFd) -> io::Result<Option<SentStamp>> {
     let mut control = ControlBuffer([0; CONTROL_BYTES]);
     // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
@@ -139,9 +139,9 @@ fn stamp_of(message: &libc::msghdr) -> Option<SentStamp> {
     Some(SentStamp { id, what, real_ns: real_ns? })
 }
 
-/// What the kernel knows of the way; absent where it does not tell.
+/// What the kernel knows of the way; absent where it does not report it.
 pub fn way(socket: impl AsFd) -> Option<Way> {
-    /// Where fields stand in `struct tcp_info` of the kernel, in which they never move.
+    /// Offsets of fields in `struct tcp_info` of the kernel, in which they never move.
     const TOTAL_RETRANS: usize = 100;
     const MIN_RTT: usize = 148;
     const DSACK_DUPS: usize = 216;

@@ -7,7 +7,7 @@ use std::io;
 /// The processors that this process may use, numbered from 0.
 ///
 /// # Errors
-/// Their number is not told.
+/// Their number is not reported.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     Ok((0..std::thread::available_parallelism()?.get()).collect())
 }
@@ -53,8 +53,8 @@ pub fn run_last() -> io::Result<()> {
     run_first()
 }
 
-/// Reads the calling thread's accounts: its switches are not told apart from those of the process, and
-/// are left at 0.
+/// Reads the calling thread's accounts: its switches cannot be separated from those of the process,
+/// and are left at 0.
 pub fn usage() -> ThreadUsage {
     ThreadUsage { cpu_ns: crate::clock::thread_cpu_ns(), involuntary_switches: 0 }
 }

@@ -30,7 +30,7 @@ pub fn pin_to(cpus: &[usize]) -> io::Result<()> {
 
 /// Lets the calling thread's timers fire as exactly as the kernel can (slack of 1 ns).
 pub fn sharpen_timers() {
-    // SAFETY: PR_SET_TIMERSLACK takes one unsigned long and touches no memory of ours; a kernel
+    // SAFETY: PR_SET_TIMERSLACK takes one unsigned long and touches no memory of this program; a kernel
     // that refuses it leaves the default slack, which the send-lateness figures then show.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }
@@ -41,7 +41,7 @@ pub fn sharpen_timers() {
 pub fn take_short_turns() {
     const TURN_NS: u64 = 100_000;
     // SAFETY: all-zero is a valid sched_attr; the kernel reads as many bytes as its `size` says, and it
-    // lives over the call; pid 0 is this thread. Without it wakes are late, which whoever times them sees.
+    // lives over the call; pid 0 is this thread. Without it wakes are late, which shows when they are timed.
     unsafe {
         let mut attr: libc::sched_attr = std::mem::zeroed();
         attr.size = size_of::<libc::sched_attr>() as u32;
@@ -54,7 +54,7 @@ pub fn take_short_turns() {
 
 /// Lowers the calling thread's priority, so that threads at the default come first.
 pub fn be_nice(steps: i32) {
-    // SAFETY: setpriority touches no memory of ours. On Linux `who` 0 is the calling thread.
+    // SAFETY: setpriority touches no memory of this program. On Linux `who` 0 is the calling thread.
     // Lowering one's own priority needs no right; a refusal only costs the courtesy.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, steps) };
 }
@@ -69,7 +69,7 @@ pub fn run_first() -> io::Result<()> {
     set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, FIRST)
 }
 
-/// Lets the calling thread run before all ordinary ones, and behind those that run first.
+/// Lets the calling thread run before all ordinary ones, and after those that run first.
 ///
 /// # Errors
 /// As [`run_first`].
@@ -77,7 +77,7 @@ pub fn run_second() -> io::Result<()> {
     set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, SECOND)
 }
 
-/// Lets the calling thread run only where no other thread wants to, whatever its niceness.
+/// Lets the calling thread run only where no other thread is runnable, whatever its niceness.
 ///
 /// # Errors
 /// The kernel's; every thread may lower itself.

@@ -1,5 +1,5 @@
-//! What the metrics pages of inference servers are called and what stands on them: one file for
-//! each kind of server, one line in `ENGINES`.
+//! The names and contents of the metrics pages of inference servers: one file for each kind of
+//! server, one line in `ENGINES`.
 //!
 //! Names change over the versions, so a quantity may have several rules: the first whose metrics
 //! are all on the page is taken. What a page does not hold is absent. Not here: the text format
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 pub struct Engine {
     /// Its name.
     pub name: &'static str,
-    /// How a name begins that stands on its page alone.
+    /// Prefix of metric names that only this engine uses.
     mark: &'static str,
     /// Where its page is, below the server's root.
     pub path: &'static str,
@@ -37,7 +37,7 @@ struct Rule {
     /// Its unit, where that is not the usual one.
     unit: Option<&'static str>,
     sum_of: &'static [Metric],
-    /// A label by whose values, whole numbers, it is told apart instead of added up.
+    /// A label whose values, whole numbers, are kept apart instead of added up.
     apart_by: Option<&'static str>,
 }
 
@@ -72,8 +72,8 @@ const fn rule(quantity: Quantity, sum_of: &'static [Metric]) -> Rule {
 /// Values of a label above this are no place in a draft.
 const APART_MAX: u32 = 255;
 
-/// Every kind of server; the first that is recognised is taken. Servers that borrow the names of
-/// others stand before them.
+/// Every kind of server; the first match wins. Servers that borrow another server's metric names
+/// come before it.
 pub const ENGINES: [&Engine; 7] = [
     &inferometer::ENGINE,
     &vllm::ENGINE,
@@ -84,10 +84,10 @@ pub const ENGINES: [&Engine; 7] = [
     &triton::ENGINE,
 ];
 
-/// Ranks of one group, which all tell what the first one tells.
+/// Ranks of one group, which all report the same values as the first.
 const RANK_LABELS: [&str; 3] = ["tp_rank", "pp_rank", "moe_ep_rank"];
 
-/// The kind of server that a page is of; absent where nobody's names stand on it.
+/// The kind of server that a page is from; absent if it contains no known names.
 pub fn recognise(page: &Page<'_>) -> Option<&'static Engine> {
     let is_on = |engine: &&&'static Engine| {
         page.samples.iter().any(|sample| begins(sample.name, engine.mark))
@@ -96,7 +96,7 @@ pub fn recognise(page: &Page<'_>) -> Option<&'static Engine> {
 }
 
 impl Engine {
-    /// What the page tells, as a whole server: parts are added up.
+    /// What the page reports, for the server as a whole: parts are added up.
     pub fn read(&self, page: &Page<'_>) -> Vec<Reading> {
         let source = format!("{} {}", self.name, self.path);
         let mut readings: Vec<Reading> = Vec::new();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_something_else_is_nobodys() {
+    fn a_page_of_something_else_is_not_recognised() {
         for text in ["", "python_gc_objects_collected_total 3\nvllm 1\n", "<html></html>"] {
             assert!(recognise(&Page::read(text)).is_none(), "{text}");
         }

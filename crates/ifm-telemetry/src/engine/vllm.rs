@@ -1,7 +1,7 @@
 //! vLLM. Names after its design page on metrics (0.12 to 0.32) and `vllm/v1/metrics/loggers.py`.
 //!
-//! A page tells queries and hits of the prefix cache in tokens. Names of the first engine (V0) that
-//! are still met stand behind those of today. Drafts are counted where there are any
+//! A page reports queries and hits of the prefix cache in tokens. Names of the first engine (V0),
+//! which are still in use, come after today's. Drafts are counted where there are any
 //! (`vllm/v1/spec_decode/metrics.py`).
 
 use super::{Engine, Rule, fullest, metric, rule};

@@ -1,6 +1,6 @@
-//! What servers and devices tell of themselves, read from outside; and what is set on devices.
+//! What servers and devices report about themselves, read from outside; and what is set on devices.
 
-// Helpers beside the tests may fail as the tests do.
+// Test helpers may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]
 
 mod nvml;

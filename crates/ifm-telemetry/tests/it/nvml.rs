@@ -1,4 +1,5 @@
-//! GPUs by a stand-in for NVIDIA's library: what it tells, what it does not, and what is set on it.
+//! GPUs by a stand-in for NVIDIA's library: what it reports, what it does not, and what is set on
+//! it.
 
 use ifm_analysis::testing::{closed_loop, run};
 use ifm_core::series::Quantity;
@@ -55,7 +56,7 @@ impl StandIn {
 
 const S: f64 = 1e9;
 
-/// A run whose telemetry comes from the stand-in at made-up times: one reading a second.
+/// A run whose telemetry comes from the stand-in at simulated times: one reading a second.
 fn measured(stand_in: &StandIn) -> ifm_core::RunData {
     // 2 users, 60 rounds: 15 s, sampled from before its start until after its end.
     let mut run = run(&[2], closed_loop((0, 0), (2, 60), 1000.0, (100.0, 10.0, 16)));
@@ -99,7 +100,7 @@ fn the_energy_of_a_run_is_that_of_the_known_curve() {
 }
 
 #[test]
-fn what_the_driver_tells_is_in_the_facts() {
+fn facts_contain_what_the_driver_reports() {
     let stand_in = StandIn::new();
     stand_in.set("process", format!("{} 1048576", std::process::id()));
     stand_in.set("limit", 350_000);
@@ -131,7 +132,7 @@ fn what_the_driver_tells_is_in_the_facts() {
 }
 
 #[test]
-fn confidential_computing_is_told_as_it_is_read() {
+fn confidential_computing_is_reported_as_read() {
     // Environment, feature, development tools; and what follows.
     for (cc, is_on, environment, dev_mode) in [
         ("2 1 0", true, Some("production"), false),
@@ -162,7 +163,7 @@ fn what_an_old_driver_lacks_is_absent() {
 }
 
 #[test]
-fn a_gpu_that_falls_off_the_bus_tells_nothing_more() {
+fn a_gpu_that_falls_off_the_bus_reports_nothing_more() {
     let stand_in = StandIn::new();
     let mut gpus = Gpus::of_driver(Some(&stand_in.library), None).unwrap();
     assert!(!gpus.read().is_empty());
@@ -233,7 +234,7 @@ fn what_cannot_be_set_is_refused_in_one_sentence() {
     );
     assert_eq!(control.power_limit(0).unwrap().set_mw, 700_000, "nothing was set");
     let nowhere = Control::open(Some(Path::new("/nowhere/libnvidia-ml.so"))).map(|_| ());
-    assert!(nowhere.unwrap_err().to_string().starts_with("there is no driver to ask: NVML: "));
+    assert!(nowhere.unwrap_err().to_string().starts_with("no GPU driver available: NVML: "));
 }
 
 /// Says where its library is, so that the test below may start it as a process of its own.

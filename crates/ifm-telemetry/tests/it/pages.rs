@@ -1,4 +1,5 @@
-//! Pages of real servers give the numbers that stand on them; spoilt ones give none that does not.
+//! Pages of real servers give the numbers that they contain; damaged ones never give any other
+//! number.
 
 use ifm_core::series::Quantity as Q;
 use ifm_telemetry::engine::recognise;
@@ -52,7 +53,7 @@ fn a_page_that_went_through_another_program_is_read_the_same() {
 }
 
 #[test]
-fn a_page_cut_anywhere_tells_no_more_than_the_whole() {
+fn a_page_cut_anywhere_gives_no_more_than_the_whole() {
     for (name, text) in PAGES {
         let (_, whole) = read(text);
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
@@ -83,7 +84,7 @@ fn any_byte_may_be_any_other() {
 }
 
 #[test]
-fn gpus_of_an_exporter_are_told_apart() {
+fn distinguishes_gpus_of_an_exporter() {
     let page = Page::read(include_str!("../data/dcgm.txt"));
     let told = dcgm::read(&page);
     let power: Vec<(&str, f64)> = told

@@ -1,4 +1,4 @@
-//! GGUF files: what stands before the tensors, and the vocabulary in it.
+//! GGUF files: the header before the tensors, and the vocabulary in it.
 //!
 //! Two kinds are followed, both as llama.cpp follows them: `gpt2`, which is byte-level
 //! BPE with the split that `tokenizer.ggml.pre` names, and `llama`, which is

@@ -4,7 +4,7 @@
 //! past. Lengths in the file are believed only as far as bytes follow, and all bytes
 //! together have a limit, so a file that lies costs no memory.
 //!
-//! Not here: tensors, which come after the pairs; whoever reads weights goes on at
+//! Not here: tensors, which come after the pairs; a reader of weights continues at
 //! [`Head::bytes`].
 
 use std::{
@@ -49,7 +49,7 @@ pub enum Value {
     Texts(Vec<Vec<u8>>),
 }
 
-/// What stands before the tensors of a file.
+/// The header before the tensors of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     /// The pairs that were wanted.

@@ -154,7 +154,7 @@ impl Bpe {
         found
     }
 
-    /// The characters, and the texts that stand for themselves.
+    /// The characters, and the user-defined texts that are not split.
     fn symbols(&self, text: &[u8]) -> Vec<Symbol> {
         let mut symbols = Vec::with_capacity(text.len());
         let mut start = 0;

@@ -111,7 +111,7 @@ enum Model {
     Bpe(Bpe),
 }
 
-/// What is known of the ids, beside the vocabulary itself.
+/// Tables about the ids, in addition to the vocabulary itself.
 pub(crate) struct Tables {
     /// The bytes that each id is decoded to.
     pub(crate) bytes: ByteTable,
@@ -231,7 +231,7 @@ impl SentencePiece {
         Ok(tables)
     }
 
-    /// Makes tokens swallow the white space after them, as those of Phi 3 do.
+    /// Makes tokens swallow the white space after them, as Phi 3's do.
     pub(crate) fn swallow_space_after(&mut self, ids: Vec<u32>) {
         self.swallowing = ids;
     }

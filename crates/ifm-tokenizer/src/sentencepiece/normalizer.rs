@@ -10,7 +10,7 @@
 use super::character_map::CharacterMap;
 use crate::{error::Problem, trie::Trie};
 
-/// The character that stands for a space in pieces, `▁`.
+/// The character that represents a space in pieces, `▁`.
 pub(crate) const SPACE: &str = "\u{2581}";
 
 /// How a text is prepared, as a file says it.

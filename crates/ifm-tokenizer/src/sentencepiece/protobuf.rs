@@ -1,18 +1,18 @@
 //! The fields of a message in protocol buffers' wire format.
 //!
 //! A SentencePiece model needs three messages of it, so a reader of forty lines
-//! stands in for a generator of code.
+//! replaces a code generator.
 //!
 //! Not here: what the fields mean (`model_file`).
 
 use crate::error::Problem;
 
-/// The value of one field, as the wire tells it.
+/// The value of one field, as encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value<'bytes> {
     /// Wire type 0: integers, booleans, enumerations.
     Number(u64),
-    /// Wire type 5: 32 bits, such as those of a float.
+    /// Wire type 5: 32 bits, such as a float.
     Bits(u32),
     /// Wire type 2: text, bytes, messages.
     Bytes(&'bytes [u8]),

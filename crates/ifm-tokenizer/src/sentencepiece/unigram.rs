@@ -2,19 +2,19 @@
 //!
 //! Each piece has a logarithm of its probability; the best division ending at each
 //! place follows from the best ones ending before it (Viterbi). Ties and rounding
-//! decide ids, so the order of steps and the widths of floats are those of
+//! decide ids, so the order of steps and the widths of floats follow
 //! SentencePiece 0.2.3. Releases up to 0.2.1 added in 64 bits: of two divisions that
 //! are equally good and equally long, as of `000` into `00` and `0`, they take the
 //! other one now and then.
 //!
-//! Not here: what becomes of stretches without a piece.
+//! Not here: how text without a piece is handled.
 
 use super::{Found, Kind, Piece, normalizer::character_length};
 use crate::trie::Trie;
 
 /// How much worse than the worst piece a character without one is.
 const UNKNOWN_PENALTY: f32 = 10.0;
-/// How much worse than the best a piece is that is taken wherever it stands.
+/// How much worse than the best a piece is that is taken wherever it occurs.
 const ALWAYS_PENALTY: f32 = 0.1;
 
 /// Pieces by text, with what each is worth.
@@ -30,7 +30,7 @@ pub(crate) struct Unigram {
 enum Worth {
     /// The logarithm of the probability.
     Score(f32),
-    /// Defined by the model's user: taken wherever it stands.
+    /// Defined by the model's user: taken wherever it occurs.
     Always,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Encoding {
     /// SHA-256 of its published rank file.
     ranks_sha256: &'static str,
     split: Splitting,
-    /// Its special tokens, beside numbered ones.
+    /// Its special tokens, except numbered ones.
     special: &'static [(&'static str, u32)],
     /// The ids of its numbered special tokens, called `<|reserved_ID|>`.
     reserved: &'static [std::ops::Range<u32>],
@@ -204,7 +204,7 @@ fn with_name(name: &str, ranks_sha256: &str) -> String {
 
 /// Reads a rank file. `said` names the encoding whose split and special tokens go with
 /// it; without it the file has to be one of the published ones. Special tokens of a
-/// configuration come before those of the encoding.
+/// configuration come before the encoding's.
 pub(crate) fn from_file(
     bytes: &[u8],
     said: Option<&str>,
@@ -246,7 +246,7 @@ fn unknown_ranks() -> Problem {
 
 fn unknown_encoding(name: &str) -> Problem {
     Problem::unsupported(format!(
-        "no encoding is called '{name}'; there are {}, {}",
+        "unknown encoding '{name}'; known are {}, {}",
         encoding_names().join(", "),
         split::names()
     ))

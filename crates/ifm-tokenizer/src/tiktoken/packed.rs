@@ -4,7 +4,7 @@
 //! lower ranks, so a list of pairs is all of it: 1.4 MB for all encodings together,
 //! where the published files have 7 MB. A number is written seven bits to a byte, the
 //! lowest first and the high bit set on all but the last; a rank without a token is its
-//! own number in place of a pair. `cargo xtask pack-ranks` makes the lists from the
+//! own number instead of a pair. `cargo xtask pack-ranks` makes the lists from the
 //! published files; a test writes these files again and compares their digests.
 //!
 //! Not here: ranks from files (`ranks`).

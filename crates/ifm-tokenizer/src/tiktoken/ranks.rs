@@ -20,7 +20,7 @@ const GAPS_MAX: usize = 1 << 16;
 /// The tokens of an encoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ranks {
-    /// Tokens by rank; empty where there is none.
+    /// Tokens by rank; empty where a rank has no token.
     pub(crate) tokens: Vec<Vec<u8>>,
     /// Ranks of the two tokens that make one, in order of the rank of what they make.
     pub(crate) pairs: Vec<(u32, u32)>,

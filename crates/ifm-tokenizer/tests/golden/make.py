@@ -242,7 +242,7 @@ def sentencepiece_in_gguf(folder):
     # The name is what makes llama.cpp treat white space after special tokens as Phi 3 does.
     writer.add_name("Small Phi-3 vocabulary")
     writer.add_tokenizer_model("llama")
-    # For models of that name it wants these tokens.
+    # For models of that name it needs these tokens.
     more = ["<|endoftext|>", "<|im_end|>", "<|message|>"]
     writer.add_token_list([piece.piece for piece in model.pieces] + more)
     writer.add_token_scores([piece.score for piece in model.pieces] + [0.0] * len(more))

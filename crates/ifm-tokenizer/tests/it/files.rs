@@ -4,7 +4,7 @@ use std::fs;
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 /// A SentencePiece-like vocabulary with byte fallback, and with the cutting and
-/// filling that a training run left behind.
+/// filling left by a training run.
 const METASPACE: &str = r#"{
   "version": "1.0",
   "truncation": {"direction":"Right","max_length":2,"strategy":"LongestFirst","stride":0},

@@ -106,7 +106,7 @@ fn texts_come_back() {
     assert!(compared > 25 * (texts.len() - 8), "{compared}");
 }
 
-/// The pieces of a text cover it, and their tokens are those of the text.
+/// The pieces of a text cover it, and their tokens are the tokens of the text.
 #[test]
 fn pieces_bound_the_tokens() {
     for name in ["cl100k_base", "byte-level.gguf deepseek-v3", "pieces.gguf"] {

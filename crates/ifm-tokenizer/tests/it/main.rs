@@ -1,5 +1,5 @@
-//! Tokenizers from outside: the embedded one, those of files, damaged ones, and the ids of foreign
-//! code.
+//! Tokenizers from outside: the embedded one, tokenizers from files, damaged files, and the ids of
+//! foreign code.
 
 mod embedded;
 mod files;

@@ -1,5 +1,5 @@
-//! What a person may write for a tokenizer: names, files of all kinds, folders; and what
-//! is said when it is none.
+//! What a user may write for a tokenizer: names, files of all kinds, folders; and the errors for
+//! anything else.
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -92,7 +92,7 @@ fn a_folder_stands_for_the_tokenizer_in_it() {
     fs::copy(golden("bpe.model"), folder.path().join("other.model")).unwrap();
     let error = from_folder().unwrap_err().to_string();
     assert!(error.contains("other.model, spiece.model"), "{error}");
-    // What is called a tokenizer comes first, and has the folder's name.
+    // A file named `tokenizer` comes first, and has the folder's name.
     fs::copy(golden("bpe.model"), folder.path().join("tokenizer.model")).unwrap();
     let name = folder.path().file_name().unwrap().to_str().unwrap();
     assert_eq!(from_folder().unwrap().name(), name);
@@ -118,12 +118,12 @@ fn ranks_that_nobody_published_need_an_encoding() {
     assert_eq!((tokenizer.name(), tokenizer.vocab_size()), ("qwen2=small", 760));
     assert_eq!(tokenizer.decode(&tokenizer.encode("12 a").unwrap()).unwrap(), "12 a");
     let error = refusal(&format!("nonsense={path}"));
-    assert!(error.contains("no encoding is called 'nonsense'"), "{error}");
+    assert!(error.contains("unknown encoding 'nonsense'"), "{error}");
     let error = refusal(&format!("qwen2={}", golden("bpe.model").display()));
     assert!(error.contains("rank files only"), "{error}");
 }
 
-/// A configuration beside the file names the tokens around a text, and tokens that the
+/// A configuration next to the file names the tokens around a text, and tokens that the
 /// vocabulary lacks.
 #[test]
 fn the_config_beside_a_file_adds_tokens() {

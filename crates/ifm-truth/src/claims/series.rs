@@ -15,6 +15,9 @@ const LEVELS: [usize; 5] = [2, 4, 8, 16, 32];
 /// The capacity: the target lies halfway between this level and the next.
 const TRUTH: u64 = 16;
 
+/// States of a series that say that something changed.
+const STATEMENTS: [&str; 4] = ["worse", "better", "small", "outside"];
+
 /// What came of histories.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Histories {
@@ -57,10 +60,11 @@ pub fn histories(
         let series = document["series"].as_array().filter(|all| !all.is_empty());
         let series =
             series.ok_or_else(|| program.unexpected(&words, "no series", &document.to_string()))?;
-        let has_change = |one: &serde_json::Value| {
-            one["changes"].as_array().is_some_and(|changes| !changes.is_empty())
+        // A change that the series leaves undecided is listed, and no statement.
+        let says_change = |one: &serde_json::Value| {
+            one["state"].as_str().is_some_and(|state| STATEMENTS.contains(&state))
         };
-        found.changes.add(series.iter().any(has_change));
+        found.changes.add(series.iter().any(says_change));
         let median = series.iter().find(|one| one["metric"] == "ttft.p50");
         found.found.add(median.is_some_and(|one| one["state"] == "worse"));
         Ok(())
@@ -72,7 +76,7 @@ pub fn histories(
 pub struct Capacities {
     /// The largest level inside and the smallest outside are the true ones.
     pub right: Share,
-    /// A level is called inside that is not, or the other way around.
+    /// A level is reported as inside that is not, or the other way around.
     pub wrong: Share,
 }
 

@@ -41,7 +41,7 @@ pub struct PacedOptions {
     pub stamps_max: usize,
     /// How long before a due time the server stops sleeping and polls, nanoseconds.
     pub spin_ns: u64,
-    /// How long the server rests before each look at its clients and due times, nanoseconds: a
+    /// How long the server rests before it checks its clients and due times, nanoseconds: a
     /// hypervisor takes processor time for each of thousands of short sleeps. Absent: it looks
     /// whenever something comes or is due.
     pub rest_ns: Option<u64>,
@@ -53,7 +53,7 @@ pub struct PacedOptions {
     /// Answers that are served at a time, the others waiting in the order in which they came: see
     /// [`queue`]. Absent: all at once.
     pub stations: Option<u32>,
-    /// Once so many requests have been begun, the pace of those that ask for none: a server whose
+    /// After this many requests have begun, the pace of those that ask for none: a server whose
     /// speed changes. Absent: it does not.
     pub later: Option<(u64, Pace)>,
 }

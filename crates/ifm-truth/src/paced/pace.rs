@@ -46,7 +46,7 @@ pub enum PaceError {
 const MS_MAX: f64 = 3_600_000.0;
 
 impl Pace {
-    /// Changes settings by text, as it stands in a URL: `ttft_ms=200,itl_ms=20,coalesce=true`.
+    /// Changes settings by text, as written in a URL: `ttft_ms=200,itl_ms=20,coalesce=true`.
     /// Settings are separated by `,` or `&`; those that are not named stay.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Pace {
         Ok(self)
     }
 
-    /// Tokens that are due so long after the arrival, of so many.
+    /// How many of `tokens` tokens are due `elapsed_ns` after the arrival.
     pub fn tokens_due(&self, elapsed_ns: u64, tokens: u32) -> u32 {
         let Some(since_first_ns) = elapsed_ns.checked_sub(self.ttft_ns) else { return 0 };
         let due = since_first_ns.checked_div(self.itl_ns).map_or(u64::MAX, |gaps| gaps + 1);

@@ -1,4 +1,4 @@
-//! A queue in front of a number of stations: a server whose capacity is known.
+//! A queue before a number of stations: a server whose capacity is known.
 //!
 //! A request takes the station that is free first, in the order in which requests came, and holds
 //! it for its whole answer, `S = TTFT + (tokens - 1) · ITL` of its pace. The wait for a station comes
@@ -6,14 +6,14 @@
 //! constant service times, and what a load does to it is known:
 //!
 //! - **N users without a pause** (a closed network, N above c): N − c requests wait. A user whose
-//!   answer ended stands behind all of them, so it is served when the (N − c)-th station after its
+//!   answer ended queues behind all of them, so it is served when the (N − c)-th station after its
 //!   own falls free. Each station falls free once in S. With `N − c = kc` these are k whole rounds:
 //!   every wait is `k · S` exactly, however the stations are out of step. With r users more, the r-th
 //!   station after that is waited for; the c steps from station to station add up to S, so at least
 //!   one request in c waits `k · S + S/c` or longer. A limit between `k · S` and `k · S + S/c` on a
 //!   percentile of the wait above `1 − 1/c` thus holds for `c + kc` users and for no more: see
 //!   [`users_inside`]. A user's own time between two requests shortens the wait by just that time.
-//! - **A constant rate** λ: nobody waits while `λ ≤ c / S`; above it each request waits longer than
+//! - **A constant rate** λ: no request waits while `λ ≤ c / S`; above it each request waits longer than
 //!   the one before, by `S/c − 1/λ` in the mean, without end.
 //! - **Random arrivals** (Poisson; M/D/c): for one station the law of the wait is
 //!   `P(W ≤ x) = (1 − ρ) · sum over k = 0..floor(x/S) of (λ(kS − x))^k / k! · exp(−λ(kS − x))` (A. K.
@@ -23,7 +23,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Requests that are played before waits are told: a queue begins empty.
+/// Requests that are played before waits are recorded: a queue begins empty.
 const PLAYED_BEFORE: usize = 20_000;
 /// Halvings of the interval in which a rate lies: to a millionth of it.
 const HALVINGS: u32 = 20;
@@ -35,7 +35,7 @@ pub struct Stations {
 }
 
 impl Stations {
-    /// So many stations, all free; at least one.
+    /// `count` stations, all free; at least one.
     pub fn new(count: u32) -> Stations {
         Stations { free_ns: (0..count.max(1)).map(|_| Reverse(0)).collect() }
     }
@@ -84,7 +84,7 @@ pub fn poisson_waits_ns(
 }
 
 /// The highest rate of random arrivals, requests per second, of which the given percentile of the
-/// waits is at most `wait_ns`; from so many played requests at each of some rates.
+/// waits is at most `wait_ns`; plays `requests` requests at each of some rates.
 pub fn rate_inside(
     stations: u32,
     service_ns: u64,
@@ -121,7 +121,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// Plays a closed network by the clock, station by station, without [`Stations`]: the waits of
-    /// all requests but those of the first rounds. `offsets_ns` puts the stations out of step.
+    /// all requests except the first rounds. `offsets_ns` puts the stations out of step.
     fn closed_waits_ns(users: usize, service_ns: u64, offsets_ns: &[u64]) -> Vec<u64> {
         let mut busy_until: Vec<Option<u64>> =
             offsets_ns.iter().map(|offset| Some(service_ns + offset)).collect();
@@ -134,7 +134,7 @@ mod tests {
                 .enumerate()
                 .filter_map(|(station, until)| Some((station, (*until)?)))
                 .min_by_key(|(_, until)| *until)
-                .expect("somebody is served");
+                .expect("some station serves");
             queue.push_back(now);
             let came = queue.pop_front().expect("the one that came just now at least");
             waits.push(now - came);
@@ -160,7 +160,7 @@ mod tests {
                 assert!(above * stations >= waits.len() * 99 / 100, "{offsets_ns:?} {above}");
             }
         }
-        assert_eq!(users_inside(3, 10 * MS, 0), 3, "nobody waits for a free station");
+        assert_eq!(users_inside(3, 10 * MS, 0), 3, "no user waits for a free station");
     }
 
     /// Erlang's law of the wait for one station, by the formula of the module's page.

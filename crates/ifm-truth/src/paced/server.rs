@@ -30,11 +30,11 @@ const FRONT_BYTES: usize = 64;
 /// Input that a client may send ahead of the end of its former answer, bytes.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 
-/// Connections served between two looks at the clock of due times and at the poller.
+/// Connections served between two checks of the clock of due times and at the poller.
 const TURNS_PER_LOOK: usize = 256;
 
-/// A connection by its place in the table and its number, which tells a former holder of the
-/// same place apart.
+/// A connection by its place in the table and its number, which distinguishes it from a previous
+/// holder of the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Seat {
     place: u32,
@@ -58,7 +58,7 @@ struct Connection {
     ahead_arrival: Option<Arrival>,
 }
 
-/// What became of a connection.
+/// The outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It waits for its client or for room.
@@ -250,8 +250,8 @@ impl Server {
         }
     }
 
-    /// Reads what there is. A new request's front is read apart, so that the kernel's stamp is
-    /// that of its first segment and the time of the upload can be told.
+    /// Reads what there is. A new request's front is read separately, so that the kernel's stamp is
+    /// that of its first segment and the time of the upload is known.
     fn read(&mut self, connection: &mut Connection, place: u32) -> Fate {
         if connection.answer.is_none() && connection.reader.is_idle() {
             let mut front = std::mem::take(&mut self.front);
@@ -294,7 +294,7 @@ impl Server {
         }
     }
 
-    /// Leaves a connection alone for as long as its reading pace wants after so many bytes.
+    /// Leaves a connection alone for as long as its reading pace requires after `bytes` bytes.
     fn rest(&mut self, connection: &mut Connection, bytes: usize) -> Fate {
         let Some(bytes_per_s) = self.options.read_bytes_per_s else { return Fate::Waits };
         if self.poller.remove(&connection.stream).is_err() {
@@ -334,7 +334,7 @@ impl Server {
         }
     }
 
-    /// Goes on with input that came during the former answer, until there is one to send.
+    /// Goes on with input that came during the previous answer, until there is one to send.
     fn next_request(&mut self, connection: &mut Connection) -> Fate {
         while connection.answer.is_none() {
             let ahead = std::mem::take(&mut connection.ahead);

@@ -33,7 +33,7 @@ pub enum Turn {
 }
 
 impl Stream {
-    /// An answer of so many tokens that begins then.
+    /// An answer of `tokens` tokens that begins at `begin_ns`.
     pub fn new(
         template: Arc<Template>,
         pace: Pace,
@@ -116,7 +116,7 @@ impl Stream {
         }
     }
 
-    /// The bytes from where the stream stands up to a position, in at most four parts, some of
+    /// The bytes from the stream's position up to `to`, in at most four parts, some of
     /// them empty. They may end before the position.
     pub fn parts(&self, to: u64) -> [IoSlice<'_>; 4] {
         let (events_start, events_end) = (self.opening_end(), self.tokens_end(self.tokens));
@@ -133,13 +133,13 @@ impl Stream {
         ]
     }
 
-    /// What lies between where the stream stands and `to`, of a part that begins at `start`.
+    /// What lies between the stream's position and `to`, of a part that begins at `start`.
     fn cut<'a>(&self, part: &'a [u8], start: u64, to: u64) -> &'a [u8] {
         let at = |position: u64| position.saturating_sub(start).min(part.len() as u64) as usize;
         part.get(at(self.sent)..at(to)).unwrap_or_default()
     }
 
-    /// Notes that so many more bytes have gone out.
+    /// Records that `bytes` more bytes have gone out.
     pub fn advance(&mut self, bytes: u64) {
         self.sent = (self.sent + bytes).min(self.total());
     }

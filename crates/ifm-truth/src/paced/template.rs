@@ -6,7 +6,7 @@
 use crate::script::one_chunk;
 use crate::truth::Api;
 
-/// Different tokens in a template; the texts repeat after so many.
+/// Different tokens in a template; then the texts repeat.
 const WORDS: usize = 64;
 
 /// Letters that the words are made of.

@@ -1,4 +1,4 @@
-//! Plays cases to whoever asks: the bytes of a case at their times after the request's arrival.
+//! Plays cases to any client: the bytes of a case at their times after the request's arrival.
 //!
 //! One thread, one event loop. A client picks a case by its base URL: everything under
 //! `/case/NAME` answers with that case, so any OpenAI client can be pointed at it, with or
@@ -63,7 +63,7 @@ impl ScriptedOptions {
 /// One write of a case: when it was due and when it happened, nanoseconds on the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct WriteStamp {
-    /// Milliseconds after the request's arrival at which the case wants it.
+    /// Milliseconds after the request's arrival at which the case schedules it.
     pub at_ms: u64,
     /// The same as a point in time.
     pub due_ns: u64,
@@ -93,7 +93,7 @@ pub struct Exchange {
     pub accepted_ns: u64,
     /// When the last byte of the request arrived: time 0 of the case.
     pub arrival: Arrival,
-    /// Path as asked, without the query.
+    /// Requested path, without the query.
     pub path: String,
     /// Bytes of the request body.
     pub body_bytes: u64,

@@ -48,7 +48,7 @@ impl Routes {
         Routes { cases, list, turns, taken: 0 }
     }
 
-    /// Whose turn it is now; nobody's where none was named.
+    /// Whose turn it is now; empty where none was named.
     fn turn(&mut self) -> &'static str {
         let place = self.taken.checked_rem(self.turns.len());
         self.taken = self.taken.wrapping_add(1);

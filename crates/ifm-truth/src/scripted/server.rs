@@ -59,7 +59,7 @@ struct Connection {
     ahead_arrival: Option<Arrival>,
 }
 
-/// What became of a connection.
+/// The outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Lives,
@@ -229,7 +229,7 @@ impl Server {
             Ok(Progress::More) => return Fate::Lives,
             Ok(Progress::WantsContinue) => {
                 let leave = b"HTTP/1.1 100 Continue\r\n\r\n";
-                // Without leave a client sends its body after a while all the same.
+                // Without this a client sends its body anyway after a while.
                 send(&connection.stream, leave, false).ok();
                 return Fate::Lives;
             }

@@ -301,7 +301,7 @@ fn stream(case: &Case, body: &[(u64, u8)], message: Message, status: Option<u16>
     truth
 }
 
-/// Drops the empty texts behind which no token stands.
+/// Drops the empty texts that have no token.
 fn tokens_among(outputs: Vec<Output>, count: Option<u64>) -> Vec<Output> {
     let fits = |closing: bool| {
         let events = outputs.iter().filter(|output| closing || !output.closing).count() as u64;
@@ -338,7 +338,7 @@ fn times(truth: &mut Truth, outputs: &[Output], count: Option<u64>) {
         sequences.entry(output.choice).or_default().push(output.at_ms);
     }
     let alone = sequences.len() == 1;
-    assert!(alone || outputs.len() as u64 == tokens, "who holds which token cannot be told");
+    assert!(alone || outputs.len() as u64 == tokens, "unknown which sequence has which token");
     let tpots: Vec<f64> = sequences
         .values()
         .filter_map(|times| {

@@ -27,7 +27,7 @@ fn a_file_is_read_told_and_kept() {
         answer.body.contains("Imported as") && answer.body.contains("1 measured"),
         "{answer:?}"
     );
-    assert!(answer.body.contains("rules looked"), "the audit is told: {answer:?}");
+    assert!(answer.body.contains("rules applied"), "the audit is told: {answer:?}");
     let ids = page.shelf.store.import_ids().unwrap();
     let [id] = ids.as_slice() else { panic!("{ids:?}") };
     let shown = page.get(&format!("/imports/{id}"));

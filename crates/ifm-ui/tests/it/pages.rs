@@ -33,7 +33,7 @@ fn a_run_has_its_report_audit_and_files() {
     let report = page.get(&format!("/runs/{BASE}/page"));
     assert!(report.status == 200 && report.body.contains("How many users?"));
     let audit = page.get(&format!("/runs/{BASE}/audit"));
-    assert!(audit.body.contains("rules looked"), "{audit:?}");
+    assert!(audit.body.contains("rules applied"), "{audit:?}");
     assert!(page.get(&format!("/runs/{BASE}/files")).body.contains("requests.parquet"));
     for (format, begin) in
         [("json", "{"), ("csv", "label,"), ("md", "#"), ("html", "<!DOCTYPE"), ("requests", "{")]

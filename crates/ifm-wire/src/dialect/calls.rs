@@ -4,6 +4,7 @@
 
 use super::generated::Generated;
 use super::json::{self, Raw};
+use super::list::List;
 use super::template::bytes_under;
 use super::text::{AnyText, Text};
 use serde::Deserialize;
@@ -31,7 +32,7 @@ pub(super) fn fragment_bytes(list: Raw<'_>) -> u32 {
 
 /// The same of whole calls, whose arguments may be an object.
 pub(super) fn text_bytes(list: Raw<'_>) -> u32 {
-    let entries: Vec<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
+    let entries: List<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
     let calls = entries.iter().filter_map(|entry| serde_json::from_str::<Call<'_>>(entry.0).ok());
     let functions = calls.filter_map(|call| call.function);
     let bytes = functions.map(|function| {
@@ -44,7 +45,7 @@ pub(super) fn text_bytes(list: Raw<'_>) -> u32 {
 /// Keeps the calls of a list, whole ones or fragments. A list of another shape holds none, and an entry
 /// of another shape is none.
 pub(super) fn keep(list: Raw<'_>, kept: &mut Generated) {
-    let entries: Vec<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
+    let entries: List<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
     let calls = entries.iter().filter_map(|entry| serde_json::from_str::<Call<'_>>(entry.0).ok());
     for call in calls {
         let text = |text: Option<AnyText<'_>>| -> String {

@@ -7,6 +7,7 @@
 
 use super::body::{self};
 use super::json;
+use super::list::{List, RESULTS_MAX};
 use super::{ChunkFacts, Dialect, Endpoint, Generated, Memory, Prompts, Usage};
 use crate::ask::{Ask, RequestError};
 use ifm_core::spec::Api;
@@ -64,7 +65,7 @@ pub(super) fn count(input: &Value) -> u32 {
 #[derive(Deserialize)]
 struct Answer<'input> {
     #[serde(borrow, default)]
-    data: Option<Vec<Entry<'input>>>,
+    data: Option<List<Entry<'input>, RESULTS_MAX>>,
     usage: Option<PromptUsage>,
     #[serde(default, deserialize_with = "json::reports")]
     error: bool,

@@ -4,7 +4,7 @@
 //! Read only where the API itself finds nothing in a payload: no choice, no count, no result. So a
 //! wrapper around an answer (`{"code":0,"message":"success","choices":[…]}`) never gets here.
 
-use super::error::{error_words, is_report};
+use super::error::{ERROR_BYTES_MAX, error_words, is_report};
 use super::json::Raw;
 use ifm_core::finish::Ending;
 use serde::Deserialize;
@@ -81,7 +81,7 @@ struct Fields<'input> {
 /// What a payload says, if the API finds nothing in it.
 pub fn read(data: &str) -> Option<Envelope> {
     let data = data.trim();
-    if !data.starts_with('{') {
+    if !data.starts_with('{') || data.len() > ERROR_BYTES_MAX {
         return None;
     }
     // A field that comes twice, by two of its names, fails the quick way.

@@ -2,10 +2,20 @@
 
 use serde_json::Value;
 
+/// Most bytes of a payload that are searched for an error: a tree of JSON values takes up to 30 times
+/// the bytes of its text.
+pub(super) const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// A payload as a tree of values; absent for one that is too large to be an error, or no JSON.
+pub(super) fn small_value(data: &str) -> Option<Value> {
+    (data.len() <= ERROR_BYTES_MAX).then(|| serde_json::from_str(data).ok()).flatten()
+}
+
 /// The message of an error body, whatever its shape: `{"error":{"message":…}}`,
 /// `{"error":"…"}`, `{"object":"error","message":…}`, `{"detail":…}`, the text of a page of
 /// markup as proxies send them, or the plain text.
 pub fn error_sentence(body: &[u8]) -> String {
+    let body = body.get(..ERROR_BYTES_MAX).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => error_message(&value),
         Err(_) => {
@@ -87,6 +97,9 @@ pub(super) fn is_report(value: &Value) -> bool {
 
 /// What a page of markup says to a reader, without its tags; the page itself if that is nothing.
 pub fn markup_sentence(page: &str) -> String {
+    // A character has up to four bytes, so one of the four lengths does not cut one.
+    let start = (0..4).find_map(|less| page.get(..ERROR_BYTES_MAX - less));
+    let page = start.unwrap_or(page);
     // Lower-casing ASCII only keeps every byte in its place.
     let lower = page.to_ascii_lowercase();
     let mut at = lower.find("<body").unwrap_or(0);

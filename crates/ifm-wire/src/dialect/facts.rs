@@ -228,6 +228,11 @@ impl Memory {
         &mut self.sequences[place]
     }
 
+    /// Bytes of the texts that are kept.
+    pub fn held_bytes(&self) -> usize {
+        self.sequences.iter().map(|sequence| sequence.text.len()).sum()
+    }
+
     /// Whether every choice that was seen has ended.
     pub fn has_ended(&self) -> bool {
         self.sequences.iter().all(|sequence| sequence.has_ended)

@@ -1,6 +1,7 @@
 //! The text of an answer as it is kept, and which of it is reasoning.
 
 use super::text::Text;
+use crate::sse::BUFFER_BYTES_KEPT;
 use ifm_core::ToolCall;
 use std::ops::{Deref, Range};
 
@@ -34,9 +35,17 @@ impl Generated {
     /// Forgets the text; buffers are kept.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
+        self.text.shrink_to(BUFFER_BYTES_KEPT);
         self.apart.clear();
         self.calls.clear();
         self.places.clear();
+    }
+
+    /// Memory that it takes, bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let calls = self.calls.iter().map(|it| it.id.len() + it.name.len() + it.arguments.len());
+        let apart = self.apart.len() * size_of::<(Range<usize>, Apart)>();
+        self.text.len() + apart + calls.sum::<usize>()
     }
 
     /// The call that began last at this place; where none is told, the last of all.

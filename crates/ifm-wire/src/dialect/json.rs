@@ -1,7 +1,7 @@
 //! Reading the JSON of a server without copying it.
 
 use super::ChunkFacts;
-use super::error::{bounded_sentence, error_message, markup_sentence};
+use super::error::{bounded_sentence, error_message, markup_sentence, small_value};
 use super::text::AnyText;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -37,7 +37,10 @@ fn unreadable(data: &str, error: &serde_json::Error) -> String {
 
 /// The sentence of a payload that is known to report an error.
 pub(super) fn error_in(data: &str) -> String {
-    error_message(&serde_json::from_str(data).unwrap_or_default())
+    match small_value(data) {
+        Some(value) => error_message(&value),
+        None => bounded_sentence(data),
+    }
 }
 
 /// What a payload says that is known to report an error.

@@ -16,6 +16,7 @@
 
 use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_object};
 use super::json::{self, Raw, Word};
+use super::list::List;
 use super::parts::{parts, put_block, put_content};
 use super::text::{AnyText, Text};
 use super::tools::Words;
@@ -229,7 +230,7 @@ struct Started {
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'input"))]
 struct Answer<'input> {
-    content: Option<Vec<Block<'input>>>,
+    content: Option<List<Block<'input>>>,
     stop_reason: Option<Word<'input>>,
     usage: Option<RawUsage>,
     #[serde(default, deserialize_with = "json::reports")]

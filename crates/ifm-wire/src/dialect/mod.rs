@@ -22,6 +22,7 @@ mod facts;
 pub(crate) mod forms;
 mod generated;
 pub(crate) mod json;
+mod list;
 mod llama_cpp;
 mod messages;
 pub(crate) mod multipart;

@@ -3,6 +3,7 @@
 //! Takes texts, one to a request, unless the request's own fields hold an `input` of several. An answer
 //! is complete when it has a vector for each. Prompt tokens are counted; there are no output tokens.
 
+use super::list::{List, RESULTS_MAX};
 use super::{Base, ChunkFacts, Dialect, Endpoint, Generated, Memory, Prompts, Usage};
 use super::{embeddings, json};
 use ifm_core::spec::Api;
@@ -41,7 +42,7 @@ fn read<'input>(
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
-    embeddings: Option<Vec<Vec<IgnoredAny>>>,
+    embeddings: Option<List<Vec<IgnoredAny>, RESULTS_MAX>>,
     #[serde(default, deserialize_with = "json::count")]
     prompt_eval_count: Option<u32>,
     #[serde(default, deserialize_with = "json::reports")]

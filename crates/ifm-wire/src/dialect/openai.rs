@@ -6,6 +6,7 @@
 use super::calls;
 use super::details::PromptDetails;
 use super::json::{self, Presence, Raw, Word};
+use super::list::ENTRIES_MAX;
 use super::text::{Content, Text};
 use super::{
     ChoiceFacts, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, ServerTimes,
@@ -126,9 +127,11 @@ impl<'de: 'input, 'input> Deserialize<'de> for RawChoices<'input> {
                     choices.second = seq.next_element()?;
                 }
                 if choices.second.is_some() {
-                    while let Some(choice) = seq.next_element()? {
+                    while choices.more.len() < ENTRIES_MAX {
+                        let Some(choice) = seq.next_element()? else { return Ok(choices) };
                         choices.more.push(choice);
                     }
+                    while seq.next_element::<IgnoredAny>()?.is_some() {}
                 }
                 Ok(choices)
             }

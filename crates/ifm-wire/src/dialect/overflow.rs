@@ -2,6 +2,7 @@
 //!
 //! Not here: which failures are looked at (`exchange`).
 
+use super::error::ERROR_BYTES_MAX;
 use serde_json::Value;
 
 /// Words of the refusals, in lower case, and who says them. Read in November 2026 in the source or
@@ -43,6 +44,7 @@ const REPEATED: [&str; 3] = ["\"input\":", "'input':", "input_value="];
 /// Whether what a server says of a failure is that the prompt is longer than its context. Only its
 /// own words count: many servers repeat the request, in which somebody may speak of contexts.
 pub fn is_overflow(body: &[u8]) -> bool {
+    let body = body.get(..ERROR_BYTES_MAX).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => ERRORS.into_iter().filter_map(|place| value.pointer(place)).any(tells),
         Err(_) => has_words(&String::from_utf8_lossy(body)),

@@ -11,6 +11,7 @@
 use super::body::{put_field, refusal};
 use super::embeddings::PromptUsage;
 use super::json;
+use super::list::{List, RESULTS_MAX};
 use super::{ChunkFacts, Dialect, Endpoint, Generated, Memory, Usage};
 use crate::ask::{Ask, RequestError};
 use ifm_core::spec::Api;
@@ -100,8 +101,8 @@ fn word_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
 
 #[derive(Deserialize)]
 struct Answer {
-    results: Option<Vec<Score>>,
-    data: Option<Vec<Score>>,
+    results: Option<List<Score, RESULTS_MAX>>,
+    data: Option<List<Score, RESULTS_MAX>>,
     usage: Option<PromptUsage>,
     #[serde(default, deserialize_with = "json::reports")]
     error: bool,

@@ -13,8 +13,9 @@
 
 use super::body::{put_field, put_list, put_name, put_object};
 use super::details::PromptDetails;
-use super::error::{error_message, is_report};
-use super::json::{self, Word};
+use super::error::{bounded_sentence, error_message, is_report, small_value};
+use super::json::{self, Raw, Word};
+use super::list::List;
 use super::parts::{put_content, put_input_part};
 use super::text::{AnyText, Text};
 use super::tools::Words;
@@ -27,7 +28,6 @@ use ifm_core::finish::Ending;
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message, Role, ToolCall};
 use serde::Deserialize;
-use serde_json::Value;
 
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -73,7 +73,7 @@ fn read_event<'input>(
         }
         ("response.failed" | "response.cancelled", response) => {
             let error = response.and_then(|response| response.error);
-            Ok(failure(error.as_ref()))
+            Ok(failure(error))
         }
         ("error", _) => {
             Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() })
@@ -229,7 +229,7 @@ impl Item<'_> {
 #[serde(bound(deserialize = "'de: 'input"))]
 struct Response<'input> {
     status: Option<Word<'input>>,
-    error: Option<Value>,
+    error: Option<Raw<'input>>,
     incomplete_details: Option<IncompleteDetails<'input>>,
     usage: Option<RawUsage<'input>>,
     output: Option<Output<'input>>,
@@ -251,9 +251,9 @@ struct OutputItem<'input> {
     #[serde(rename = "type", borrow, default)]
     kind: Option<Word<'input>>,
     #[serde(borrow, default)]
-    content: Option<Vec<Part<'input>>>,
+    content: Option<List<Part<'input>>>,
     #[serde(borrow, default)]
-    summary: Option<Vec<Part<'input>>>,
+    summary: Option<List<Part<'input>>>,
 }
 
 impl OutputItem<'_> {
@@ -297,8 +297,8 @@ struct OutputDetails {
 impl<'input> Response<'input> {
     /// Why the response failed, if it did. A server may end such a stream like a sound one.
     fn failure(&self) -> Option<String> {
-        if let Some(error) = self.error.as_ref().filter(|error| is_report(error)) {
-            return Some(error_message(error));
+        if let Some(error) = self.error.and_then(reported) {
+            return Some(error);
         }
         let status = self.status.as_ref()?.0.as_ref();
         (Ending::from_reason(status) == Ending::Failure).then(|| UNEXPLAINED.to_owned())
@@ -313,13 +313,14 @@ impl<'input> Response<'input> {
         let finish_reason = details.map(|reason| reason.0).or(status).filter(|_| is_over);
         let mut has_refusal = false;
         if let Some(output) = self.output {
-            let items: Vec<OutputItem<'_>> =
+            let items: List<OutputItem<'_>> =
                 serde_json::from_str(output.0.get()).unwrap_or_default();
             let parts = || items.iter().flat_map(|item| item.content.iter().flatten());
             has_refusal = parts().any(|part| part.refusal.is_some_and(|text| text.0.is_some()));
             if let Some(kept) = text {
                 items.iter().for_each(|item| item.append_to(kept));
-                let items: Vec<Item<'_>> = serde_json::from_str(output.0.get()).unwrap_or_default();
+                let items: List<Item<'_>> =
+                    serde_json::from_str(output.0.get()).unwrap_or_default();
                 items.iter().for_each(|item| item.keep_call(None, false, kept));
             }
         }
@@ -387,10 +388,17 @@ fn output(choice: ChoiceFacts<'_>) -> Choices<'_> {
     if choice.has_answer { Choices::one(choice) } else { Choices::default() }
 }
 
-fn failure<'input>(error: Option<&Value>) -> ChunkFacts<'input> {
-    let error = error.filter(|error| is_report(error));
-    let sentence = error.map_or_else(|| UNEXPLAINED.to_owned(), error_message);
+fn failure<'input>(error: Option<Raw<'_>>) -> ChunkFacts<'input> {
+    let sentence = error.and_then(reported).unwrap_or_else(|| UNEXPLAINED.to_owned());
     ChunkFacts { error: Some(sentence), ..ChunkFacts::default() }
+}
+
+/// The sentence of a field `error` that reports one.
+fn reported(error: Raw<'_>) -> Option<String> {
+    match small_value(error.0) {
+        Some(value) => is_report(&value).then(|| error_message(&value)),
+        None => Some(bounded_sentence(error.0)),
+    }
 }
 
 /// The sentence for a failed response without a message.

@@ -7,6 +7,7 @@
 
 use super::body::put_field;
 use super::json::{self, Word};
+use super::list::List;
 use super::openai;
 use super::parts::{data_url, put_media, with_placeholders};
 use super::text::Text;
@@ -166,7 +167,7 @@ fn read_answer<'input>(
     mut text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answers: Vec<Event<'input>> = match data.starts_with('[') {
-        true => json::parse(data)?,
+        true => json::parse::<List<Event<'input>>>(data)?.0,
         false => vec![json::parse(data)?],
     };
     let mut facts = ChunkFacts::default();

@@ -4,6 +4,7 @@
 //! Lone surrogates are let through: servers that cut text between two UTF-16 units send them,
 //! and other clients read them. In kept text each becomes U+FFFD.
 
+use super::list::List;
 use super::template::{bytes_under, string_bytes};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::value::RawValue;
@@ -113,7 +114,7 @@ impl<'de: 'input, 'input> Deserialize<'de> for Content<'input> {
         if let Some(text) = Text::of_raw(raw) {
             return Ok(Content::Whole(text));
         }
-        let parts: Vec<Part<'_>> = serde_json::from_str(raw)
+        let parts: List<Part<'_>> = serde_json::from_str(raw)
             .map_err(|_| D::Error::custom("invalid type: expected a text, or a list of parts"))?;
         let is_empty = parts.iter().filter_map(|part| part.text).all(Text::is_empty);
         Ok(Content::Parts { raw, is_empty })
@@ -141,7 +142,7 @@ impl Content<'_> {
         match self {
             Content::Whole(text) => text.append_to(out),
             Content::Parts { raw, .. } => {
-                let parts: Vec<Part<'_>> = serde_json::from_str(raw).unwrap_or_default();
+                let parts: List<Part<'_>> = serde_json::from_str(raw).unwrap_or_default();
                 parts.iter().filter_map(|part| part.text).for_each(|text| text.append_to(out));
             }
         }

@@ -7,6 +7,7 @@
 //! as no temperature; it has no word for going on past the end of the text.
 
 use super::json::{self, Word};
+use super::list::List;
 use super::text::Text;
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
@@ -96,7 +97,7 @@ fn read_answer<'input>(
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let answer: Option<Event<'input>> = match data.starts_with('[') {
-        true => json::parse::<Vec<Event<'input>>>(data)?.into_iter().next(),
+        true => json::parse::<List<Event<'input>, 1>>(data)?.into_iter().next(),
         false => Some(json::parse(data)?),
     };
     let Some(answer) = answer else { return Ok(ChunkFacts::default()) };

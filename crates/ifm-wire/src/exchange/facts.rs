@@ -13,6 +13,9 @@ use std::borrow::Cow;
 /// How much of a payload that means nothing is shown, characters.
 pub(super) const BLANK_CHARS_MAX: usize = 80;
 
+/// Events for which a column keeps its buffer between two answers.
+const EVENTS_KEPT: usize = 262_144;
+
 /// What an event that may carry a token is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -133,13 +136,13 @@ impl Facts {
         self.memory.reset();
         self.template.reset();
         self.read = 0;
-        self.at_ns.clear();
-        self.tokens.clear();
-        self.choice.clear();
-        self.kind.clear();
+        clear(&mut self.at_ns);
+        clear(&mut self.tokens);
+        clear(&mut self.choice);
+        clear(&mut self.kind);
         self.text_bytes = 0;
         self.first_text = None;
-        self.read_of.clear();
+        clear(&mut self.read_of);
         self.empties = 0;
         self.closings = 0;
         self.closings_uncounted = 0;
@@ -165,6 +168,25 @@ impl Facts {
         self.results = None;
         self.sound.reset();
         self.text.clear();
+    }
+
+    /// Memory that the columns and the kept text take, bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        const EVENT_BYTES: usize = size_of::<u64>() + 2 * size_of::<u32>() + size_of::<u16>() + 1;
+        self.at_ns.len() * EVENT_BYTES + self.text.held_bytes() + self.memory.held_bytes()
+    }
+
+    /// Forgets all output of an answer that has failed, buffers included.
+    #[cold]
+    pub(super) fn discard_output(&mut self) {
+        *self = Facts {
+            read: self.read,
+            error: self.error.take(),
+            is_overflow: self.is_overflow,
+            first_event_ns: self.first_event_ns,
+            results_asked: self.results_asked,
+            ..Facts::new(self.expect)
+        };
     }
 
     pub(super) fn fail(&mut self, sentence: String) {
@@ -526,6 +548,12 @@ impl Facts {
         retain(&mut self.read_of, &keep);
         (self.empties, self.closings) = (0, 0);
     }
+}
+
+/// Clears a column and keeps its buffer, unless an answer much longer than usual has filled it.
+fn clear<T>(column: &mut Vec<T>) {
+    column.clear();
+    column.shrink_to(EVENTS_KEPT);
 }
 
 fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {

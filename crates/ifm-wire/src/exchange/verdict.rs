@@ -1,5 +1,6 @@
 //! How an exchange ended: the outcome, and a sentence where it is not ok.
 
+use super::bounds::TOO_LARGE;
 use super::facts::{BLANK_CHARS_MAX, Facts};
 use super::{Body, EndCause, ExchangeDecoder};
 use crate::dialect;
@@ -51,6 +52,8 @@ impl ExchangeDecoder {
             EndCause::TimedOut(kind) => (Outcome::Timeout(kind), None),
             EndCause::Cancelled => (Outcome::Cancelled, None),
             EndCause::Broken(error) => (Outcome::TransportError, Some(error)),
+            // Only where a bound was not named before, which a refusal does.
+            EndCause::Refused => (Outcome::InBandError, Some(TOO_LARGE.to_owned())),
             EndCause::Complete | EndCause::Closed => (Outcome::Truncated, Some(self.truncation())),
         }
     }

@@ -253,3 +253,16 @@ proptest! {
         read(&[&whole], true);
     }
 }
+
+#[test]
+fn refuses_interim_responses_without_end() {
+    let interim = "HTTP/1.1 102 Processing\r\n\r\n";
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    let some = format!("{}{answer}", interim.repeat(64));
+    assert_eq!(read(&[some.as_bytes()], true).body, b"ok");
+    for size in [1, 10, 100_000] {
+        let many = interim.repeat(1000);
+        let parts: Vec<&[u8]> = many.as_bytes().chunks(size).collect();
+        assert_eq!(read(&parts, true).error, Some(HttpError::TooManyInterim), "{size}");
+    }
+}

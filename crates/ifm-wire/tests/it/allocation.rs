@@ -7,11 +7,14 @@ use ifm_wire::{EndCause, ExchangeDecoder, Expect};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counting the calls of each thread that ask for memory.
+/// The system's allocator, counting the calls of each thread that ask for memory, and the bytes that
+/// the thread holds.
 struct Counting;
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that the thread holds, and their peak.
+    static HELD: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
 }
 
 fn count_call() {
@@ -19,22 +22,42 @@ fn count_call() {
     let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
 }
 
+fn count_bytes(grown: i64) {
+    let _ = HELD.try_with(|held| {
+        let (now, peak) = held.get();
+        let now = now + grown;
+        held.set((now, peak.max(now)));
+    });
+}
+
+/// Peak of the bytes that this thread holds while the closure runs, above what it held before.
+pub fn peak_bytes(run: impl FnOnce()) -> usize {
+    let (before, _) = HELD.get();
+    HELD.set((before, before));
+    run();
+    let (_, peak) = HELD.get();
+    usize::try_from(peak - before).unwrap_or_default()
+}
+
 // SAFETY: every call goes to the system's allocator with the same arguments; counting touches
-// only a thread-local cell that needs neither allocation nor destructor.
+// only thread-local cells that need neither allocation nor destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_call();
+        count_bytes(layout.size() as i64);
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count_bytes(-(layout.size() as i64));
         // SAFETY: as above; what is freed here came from the system's allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count_call();
+        count_bytes(size as i64 - layout.size() as i64);
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
     }

@@ -10,6 +10,7 @@ mod bodies;
 mod custom;
 mod failures;
 mod forms;
+mod hostile;
 mod hyper;
 mod multipart;
 mod quick;

@@ -11,15 +11,15 @@ use serde_json::{Map, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A server: what it counts for the text of a prompt (absent gives no usage), what its tokenizer
-/// counts for a text (absent has no endpoint), and the longest prompt that it takes.
+/// A server: its count for the text of a prompt (absent: no usage), its tokenizer's count for a
+/// text (absent: no endpoint), and the longest prompt that it accepts.
 struct Server<Count, Tokenizer> {
     count: Count,
     tokenizer: Option<Tokenizer>,
     context: u32,
 }
 
-/// Calibrates against a server without a tokenizer to be asked.
+/// Calibrates against a server without a tokenizer endpoint.
 fn against(
     prompt_tokens: (u32, u32),
     context_tokens: Option<u32>,
@@ -29,7 +29,7 @@ fn against(
     calibrated_by(server, prompt_tokens, context_tokens).0
 }
 
-/// What comes of it, and how often it was asked for a token.
+/// The result, and how many requests for one token it took.
 fn calibrated_by(
     asked_server: Server<
         impl Fn(&str) -> Option<u32> + Send + Sync + 'static,
@@ -92,7 +92,7 @@ fn calibrated_by(
     (calibrated, requests)
 }
 
-/// As a tokenizer that takes words of more than five letters apart, behind a template.
+/// Like a tokenizer that splits words of more than five letters, after a template.
 fn in_parts(text: &str) -> Option<u32> {
     Some(17 + text.split(' ').map(|word| 1 + u32::from(word.len() > 5)).sum::<u32>())
 }
@@ -104,7 +104,7 @@ fn another_tokenizer_and_a_template_are_found_out() {
         let facts = calibrated.facts;
         assert_eq!(facts.template_tokens, 17);
         assert!(calibrated.is_close && facts.requests <= 8, "{calibrated:?}");
-        // By counting every word that prompts are made of.
+        // By counting every word that prompts consist of.
         let [(first, _), (second, _)] =
             word_texts(&Tokenizer::embedded().unwrap(), u32::MAX).unwrap();
         let words = format!("{first} {second}");
@@ -137,7 +137,7 @@ fn counts_that_are_none_are_not_believed() {
         Fault::Unknown(why) => why,
         other => panic!("nothing is known of lengths: {other:?}"),
     };
-    assert!(unknown(error(|_| None)).contains("does not tell"));
+    assert!(unknown(error(|_| None)).contains("does not report"));
     assert!(unknown(error(|_| Some(10))).contains("do not add up"));
     let template = error(|text| Some(80 + text.len() as u32));
     assert!(matches!(template, Fault::Template(79 | 80, 64)), "{template:?}");
@@ -153,7 +153,7 @@ fn far(calibrated: Result<Calibrated, Fault>) -> String {
 
 #[test]
 fn lengths_that_cannot_be_reached_are_told() {
-    // It counts long prompts by another rule than short ones.
+    // It counts long prompts by a different rule than short ones.
     let rather_more = |text: &str| {
         let words = text.split(' ').count() as u32;
         Some(if words > 2500 { words + words / 20 } else { words })
@@ -169,20 +169,21 @@ fn lengths_that_cannot_be_reached_are_told() {
 
 #[test]
 fn the_servers_own_tokenizer_is_asked_and_one_request_tells_the_template() {
-    // Each text begins with one token that the tokenizer adds; the template is 16 more.
+    // The tokenizer adds one token at the start of each text; the template is 16 more.
     let text_tokens = |text: &str| in_parts(text).unwrap() - 17 + 1;
     let server = Server { count: in_parts, tokenizer: Some(text_tokens), context: 2048 };
     let (calibrated, requests) = calibrated_by(server, (256, 256), Some(2048));
     let calibrated = calibrated.unwrap();
     assert_eq!((calibrated.facts.template_tokens, calibrated.is_close), (17, true));
-    // One request, and prompts of the length asked for to check what came out.
+    // One request, and prompts of the requested length to check the result.
     assert_eq!(requests, 1 + 1024 / 256, "{calibrated:?}");
     assert_eq!(calibrated.facts.requests, requests);
 }
 
 #[test]
 fn a_text_that_is_too_long_for_the_server_is_followed_by_shorter_ones() {
-    // Every letter is a token, as random weights have it: 1024 of our tokens are some 7000.
+    // Every letter is a token, as with random weights: 1024 embedded-vocabulary tokens are some
+    // 7000.
     let letters = |text: &str| Some(9 + text.len() as u32);
     for known in [None, Some(2048)] {
         let server = Server { count: letters, tokenizer: None::<fn(&str) -> u32>, context: 2048 };
@@ -200,7 +201,7 @@ fn a_server_that_takes_no_prompt_of_the_length_asked_for_gets_no_load() {
     let server = Server { count: letters, tokenizer: None::<fn(&str) -> u32>, context: 2048 };
     let why = far(calibrated_by(server, (4000, 4000), Some(2048)).0);
     assert!(why.contains("refused a prompt of 4000 tokens") && why.contains("2048"), "{why}");
-    // It takes the first text and nothing longer.
+    // It accepts the first text and nothing longer.
     let server = Server { count: letters, tokenizer: None::<fn(&str) -> u32>, context: 300 };
     let why = far(calibrated_by(server, (256, 256), None).0);
     assert!(why.contains("counts otherwise") && why.contains("context size"), "{why}");

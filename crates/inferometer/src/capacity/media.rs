@@ -1,5 +1,5 @@
-//! What else comes out at the load that a search found: media per second, and what the load does to
-//! a bystander.
+//! Other results at the load that a search found: media per second, and the load's effect on a
+//! bystander.
 //!
 //! Not here: output tokens (`capacity`), and the probe itself (`beside`).
 
@@ -12,13 +12,13 @@ use ifm_core::Metric;
 use ifm_report::{ReportModel, bystander, media_rate};
 use serde_json::{Map, Value, json};
 
-/// Whether answers at the load are tokens, so that their rate tells something.
+/// Whether answers at the load are tokens, so that their rate is meaningful.
 pub(super) fn has_tokens(inside: Option<&Judged>) -> bool {
     inside.is_none_or(|judged| judged.summary.generates)
 }
 
-/// Media per second at a load: the mean over its measurements; without those that one of them does
-/// not tell.
+/// Media per second at a load: the mean over its measurements, without metrics that one of them
+/// lacks.
 fn rates(inside: Option<&Judged>, model: &ReportModel) -> Vec<(Metric, f64)> {
     let Some(judged) = inside else { return Vec::new() };
     let windows: Vec<&WindowSummary> =
@@ -32,7 +32,7 @@ fn rates(inside: Option<&Judged>, model: &ReportModel) -> Vec<(Metric, f64)> {
     MEDIA_RATES.into_iter().filter_map(mean).collect()
 }
 
-/// The measurement of a load beside which most requests of the probe were sent.
+/// The measurement of a load that has the most probe requests.
 fn probed<'m>(inside: Option<&Judged>, model: &'m ReportModel) -> Option<&'m LevelSummary> {
     let levels = levels_at(inside?.load, model).filter(|level| level.probe.is_some());
     levels.max_by_key(|level| level.probe.as_ref().map_or(0, |probe| probe.beside.sent))
@@ -44,11 +44,11 @@ pub(super) fn lines(inside: Option<&Judged>, model: &ReportModel) -> Vec<String>
     let words: Vec<String> =
         rates.into_iter().map(|(metric, value)| media_rate(metric, value)).collect();
     let media = (!words.is_empty()).then(|| fact("Media", &words.join(", ")));
-    let beside = probed(inside, model).and_then(bystander);
-    media.into_iter().chain(beside.map(|words| fact("Bystander", &words))).collect()
+    let bystander = probed(inside, model).and_then(bystander);
+    media.into_iter().chain(bystander.map(|words| fact("Bystander", &words))).collect()
 }
 
-/// Media per second for programs, by the words of the metrics; absent without media.
+/// Media per second as JSON, by the names of the metrics; absent without media.
 pub(super) fn document(inside: Option<&Judged>, model: &ReportModel) -> Option<Value> {
     let rates = rates(inside, model);
     let object: Map<String, Value> =
@@ -56,7 +56,7 @@ pub(super) fn document(inside: Option<&Judged>, model: &ReportModel) -> Option<V
     (!object.is_empty()).then_some(Value::Object(object))
 }
 
-/// The bystander for programs; absent without a probe.
+/// The effect on the bystander as JSON; absent without a probe.
 pub(super) fn bystander_document(inside: Option<&Judged>, model: &ReportModel) -> Option<Value> {
     let probe = probed(inside, model)?.probe.as_ref()?;
     let mut object = json!({"workload": probe.workload, "requests": probe.beside.sent});

@@ -1,6 +1,6 @@
-//! The answer of a search as text for a terminal.
+//! A search's answer as text for a terminal.
 //!
-//! Not here: the same for programs (`capacity`), and the rows of the levels (`ifm-report`).
+//! Not here: the same as JSON (`capacity`), and the rows of the levels (`ifm-report`).
 
 use super::{
     Answer, INDENT, Rates, disagreements, fact, failing, finding_word, load_words, looks, media,
@@ -14,7 +14,7 @@ use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_report::{ReportModel, TerminalStyle, shares_line, value_and_limit};
 
-/// The whole answer, each line as wide as the terminal at most.
+/// The whole answer, with lines that fit the width of the terminal.
 pub(super) fn text(
     course: &CapacityCourse,
     answer: &Answer<'_>,
@@ -40,7 +40,7 @@ pub(super) fn text(
     out
 }
 
-/// The target, then what each load showed, and an empty line.
+/// The target, then the result at each load, and an empty line.
 fn loads(course: &CapacityCourse, job: &Job) -> Vec<String> {
     let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
     for judged in course.judged() {
@@ -88,7 +88,7 @@ fn capacity(answer: &Answer<'_>) -> String {
     }
 }
 
-/// The capacity and what follows from it, a line each.
+/// The capacity and what follows from it, one line each.
 fn facts(course: &CapacityCourse, answer: &Answer<'_>, model: &ReportModel) -> Vec<String> {
     let mut lines = vec![fact("Capacity", &capacity(answer))];
     if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
@@ -102,7 +102,7 @@ fn facts(course: &CapacityCourse, answer: &Answer<'_>, model: &ReportModel) -> V
     lines.extend(answer.rates.map(|rates| output_line(rates, media::has_tokens(answer.inside))));
     lines.extend(media::lines(answer.inside, model));
     lines.extend(tiers::sessions_line(course, answer));
-    // With several targets each has its own in the table.
+    // With several targets, each has its own in the table.
     let inside = answer.inside.filter(|_| course.tiers.is_empty());
     lines.extend(
         inside
@@ -132,7 +132,7 @@ fn facts(course: &CapacityCourse, answer: &Answer<'_>, model: &ReportModel) -> V
     lines
 }
 
-/// What comes out at the load that is inside.
+/// Output at the highest load that meets the target.
 fn output_line(rates: Rates, has_tokens: bool) -> String {
     let looks = rates.looks;
     let of_several =
@@ -153,7 +153,7 @@ fn output_line(rates: Rates, has_tokens: bool) -> String {
     fact("Output", &text)
 }
 
-/// What tokens cost there; absent without a price.
+/// Cost of tokens there; absent without a price.
 fn cost_line(answer: &Answer<'_>) -> Option<String> {
     let price = answer.price?;
     let cost = |rate: f64| Some(ifm_report::usd(price.of(rate)?.per_million_output));
@@ -164,10 +164,10 @@ fn cost_line(answer: &Answer<'_>) -> Option<String> {
     Some(fact("Cost", &format!("{words} per million output tokens")))
 }
 
-/// What settles a load, if it is not exactly at the limit.
+/// How to settle a load, unless it is exactly at the limit.
 const MORE: &str = "--measurements and -n give it more requests";
 
-/// What could not be settled, and how many looks it got.
+/// The loads that were not settled, and how often each was measured.
 fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {
     let place = |place: u32| number(course.axis.load(place));
     let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
@@ -187,7 +187,7 @@ fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> St
     }
 }
 
-/// What the looks after the search say of its answer; nothing where there were none.
+/// What the measurements after the search say about its answer; nothing if there were none.
 pub(super) fn second_looks(course: &CapacityCourse) -> Vec<String> {
     let found = disagreements(course);
     let loads: Vec<String> = course
@@ -209,7 +209,7 @@ pub(super) fn second_looks(course: &CapacityCourse) -> Vec<String> {
     lines.map(line).collect()
 }
 
-/// The terms and their values, where all hold: `TTFT p99 212.3 ms of 500 ms`.
+/// The terms and their values, if all hold: `TTFT p99 212.3 ms of 500 ms`.
 fn held(judged: &Judged) -> Option<String> {
     let terms: Vec<String> = judged.summary.verdict.terms.iter().filter_map(value).collect();
     (!terms.is_empty()).then(|| terms.join(", "))
@@ -223,7 +223,7 @@ fn value(term: &TermVerdict) -> Option<String> {
     Some(format!("{metric} {over} {sign}{value} of {limit}"))
 }
 
-/// The terms that still hold where another one stops the capacity.
+/// The terms that still hold where another term ends the capacity.
 fn still_holding(outside: &Judged) -> Option<String> {
     let terms = &outside.summary.verdict.terms;
     let holding = terms.iter().filter(|term| term.state == VerdictState::Pass);
@@ -233,7 +233,7 @@ fn still_holding(outside: &Judged) -> Option<String> {
     is_stopped.then(|| format!("{INDENT}still inside at {load}: {}", holding.join(", ")))
 }
 
-/// What a search that was stopped knows of the capacity: both ends, as far as there are any.
+/// What a stopped search knows about the capacity: both ends, if known.
 fn stopped(inside: Option<String>, outside: Option<String>) -> String {
     match (inside, outside) {
         (Some(inside), Some(outside)) => {

@@ -1,5 +1,5 @@
-//! The answer to each of several targets: how many fit, for each GPU, kilowatt and dollar; and what
-//! fits as sessions.
+//! The answer for each of several targets: how many users fit, per GPU, kilowatt and dollar, and as
+//! sessions.
 //!
 //! Not here: how the loads were found (`course/tiers`).
 
@@ -11,7 +11,7 @@ use ifm_analysis::slo;
 use ifm_report::{ReportModel, share_cell, shares_fields};
 use serde_json::{Value, json};
 
-/// What follows for one tier.
+/// The results for one tier.
 struct Answer<'c> {
     tier: &'c Tier,
     state: &'c TierState,
@@ -34,7 +34,7 @@ impl<'c> Answer<'c> {
         (share.of)(self.inside?.load.value(), &self.carriers)
     }
 
-    /// The largest load inside, in a word.
+    /// The largest load inside, as a word.
     fn fits(&self) -> String {
         let outside = self.state.bracket.and_then(|bracket| self.state.at(bracket.outside));
         match (self.state.bracket, self.inside, outside) {
@@ -46,14 +46,14 @@ impl<'c> Answer<'c> {
         }
     }
 
-    /// What ends it.
+    /// What limits it.
     fn limited_by(&self) -> Option<String> {
         let outside = self.state.bracket?.outside;
         self.state.at(outside).and_then(failing)
     }
 }
 
-/// The table of a search with several targets, a line each; empty for one target.
+/// The table of a search with several targets, one line each; empty for one target.
 pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String> {
     let answers: Vec<Answer> =
         course.tiers.iter().map(|tier| Answer::of(course, tier, model)).collect();
@@ -80,7 +80,7 @@ pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String>
             let value = answer.share(share).map(|value| share_cell(share, value));
             line.push_str(&format!(" {:>10}", value.unwrap_or_else(|| "-".to_owned())));
         }
-        // A tier without a name is called by its terms.
+        // A tier without a name is labeled with its terms.
         let terms = slo::words(&answer.tier.slo);
         if terms != answer.tier.name {
             line.push_str(&format!("  {terms}"));
@@ -93,7 +93,7 @@ pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String>
     lines
 }
 
-/// The same for programs; absent for one target.
+/// The same as JSON; absent for one target.
 pub(super) fn document(course: &CapacityCourse, model: &ReportModel) -> Option<Value> {
     let one = |tier: &(Tier, TierState)| {
         let answer = Answer::of(course, tier, model);
@@ -125,7 +125,8 @@ pub(super) fn document(course: &CapacityCourse, model: &ReportModel) -> Option<V
     (!course.tiers.is_empty()).then(|| course.tiers.iter().map(one).collect())
 }
 
-/// Sessions at a time at the load that is inside; absent where no sessions were counted.
+/// Concurrent sessions at the highest load that meets the target; absent if sessions were not
+/// counted.
 fn at_once(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<u32> {
     match answer.inside.filter(|_| course.by_sessions())?.load {
         Load::Users(at_once) => Some(at_once),
@@ -133,7 +134,7 @@ fn at_once(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<u32> {
     }
 }
 
-/// The same as a line of the answer, and how many of them come to their end in an hour.
+/// The same as a line of the answer, and how many sessions complete per hour.
 pub(super) fn sessions_line(course: &CapacityCourse, answer: &super::Answer<'_>) -> Option<String> {
     let at_once = at_once(course, answer)?;
     let rate = answer.carriers.sessions_per_hour;
@@ -141,7 +142,7 @@ pub(super) fn sessions_line(course: &CapacityCourse, answer: &super::Answer<'_>)
     Some(fact("Sessions", &format!("{at_once} at a time{}", rate.unwrap_or_default())))
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub(super) fn sessions_document(
     course: &CapacityCourse,
     answer: &super::Answer<'_>,

@@ -1,6 +1,6 @@
-//! The word of `--api`: an API that the program knows, or `custom:` and the file that describes one.
+//! The value of `--api`: a built-in API, or `custom:` and the file that describes one.
 //!
-//! Not here: what such a file says (`ifm_wire::dialect::custom`).
+//! Not here: the content of such a file (`ifm_wire::dialect::custom`).
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -11,9 +11,9 @@ use ifm_wire::dialect::{Base, DIALECTS};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What stands before the name of a file.
+/// Prefix of a file name.
 const CUSTOM: &str = "custom:";
-/// Largest file that is read, bytes: one holds a hundred lines.
+/// Maximum size of a file, bytes; a hundred lines fit.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Reads the word of an API.
@@ -52,7 +52,7 @@ impl TypedValueParser for ApiWord {
     }
 }
 
-/// The words of the APIs that are known.
+/// The names of the built-in APIs.
 fn words() -> Vec<PossibleValue> {
     let word = |dialect: &'static ifm_wire::dialect::Dialect| {
         let stored = dialect.api.word();
@@ -65,13 +65,13 @@ fn words() -> Vec<PossibleValue> {
     DIALECTS.into_iter().map(word).collect()
 }
 
-/// Reads the word of an API that is known, with hyphens or as it is stored.
+/// Parses the name of a built-in API, with hyphens or as it is stored.
 fn known() -> impl TypedValueParser<Value = Api> {
     PossibleValuesParser::new(words())
         .try_map(|word| Api::from_word(&word.replace('-', "_")).ok_or("no such API"))
 }
 
-/// Reads a file that comes with the program, or one of the user's.
+/// Reads a file that is included in the program, or one of the user's.
 fn of_file(name: &str) -> Result<Api, String> {
     if let Some(file) = SHIPPED.iter().find(|file| file.word == name) {
         return custom::read(file.word, file.text).map_err(|error| error.to_string());

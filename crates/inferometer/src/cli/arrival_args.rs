@@ -1,45 +1,51 @@
-//! The flags of an open loop: requests are due at a rate, whatever the server does.
+//! The flags of an open loop: requests are sent at a rate, however slow the server is.
 
 use crate::exit::Failure;
 use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 
-/// When requests are due.
+/// Arrival times of requests.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ArrivalArgs {
-    /// Requests per second, sent when they are due whatever the server does: 5, or in a sweep a
-    /// list such as 2,4,8; with run, inf sends all at once: as many as --max-in-flight allows
+    /// Requests per second (open loop): 5, or in a sweep 2,4,8
+    ///
+    /// Requests are sent on schedule, however slow the server is. With run, inf sends all at once,
+    /// up to --max-in-flight
     #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps", "replay", "bursts"])]
     pub rate: Option<String>,
 
-    /// A rate that changes: from 1 to 50 per second as 1-50/60s; 1-50/60s:exp by the same factor
-    /// each second
+    /// Changing rate: 1-50/60s is linear; 1-50/60s:exp is exponential
     #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with_all = ["steps", "replay", "bursts"])]
     pub ramp: Option<String>,
 
-    /// Rates one after another, each as long: 1,2,4,8/30s
+    /// Rates in sequence, each for the same time: 1,2,4,8/30s
     #[arg(long, value_name = "RATES/SPAN", conflicts_with_all = ["replay", "bursts"])]
     pub steps: Option<String>,
 
-    /// Send N requests every SPAN: 64/5s. Those that find no room wait in order
+    /// Send N requests every SPAN: 64/5s
+    ///
+    /// Requests over the limit of --max-in-flight wait in order
     #[arg(long, value_name = "N/SPAN", conflicts_with_all = ["replay", "arrivals", "burstiness"])]
     pub bursts: Option<String>,
 
-    /// Send each request of a trace at its recorded time; --replay=10 ten times as fast
+    /// Replay a trace at its recorded times; --replay=10 is 10x as fast
     #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "arrivals")]
     pub replay: Option<f64>,
 
-    /// How requests are spaced: poisson, constant, gamma:SHAPE (below 1: in bunches), burst:N
-    /// [default: poisson]
+    /// Arrival process: poisson, constant, gamma:SHAPE, burst:N [default: poisson]
+    ///
+    /// A gamma shape below 1 makes requests arrive in bunches
     #[arg(long, value_name = "LAW")]
     pub arrivals: Option<String>,
 
     #[arg(long, hide = true, value_name = "SHAPE", conflicts_with = "arrivals")]
     pub burstiness: Option<f64>,
 
-    /// Requests in flight at most in an open loop; one that finds no room waits, and its wait counts
+    /// Maximum requests in flight in an open loop
+    ///
+    /// A request over the limit waits, and its wait counts
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = super::levels::level)]
     pub max_in_flight: u32,
 }
@@ -51,10 +57,10 @@ impl ArrivalArgs {
         self.replay.is_some() || shapes.into_iter().any(Option::is_some)
     }
 
-    /// Whether all requests are to go at once.
+    /// Whether to send all requests at once.
     ///
     /// # Errors
-    /// A law for requests that nothing spaces.
+    /// An arrival process for requests without spacing.
     pub fn is_all_at_once(&self) -> Result<bool, Failure> {
         let is_infinite = self.rate.as_deref().is_some_and(|rate| rate.trim() == "inf");
         if is_infinite && self.arrivals.is_some() {
@@ -66,13 +72,13 @@ impl ArrivalArgs {
     /// The schedule of each level, all from one seed; empty for a closed loop.
     ///
     /// # Errors
-    /// The flag that cannot be understood, and what it should be.
+    /// The flag that is invalid, and what it should be.
     pub fn schedules(&self, seed: u64) -> Result<Vec<ArrivalSpec>, Failure> {
         if !self.is_open_loop() {
             return Ok(Vec::new());
         }
         if let Some(speed) = self.replay {
-            // The rate is that of the trace, which is not open yet.
+            // The rate is that of the trace, which has not been opened yet.
             let law = ArrivalLaw::Replay(speed);
             return Ok(vec![ArrivalSpec { law, stretches: Vec::new(), seed }]);
         }
@@ -92,7 +98,7 @@ impl ArrivalArgs {
         Ok(stretches.into_iter().map(|stretches| ArrivalSpec { law, stretches, seed }).collect())
     }
 
-    /// That nobody spaces requests that have no due times.
+    /// Rejects an arrival process for requests without scheduled times.
     ///
     /// # Errors
     /// --arrivals without a rate.
@@ -105,10 +111,10 @@ impl ArrivalArgs {
         }
     }
 
-    /// How requests are spaced.
+    /// The arrival process.
     ///
     /// # Errors
-    /// A word that names no law.
+    /// An unknown name.
     pub fn law(&self) -> Result<ArrivalLaw, Failure> {
         if let Some(shape) = self.burstiness {
             return Ok(ArrivalLaw::Gamma(shape));

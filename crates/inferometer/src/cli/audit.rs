@@ -1,4 +1,5 @@
-//! `inferometer audit FILE|RUN…`: what in results cannot be right, is noise, or does not follow.
+//! `inferometer audit FILE|RUN…`: finds what cannot be right, is noise, or does not follow in
+//! results.
 
 use super::list::{Entry, List};
 use crate::exit::{Code, Failure};
@@ -13,18 +14,18 @@ use ifm_core::Sheet;
 use ifm_store::Store;
 use std::path::PathBuf;
 
-/// How sure findings are that are shown.
+/// Minimum strength of findings to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AtLeast {
-    /// All
+    /// All findings
     Hint,
-    /// Those for which an innocent reason is hard to think of
+    /// Findings that are hard to explain innocently
     Strong,
-    /// Those that cannot be right
+    /// Findings that cannot be right
     Proof,
 }
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AuditFormat {
     /// For people
@@ -38,23 +39,23 @@ enum AuditFormat {
 /// Flags of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Files, folders, "-" for standard input, imports and runs by id or name
+    /// Files, folders, "-" for standard input, runs and imports (ID, name)
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 
-    /// Machine that it was measured on, where documents do not say it, with how many: 8xh100-sxm
+    /// Hardware, where documents do not name it, e.g. 8xh100-sxm
     #[arg(long, value_name = "NAME", value_parser = machine)]
     gpu: Option<String>,
 
-    /// Model that was measured, where documents do not say it
+    /// Model, where documents do not name it
     #[arg(long, value_name = "NAME", value_parser = model)]
     model: Option<String>,
 
-    /// Weakest findings that are shown
+    /// Weakest findings to show
     #[arg(long, value_enum, default_value = "hint")]
     level: AtLeast,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: AuditFormat,
 
@@ -70,11 +71,11 @@ pub struct AuditArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -106,7 +107,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         own.extend(of_run(&run.manifest.run_id, &ifm_analysis::summarize(&run)));
         own_sheets.push(definitions::sheet(&run, Definitions::Ours));
     }
-    // Imports were settled when they were kept; those of other days are of other runs.
+    // Imports were settled when they were stored; imports of other days belong to other runs.
     ifm_interop::settle_together(&mut sheets);
     sheets.extend(imported);
     let mut found = Audit { rules: own };
@@ -116,7 +117,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         found.rules.extend(told(&sheets).rules);
     }
     if !own_sheets.is_empty() {
-        // Arithmetic and statistics of our own runs are the part of their checks.
+        // Arithmetic and statistics of inferometer's own runs are covered by their checks.
         let rules = told(&own_sheets).rules.into_iter();
         found.rules.extend(rules.filter(|rule| PHYSICS.contains(&rule.id)));
     }
@@ -147,12 +148,12 @@ impl AuditArgs {
     }
 }
 
-/// A name of a machine that is known.
+/// The name of a known machine.
 fn machine(name: &str) -> Result<String, String> {
     ifm_roofline::Machine::parse(name).map(|_| name.to_owned()).map_err(|error| error.to_string())
 }
 
-/// A name of a model that is known.
+/// The name of a known model.
 fn model(name: &str) -> Result<String, String> {
     ifm_roofline::Model::find(name).map(|_| name.to_owned()).map_err(|error| error.to_string())
 }

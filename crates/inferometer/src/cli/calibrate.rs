@@ -1,5 +1,5 @@
-//! `inferometer calibrate`: the constants of a server, from a few small measurements of it or from
-//! results that exist.
+//! `inferometer calibrate`: determines the constants of a server, from a few small measurements or
+//! from existing results.
 
 use super::deployment_args::DeploymentArgs;
 use super::quiet_args::QuietArgs;
@@ -29,15 +29,15 @@ use ifm_sim::Kind;
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// Version of the form in which calibrations are kept.
+/// Version of the stored form of calibrations.
 const SCHEMA_VERSION: u32 = 1;
-/// Measured when nothing is said: single requests, short and long, and a few at a time.
+/// Loads to measure by default: single requests, short and long, and a few at a time.
 const POINTS: &str = "1:128/64,1:1024/16,4:256/64";
-/// Measured to be predicted when nothing is said.
+/// Loads to measure for prediction by default.
 const HELD_OUT: &str = "8:256/64";
-/// Requests for each user, when nothing is said.
+/// Default number of requests per user.
 const REQUESTS_PER_USER: u32 = 6;
-/// Requests of a point at least.
+/// Minimum number of requests per point.
 const REQUESTS_MIN: u32 = 8;
 
 /// Flags of `calibrate`.
@@ -47,8 +47,9 @@ pub struct CalibrateArgs {
     #[arg(value_name = "URL", required_unless_present = "from")]
     url: Option<String>,
 
-    /// Results that exist already, in place of a server: runs and imports by id or name, files and
-    /// folders of other tools
+    /// Calibrate from existing results instead of a server
+    ///
+    /// Accepts runs and imports by ID or name, and files and folders of other tools
     #[arg(help_heading = "Measurement", long, value_name = "RESULT", num_args = 1.., conflicts_with = "url")]
     from: Vec<PathBuf>,
 
@@ -59,16 +60,17 @@ pub struct CalibrateArgs {
     #[arg(help_heading = "Results", long)]
     name: Option<String>,
 
-    /// Loads to measure, USERS:PROMPT/OUTPUT
+    /// Loads to measure, as USERS:PROMPT/OUTPUT
     #[arg(help_heading = "Measurement", long, default_value = POINTS, value_name = "LIST")]
     points: String,
 
-    /// Loads to measure that take no part and are predicted; "none" for none
+    /// Loads to measure and predict without fitting to them; "none" for none
     #[arg(help_heading = "Measurement", long, default_value = HELD_OUT, value_name = "LIST")]
     held_out: String,
 
-    /// With --from: users, or requests a second, of the loads that take part; the others are
-    /// predicted [default: all]
+    /// With --from: users or requests per second of the loads to fit [default: all]
+    ///
+    /// The other loads are predicted
     #[arg(
         help_heading = "Measurement",
         long,
@@ -78,15 +80,15 @@ pub struct CalibrateArgs {
     )]
     loads: Vec<f64>,
 
-    /// With --from: the table of the document that is meant, from 1 [default: all]
+    /// With --from: number of the document's table, from 1 [default: all]
     #[arg(help_heading = "Measurement", long, requires = "from", value_name = "N")]
     table: Option<usize>,
 
-    /// With --from: lengths of prompts and answers, where the results do not tell them
+    /// With --from: lengths of prompts and answers, where the results lack them
     #[arg(help_heading = "Measurement", long, value_parser = lengths, requires = "from", value_name = "PROMPT/OUTPUT")]
     lengths: Option<(f64, f64)>,
 
-    /// Requests of each load [default: 6 for each user, 8 at least]
+    /// Requests per load [default: 6 per user, minimum 8]
     #[arg(help_heading = "Measurement", short = 'n', long, value_name = "N")]
     requests: Option<u32>,
 
@@ -105,7 +107,7 @@ pub struct CalibrateArgs {
     #[arg(help_heading = "Results", long)]
     json: bool,
 
-    /// Further flags of `run` for the measurements, behind --: -- --api completions
+    /// Additional flags of `run` for the measurements, after --: -- --api completions
     #[arg(last = true, value_name = "FLAGS")]
     flags: Vec<String>,
 }
@@ -144,7 +146,7 @@ fn wanted(flag: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
     each.collect()
 }
 
-/// What was measured, and what the results say of the server.
+/// The measurements, and what the results say about the server.
 #[derive(Default)]
 struct Seen {
     used: Vec<MeasuredRow>,
@@ -156,14 +158,14 @@ struct Seen {
 /// Runs the command.
 ///
 /// # Errors
-/// A deployment that is not known, a server that cannot be measured, rows that say too little.
+/// An unknown deployment, a server that cannot be measured, or rows with too little information.
 pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
     if let Some(name) = &args.name {
         Calibration::check_name(name)?;
     }
     if args.deployment.calibration.is_some() {
-        return Err(Failure::usage("calibrate makes a calibration, and takes none"));
+        return Err(Failure::usage("calibrate creates a calibration, and does not accept one"));
     }
     args.out.iter().try_for_each(|path| check_file(path))?;
     let deployment = match &args.url {
@@ -176,7 +178,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
              listed, {MEASURE_IT}"
         )));
     }
-    // What cannot be is told before anything is measured.
+    // Impossible requests are rejected before anything is measured.
     deployment.deployed(&store, 0)?;
     let seen = match &args.url {
         Some(url) => match measured(args, url, &store)? {
@@ -213,7 +215,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     match args.json {
         true => terminal::print_document(&document),
         false => {
-            // Held-out errors are shown for constants that are refused too.
+            // Held-out errors are also shown for constants that are refused.
             let end = path.map(|path| ending(&calibration, &path)).unwrap_or_default();
             terminal::print(&(text(&calibration) + &end));
         }
@@ -221,7 +223,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     refusal.map_or(Ok(Code::Done), Err)
 }
 
-/// Finds out before anything is measured whether a calibration can be written there.
+/// Checks before measuring whether the calibration can be written there.
 fn check_file(path: &Path) -> Result<(), Failure> {
     output::check_path(path)?;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -234,8 +236,8 @@ fn check_file(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Machine, model and format, where no flag names them: as the server and this host tell. What they
-/// do not tell stays open, and is asked for.
+/// Machine, model and format, if no flag names them: as the server and this host report. What they
+/// do not report stays unset and is required from the user.
 fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
     let mut args = args.clone();
     let Ok((base, _)) = BaseUrl::parse(url) else { return args };
@@ -248,7 +250,7 @@ fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
         let measured = || measured_machine::resolve("measured", store).ok();
         args.setup.gpu = known.or_else(measured);
         if let Some(gpu) = &args.setup.gpu {
-            // A server on this host need not compute on its first GPU.
+            // A server on this host may compute on a GPU other than the first.
             terminal::tell(&format!("machine: {gpu}, of this host; --gpu names another"));
         }
     }
@@ -257,7 +259,7 @@ fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
         return args;
     };
     let kind = told.info.kind.as_deref().and_then(|kind| kind.parse::<Kind>().ok());
-    // A simulation tells what it simulates.
+    // A simulated server reports what it simulates.
     let simulated = told.info.notes.get("server_defaults").and_then(|kind| kind.parse().ok());
     let kind = simulated.or(kind);
     if wanted.is_none() && args.setup.config.is_none() {
@@ -280,7 +282,7 @@ fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
     args
 }
 
-/// Room for keys and values, and the kind of the server, as it told them.
+/// KV cache size and kind of the server, as it reported them.
 fn with_what_was_seen(args: &DeploymentArgs, seen: &Seen) -> DeploymentArgs {
     let mut args = args.clone();
     let told = seen.facts.as_ref().and_then(|facts| facts.server.as_ref()?.kv_capacity_tokens);
@@ -290,7 +292,7 @@ fn with_what_was_seen(args: &DeploymentArgs, seen: &Seen) -> DeploymentArgs {
     args
 }
 
-/// Measures every load, one run after the other. The exit code where the user stopped it.
+/// Measures every load, one run after another. Returns the exit code if the user stopped it.
 fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<Seen, Code>, Failure> {
     let used = wanted("--points", &args.points)?;
     let held = wanted("--held-out", &args.held_out)?;
@@ -335,7 +337,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
             }
             Measured::Failed { reason, .. } => {
                 return Err(Failure::server(format!("{label}: {reason}")).hint(
-                    "start the server, or check host and port; flags of `run` that it needs go behind --",
+                    "start the server, or check host and port; put flags of `run` that it needs after --",
                 ));
             }
             Measured::Interrupted => return Ok(Err(Code::Interrupted)),
@@ -344,7 +346,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
     Ok(Ok(seen))
 }
 
-/// Rows of results that exist.
+/// Rows of existing results.
 fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
     let subjects: Subjects = subjects::open(store, &args.from)?;
     let all = rows(&subjects, args.lengths).into_iter();
@@ -396,7 +398,7 @@ fn calibration(
     Ok(Calibration {
         schema_version: SCHEMA_VERSION,
         name,
-        // Ceilings of this host are those of this day.
+        // The ceilings of this host were measured today.
         gpu: measured_machine::resolve(asked.gpu.as_deref().unwrap_or_default(), store)?,
         gpus: setup.gpus() as u32,
         model: config.is_none().then(|| setup.model().id.clone()),

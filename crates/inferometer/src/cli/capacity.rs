@@ -1,5 +1,6 @@
-//! `inferometer capacity URL`: the largest number of users, or rate, inside a latency target; of
-//! stored runs and files of other tools, between which of their loads it lies.
+//! `inferometer capacity URL`: finds the largest number of users, or rate, that meets a latency
+//! target. For stored runs and files of other tools, it finds the loads between which the capacity
+//! lies.
 
 use super::arrival_args::ArrivalArgs;
 use super::levels::level;
@@ -26,9 +27,9 @@ use ifm_core::spec::SloSpec;
 enum By {
     /// Users, each with one request in flight
     Users,
-    /// Sessions of conversations at a time, measured to their end
+    /// Concurrent sessions of conversations, measured to their end
     Sessions,
-    /// Requests per second, sent when they are due
+    /// Requests per second, sent on schedule (open loop)
     Rate,
 }
 
@@ -38,51 +39,58 @@ pub struct CapacityArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Or results that exist already, in place of the URL: runs and imports by id or name, files and
-    /// folders of other tools, "-"; nothing is sent
+    /// Existing results instead of the URL; sends nothing
+    ///
+    /// Accepts runs and imports by ID or name, files and folders of other tools, and "-" for
+    /// standard input
     #[arg(value_name = "RESULT")]
     more: Vec<String>,
 
-    /// What is varied
+    /// Load axis to search
     #[arg(help_heading = "Search", long, value_enum, default_value = "users", value_name = "WHAT")]
     by: By,
 
-    /// Load to begin with: users, or requests per second
+    /// Initial load: users, or requests per second
     #[arg(help_heading = "Search", long, default_value_t = 1.0, value_name = "N")]
     start: f64,
 
-    /// Users at most
+    /// Maximum number of users
     #[arg(help_heading = "Search", long, default_value = "1024", value_parser = level, value_name = "N")]
     max_users: u32,
 
-    /// Requests per second at most, for --by rate
+    /// Maximum requests per second, for --by rate
     #[arg(help_heading = "Search", long, default_value_t = 1000.0, value_name = "RATE")]
     max_rate: f64,
 
-    /// How requests are spaced, for --by rate: poisson, constant, gamma:SHAPE, burst:N
-    /// [default: poisson]
+    /// Arrival process for --by rate: poisson, constant, gamma:SHAPE, burst:N [default: poisson]
     #[arg(help_heading = "Search", long, value_name = "LAW")]
     arrivals: Option<String>,
 
-    /// Requests in flight at most, for --by rate; a rate that needs more is outside
+    /// Maximum requests in flight with --by rate
+    ///
+    /// A rate that needs more fails the target
     #[arg(help_heading = "Search", long, value_name = "N", default_value_t = 4096, value_parser = level)]
     max_in_flight: u32,
 
-    /// The search ends when the highest load that passes and the lowest that fails are this close
+    /// Stop when the highest passing and lowest failing load are this close
     #[arg(help_heading = "Search", long, default_value_t = 0.05, value_name = "SHARE")]
     precision: f64,
 
-    /// Other targets that the same measurements answer: terms, NAME=TERMS, or a name of --list such as
-    /// mlperf-llama3.1-8b; may be repeated
+    /// Additional targets to evaluate on the same measurements; repeatable
+    ///
+    /// Each is TERMS, NAME=TERMS, or a name of --list such as mlperf-llama3.1-8b
     #[arg(help_heading = "Search", long = "tiers", visible_alias = "tier", value_name = "TARGET", value_parser = tier)]
     tiers: Vec<Tier>,
 
-    /// Requests of one measurement of a load; four for each user if that is more
+    /// Requests per measurement of a load
+    ///
+    /// Four per user if that is more
     #[arg(help_heading = "Search", short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     requests: u32,
 
-    /// Time to send in one measurement of a load, instead of a number of requests; --by rate
-    /// extends it where the target needs more
+    /// Sending time per measurement, instead of a number of requests
+    ///
+    /// --by rate extends it where the target needs more
     #[arg(help_heading = "Search", short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], conflicts_with = "requests", value_parser = seconds, value_name = "SPAN")]
     duration: Option<f64>,
 
@@ -90,27 +98,30 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long = "measurements", alias = "looks", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
     looks: u32,
 
-    /// Pause of a person between an answer and the next request; tells how many people the users are
+    /// Think time between an answer and the next request
+    ///
+    /// Converts concurrent users to people served
     #[arg(help_heading = "Search", long, value_parser = seconds, value_name = "SPAN")]
     users_think: Option<f64>,
 
-    /// Number of people to serve; tells how many servers they need
+    /// Number of people to serve; computes the servers needed
     #[arg(help_heading = "Search", long, requires = "users_think", value_name = "N")]
     target_users: Option<u32>,
 
-    /// Share of a server that is kept free
+    /// Share of a server to keep free
     #[arg(help_heading = "Search", long, default_value_t = 0.2, value_name = "SHARE")]
     headroom: f64,
 
-    /// Price of one GPU for an hour, US dollars
+    /// Price per GPU hour, US dollars
     #[arg(help_heading = "Search", long, value_parser = price::money, value_name = "MONEY")]
     price: Option<f64>,
 
-    /// GPUs of the server [default: those of its machine, if it is on loopback; for --price else 1]
+    /// Number of GPUs of the server [default: from its machine, if it is on loopback; for
+    /// --price else 1]
     #[arg(help_heading = "Search", long, value_name = "N")]
     gpus: Option<f64>,
 
-    /// Show all targets that have a name, and send nothing
+    /// List the named targets and exit
     #[arg(help_heading = "Search", long)]
     list: bool,
 
@@ -121,7 +132,7 @@ pub struct CapacityArgs {
     pacing: PacingArgs,
 }
 
-/// All targets that have a name, a line each.
+/// All named targets, one per line.
 fn list() -> String {
     let rows =
         || slo::PRESETS.iter().flat_map(|preset| preset.names().map(move |name| (name, preset)));
@@ -130,7 +141,7 @@ fn list() -> String {
     };
     let (name, terms) = (width(|(name, _)| name), width(|(_, preset)| preset.terms));
     let mut text = String::from(
-        "For --slo and --tiers. Those of MLPerf are the limits of its server scenario, round 6.1.\n\n",
+        "For --slo and --tiers. MLPerf targets are the limits of its server scenario, round 6.1.\n\n",
     );
     for (word, preset) in rows() {
         text.push_str(&format!("{word:<name$}  {:<terms$}  {}\n", preset.terms, preset.about));
@@ -138,10 +149,10 @@ fn list() -> String {
     text
 }
 
-/// Reads a target with or without its name: `fast=speed:p10>50,ttft:p95<3s`.
+/// Parses a target with or without a name: `fast=speed:p10>50,ttft:p95<3s`.
 ///
 /// # Errors
-/// What is wrong with the target.
+/// The error in the target.
 fn tier(text: &str) -> Result<Tier, String> {
     let is_name = |name: &&str| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
@@ -177,13 +188,13 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
             None => Ending::new(Some(args.requests), None, None)?,
             Some(duration_s) => Ending::new(None, None, Some(duration_s))?,
         },
-        // The servers of rates are warmed up by some requests, not by one for each that may be in
-        // flight.
+        // For rates, a fixed number of requests warms up the server, not one for each request that
+        // may be in flight.
         warmup: (args.by == By::Rate).then_some(RATE_WARMUP),
     };
     let mut load = args.load.clone();
     let (first_tier, tiers) = match args.tiers.split_first() {
-        // Without a target the first tier is it.
+        // Without a target, the first tier is the target.
         Some((tier, others)) if load.results.slo.is_none() && load.results.goodput.is_empty() => {
             load.results.slo = Some(match slo::preset(&tier.slo.name) {
                 Some(_) => tier.slo.name.clone(),
@@ -204,7 +215,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         return Err(Failure::usage("a capacity needs a latency target")
             .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\""));
     }
-    // Whoever asks for a capacity asks for the target of the API where no other is named.
+    // Without a named target, the API's default target applies.
     job.spec.slo.is_default = false;
     args.pacing.set(&mut job.spec);
     let template = job.spec.levels[0].clone();
@@ -215,7 +226,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         seed: job.spec.workload.seed,
         is_of_sessions: args.by == By::Sessions,
     };
-    // All of them stand in one table, the first among them.
+    // All of them are in one table, the first included.
     let tiers = first_tier.into_iter().chain(tiers).collect();
     let course =
         CapacityCourse::new(search, axis, template, args.looks, look, worth).with_tiers(tiers);
@@ -224,10 +235,10 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     execute(job)
 }
 
-/// What the capacity is to be turned into.
+/// What to convert the capacity to.
 ///
 /// # Errors
-/// A share or a number of GPUs that is none.
+/// An invalid share or number of GPUs.
 fn worth(args: &CapacityArgs) -> Result<Worth, Failure> {
     if !(0.0..1.0).contains(&args.headroom) {
         return Err(Failure::usage("--headroom is not a share from 0 to below 1"));
@@ -247,12 +258,12 @@ fn worth(args: &CapacityArgs) -> Result<Worth, Failure> {
     })
 }
 
-/// Requests that warm a server up before a look at a rate.
+/// Warm-up requests before a measurement at a rate.
 const RATE_WARMUP: u32 = 4;
-/// A precision below this is taken as this one for how long a look at a rate is.
+/// Minimum precision used to compute the duration of a measurement at a rate.
 const PRECISION_MIN: f64 = 0.005;
 
-/// What is varied, and the search over it.
+/// The load axis, and the search over it.
 fn search(args: &CapacityArgs) -> Result<(Axis, Search), Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let is_number = |load: f64| load > 0.0 && load.is_finite();
@@ -289,8 +300,8 @@ fn step(most: f64) -> f64 {
     times.unwrap_or(1.0) * power
 }
 
-/// The longest wait that the target allows a whole request or its first token, seconds. A queue that
-/// grows by the precision of each second is longer than that after as many seconds over the
+/// The longest wait that the target allows for a whole request or its first token, seconds. A queue
+/// that grows by the precision each second exceeds that after this many seconds divided by the
 /// precision.
 fn longest_wait_s(slo: &SloSpec) -> f64 {
     let waits = slo.terms.iter().filter(|term| {

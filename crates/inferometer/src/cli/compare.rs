@@ -1,4 +1,4 @@
-//! `inferometer compare A B…`: results compared with a baseline.
+//! `inferometer compare A B…`: compares results with a baseline.
 
 use super::sides::{Rendered, SideArgs, has_documents, name_sides, read_sides, settings, share};
 use crate::exit::{Code, Failure};
@@ -19,9 +19,10 @@ enum FailOn {
 /// Flags of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The baseline, then what is compared with it: runs and imports by id or name, "last", files
-    /// and folders of other tools, "-" for standard input; repeats of one thing with commas between
-    /// them: a1,a2,a3
+    /// Baseline, then the results to compare with it
+    ///
+    /// Accepts runs and imports by ID or name, "last", files and folders of other tools, and "-"
+    /// for standard input. Separate repeats of the same configuration with commas: a1,a2,a3
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     runs: Vec<String>,
 
@@ -29,20 +30,22 @@ pub struct CompareArgs {
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
     threshold: f64,
 
-    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: the usual ones, as far as both
-    /// have them; of files of other tools what both hold]
+    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: the usual ones]
+    ///
+    /// The default leaves out metrics that either side lacks. For files of other tools it is every
+    /// metric that both contain
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
     metric: Vec<Measure>,
 
-    /// Latency target for "how many users fit" [default: that of the baseline]
+    /// Latency target for "how many users fit" [default: the baseline's]
     #[arg(long, value_name = "TERMS")]
     slo: Option<String>,
 
-    /// Read a load that only one side has between two measured loads of the other
+    /// Interpolate loads that only one side measured
     #[arg(long)]
     interpolate: bool,
 
-    /// Exit code 1 if a row is worse
+    /// Exit with code 1 if a row is worse
     #[arg(long, value_enum, value_name = "WHAT")]
     fail_on: Option<FailOn>,
 
@@ -89,7 +92,7 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
     Ok(code(&comparison, args.fail_on))
 }
 
-/// A target without a term: no capacity is compared.
+/// A target without terms: no capacity is compared.
 pub(super) fn no_target() -> SloSpec {
     SloSpec::none()
 }

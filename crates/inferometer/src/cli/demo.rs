@@ -1,4 +1,4 @@
-//! `inferometer demo`: the embedded engine, measured.
+//! `inferometer demo`: measures the embedded engine.
 
 use super::load_args::{JsonKind, LoadArgs};
 use super::quiet_args::QuietArgs;
@@ -19,32 +19,32 @@ use std::time::Duration;
 
 /// Users at each level.
 const LEVELS: &str = "1,2,4,8";
-/// Models with prompt and output tokens that a level has room for, the largest first: a look at the
-/// machine takes the first that it is quick enough for, or else the last.
+/// Models with the prompt and output tokens of a level, the largest first. The first model for
+/// which this machine is fast enough is used, else the last.
 const CHOICES: [(Preset, u32, u32); 3] =
     [(Preset::Tiny, 128, 64), (Preset::Nano, 128, 64), (Preset::Nano, 64, 16)];
-/// Longest that the prompt of one user, and each step, may take: a quarter of what people wait for, so
-/// that several users fit into it.
+/// Maximum time of one user's prompt, and of each step: a quarter of what people accept, so that
+/// several users fit.
 const QUICK: (Duration, Duration) = (Duration::from_millis(125), Duration::from_millis(12));
-/// Seconds of sending at each level.
+/// Sending time per level, seconds.
 const LEVEL_S: f64 = 6.0;
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Size of the model: nano, tiny, small, llama-1b [default: by a look at this machine]
+    /// Model size: nano, tiny, small, llama-1b [default: chosen for this machine]
     #[arg(long)]
     preset: Option<String>,
 
-    /// Variant of the weights, such as q8_0, w8a8 or bf16; `engine --list` names all
+    /// Weight format, such as q8_0, w8a8 or bf16 (all: `engine --list`)
     #[arg(long, default_value = "q8_0")]
     quant: String,
 
-    /// Report to write
+    /// Report file to write
     #[arg(short, long, default_value = "inferometer-demo.html", value_name = "FILE")]
     out: PathBuf,
 
-    /// Seconds of sending at each level
+    /// Sending time per level, seconds
     #[arg(short = 'z', long, default_value_t = LEVEL_S, value_name = "SECONDS")]
     duration: f64,
 
@@ -56,18 +56,18 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// Show the run on the full screen while it goes on; q stops it, ? helps
+    /// Show a full-screen live view; q stops the run, ? shows help
     #[arg(long)]
     tui: bool,
 
     #[command(flatten)]
     quiet: QuietArgs,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -78,7 +78,7 @@ impl Default for DemoArgs {
     }
 }
 
-/// Looks at what the machine does in a second, and takes the largest model that it is quick enough for.
+/// Measures this machine for a second, and picks the largest model for which it is fast enough.
 fn choose(quant: &str) -> Result<(String, u32, u32), Failure> {
     let quantization: Quantization =
         quant.parse().map_err(|error| Failure::usage(format!("--quant: {error}")))?;
@@ -94,7 +94,7 @@ fn choose(quant: &str) -> Result<(String, u32, u32), Failure> {
             generated_tokens: 8,
             prefill_chunk: *prompt as usize,
         };
-        // What fails here fails in the server too, and is said there.
+        // An error here also occurs in the server, which reports it.
         let Ok(model) = Model::load_on(&source, Some(256), compute) else { break };
         let Ok(timing) = model.time_static_batch(batch) else { break };
         let step_ns = timing.step_ns.iter().min().copied().unwrap_or_default();
@@ -121,7 +121,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     }
     if !ifm_engine::BUILT {
         return Err(Failure::usage(ifm_engine::NOT_BUILT)
-            .hint("serve --sim stands in for a server; the full program has the engine"));
+            .hint("use serve --sim instead of a server; the full program has the engine"));
     }
     terminal::tell("No server needed: starting the embedded engine.");
     let (preset, prompt, output) = match &args.preset {
@@ -143,7 +143,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     load.results.quiet = args.quiet.quiet;
     load.results.no_color = args.no_color;
     load.results.ascii = args.ascii;
-    // The engine's own server asks for no key, and none must reach it.
+    // The engine's own server needs no key, and must not receive one.
     load.api_key_env = None;
     let ending = Ending::new(None, None, Some(args.duration))?;
     let levels: Vec<LevelRequest> = levels::parse(LEVELS)

@@ -1,7 +1,6 @@
-//! The flags that describe a server which is simulated: a machine, a model, and how the server is
-//! set.
+//! The flags that describe a simulated server: a machine, a model, and the server's settings.
 //!
-//! Not here: what is sent to it (`workload_args`), and what becomes of it (`crate::predict`).
+//! Not here: the load (`workload_args`), and the result (`crate::predict`).
 
 use super::setup_args::SetupArgs;
 use crate::exit::Failure;
@@ -15,49 +14,51 @@ use ifm_sim::{
 };
 use ifm_store::Store;
 
-/// Bandwidth between replicas that read prompts and those that answer, where nobody says it: one
-/// network card of 400 Gbit/s, GB/s.
+/// Default bandwidth between prefill replicas and those that answer: one network card of 400
+/// Gbit/s, GB/s.
 const TRANSFER_GB_S: f64 = 50.0;
 
-/// A server that does not exist.
+/// A simulated server.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Deployment")]
 pub struct DeploymentArgs {
     #[command(flatten)]
     pub setup: SetupArgs,
 
-    /// Kind of server whose scheduler and constants are taken: vllm, sglang, llama.cpp, inferometer
-    /// [default: that of the calibration, else vllm]
+    /// Server to simulate: vllm, sglang, llama.cpp, inferometer [default: the calibration's, else
+    /// vllm]
+    ///
+    /// Sets the scheduler and the constants
     #[arg(long, value_name = "KIND", value_parser = |text: &str| text.parse::<Kind>())]
     pub server: Option<Kind>,
 
-    /// Constants of a calibration, by its name: machine, model and settings are its own where no flag
-    /// says otherwise
+    /// Name of the calibration whose constants to use
+    ///
+    /// Machine, model and settings are also the calibration's, unless a flag sets them
     #[arg(long, value_name = "NAME")]
     pub calibration: Option<String>,
 
-    /// A constant by hand, such as bandwidth_share=0.85 or sequence_host_us=90; may be repeated
+    /// Override a model constant, e.g. bandwidth_share=0.85 or sequence_host_us=90; repeatable
     #[arg(long = "constant", value_parser = constant, value_name = "NAME=VALUE")]
     pub constants: Vec<(String, f64)>,
 
-    /// Most requests in a step
+    /// Maximum requests per step
     #[arg(long, aliases = ["max-running-requests", "parallel"], value_parser = value_parser!(u32).range(1..), value_name = "N")]
     pub max_num_seqs: Option<u32>,
 
-    /// Most tokens in a step
+    /// Maximum tokens per step
     #[arg(long, alias = "chunked-prefill-size", value_parser = value_parser!(u32).range(1..), value_name = "TOKENS")]
     pub max_num_batched_tokens: Option<u32>,
 
-    /// Most tokens of one prompt in a step
+    /// Maximum tokens of one prompt per step
     #[arg(long, alias = "long-prefill-token-threshold", value_parser = value_parser!(u32).range(1..), value_name = "TOKENS")]
     pub prompt_piece: Option<u32>,
 
-    /// Who goes first in a step: answers and then pieces of prompts, new prompts, or batches that are
-    /// answered to their end
+    /// Scheduling policy: decode-first with chunked prefill, prefill-first, or static batches
     #[arg(long, value_parser = policies(), value_name = "POLICY")]
     pub policy: Option<Policy>,
 
-    /// Room for keys and values of one replica, tokens [default: what the memory leaves]
+    /// KV cache size of one replica, tokens [default: what the memory leaves]
     #[arg(long, alias = "max-total-tokens", value_parser = value_parser!(u64).range(16..), value_name = "TOKENS")]
     pub kv_tokens: Option<u64>,
 
@@ -65,39 +66,39 @@ pub struct DeploymentArgs {
     #[arg(long, alias = "mem-fraction-static", value_name = "SHARE")]
     pub gpu_memory_utilization: Option<f64>,
 
-    /// Prompts that begin alike are read anew
+    /// Disable the prefix cache
     #[arg(long, aliases = ["no-enable-prefix-caching", "disable-radix-cache"])]
     pub no_prefix_cache: bool,
 
-    /// Draft tokens of speculative decoding in a step
+    /// Draft tokens of speculative decoding per step
     #[arg(long, alias = "num-speculative-tokens", value_parser = value_parser!(u32).range(1..), requires = "acceptance", value_name = "N")]
     pub draft_tokens: Option<u32>,
 
-    /// Chance that a draft token is accepted if the one before it was, 0 to 1
+    /// Acceptance probability of a draft token after an accepted one, 0 to 1
     #[arg(long, requires = "draft_tokens", value_name = "SHARE")]
     pub acceptance: Option<f64>,
 
-    /// Time for one draft token, as a share of a step without drafts
+    /// Time per draft token, as a share of a step without drafts
     #[arg(long, requires = "draft_tokens", default_value_t = 0.0, value_name = "SHARE")]
     pub draft_share: f64,
 
-    /// Copies of the model behind a router
+    /// Number of replicas of the model, sharing one router
     #[arg(long, alias = "data-parallel-size", value_name = "N")]
     pub replicas: Option<u32>,
 
-    /// How requests are given to replicas
+    /// Routing policy across replicas
     #[arg(long, value_parser = routers(), value_name = "HOW")]
     pub router: Option<Router>,
 
-    /// Further replicas that only read prompts (disaggregated prefill)
+    /// Number of additional prefill-only replicas (disaggregated prefill)
     #[arg(long, value_name = "N")]
     pub prefill_replicas: Option<u32>,
 
-    /// Bandwidth from those to the replicas that answer, GB/s for each prompt
+    /// Bandwidth from prefill replicas to the others, GB/s per prompt
     #[arg(long, requires = "prefill_replicas", default_value_t = TRANSFER_GB_S, value_name = "GB/S")]
     pub transfer_gb_s: f64,
 
-    /// Standard deviation of a step's time, as a share of it
+    /// Standard deviation of the step time, as a share of it
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub jitter: f64,
 }
@@ -114,20 +115,20 @@ fn routers() -> impl TypedValueParser<Value = Router> {
     })
 }
 
-/// `bandwidth_share=0.85`, its name and its value checked.
+/// `bandwidth_share=0.85`, with its name and value checked.
 fn constant(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    let value: f64 = value.trim().parse().map_err(|_| format!("\"{value}\" is no number"))?;
+    let value: f64 = value.trim().parse().map_err(|_| format!("\"{value}\" is not a number"))?;
     let mut any = Constants::NONE_LOST;
     any.set(name.trim(), value)?;
     Ok((name.trim().to_owned(), value))
 }
 
 impl DeploymentArgs {
-    /// The deployment, with what is told of it.
+    /// The deployment, and the text that describes it.
     ///
     /// # Errors
-    /// Names that are not known, settings that contradict each other, a model that does not fit.
+    /// Unknown names, contradictory settings, or a model that does not fit.
     pub fn deployed(&self, store: &Store, seed: u64) -> Result<Deployed, Failure> {
         let calibration = match &self.calibration {
             Some(name) => Some(Calibration::open(store, name)?),
@@ -151,7 +152,7 @@ impl DeploymentArgs {
                      --gpu-memory-utilization lets the server use more",
                 ),
                 DeploymentError::UnknownMemory => {
-                    failure.hint("--kv-tokens says it, or --gpu NAME,mem=GIB")
+                    failure.hint("use --kv-tokens, or --gpu NAME,mem=GIB")
                 }
                 _ => failure,
             }
@@ -160,7 +161,7 @@ impl DeploymentArgs {
         if !self.constants.is_empty() {
             from.push_str(", some by hand");
         }
-        // What is set on the command line, the rows need not determine.
+        // Constants set on the command line need not be determined from the rows.
         let own = calibration.filter(|_| self.constants.is_empty());
         let spread = own.as_ref().map(|own| own.spread.spread(constants));
         let unsaid = own.as_ref().map(Calibration::cautions).unwrap_or_default();
@@ -171,7 +172,7 @@ impl DeploymentArgs {
         Ok(Deployed { deployment, kind, constants_from: from, unsaid, spread })
     }
 
-    /// The model on the machines, those of the calibration where none are named.
+    /// The model on the machines; by default, both are from the calibration.
     fn setup_or(&self, calibration: Option<&Calibration>, store: &Store) -> Result<Setup, Failure> {
         let mut asked = self.setup.clone();
         if let Some(own) = calibration {
@@ -195,7 +196,7 @@ impl DeploymentArgs {
     ) -> Settings {
         let defaults = Settings::defaults(kind, setup);
         let mut settings = match calibration {
-            // The room is that of the calibrated machine and model.
+            // The KV cache size is that of the calibrated machine and model.
             Some(own) if self.changes_nothing() => own.settings.clone(),
             Some(own) => Settings { kv_tokens: None, ..own.settings.clone() },
             None => defaults,
@@ -222,7 +223,7 @@ impl DeploymentArgs {
         settings
     }
 
-    /// Whether machine, model and format are left to the calibration.
+    /// Whether machine, model and format come from the calibration.
     fn changes_nothing(&self) -> bool {
         let setup = &self.setup;
         setup.gpu.is_none()

@@ -1,4 +1,4 @@
-//! `inferometer doctor`: what of this machine spoils measurements, and how to mend it.
+//! `inferometer doctor`: checks what on this machine distorts measurements, and how to fix it.
 
 use crate::doctor::{self, DoctorDocument, Machine, State};
 use crate::exit::{Code, Failure};
@@ -11,11 +11,11 @@ use std::path::PathBuf;
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Exit code 1 where something spoils measurements
+    /// Exit with code 1 if anything distorts measurements
     #[arg(long)]
     strict: bool,
 
-    /// Folder of stored runs, for the room that they have [default: .inferometer/runs]
+    /// Folder of stored runs, to check its free space [default: .inferometer/runs]
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
@@ -23,11 +23,11 @@ pub struct DoctorArgs {
     #[arg(long)]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -42,6 +42,6 @@ pub fn run(args: &DoctorArgs) -> Result<Code, Failure> {
             terminal::print(&doctor::text(&findings, &terminal::style(args.no_color, args.ascii)));
         }
     }
-    let spoils = doctor::count(&findings, State::Caution) + doctor::count(&findings, State::Bad);
-    Ok(if args.strict && spoils > 0 { Code::Failed } else { Code::Done })
+    let problems = doctor::count(&findings, State::Caution) + doctor::count(&findings, State::Bad);
+    Ok(if args.strict && problems > 0 { Code::Failed } else { Code::Done })
 }

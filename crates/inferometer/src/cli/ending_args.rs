@@ -1,4 +1,4 @@
-//! The flags that say how long a level lasts.
+//! The flags that set how long a level lasts.
 
 use crate::exit::Failure;
 use crate::levels::{Ending, LevelRequest};
@@ -6,44 +6,47 @@ use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
 
-/// When a level ends, and what is sent before it.
+/// The end of a level, and the warm-up before it.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct EndingArgs {
-    /// Requests to measure at each level [default: what fits into the duration]
+    /// Requests to measure per level [default: as many as fit in --duration]
     #[arg(short = 'n', long, aliases = ["num-prompts", "request-count", "max-requests"], value_name = "N")]
     requests: Option<u32>,
 
-    /// Whole conversations to measure at each level, for workloads of conversations
+    /// Whole conversations to measure per level, for conversation workloads
     #[arg(long, aliases = ["conversations", "num-sessions", "num-conversations"], value_name = "N")]
     sessions: Option<u32>,
 
-    /// How long to send at each level; what is in flight then still finishes
-    /// [default: 20s without --requests and --sessions]
+    /// Sending time per level [default: 20s without --requests and --sessions]
+    ///
+    /// Requests in flight at its end are allowed to finish
     #[arg(short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], value_parser = seconds, value_name = "SPAN")]
     duration: Option<f64>,
 
-    /// End a level before that once the 95 % intervals of the mean gap and of the median TTFT lie
-    /// within this share of their values, once a --slo is surely missed, or once more than 1 % of
-    /// the requests surely fail [default: 5%; the longest duration is then 120s]
+    /// End a level once its results are precise enough [default: 5%]
+    ///
+    /// A level ends once the 95 % intervals of the mean gap and of the median TTFT lie within this
+    /// share of their values, once a --slo is surely missed, or once more than 1 % of the requests
+    /// surely fail. The maximum duration is then 120s by default
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "5%", value_parser = share, value_name = "SHARE")]
     until_settled: Option<f64>,
 
-    /// Requests sent before each measurement [default: one per user; none for --replay]
+    /// Warm-up requests before each measurement [default: one per user; none for --replay]
     #[arg(short = 'w', long, aliases = ["num-warmups", "warmup-request-count"], value_name = "N")]
     warmup: Option<u32>,
 }
 
 impl EndingArgs {
-    /// Requests to measure, if that was said.
+    /// Number of requests to measure, if set.
     pub fn requests(&self) -> Option<u32> {
         self.requests
     }
 
-    /// Levels of an open loop, with so many requests in flight at most.
+    /// Levels of an open loop, with a maximum number of requests in flight.
     ///
     /// # Errors
-    /// A level of no request.
+    /// A level without requests.
     pub fn open_levels(
         &self,
         schedules: Vec<ArrivalSpec>,
@@ -68,7 +71,7 @@ impl EndingArgs {
     /// Levels of these numbers of users.
     ///
     /// # Errors
-    /// A level of no request.
+    /// A level without requests.
     pub fn levels(&self, concurrencies: &[u32]) -> Result<Vec<LevelRequest>, Failure> {
         let ending = Ending::new(self.requests, self.sessions, self.duration)?
             .until_settled(self.until_settled)?;

@@ -1,4 +1,4 @@
-//! `inferometer exec -- CMD…`: any command under the telemetry of runs, kept as a result.
+//! `inferometer exec -- CMD…`: runs any command with the telemetry of runs, and stores the result.
 
 use super::telemetry_args::{PowerWord, power, power_ask, watts};
 use crate::exec::pattern::{Field, Patterns};
@@ -29,7 +29,7 @@ const REPORT: &str = "note";
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
-    /// The command and its words; what it prints passes through
+    /// Command to measure, with its arguments; its output passes through
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -38,24 +38,25 @@ pub struct ExecArgs {
     )]
     command: Vec<String>,
 
-    /// Regular expression of a line that tells a step; its first group is the step's number, without
-    /// one each such line is a step
+    /// Regular expression of lines that report a step
+    ///
+    /// The first group is the number of the step. Without a group, each matching line is a step
     #[arg(help_heading = "Progress", long, value_name = "REGEX")]
     steps: Option<String>,
 
-    /// The same for tokens since the last such line
+    /// Regular expression for tokens since the previous such line
     #[arg(help_heading = "Progress", long, value_name = "REGEX")]
     tokens: Option<String>,
 
-    /// The same for tokens since the start
+    /// Regular expression for tokens since the start
     #[arg(help_heading = "Progress", long, conflicts_with = "tokens", value_name = "REGEX")]
     tokens_total: Option<String>,
 
-    /// Tokens of each step, if you know them and no line tells
+    /// Tokens of each step, if no line reports them
     #[arg(help_heading = "Progress", long, conflicts_with_all = ["tokens", "tokens_total"], value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     tokens_per_step: Option<u32>,
 
-    /// The same as --steps for the loss
+    /// Regular expression for the loss
     #[arg(help_heading = "Progress", long, value_name = "REGEX")]
     loss: Option<String>,
 
@@ -63,39 +64,43 @@ pub struct ExecArgs {
     #[arg(help_heading = "Progress", long, value_name = "step=.step,loss=.loss")]
     json_lines: Option<String>,
 
-    /// Rates begin with this step: those before it are warm-up
+    /// First step that counts in rates; earlier steps are warm-up
     #[arg(help_heading = "Progress", long, default_value_t = 0, value_name = "N")]
     skip_steps: u64,
 
-    /// Times that the command is measured
+    /// Number of measured runs of the command
     #[arg(help_heading = "Runs", long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
     repeat: u32,
 
-    /// Times that it runs before, uncounted
+    /// Number of uncounted runs before them
     #[arg(help_heading = "Runs", long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100), value_name = "N")]
     warmup: u32,
 
-    /// End each run after this time; its rates count, its time does not
+    /// End each run after this time
+    ///
+    /// The rates of an ended run count, its time does not
     #[arg(help_heading = "Runs", long, value_parser = seconds, value_name = "SPAN")]
     timeout: Option<f64>,
 
-    /// Devices of this host whose power counts: auto (all that there are), local:0,1 (these GPUs), off
+    /// Power of these devices counts: auto, local:0,1, off
+    ///
+    /// auto is all devices of this host; local:0,1 is these GPUs
     #[arg(help_heading = "Telemetry", long, default_value = "auto", value_parser = power, value_name = "WHICH")]
     power: PowerWord,
 
-    /// Page of a DCGM exporter that tells the power of the GPUs
+    /// Page of a DCGM exporter that reports the power of the GPUs
     #[arg(help_heading = "Telemetry", long, value_name = "URL", conflicts_with = "power_watts")]
     power_url: Option<String>,
 
-    /// Power that is drawn, if you know it and nothing measures it
+    /// Assume this power draw when no sensor is available
     #[arg(help_heading = "Telemetry", long, value_parser = watts, value_name = "W")]
     power_watts: Option<f64>,
 
-    /// Name of the result, to find it by
+    /// Name to store the result under
     #[arg(help_heading = "Results", long)]
     name: Option<String>,
 
-    /// What was set, such as model=llama-3.2-1b or batch_size=32; may be repeated
+    /// Tag with a setting, e.g. model=llama-3.2-1b or batch_size=32; repeatable
     #[arg(help_heading = "Results", long = "tag", value_parser = parse_tag, value_name = "NAME=VALUE")]
     tags: Vec<(String, String)>,
 
@@ -103,19 +108,19 @@ pub struct ExecArgs {
     #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
     plan_cell: Option<ifm_core::PlanCell>,
 
-    /// File to write: .html, .md, .json or .csv; may be repeated
+    /// File to write: .html, .md, .json or .csv; repeatable
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// One JSON document on standard output; what the command prints goes to standard error
+    /// One JSON document on standard output; command output goes to standard error
     #[arg(help_heading = "Results", long)]
     json: bool,
 
-    /// Say nothing of what was measured
+    /// Do not print the summary
     #[arg(help_heading = "Results", short = 's', long)]
     quiet: bool,
 
-    /// Say what was looked for and not found
+    /// Also report what was not found
     #[arg(help_heading = "Telemetry", short, long)]
     verbose: bool,
 
@@ -123,11 +128,11 @@ pub struct ExecArgs {
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(help_heading = "Results", long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(help_heading = "Results", long)]
     ascii: bool,
 }
@@ -139,23 +144,23 @@ pub struct Executed<'a> {
     /// What kind of document this is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_exec")))]
     kind: &'static str,
-    /// Exit code: 0 if every run ended well, else that of the first that did not.
+    /// Exit code: 0 if every run succeeded, else that of the first that did not.
     exit_code: u8,
-    /// What was measured, as it is stored.
+    /// The measurements, as they are stored.
     import: &'a Import,
 }
 
 /// Runs the command and gives its exit code.
 ///
 /// # Errors
-/// A flag that cannot be understood, or results that cannot be kept.
+/// An invalid flag, or results that cannot be stored.
 pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
     let ask = args.ask()?;
     args.out.iter().try_for_each(|path| output::check_path(path))?;
     let root = store_root(args.store.as_ref());
-    // What took hours is not to be lost at the end.
+    // Hours of work must not be lost at the end.
     std::fs::create_dir_all(&root).map_err(|error| {
-        Failure::files(format!("cannot make the store {}: {error}", root.display()))
+        Failure::files(format!("cannot create the store {}: {error}", root.display()))
     })?;
     let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
     let measured = match exec::measure(&ask, &id) {
@@ -197,7 +202,7 @@ impl ExecArgs {
         added.map_err(|why| Failure::usage(format!("--json-lines: {why}")))?;
         if self.tokens_per_step.is_some() && !patterns.has(Field::Step) {
             return Err(Failure::usage(
-                "--tokens-per-step needs --steps: it is tokens of each step",
+                "--tokens-per-step needs --steps: it counts the tokens of each step",
             ));
         }
         let mut factors = Factors::default();
@@ -221,7 +226,7 @@ impl ExecArgs {
                 power: power_ask(self.power_url.as_deref(), self.power_watts, &self.power)?,
                 verbose: self.verbose,
             },
-            // In a group of its own it could not read a terminal, and would stand still.
+            // In its own group it could not read a terminal, and would hang.
             has_input: is_once && !std::io::stdin().is_terminal(),
             output: if self.json { Stream::Err } else { Stream::Out },
             tells: !self.quiet,
@@ -229,8 +234,8 @@ impl ExecArgs {
         })
     }
 
-    /// Says what was measured, and writes it where that was asked for. Standard output is the
-    /// command's own, unless a document was asked for.
+    /// Prints the measurements, and writes them to the requested files. Standard output belongs to
+    /// the command, unless a document was requested.
     fn tell(&self, import: &Import, code: u8) -> Result<(), Failure> {
         let remarks = import.sheets.iter().flat_map(|sheet| &sheet.remarks);
         for remark in remarks.filter(|_| !self.quiet) {

@@ -1,4 +1,5 @@
-//! `inferometer export RUN --as FORMAT`: results in the files of other tools, or sent to their servers.
+//! `inferometer export RUN --as FORMAT`: writes results in the formats of other tools, or sends them to
+//! their servers.
 
 use super::export_sessions::{self, SESSIONS_PARQUET};
 use super::push_args::PushArgs;
@@ -25,7 +26,9 @@ use std::path::{Path, PathBuf};
 /// Flags of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A run or import by id or name, "last", a file or folder of another tool, "-" for standard
+    /// Result to write
+    ///
+    /// A run or import by ID or name, "last", a file or folder of another tool, or "-" for standard
     /// input
     #[arg(default_value = "last")]
     subject: PathBuf,
@@ -34,11 +37,11 @@ pub struct ExportArgs {
     #[arg(long = "as", value_name = "FORMAT", value_parser = formats())]
     format: String,
 
-    /// By whose definitions numbers are computed from the events of a run [default: the format's]
+    /// Tool whose definitions compute a run's numbers from its events [default: the format's]
     #[arg(long, value_name = "TOOL", value_parser = tools())]
     definitions: Option<String>,
 
-    /// File to write, or folder where there are several [default: standard output]
+    /// File to write, or folder for several [default: standard output]
     #[arg(short, long, value_name = "FILE|DIR")]
     out: Option<PathBuf>,
 
@@ -77,7 +80,7 @@ pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     put(args, &files(args, export, &results)?)
 }
 
-/// Sends results to a server, and writes them where a file is named too.
+/// Sends results to a server, and also writes them if a file is named.
 fn send(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     let push = push::of_format(&args.format)?;
     let Some(target) = args.sending.target(push.example)? else { return Ok(Code::Done) };
@@ -99,7 +102,7 @@ fn send(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// The report of a run or of a document; absent where it holds nothing that a report can show.
+/// The report of a run or a document; absent if it contains nothing to show.
 fn report(results: &Results) -> Result<Option<String>, Failure> {
     if let Some(run) = &results.run {
         let model = ReportModel::new(run, ifm_analysis::summarize(run));
@@ -110,7 +113,7 @@ fn report(results: &Results) -> Result<Option<String>, Failure> {
     Ok(plain.page(&subjects).ok().map(|page| ifm_report::page::html(&page)))
 }
 
-/// The files of results. What holds nothing for the format is told.
+/// The files of results. Results without anything for the format are reported.
 fn files(
     args: &ExportArgs,
     export: &Export,
@@ -132,7 +135,7 @@ fn files(
         false => Ok(files),
         true => {
             let subject = args.subject.display();
-            Err(Failure::usage(format!("{subject} holds nothing to write as {}", export.title)))
+            Err(Failure::usage(format!("{subject} contains nothing to write as {}", export.title)))
         }
     }
 }
@@ -144,7 +147,7 @@ impl ExportArgs {
     }
 }
 
-/// What to write. A run is computed anew from its events.
+/// The text to write. A run is recomputed from its events.
 fn results(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Results>, Failure> {
     let key = args.subject.to_string_lossy();
     let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
@@ -161,7 +164,7 @@ fn results(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Resu
         Subject::Documents(_, sheets) => sheets,
     };
     if args.definitions.is_some() {
-        return Err(Failure::usage(format!("{key} holds no events to compute from"))
+        return Err(Failure::usage(format!("{key} contains no events to compute from"))
             .hint("--definitions is for runs that inferometer measured"));
     }
     Ok(sheets.into_iter().map(|sheet| Results { sheet, run: None, report: None }).collect())
@@ -184,7 +187,7 @@ fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
         }
         (Some(folder), files) => {
             std::fs::create_dir_all(folder).map_err(|error| {
-                Failure::files(format!("cannot make {}: {error}", folder.display()))
+                Failure::files(format!("cannot create {}: {error}", folder.display()))
             })?;
             for (index, file) in files.iter().enumerate() {
                 let path = folder.join(file_name(&args.format, index, files.len(), file));
@@ -222,8 +225,10 @@ fn as_sessions(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
             export_sessions::write(&loaded.data, out)
         }
         Subject::RunFile(run) => export_sessions::write(&run, out),
-        Subject::Documents(..) => Err(Failure::usage("documents of other tools hold no sessions")
-            .hint("sessions are those of runs that inferometer measured")),
+        Subject::Documents(..) => {
+            Err(Failure::usage("documents of other tools contain no sessions")
+                .hint("only runs that inferometer measured have sessions"))
+        }
     }
 }
 
@@ -241,7 +246,7 @@ fn copy_run(entry: &RunEntry, out: &Path) -> Result<Code, Failure> {
 /// Writes the rows of each document as a table: one file, or several into a folder.
 fn put_tables(args: &ExportArgs, out: &Path, sheets: &[Sheet]) -> Result<Code, Failure> {
     if args.definitions.is_some() {
-        return Err(Failure::usage("documents of other tools hold no events to compute from")
+        return Err(Failure::usage("documents of other tools contain no events to compute from")
             .hint("--definitions is for runs that inferometer measured"));
     }
     let tables: Vec<(&Sheet, Vec<TableColumn>)> = sheets
@@ -255,8 +260,8 @@ fn put_tables(args: &ExportArgs, out: &Path, sheets: &[Sheet]) -> Result<Code, F
     let is_one = tables.len() == 1 && !out.is_dir();
     if !is_one {
         std::fs::create_dir_all(out).map_err(|error| {
-            Failure::files(format!("cannot make {}: {error}", out.display()))
-                .hint("documents are a file each: name a folder for them, -o DIR")
+            Failure::files(format!("cannot create {}: {error}", out.display()))
+                .hint("each document becomes one file: name a folder for them, -o DIR")
         })?;
     }
     for (index, (sheet, columns)) in tables.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! `inferometer export RUN --as sessions-parquet`: the sessions of a run as a table.
 //!
-//! A derived table: it is made when it is asked for and never stored with the run. Not here: what a
-//! session is (`ifm-analysis`), and its lines as JSON (`ifm-report`).
+//! A derived table, computed on request and never stored with the run. Not here: what a session is
+//! (`ifm-analysis`), and its JSON lines (`ifm-report`).
 
 use crate::exit::{Code, Failure};
 use crate::terminal;
@@ -19,10 +19,10 @@ fn seconds(ns: u64) -> Option<f64> {
     Some(ns as f64 / NS_PER_S)
 }
 
-/// A column: its name, and what a session has there.
+/// A column: its name, and its value in a session.
 type Column = (&'static str, fn(&Session) -> Option<f64>);
 
-/// The numbers of a session, by the names of the lines of `--json=sessions`.
+/// The numbers of a session, by their names in the lines of `--json=sessions`.
 const COLUMNS: [Column; 18] = [
     ("session", |session| Some(f64::from(session.session))),
     ("level", |session| Some(f64::from(session.level))),
@@ -54,7 +54,7 @@ pub fn write(run: &RunData, out: &Path) -> Result<Code, Failure> {
     let sessions: Vec<&Session> = of_levels.flat_map(|sessions| &sessions.each).collect();
     if sessions.is_empty() {
         return Err(Failure::usage("no request of this run belongs to a session")
-            .hint("sessions are those of workloads of conversations"));
+            .hint("only workloads of conversations have sessions"));
     }
     let numbers = COLUMNS.iter().map(|(name, read)| TableColumn {
         name: (*name).to_owned(),

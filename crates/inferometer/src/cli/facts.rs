@@ -1,4 +1,4 @@
-//! `inferometer facts`: the machine, for the record.
+//! `inferometer facts`: records the facts of this machine.
 
 use super::project;
 use crate::exit::{Code, Failure};
@@ -11,12 +11,13 @@ use std::path::PathBuf;
 /// Flags of `facts`.
 #[derive(Debug, Args)]
 pub struct FactsArgs {
-    /// File to write, JSON: run, sweep and capacity attach it with --facts [default: text on standard
-    /// output]
+    /// JSON file to write [default: text on standard output]
+    ///
+    /// run, sweep and capacity attach it with --facts
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Process of a running server, whose command line is kept without secrets
+    /// PID of the server; its command line is recorded with secrets removed
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
 
@@ -24,11 +25,11 @@ pub struct FactsArgs {
     #[arg(long)]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -44,7 +45,7 @@ pub fn run(args: &FactsArgs) -> Result<Code, Failure> {
     let (mut found, without_gpus) = facts::of_host();
     found.server = server;
     if let Some(why) = without_gpus {
-        terminal::say(&format!("no GPU is told: {why}"));
+        terminal::say(&format!("no GPU visible: {why}"));
     }
     if let Some(path) = &args.out {
         let document = FactsDocument::from(found.clone());

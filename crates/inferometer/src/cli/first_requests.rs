@@ -1,5 +1,5 @@
-//! What the flags of a load mean for the requests before it: which fields the user chose, whether a request
-//! goes first where nothing else does, and what is said of fields that the server rejects.
+//! What the flags of a load mean for the requests before it: which fields the user chose, whether one
+//! request is sent if no other is, and what to report about fields that the server rejects.
 //!
 //! Not here: how these requests are sent (`preflight`).
 
@@ -14,8 +14,8 @@ use ifm_wire::dialect::Dialect;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Fields that the user chose: they are never left out without a word, since a run without them would
-/// answer another question.
+/// Fields that the user chose. They are never dropped silently, since a run without them would answer
+/// a different question.
 pub fn field_rules(
     args: &LoadArgs,
     dialect: &Dialect,
@@ -38,11 +38,11 @@ pub fn field_rules(
     FieldRules { set_by, is_strict: args.strict, is_quiet: args.results.quiet }
 }
 
-/// Sends one request where none went before: it shows which fields the server rejects. A server of this
-/// program takes them all.
+/// Sends one request if none was sent before: it shows which fields the server rejects. A server of
+/// this program accepts them all.
 ///
 /// # Errors
-/// Why there must be no load.
+/// Why the load must not start.
 pub fn ask_once(
     preflight: &mut Preflight,
     dialect: &Dialect,
@@ -63,7 +63,7 @@ pub fn ask_once(
     }
 }
 
-/// Tells which fields the server rejects, once.
+/// Reports which fields the server rejects, once.
 pub fn report(rejected: &[RejectedField]) {
     for field in rejected {
         terminal::tell(&format!(

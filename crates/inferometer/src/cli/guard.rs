@@ -1,5 +1,5 @@
-//! `inferometer guard`: the process that undoes what another set up, should that one die. Started by
-//! ourselves alone, so it stands in no help.
+//! `inferometer guard`: the process that undoes the setup of another process if that one dies. Only
+//! inferometer starts it, so it is not in the help.
 
 use crate::exit::{Code, Failure};
 

@@ -1,4 +1,4 @@
-//! `inferometer history [TAG|RUN…]`: stored runs one after the other, and what changed in them.
+//! `inferometer history [TAG|RUN…]`: shows stored runs over time, and what changed in them.
 
 use super::compare::{metric, no_target};
 use super::sides::share;
@@ -15,7 +15,7 @@ use ifm_report::{Charts, history_csv, history_json, history_page};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// What changed, and a table
@@ -24,7 +24,7 @@ enum Format {
     Json,
     /// Markdown
     Md,
-    /// Every value, a line each
+    /// Every value, one per line
     Csv,
 }
 
@@ -38,25 +38,23 @@ enum FailOn {
 /// Flags of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// A tag or a name, for all runs that have it; runs by id; files and folders of other tools
-    /// [default: every stored run]
+    /// Tag, name or IDs of runs; files; folders [default: every stored run]
     #[arg(value_name = "TAG|RUN")]
     runs: Vec<String>,
 
-    /// Metrics to look at: ttft.p50,itl.p99,out_tok_s,… [default: those of compare]
+    /// Metrics to analyze: ttft.p50,itl.p99,out_tok_s,… [default: as in compare]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
     metric: Vec<Measure>,
 
-    /// Facts or tags that keep series apart, besides those that always do: server, kernel, branch, …;
-    /// may be repeated
+    /// Additional facts or tags that separate series: server, kernel, branch, …; repeatable
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     by: Vec<String>,
 
-    /// What becomes one value: run, day, or the name of a tag such as commit
+    /// Unit of one value: run, day, or a tag such as commit
     #[arg(long, default_value = "run", value_name = "WHAT")]
     per: String,
 
-    /// The latest runs, so many at most
+    /// Maximum number of latest runs
     #[arg(long, default_value_t = 100, value_name = "N",
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=RUNS_MAX as u64))]
     last: usize,
@@ -65,11 +63,11 @@ pub struct HistoryArgs {
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
     threshold: f64,
 
-    /// Exit code 1 if the latest change of a series is for the worse
+    /// Exit with code 1 if the latest change is worse
     #[arg(long, value_enum, value_name = "WHAT")]
     fail_on: Option<FailOn>,
 
-    /// Seed of the draws behind the intervals
+    /// Random seed for the intervals
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
 
@@ -77,11 +75,11 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// File to write: .html, .md, .json, .csv, .svg or .png; may be repeated [default: standard output]
+    /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// What goes to standard output when no file is named
+    /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
 
@@ -89,16 +87,17 @@ pub struct HistoryArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
 
-/// Draws behind the interval of each value: what is found rests on how runs differ.
+/// Draws for the interval of each value; the detection of changes uses the differences between
+/// runs.
 const RESAMPLES: u32 = 400;
 
 /// Runs the command.
@@ -126,10 +125,10 @@ pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
     Ok(if args.fail_on.is_some() && is_worse { Code::Failed } else { Code::Done })
 }
 
-/// The history of runs, as the command finds it when nothing else is asked of it.
+/// The history of runs, as the command computes it by default.
 ///
 /// # Errors
-/// A word that names nothing, or no run.
+/// A name of nothing, or no run.
 pub fn of_runs(store: &Path, runs: &[String]) -> Result<History, Failure> {
     let words = ["history".to_owned(), "--store".to_owned(), store.display().to_string()];
     let words = words.into_iter().chain(["--".to_owned()]).chain(runs.iter().cloned());
@@ -164,14 +163,15 @@ fn find(args: &HistoryArgs) -> Result<History, Failure> {
         "day" => Per::Day,
         name if is_known(name, &known) => Per::Tag(name.to_owned()),
         name => {
-            return Err(Failure::usage(format!("no run has a tag {name}=…"))
-                .hint("--per takes run, day, or the name of a tag: runs tag last commit=1a2b3c"));
+            return Err(Failure::usage(format!("no run has a tag {name}=…")).hint(
+                "--per accepts run, day, or the name of a tag: runs tag last commit=1a2b3c",
+            ));
         }
     };
     let found = history(&all, &HistorySettings { comparison, by: args.by.clone(), per });
     if found.series.is_empty() {
         return Err(Failure::usage("no run has a value of these metrics")
-            .hint("inferometer runs show last tells what a run has"));
+            .hint("inferometer runs show last lists what a run has"));
     }
     Ok(found)
 }
@@ -181,7 +181,7 @@ fn is_known(name: &str, known: &[String]) -> bool {
     known.iter().any(|one| plain(one) == plain(name))
 }
 
-/// Writes the history; the ending of the name says in which format.
+/// Writes the history; the file extension selects the format.
 fn write(found: &History, path: &Path) -> Result<output::Written, Failure> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => history_json(found),

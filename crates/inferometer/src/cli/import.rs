@@ -1,4 +1,4 @@
-//! `inferometer import FILE…`: results of other tools, read, told and kept.
+//! `inferometer import FILE…`: reads, prints and stores results of other tools.
 
 use super::list::{Entry, List};
 use crate::documents::{Document, PARQUET, input, open};
@@ -16,34 +16,34 @@ use ifm_store::{Import, Store, new_run_id};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Remarks of one document that are told; `--verbose` tells all.
+/// Maximum remarks to print per document; `--verbose` prints all.
 const REMARKS_MAX: usize = 5;
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {
-    /// What was read, for people
+    /// What was read, as text
     Text,
-    /// Everything that was read, one JSON document
+    /// Everything that was read, as one JSON document
     Json,
 }
 
 /// Flags of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Files, folders, or "-" for standard input; the content says what they are
+    /// Files, folders, or "-" for standard input; formats are detected by content
     #[arg(required_unless_present = "list_formats")]
     files: Vec<PathBuf>,
 
-    /// Name of the import, to find it by
+    /// Name to store the import under
     #[arg(long)]
     name: Option<String>,
 
-    /// Rows of a table that fits no format: which column is what, as ttft_ms=first_tok,users=conc
+    /// Map columns of an unknown table, e.g. ttft_ms=first_tok,users=conc
     #[arg(long, value_name = "NAME=COLUMN,…")]
     map: Option<String>,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: ImportFormat,
 
@@ -51,15 +51,15 @@ pub struct ImportArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Only read and tell: keep nothing in the store
+    /// Dry run: parse and print, store nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Tell every remark
+    /// Print every remark
     #[arg(short, long)]
     verbose: bool,
 
-    /// List the formats that can be read
+    /// List the readable formats and exit
     #[arg(long)]
     list_formats: bool,
 
@@ -80,7 +80,7 @@ pub struct Imported<'a> {
 }
 
 impl ImportArgs {
-    /// Whether people read the output.
+    /// Whether the output is text for people.
     fn is_text(&self) -> bool {
         !self.json && self.format == ImportFormat::Text
     }
@@ -109,7 +109,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
                 }
                 sheets.push(sheet);
             }
-            // Folders hold all kinds of files: those of no known format are only counted.
+            // Folders contain all kinds of files: unknown formats are only counted.
             Document { sheet: Err(ImportError::NotKnown { .. }), is_named: false, .. } => {
                 unknown += 1;
             }
@@ -165,7 +165,7 @@ fn by_map(args: &ImportArgs, map: &str) -> Result<Vec<Sheet>, Failure> {
     args.files.iter().map(read).collect()
 }
 
-/// Keeps the sheets, and prints them where JSON was asked for. Gives the id.
+/// Stores the sheets, and prints them if JSON was requested. Returns the ID.
 fn keep(args: &ImportArgs, sheets: Vec<Sheet>) -> Result<Option<String>, Failure> {
     let import = Import {
         sheet_version: SHEET_VERSION,
@@ -203,18 +203,18 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
 }
 
 /// Whether a part of a file could not be read: a record, or a line inside a table. Lines of a text
-/// that are nobody's results are not damage.
+/// that belong to no result are not damage.
 fn is_damaged(sheet: &Sheet) -> bool {
     let is_skipped = |remark: &Remark| remark.kind == RemarkKind::Skipped;
     sheet.remarks.iter().any(is_skipped)
 }
 
-/// What the content of foreign files may put on a terminal: no control characters.
+/// Removes control characters: foreign files must not control the terminal.
 fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
-/// Tells why a file was not imported, and what came closest.
+/// Reports why a file was not imported, and which format matched best.
 fn complain(error: &ImportError) {
     terminal::warn(&clean(&error.to_string()));
     for hint in error.hints() {

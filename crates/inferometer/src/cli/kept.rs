@@ -1,5 +1,5 @@
-//! Commands whose result is a document of the store: the flags that say where it goes, and the document
-//! itself, kept again after each step, so that whatever ends us, what was done is there.
+//! Commands whose result is a stored document: the flags for its destination, and the document itself.
+//! It is stored again after each step, so that no completed step is lost if the program ends early.
 
 use crate::exit::Failure;
 use crate::session::store_root;
@@ -17,18 +17,18 @@ use ifm_store::{Import, Store, new_run_id};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 
-/// Where a document goes.
+/// The destination of a document.
 #[derive(Debug, Args)]
 pub struct KeptArgs {
     /// One JSON document on standard output
     #[arg(help_heading = "Results", long)]
     pub json: bool,
 
-    /// Name of the result, to find it by
+    /// Name to store the result under
     #[arg(help_heading = "Results", long)]
     pub name: Option<String>,
 
-    /// Label to store with the result, such as condition=cc-on; may be repeated
+    /// Label to store with the result, such as condition=cc-on; repeatable
     #[arg(help_heading = "Results", long = "tag", value_parser = parse_tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
 
@@ -40,15 +40,15 @@ pub struct KeptArgs {
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     pub store: Option<PathBuf>,
 
-    /// Print the results alone
+    /// Print only the results
     #[arg(help_heading = "Results", short = 's', long)]
     pub quiet: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(help_heading = "Results", long)]
     pub no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(help_heading = "Results", long)]
     pub ascii: bool,
 }
@@ -61,12 +61,12 @@ impl KeptArgs {
         factors
     }
 
-    /// How the terminal is written to.
+    /// How to write to the terminal.
     pub fn style(&self) -> TerminalStyle {
         terminal::style(self.no_color, self.ascii)
     }
 
-    /// Says something, unless the results alone are wanted.
+    /// Prints a message, unless only the results are wanted.
     pub fn say(&self, text: &str) {
         if !self.quiet {
             terminal::say(text);
@@ -86,7 +86,7 @@ impl KeptArgs {
     }
 }
 
-/// A document that grows.
+/// A growing document.
 #[derive(Debug)]
 pub struct Kept<'a> {
     args: &'a KeptArgs,
@@ -97,21 +97,21 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Makes sure of the store.
+    /// Checks the store.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn new(args: &'a KeptArgs) -> Result<Kept<'a>, Failure> {
         let root = store_root(args.store.as_ref());
         std::fs::create_dir_all(&root).map_err(|error| {
-            Failure::files(format!("cannot make the store {}: {error}", root.display()))
+            Failure::files(format!("cannot create the store {}: {error}", root.display()))
         })?;
         let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
         let (is_there, failure) = (Cell::new(false), RefCell::new(None));
         Ok(Kept { args, store: Store::at(root), id, is_there, failure })
     }
 
-    /// Its name, or what stands for one.
+    /// Its name, or a substitute.
     pub fn name(&self) -> &str {
         self.args.name.as_deref().unwrap_or(&self.id)
     }
@@ -128,7 +128,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Keeps what there is now in place of what was kept before.
+    /// Replaces the stored document with the current one.
     pub fn keep(&self, import: &Import) {
         let written = match self.is_there.replace(true) {
             true => self.store.replace_import(import),
@@ -138,10 +138,10 @@ impl<'a> Kept<'a> {
         *self.failure.borrow_mut() = failure;
     }
 
-    /// Says where it is.
+    /// Prints where it is.
     ///
     /// # Errors
-    /// What there is last could not be kept.
+    /// The latest state could not be stored.
     pub fn end(self) -> Result<(), Failure> {
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
@@ -153,7 +153,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The report of documents that were just made.
+/// The report of documents that were just created.
 pub fn shown(sheets: &[Sheet]) -> Option<Page> {
     let survey = Survey::of_sheets(sheets);
     let evidence = SurveyEvidence::new([], sheets);

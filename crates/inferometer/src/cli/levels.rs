@@ -1,8 +1,8 @@
 //! Lists of concurrency levels: `1,2,8`, `1..32` (doubling), `4..16:4` (adding).
 
-/// Most levels of one sweep.
+/// Maximum number of levels in a sweep.
 const LEVELS_MAX: usize = 100;
-/// Largest concurrency of one level.
+/// Maximum concurrency of a level.
 pub const CONCURRENCY_MAX: u32 = 65_535;
 
 /// Reads a list of levels in the order written.

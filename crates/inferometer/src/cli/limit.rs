@@ -1,4 +1,4 @@
-//! `inferometer limit`: what a machine and a model can do at most.
+//! `inferometer limit`: computes the upper bounds of a model on a machine.
 
 use super::levels;
 use super::setup_args::SetupArgs;
@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use ifm_store::Store;
 use std::path::PathBuf;
 
-/// Most tokens of a prompt or an answer.
+/// Maximum number of tokens of a prompt or an answer.
 const TOKENS_MAX: u64 = 100_000_000;
 
 /// Flags of `limit`.
@@ -19,12 +19,12 @@ pub struct LimitArgs {
     #[command(flatten)]
     setup: SetupArgs,
 
-    /// Prompt tokens of a request
+    /// Prompt tokens per request
     #[arg(long, visible_alias = "input", alias = "isl", default_value_t = 1024, value_name = "TOKENS",
           value_parser = clap::value_parser!(u64).range(1..=TOKENS_MAX))]
     prompt: u64,
 
-    /// Output tokens of a request
+    /// Output tokens per request
     #[arg(long, alias = "osl", default_value_t = 256, value_name = "TOKENS",
           value_parser = clap::value_parser!(u64).range(1..=TOKENS_MAX))]
     output: u64,
@@ -33,12 +33,13 @@ pub struct LimitArgs {
     #[arg(long, short, default_value = "1,8,32", value_name = "LIST")]
     concurrency: String,
 
-    /// A measured value to compare with the limit: itl=22.2ms@1, ttft=115.9ms, latency=11.4s@1,
-    /// tok_s=885@100, tg=279, pp=16634; may be repeated
+    /// Measured value to compare with the limit, e.g. itl=22.2ms@1; repeatable
+    ///
+    /// Other examples: ttft=115.9ms, latency=11.4s@1, tok_s=885@100, tg=279, pp=16634
     #[arg(long, value_name = "NAME=VALUE[@USERS]", value_parser = Measured::parse)]
     measured: Vec<Measured>,
 
-    /// List the machines and the models that are known
+    /// List the known machines and models, and exit
     #[arg(long)]
     list: bool,
 
@@ -46,7 +47,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: LimitFormat,
 

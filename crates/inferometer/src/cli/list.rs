@@ -1,6 +1,6 @@
-//! What `--list…` flags print: an id and a title a line, or the same as one JSON document.
+//! The output of `--list…` flags: one ID and title per line, or the same as one JSON document.
 //!
-//! Not here: lists with columns of their own (`runs`, `limit --list`, `workload list`).
+//! Not here: lists with other columns (`runs`, `limit --list`, `workload list`).
 
 use crate::terminal;
 use serde::Serialize;
@@ -19,16 +19,16 @@ pub struct List {
     entries: Vec<Entry>,
 }
 
-/// One thing of a list.
+/// One entry of a list.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// What it belongs to, such as the class of a case.
+    /// Its group, such as the class of a case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<&'static str>,
-    /// How it is named on the command line.
+    /// Its name on the command line.
     pub id: &'static str,
-    /// What it is.
+    /// Its title.
     pub title: String,
 }
 
@@ -53,7 +53,7 @@ impl List {
 }
 
 impl Entry {
-    /// An entry of no group.
+    /// An entry without a group.
     pub fn new(id: &'static str, title: impl Into<String>) -> Entry {
         Entry { group: None, id, title: title.into() }
     }

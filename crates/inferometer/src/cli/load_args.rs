@@ -1,4 +1,4 @@
-//! The flags that every command that drives load understands.
+//! The flags of every command that drives load.
 
 use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
@@ -15,13 +15,13 @@ use ifm_core::spec::Api;
 use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
 
-/// Reads whose words a form is told in.
+/// Parses the server dialect of structured-output fields.
 fn form_speeches() -> impl TypedValueParser<Value = FormSpeech> {
     PossibleValuesParser::new(FormSpeech::ALL.map(FormSpeech::word))
-        .try_map(|word| FormSpeech::from_word(&word).ok_or("no such words"))
+        .try_map(|word| FormSpeech::from_word(&word).ok_or("no such dialect"))
 }
 
-/// What `--json` may say.
+/// Values of `--json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum JsonKind {
     /// One document
@@ -44,7 +44,7 @@ impl JsonKind {
     }
 }
 
-/// The server, what to send, and where results go.
+/// The server, the workload, and the destination of results.
 #[derive(Debug, Clone, Args)]
 pub struct LoadArgs {
     /// Base URL of the server [default: the first that answers on loopback at 8000, 8080, 11434,
@@ -61,7 +61,7 @@ pub struct LoadArgs {
     #[arg(long, hide = true, conflicts_with_all = ["url", "base_url"])]
     pub port: Option<u16>,
 
-    /// Model to ask for [default: the only one that the server offers]
+    /// Model to request [default: the only one that the server offers]
     #[arg(help_heading = "Server", short, long, aliases = ["served-model-name", "api-model-name"])]
     pub model: Option<String>,
 
@@ -75,16 +75,16 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// Who counts the tokens of made-up prompts
+    /// Tokenizer used to size synthetic prompts
     #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
     pub prompt_lengths: LengthsWord,
 
-    /// Tell the server to go on past its end-of-text token [default: as the workload has it: yes
-    /// for made-up prompts]
+    /// Generate past the end-of-text token [default: set by the workload: yes for synthetic
+    /// prompts]
     #[arg(long, default_missing_value = "true", num_args = 0..=1, require_equals = true, value_name = "BOOL")]
     pub ignore_eos: Option<bool>,
 
-    /// Whose words ask for structured answers [default: by what the server is]
+    /// Server dialect for structured-output fields [default: from the server's identity]
     #[arg(
         help_heading = "Workload",
         long,
@@ -98,7 +98,7 @@ pub struct LoadArgs {
     #[arg(long)]
     pub temperature: Option<String>,
 
-    /// Ask for whole answers instead of streams
+    /// Request whole answers instead of streams
     #[arg(help_heading = "Server", long)]
     pub no_stream: bool,
 
@@ -106,86 +106,95 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub fresh_connections: bool,
 
-    /// Extra header, "name: value"; may be repeated. Values are not stored, but for a few that are
-    /// known to be no secrets
+    /// Extra header, "name: value"; repeatable
+    ///
+    /// Values are not stored, except for a few headers known to contain no secrets
     #[arg(help_heading = "Server", short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
 
-    /// Send no X-Request-Id with each request; one given with --header replaces ours as well
+    /// Send no X-Request-Id header
+    ///
+    /// One given with --header also replaces inferometer's own
     #[arg(help_heading = "Server", long)]
     pub no_request_id: bool,
 
-    /// Header with the session of each turn of a conversation; may be repeated, "none" sends none. What a
-    /// router answers in x-session-token goes back to that agent of the session alone [default:
-    /// X-Session-ID]
+    /// Header with the session ID of each conversation turn; repeatable [default: X-Session-ID]
+    ///
+    /// "none" sends none. The value that a router returns in x-session-token is sent back only by
+    /// that agent of the session
     #[arg(help_heading = "Server", long = "session-header", value_name = "NAME")]
     pub session_headers: Vec<String>,
 
-    /// The same with a value of your own, NAME=VALUE, with {session} in the value; may be repeated.
+    /// Session header with your own value, NAME=VALUE with {session} in it; repeatable
+    ///
     /// Values are not stored
     #[arg(help_heading = "Server", long = "header-per-session", value_name = "HEADER")]
     pub headers_per_session: Vec<String>,
 
-    /// Send what the model thought back in its conversations, in the API's own field
+    /// Send reasoning content back in later turns, in the API's own field
     #[arg(help_heading = "Server", long)]
     pub echo_reasoning: bool,
 
-    /// JSON object merged into each request body, or @FILE; null removes a field
+    /// JSON object to merge into request bodies, or @FILE; null removes a field
     #[arg(help_heading = "Server", long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,
 
-    /// Fail if the server rejects a field of the requests [default: leave it out]
+    /// Fail if the server rejects a request field [default: leave it out]
     #[arg(help_heading = "Server", long, hide_short_help = true)]
     pub strict: bool,
 
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY, if set]
+    /// Environment variable that contains the API key [default: OPENAI_API_KEY, if set]
     #[arg(help_heading = "Server", long, value_name = "NAME")]
     pub api_key_env: Option<String>,
 
-    /// Do not check the server's certificate
+    /// Do not verify the server's certificate
     #[arg(help_heading = "Server", long)]
     pub insecure: bool,
 
-    /// Longest wait for a connection
+    /// Maximum wait for a connection
     #[arg(help_heading = "Time limits", long, default_value = "10s", value_parser = seconds, value_name = "SPAN")]
     pub connect_timeout: f64,
 
-    /// Longest wait for a first token
+    /// Maximum wait for a first token
     #[arg(help_heading = "Time limits", long, default_value = "10m", value_parser = seconds, value_name = "SPAN")]
     pub first_token_timeout: f64,
 
-    /// Longest silence after the first token
+    /// Maximum silence after the first token
     #[arg(help_heading = "Time limits", long, default_value = "2m", value_parser = seconds, value_name = "SPAN")]
     pub idle_timeout: f64,
 
-    /// Longest whole request
+    /// Maximum time of a whole request
     #[arg(help_heading = "Time limits", long, value_parser = seconds, value_name = "SPAN")]
     pub timeout: Option<f64>,
 
-    /// Facts of the server's machine, as inferometer facts -o writes them there [default: those of this
+    /// Facts file of the server's machine, written there by inferometer facts -o [default: this
     /// host, if the server is on loopback]
     #[arg(help_heading = "Server", long, value_name = "FILE")]
     pub facts: Option<PathBuf>,
 
-    /// Drive load to a public address
+    /// Allow load on a public address
     #[arg(help_heading = "Server", long)]
     pub yes: bool,
 
-    /// Threads that read [default: 1 per 500 users, at most one less than there are processors]
+    /// Number of reader threads [default: 1 per 500 users, maximum one less than the processors]
     #[arg(help_heading = "Client", long, value_name = "N")]
     pub readers: Option<usize>,
 
-    /// Processors to which readers are tied, e.g. 1 or 1,2
+    /// Processors to pin the readers to, e.g. 1 or 1,2
     #[arg(help_heading = "Client", long, value_delimiter = ',', value_name = "LIST")]
     pub cpus: Vec<usize>,
 
-    /// Send to the microsecond: readers run before all other threads, on processors kept awake;
-    /// costs a processor for each reader and needs the right to real-time priority
+    /// Send with microsecond precision; requires permission for real-time priority
+    ///
+    /// Readers run before all other threads, on processors kept awake. This costs one processor per
+    /// reader
     #[arg(help_heading = "Client", long)]
     pub precise: bool,
 
-    /// Who stamps what arrives: the kernel, or the reading thread, as on systems whose kernel does not;
-    /// how late its stamps are is measured while the load runs
+    /// Source of receive timestamps
+    ///
+    /// The reading thread is also used on systems whose kernel takes none. The delay of its
+    /// timestamps is measured while the load runs
     #[arg(help_heading = "Client", long, default_value = "kernel", hide_short_help = true)]
     pub stamps: Stamps,
 
@@ -196,11 +205,14 @@ pub struct LoadArgs {
     pub results: ResultArgs,
 }
 
-/// What results are called and held against, and where they go.
+/// The target for results, and their destination.
 #[derive(Debug, Clone, Args)]
 pub struct ResultArgs {
-    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or a name such as chat, rag, code,
-    /// agent, mlperf-llama3.1-8b (all: capacity --list); a bare number is in ms [default: none; of a search: chat, or that of the API]
+    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or a name [default: none; for a
+    /// search chat, or that of the API]
+    ///
+    /// Names are for example chat, rag, code, agent and mlperf-llama3.1-8b (all: capacity --list).
+    /// A bare number is in ms
     #[arg(help_heading = "Results", long, value_name = "TERMS")]
     pub slo: Option<String>,
 
@@ -211,8 +223,9 @@ pub struct ResultArgs {
     #[arg(help_heading = "Results", long, alias = "label")]
     pub name: Option<String>,
 
-    /// What was set that a client cannot see, such as gpu=L40S or cc=on: reports group and compare
-    /// by it; may be repeated
+    /// Tag the run with a setting the client cannot detect, e.g. gpu=L40S
+    ///
+    /// Reports group and compare by tags. Repeatable
     #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = parse_tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
 
@@ -224,17 +237,19 @@ pub struct ResultArgs {
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 
-    /// Also write another tool's file at the end, as `export --as` has them, such as vllm:result.json; may be
-    /// repeated. {model} and {date} in its name are filled in. vllm and sglang have options, as in
+    /// Also write another tool's file at the end, such as vllm:result.json; repeatable
+    ///
+    /// Formats are as in `export --as`. {model} and {date} in the file name are filled in. vllm
+    /// and sglang have options, as in
     /// vllm?backend=openai-chat&metrics=ttft,e2el&percentiles=50,99&detailed=no:result.json
     #[arg(help_heading = "Results", long = "export", hide_short_help = true, value_parser = ExportAsk::parse, value_name = "FORMAT:FILE")]
     pub exports: Vec<ExportAsk>,
 
-    /// The same at the end of a file that may be there, for formats of a line for each result
+    /// Append to another tool's file, for formats with one line per result
     #[arg(help_heading = "Results", long = "export-append", hide_short_help = true, value_parser = ExportAsk::parse, value_name = "FORMAT:FILE")]
     pub appended: Vec<ExportAsk>,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
     pub format: Format,
 
@@ -250,25 +265,25 @@ pub struct ResultArgs {
     #[arg(help_heading = "Results", long)]
     pub keep_text: bool,
 
-    /// No progress lines
+    /// Print no progress lines
     #[arg(help_heading = "Results", short = 's', long)]
     pub quiet: bool,
 
-    /// Show the run on the full screen while it goes on; q stops it, ? helps
+    /// Show a full-screen live view; q stops the run, ? shows help
     #[arg(help_heading = "Results", long, conflicts_with = "quiet")]
     pub tui: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(help_heading = "Results", long)]
     pub no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(help_heading = "Results", long)]
     pub ascii: bool,
 }
 
 impl ResultArgs {
-    /// The files of other tools that the run is to leave.
+    /// The files of other tools to write after the run.
     pub fn exports(&self) -> Vec<ExportAsk> {
         let appended = self.appended.iter().map(|ask| ask.clone().appends(true));
         self.exports.iter().cloned().chain(appended).collect()

@@ -1,12 +1,12 @@
-//! What `--help` adds to a flag: the words that a registry knows, so that no help can miss one.
+//! What `--help` adds to a flag: the names that a registry knows, so that no help can omit one.
 //!
-//! Not here: the flags, which stand with their commands, and what `-h` shows (`short_help`).
+//! Not here: the flags, which are with their commands, and what `-h` shows (`short_help`).
 
 use clap::{Arg, Command};
 use ifm_analysis::comparison::Measure;
 use ifm_analysis::slo;
 
-/// A flag by what it is called in any command, and the words that it takes.
+/// A flag by its name in any command, and the names that it accepts.
 type Words = (&'static str, fn() -> String);
 
 const WORDS: &[Words] =
@@ -20,7 +20,7 @@ fn targets() -> String {
     format!("A term bounds a percentile, or the mean, of {}.", slo::metrics())
 }
 
-/// Adds the words to the help of all flags that take them.
+/// Adds the names to the help of all flags that accept them.
 pub fn apply(command: Command) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
@@ -70,7 +70,7 @@ mod tests {
             let has = |(flag, help): &(String, String)| {
                 flag.ends_with(&format!(" {id}")) && help.contains("\n\n")
             };
-            assert!(all.iter().any(has), "no flag is called {id}");
+            assert!(all.iter().any(has), "no flag is named {id}");
         }
     }
 }

@@ -1,6 +1,7 @@
-//! `inferometer capacity RESULT…`: between which loads of stored runs and files the capacity lies.
+//! `inferometer capacity RESULT…`: finds between which loads of stored runs and files the capacity
+//! lies.
 //!
-//! Nothing is sent. Not here: the search on a server (`capacity`), and the judging
+//! Sends nothing. Not here: the search on a server (`capacity`), and the judging
 //! ([`ifm_analysis::survey`]).
 
 use super::load_args::LoadArgs;
@@ -20,10 +21,10 @@ use ifm_core::spec::SloSpec;
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// Endings of files that hold results: a word with one of them is not an address.
+/// File extensions of results: a word with one of them is not an address.
 const ENDINGS: [&str; 8] = ["json", "jsonl", "csv", "md", "txt", "yaml", "log", "parquet"];
 
-/// The results that were named in place of a URL; absent where a URL, or nothing, was named.
+/// The results named instead of a URL; absent if a URL, or nothing, was named.
 ///
 /// # Errors
 /// A URL among results.
@@ -36,13 +37,13 @@ pub fn named(load: &LoadArgs, more: &[String]) -> Result<Option<Vec<PathBuf>>, F
     let words = std::iter::once(first).chain(more);
     if let Some(url) = words.clone().find(|word| word.contains("://")) {
         return Err(Failure::usage(format!("{url} is an address among results"))
-            .hint("name one URL to measure, or results that exist already"));
+            .hint("name one URL to measure, or existing results"));
     }
     Ok(Some(words.map(PathBuf::from).collect()))
 }
 
-/// Whether a word names a result: a file or folder, a run or import. What looks like an address is
-/// none.
+/// Whether a word names a result: a file or folder, a run or import. A word that looks like an
+/// address is not a result.
 fn is_result(store: &Store, word: &str) -> bool {
     let path = Path::new(word);
     if word.contains("://") {
@@ -53,7 +54,7 @@ fn is_result(store: &Store, word: &str) -> bool {
         .and_then(|ending| ending.to_str())
         .is_some_and(|ending| ENDINGS.contains(&ending));
     let is_host = word.contains(':') || word.starts_with("localhost");
-    // A folder that is not there is told as one, and is no host: `results/`, `./results/`.
+    // A missing folder is reported as a folder, not as a host: `results/`, `./results/`.
     let is_folder =
         word.ends_with('/') && !is_host && (!word.contains('.') || word.starts_with('.'));
     word == "-"
@@ -77,12 +78,12 @@ pub fn run(
     let subjects = subjects::open(&store, results)?;
     let worth = Worth { usd_per_hour: price::stored(&subjects), ..*worth };
     let of_run = subjects.runs.first().map(|run| &run.manifest.spec.slo);
-    // Tiers stand in for the target of the run, and beside one that was asked for.
+    // Tiers replace the run's target, and are added to a requested one.
     let target = target(load, tiers.first().map(|tier| &tier.slo).or(of_run))?;
     let survey = subjects.survey();
     let mut by = told_by(&Question::new(&survey));
     by.retain(|name| name != key::STRATEGY);
-    // What was predicted says so, even where nothing was measured beside it.
+    // Predicted results are marked, even without measured ones.
     let is_predicted = survey.points.iter().any(Point::is_predicted);
     if is_predicted && !by.iter().any(|name| name == key::NUMBERS) {
         by.push(key::NUMBERS.to_owned());
@@ -126,7 +127,7 @@ pub fn run(
     Ok(Code::Done)
 }
 
-/// The target that was asked for, else that of the first run.
+/// The requested target, else that of the first run.
 fn target(load: &LoadArgs, of_run: Option<&SloSpec>) -> Result<SloSpec, Failure> {
     let hint = "for example --slo \"ttft:p99<500ms,itl:p99<50ms\"";
     let asked = match (&load.results.slo, load.results.goodput.is_empty()) {

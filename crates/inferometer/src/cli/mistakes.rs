@@ -1,13 +1,13 @@
-//! A command line that cannot be understood: what was meant, and what a command takes.
+//! Errors in the command line: the intended flag, and what a command accepts.
 //!
-//! Not here: flags of other tools that work as they are, which are aliases of ours; whole lines of other
-//! tools (`pasted`).
+//! Not here: flags of other tools that work unchanged, which are aliases; whole lines of other tools
+//! (`pasted`).
 
 use super::short_help;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
-/// Flags as other tools spell them, and as inferometer does.
+/// Flags in the spelling of other tools, and in inferometer's.
 const SPELLINGS: &[(&str, &str)] = &[
     ("--api-base", "--base-url"),
     ("--api-key", "--api-key-env"),
@@ -62,7 +62,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("--warmup-requests", "--warmup"),
 ];
 
-/// The failure in words, with the flag that was meant and what the command takes.
+/// The error as text, with the intended flag and what the command accepts.
 pub fn explained(mut error: Error, words: &[String]) -> String {
     let mut command = super::command();
     command.build();
@@ -72,7 +72,7 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
             if let Some(ours) = spelled(&error, command) {
                 let ours = ContextValue::String(ours.to_owned());
                 error.insert(ContextKind::SuggestedArg, ours);
-                // The usage that comes along is made for another suggestion.
+                // The included usage belongs to another suggestion.
                 let usage = ContextValue::StyledStr(command.clone().render_usage());
                 error.insert(ContextKind::Usage, usage);
             }
@@ -83,7 +83,7 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
     }
 }
 
-/// The command that the words name.
+/// The command in the line.
 fn meant<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
     for word in words.iter().skip(1) {
         match command.find_subcommand(word) {
@@ -94,7 +94,7 @@ fn meant<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
     command
 }
 
-/// Our flag for one that another tool has, if the command has it.
+/// inferometer's flag for another tool's flag, if the command has it.
 fn spelled(error: &Error, command: &Command) -> Option<&'static str> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
     let typed = typed.split('=').next()?;
@@ -106,13 +106,13 @@ fn spelled(error: &Error, command: &Command) -> Option<&'static str> {
     command.get_arguments().any(is_ours).then_some(ours)
 }
 
-/// What a command needs and does not have, in its own words, with examples.
+/// The required arguments that a command lacks, in its own words, with examples.
 fn needs(error: &Error, command: &Command) -> String {
     let missing = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::Strings(missing)) => missing.as_slice(),
         _ => return error.render().to_string(),
     };
-    // What is optional by itself stands in square brackets there, and in pointed ones here.
+    // Optional arguments are in square brackets there, and in angle brackets here.
     let named = |arg: &Arg| arg.to_string().replace('[', "<").replace(']', ">");
     let is_missing = |arg: &&Arg| missing.contains(&named(arg));
     let lines: Vec<String> = command
@@ -153,7 +153,7 @@ mod tests {
             ("capacity http://h --dataset x", "--workload"),
             ("run http://h --output-path x.json", "--out"),
             ("run http://h --api-key x", "--api-key-env"),
-            // Near enough for clap alone.
+            // Close enough for clap alone.
             ("run http://h --concurency 8", "--concurrency"),
             ("audit x --formt json", "--format"),
             ("report --formats json", "--format"),

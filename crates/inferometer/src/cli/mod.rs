@@ -19,6 +19,7 @@ mod export_sessions;
 pub mod facts;
 mod first_requests;
 pub mod gate;
+mod groups;
 mod guard;
 pub mod history;
 pub mod import;
@@ -46,6 +47,7 @@ mod quiet_args;
 pub mod rank;
 mod repeats;
 pub mod report;
+mod rerun;
 pub mod resolve;
 pub mod run;
 mod run_list;
@@ -68,10 +70,7 @@ pub mod workload_args;
 use crate::exit::{Code, Failure};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-/// Benchmark LLM servers and believe the numbers.
-///
-/// Without a command: starts the embedded engine as a server, measures it at 1, 2, 4 and 8 users,
-/// and prints what it found. Needs no GPU, no server and no network.
+/// Benchmark LLM servers with numbers you can trust.
 #[derive(Debug, Parser)]
 #[command(name = "inferometer", version, max_term_width = 100)]
 pub struct Cli {
@@ -79,7 +78,7 @@ pub struct Cli {
     verb: Option<Verb>,
 }
 
-/// The flags of a command as a program of their own, so that defaults are read in one place.
+/// The flags of a command as a program of its own, so that defaults are read in one place.
 #[derive(Debug, Parser)]
 struct Alone<T: Args> {
     #[command(flatten)]
@@ -88,84 +87,84 @@ struct Alone<T: Args> {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure the embedded engine: needs nothing (also: no command at all)
+    /// Measure the embedded engine; needs no server and no GPU
     Demo(demo::DemoArgs),
     /// Measure a server at one load
     #[command(after_help = run::SHAPES)]
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
-    /// Find the highest load that meets a latency target: on a server, or in results
+    /// Find the highest load that meets a latency target
     Capacity(capacity::CapacityArgs),
-    /// Run an experiment of many cells from one file: servers, workloads, loads, conditions
+    /// Run an experiment of many cells from one file
     Plan(plan::PlanCommand),
-    /// Predict what a machine and a model will do under a load, without either
+    /// Predict performance without the hardware or the server
     Predict(Box<predict::PredictArgs>),
-    /// Find the constants of a server that predictions of it need
+    /// Calibrate predictions against a real server
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Identify a server and its features, in a few seconds
+    /// Identify a server and its features in a few seconds
     Probe(probe::ProbeArgs),
-    /// Run the embedded engine, or a simulated server, with OpenAI's API
+    /// Repeat a stored run, with flags changed
+    Rerun(rerun::RerunArgs),
+    /// Serve the embedded engine, or a simulated server, with OpenAI's API
     #[command(after_help = serve::SIMULATED)]
     Serve(serve::ServeArgs),
-    /// Run a simulated server with OpenAI's API: nothing is computed, tokens come when it would send
-    /// them
+    /// Run a simulated server with OpenAI's API; nothing is computed
     #[command(hide = true, name = serve_simulated::VERB, override_usage = serve_simulated::USAGE)]
     ServeSimulated(Box<serve_simulated::ServeSimulatedArgs>),
-    /// Show what a workload would send, or list workloads; sends nothing
+    /// Preview what a workload would send, or list workloads
     Workload(workload::WorkloadCommand),
-    /// Compare results with a baseline: what differs, and how sure that is
+    /// Compare results with a baseline: what differs, and how certain that is
     Compare(compare::CompareArgs),
-    /// Rank results by a metric; those without a proven difference share a rank
+    /// Rank results by a metric; ties have no proven difference
     Rank(rank::RankArgs),
-    /// Check a result against thresholds; the exit code says whether it passes
+    /// Check a result against thresholds; the exit code reports pass or fail
     Gate(gate::GateArgs),
-    /// Run a command line of another tool as it stands: vllm bench serve, guidellm, llama-bench, …
+    /// Run another tool's command line: vllm bench serve, guidellm, llama-bench, …
     As(pasted::AsArgs),
-    /// Show what `as` would run, and what differs in definition; sends nothing
+    /// Dry run of `as`: show the command and the differences in definition
     Translate(pasted::TranslateArgs),
-    /// Show stored runs one after the other: what changed, when, and what it came with
+    /// Show stored runs over time: what changed, when, and together with what
     History(history::HistoryArgs),
-    /// Read results of other tools: files, folders, printed text
+    /// Import results of other tools: files, folders, printed text
     Import(import::ImportArgs),
-    /// Write results in the files of other tools, by their definitions, or send them (--push)
+    /// Write results in other tools' formats, or send them (--push)
     Export(export::ExportArgs),
     /// Check results for errors, noise and unsupported claims
     Audit(audit::AuditArgs),
     /// Test a client against streams with known answers
     Conform(conform::ConformArgs),
-    /// Show this machine as results record it, or write it for a client on another host
+    /// Show facts of this machine, or write them for a remote client
     Facts(facts::FactsArgs),
-    /// Show what of this machine spoils measurements, and how to mend it
+    /// Check what on this machine distorts measurements, and how to fix it
     Doctor(doctor::DoctorArgs),
-    /// Compute what a machine and a model can reach at most
+    /// Compute the upper bounds of a model's speed on a machine
     Limit(limit::LimitArgs),
     /// Measure an engine without a server: prompt and generation speed, static batches
     Engine(Box<engine::EngineArgs>),
-    /// Measure kernels: attention under masks, matrix products, memory bandwidth
+    /// Measure kernels: attention with masks, matrix products, memory bandwidth
     Kernel(Box<kernel::KernelCommand>),
     /// Measure any command, such as a training run: time, memory, energy, rates
     Exec(exec::ExecArgs),
-    /// Show the run store as a local web page: list, compare, watch, import
+    /// Open the run store as a local web page
     Ui(ui::UiArgs),
-    /// List stored runs (also: show, rename, tag, seal, rm)
+    /// List stored runs; also show, rename, tag, seal, rm, restore
     Runs(runs::RunsArgs),
-    /// Write results as a document: HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
+    /// Write results as HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
     Report(report::ReportArgs),
-    /// Print the JSON Schema of a format that this program writes, or list them
+    /// Print the JSON Schema of an output format, or list them
     Schema(schema::SchemaArgs),
-    /// Print the completion script of a shell: commands, flags, and names as values
+    /// Print a shell completion script for commands, flags and names
     Completions(completions::CompletionsArgs),
-    /// Show the manual of the program or of a command, or write all pages to a folder
+    /// Show a manual page, or write all pages to a folder
     Man(manual::ManArgs),
-    /// What may stand at the cursor of a line; asked by those scripts
+    /// Print completions for the word at the cursor
     #[command(hide = true)]
     Complete(completions::CompleteArgs),
-    /// Undo what a process that died had set up; started by ourselves
+    /// Undo the setup of a process that died; started by inferometer
     #[command(hide = true)]
     Guard,
-    /// The embedded engine, or our own kernels, as a process that answers on its standard output; started
-    /// by ourselves
+    /// Run the engine or the kernels as a worker; started by inferometer
     #[command(hide = true)]
     Worker {
         #[arg(value_parser = ["kernels"])]
@@ -173,38 +172,39 @@ enum Verb {
     },
 }
 
-/// The command line as it is parsed and as its help shows it.
+/// The command line as parsed and as shown in its help.
 pub fn command() -> Command {
-    long_help::apply(short_help::apply(Cli::command()))
+    groups::apply(long_help::apply(short_help::apply(Cli::command())))
 }
 
-/// Reads the words of a command line, program name first, as if there were no project's file.
+/// Parses the words of a command line, program name first, without a project file.
 ///
 /// # Errors
-/// What cannot be understood, and the questions for help and version.
+/// An invalid command line, and requests for help and version.
 #[cfg(test)]
 pub fn parse(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command().try_get_matches_from(words)?)
 }
 
-/// A command line that was understood, with what the project's file adds to it.
+/// A parsed command line, with what the project file adds to it.
 pub struct Read {
-    /// What it asks for.
+    /// The requested command.
     pub cli: Cli,
     /// Its words, program name first.
     pub words: Vec<String>,
 }
 
-/// Reads the words that the program was started with.
+/// Parses the words that the program was started with.
 ///
 /// # Errors
-/// What cannot be understood, in the words or in the project's file, and the questions for help and version.
+/// Invalid words or an invalid project file, and requests for help and version.
 pub fn read(words: &[String]) -> Result<Read, Refused> {
     let parsed = serve::told_apart(engine::spelled_out(pasted::spelled_out(words.to_vec())));
     read_as(words, parsed, &[])
 }
 
-/// The same of words that are parsed as others; of the project's file only the keys that are named, if any is.
+/// The same for words that are parsed in another form. If `only` names keys, only these keys of the project file
+/// are used.
 ///
 /// # Errors
 /// As [`read`].
@@ -221,13 +221,17 @@ pub fn read_as(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<R
 pub use mistakes::explained;
 pub use project::Refused;
 
-/// Runs the command that the words ask for, and gives the exit code: one of ours, or that of a
-/// command that was measured.
+/// Runs the requested command, and returns the exit code: inferometer's own, or that of a measured
+/// command.
 ///
 /// # Errors
-/// What the user has to know.
+/// The error to report to the user.
 pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
-    let code = match cli.verb.unwrap_or_else(|| Verb::Demo(demo::DemoArgs::default())) {
+    let Some(verb) = cli.verb else {
+        crate::terminal::print(&command().render_help().ansi().to_string());
+        return Ok(Code::Done as u8);
+    };
+    let code = match verb {
         Verb::Demo(args) => demo::run(&args, words),
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
@@ -270,6 +274,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
             Ok(Code::Done)
         }
         Verb::Exec(args) => return exec::run(&args),
+        Verb::Rerun(args) => return rerun::run(&args),
     }?;
     Ok(code as u8)
 }
@@ -279,11 +284,11 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Lines of a terminal of usual height, less its prompt.
-    const SCREEN_LINES: usize = 45;
+    /// Lines of a terminal of usual height, minus its prompt.
+    const SCREEN_LINES: usize = 40;
 
-    /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 15] = [
+    /// Commands that print no results: they write a file, run a server, or print a sentence.
+    const WITHOUT_DOCUMENT: [&str; 17] = [
         "as",
         "complete",
         "completions",
@@ -291,7 +296,9 @@ mod tests {
         "guard",
         "man",
         "plan init",
+        "rerun",
         "runs rename",
+        "runs restore",
         "runs rm",
         "runs seal",
         "runs tag",
@@ -301,7 +308,7 @@ mod tests {
         "worker",
     ];
 
-    /// Every command with its words, commands of commands among them.
+    /// Every command with its words, subcommands included.
     fn commands() -> Vec<(String, Command)> {
         fn below(path: &str, command: &Command, all: &mut Vec<(String, Command)>) {
             for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
@@ -363,7 +370,7 @@ mod tests {
         let described = schema::described();
         let mut with_json = BTreeSet::new();
         for (path, command) in commands() {
-            // A group of commands prints nothing itself, but for `runs`.
+            // A group of commands prints nothing itself, except `runs`.
             let is_group = command.has_subcommands() && !has(&command, "json");
             if is_group || WITHOUT_DOCUMENT.contains(&path.as_str()) {
                 assert!(!has(&command, "json"), "{path}");

@@ -1,4 +1,4 @@
-//! The flags that say how much time several levels may take, and how far they are apart.
+//! The flags for the total time of several levels, and the pause between them.
 
 use clap::Args;
 use ifm_core::duration::seconds;
@@ -8,18 +8,20 @@ use ifm_core::spec::RunSpec;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct PacingArgs {
-    /// Pause between two levels
+    /// Pause between levels
     #[arg(long, value_parser = seconds, value_name = "SPAN")]
     cooldown: Option<f64>,
 
-    /// Time for all levels together: none is begun that cannot end in it, one that is under way
-    /// is cut there, and what was left out is listed
+    /// Time budget for all levels together
+    ///
+    /// A level that cannot end within the budget is not started. A level in progress is cut off
+    /// when the budget ends. Skipped levels are listed
     #[arg(long, value_parser = seconds, value_name = "SPAN")]
     budget: Option<f64>,
 }
 
 impl PacingArgs {
-    /// Writes them into what is asked for.
+    /// Writes them into the request.
     pub fn set(&self, spec: &mut RunSpec) {
         spec.cooldown_s = self.cooldown;
         spec.budget_s = self.budget;

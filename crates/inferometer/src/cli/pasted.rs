@@ -1,6 +1,6 @@
 //! `inferometer as LINE` and `inferometer translate LINE`: command lines of other tools.
 //!
-//! Not here: what becomes of their flags (`foreign`).
+//! Not here: the translation of their flags (`foreign`).
 
 use crate::child::own_command;
 use crate::exit::{Code, Failure};
@@ -16,8 +16,9 @@ use std::sync::OnceLock;
 /// Flags of `as`.
 #[derive(Debug, Args)]
 pub struct AsArgs {
-    /// The line as it was pasted: as it is, in quotes, or "-" for standard input; our own flags may stand in
-    /// it too
+    /// Command line to run, quoted or not, or "-" for standard input
+    ///
+    /// It can include inferometer's own flags
     #[arg(
         value_name = "LINE",
         required = true,
@@ -34,7 +35,7 @@ pub struct TranslateArgs {
     #[arg(long)]
     json: bool,
 
-    /// The line as it was pasted: as it is, in quotes, or "-" for standard input
+    /// Command line to translate, quoted or not, or "-" for standard input
     #[arg(
         value_name = "LINE",
         required = true,
@@ -51,19 +52,19 @@ pub struct TranslationDocument {
     /// What kind of document this is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_translation")))]
     kind: &'static str,
-    /// Whose line it is.
+    /// The tool that the line is for.
     tool: String,
-    /// The version of the tool whose flags are known.
+    /// The tool version whose flags are supported.
     version: String,
-    /// The words of our command, program name first.
+    /// The words of inferometer's command, program name first.
     command: Vec<String>,
-    /// Names of the variables that stood before the line; their values may be secrets.
+    /// Names of the variables before the line; their values may be secrets.
     variables: Vec<String>,
     /// Flags that have no effect here.
     left_out: Vec<LeftOut>,
     /// What differs in definition, in sentences.
     differences: Vec<String>,
-    /// What stands behind the command and is not run, such as a pipe.
+    /// What follows the command and is not run, such as a pipe.
     not_run: Option<String>,
 }
 
@@ -73,11 +74,11 @@ pub struct TranslationDocument {
 pub struct LeftOut {
     /// The flag.
     flag: String,
-    /// What leaving it out means.
+    /// The consequence of leaving it out.
     effect: String,
 }
 
-/// The words with `bench serve` as the line of vLLM's client that it is.
+/// The words with `bench serve` completed to a line of vLLM's client.
 pub fn spelled_out(mut words: Vec<String>) -> Vec<String> {
     if matches!(words.as_slice(), [_, bench, serve, ..] if bench == "bench" && serve == "serve") {
         words.insert(1, "as".to_owned());
@@ -88,7 +89,7 @@ pub fn spelled_out(mut words: Vec<String>) -> Vec<String> {
 /// Runs the line.
 ///
 /// # Errors
-/// A line that cannot be understood, and whatever our own command ends with.
+/// An invalid line, and any error of inferometer's own command.
 pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     let line = line_of(&args.line)?;
     if let Some(table) = asks_for_help(&line.words)? {
@@ -110,13 +111,14 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     let words = translation.draft.words();
     terminal::say(&format!("runs as: {}", shown(&translation.draft)));
     let parsed = super::serve::told_apart(super::engine::spelled_out(words.clone()));
-    // A line means what it says: of the project's file only its folders count.
+    // The line is complete by itself: only the folders of the project file apply.
     let read = super::read_as(&words, parsed, &["store", "presets"]).map_err(|refused| {
         let error = match refused {
             super::Refused::File(failure) => return failure,
             super::Refused::Typed(error) => error,
         };
-        // The first line says what is wrong; the rest is the usage of a command that nobody typed.
+        // The first line is the error; the rest is the usage of a command that the user did not
+        // type.
         let said = error.render().to_string();
         let first = said.lines().next().unwrap_or_default();
         Failure::usage(first.strip_prefix("error: ").unwrap_or(first).to_owned())
@@ -125,10 +127,10 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     super::dispatch(read.cli, &read.words)
 }
 
-/// Shows what the line becomes.
+/// Shows the translated line.
 ///
 /// # Errors
-/// A line that cannot be understood.
+/// An invalid line.
 pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
     let line = line_of(&args.line)?;
     if let Some(table) = asks_for_help(&line.words)? {
@@ -148,8 +150,8 @@ pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Writes the files that the command reads, such as the body of a request in the line, for the user alone. A file
-/// or link that is there already is never followed.
+/// Writes the files that the command reads, such as a request body from the line, readable only by the
+/// user. An existing file or link is never followed.
 fn write_files(translation: &Translation) -> Result<(), Failure> {
     for (path, text) in &translation.draft.writes {
         let mut options = std::fs::OpenOptions::new();
@@ -160,7 +162,7 @@ fn write_files(translation: &Translation) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was pasted.
+/// The pasted line.
 fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
     if given != ["-"] {
         return foreign::words_of(given);
@@ -169,11 +171,11 @@ fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
     std::io::stdin()
         .read_to_string(&mut text)
         .map_err(|error| Failure::usage(format!("standard input: {error}")))?;
-    // With a space it is a line whatever it holds.
+    // If it contains a space, it is a line in any case.
     foreign::words_of(&[format!("{text} ")])
 }
 
-/// Our program again, with the variables that stood before the line. Comes back only if that fails.
+/// Runs inferometer again, with the variables from before the line. Returns only if that fails.
 fn with_variables(translation: &Translation) -> Failure {
     let variables = translation.environment.iter();
     let variables: Vec<_> = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -185,7 +187,7 @@ fn with_variables(translation: &Translation) -> Failure {
     Failure::new(Code::Internal, error.to_string())
 }
 
-/// Whether a command of ours has a flag, and whether a value follows it.
+/// Whether a command of inferometer has a flag, and whether a value follows it.
 fn ours(verb: &str, flag: &str) -> Option<bool> {
     static COMMAND: OnceLock<Command> = OnceLock::new();
     let command = COMMAND.get_or_init(super::command).find_subcommand(verb)?;
@@ -210,13 +212,13 @@ fn asks_for_help(words: &[String]) -> Result<Option<Table>, Failure> {
     }
 }
 
-/// What becomes of every flag of a tool.
+/// The translation of every flag of a tool.
 fn help(table: &Table) -> String {
     let Table { tool, version, source, verb, flags, .. } = table;
     let width = flags.keys().map(String::len).max().unwrap_or_default();
     let mut text = format!(
-        "A line of {tool} {version} as inferometer {verb}: what becomes of each flag.\n\
-         Flags of inferometer {verb} may stand in the line too.\nSource: {source}\n\n"
+        "A line of {tool} {version} as inferometer {verb}: the translation of each flag.\n\
+         The line can also contain flags of inferometer {verb}.\nSource: {source}\n\n"
     );
     for (name, row) in flags {
         let becomes = match &row.becomes {
@@ -224,7 +226,7 @@ fn help(table: &Table) -> String {
             Becomes::Body(field) => format!("field {field} of the request's body"),
             Becomes::Rule(what) => what.clone(),
             Becomes::None(effect) => format!("nothing: {effect}"),
-            Becomes::Quiet(why) => format!("nothing changes: {why}"),
+            Becomes::Quiet(why) => format!("no effect: {why}"),
         };
         text.push_str(&format!("  {name:<width$}  {becomes}\n"));
     }

@@ -22,21 +22,21 @@ pub struct PlanCommand {
 
 #[derive(Debug, Subcommand)]
 enum PlanVerb {
-    /// Write a plan to begin with, or list their kinds
+    /// Write a starter plan, or list the kinds of plans
     Init(InitArgs),
-    /// Show the cells of a plan, its time and its cost; starts and sends nothing
+    /// Show a plan's cells, time and cost; starts and sends nothing
     Check(CheckArgs),
-    /// Measure what is left of a plan
+    /// Measure the remaining cells of a plan
     Run(RunArgs),
-    /// Go on with a plan that was run before, and try its failed cells again
+    /// Continue a plan, and retry its failed cells
     Resume(ResumeArgs),
-    /// Show what became of each cell, and write the report
+    /// Show the state of each cell, and write the report
     Show(ShowArgs),
-    /// Bring what other machines stored of a plan into this store
+    /// Copy a plan's runs from other machines' stores into this one
     Collect(CollectArgs),
 }
 
-/// Which plan, and where its runs are.
+/// The plan, and where its runs are.
 #[derive(Debug, Args)]
 struct PlanArgs {
     /// Plan file, or the name of a plan that was run before
@@ -47,7 +47,7 @@ struct PlanArgs {
     output: OutputArgs,
 }
 
-/// Where runs are stored, and in which form the answer comes.
+/// The run store and the output format.
 #[derive(Debug, Args)]
 struct OutputArgs {
     /// One JSON document on standard output
@@ -64,7 +64,7 @@ impl OutputArgs {
         Experiment::open(plan, Store::at(store_root(self.store.as_ref())))
     }
 
-    /// Prints what became of a plan.
+    /// Prints the state of a plan.
     fn tell(&self, of: &Experiment, shows_all: bool) -> Result<(), Failure> {
         let journal = of.journal()?;
         match self.json {
@@ -95,34 +95,35 @@ struct CheckArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// The command of each cell, as you could type it
+    /// Show the command of each cell, to copy
     #[arg(long)]
     commands: bool,
 
-    /// Every cell, however many
+    /// Show every cell, however many
     #[arg(long)]
     all: bool,
 
-    /// Run the plan on a simulator, which the flags of `predict` behind -- describe, and show the
-    /// report that it would give: -- --gpu l40s --model llama-3.1-8b
+    /// Simulate the plan and show the report that it would give
+    ///
+    /// Flags of `predict` after -- describe the simulator: -- --gpu l40s --model llama-3.1-8b
     #[arg(long, conflicts_with = "commands")]
     simulate: bool,
 
-    /// Report to write of what was simulated [default: text on standard output]
+    /// Report of the simulation to write [default: text on standard output]
     #[arg(short, long, value_name = "FILE", requires = "simulate")]
     out: Vec<PathBuf>,
 
-    /// Flags of `predict`, behind --
+    /// Flags of `predict`, after --
     #[arg(last = true, value_name = "FLAGS", requires = "simulate")]
     flags: Vec<String>,
 }
 
-/// How a script for Slurm is used.
+/// How to use a script for Slurm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlurmWord {
-    /// It is written and given to sbatch
+    /// Write it and submit it with sbatch
     Submit,
-    /// It is written
+    /// Only write it
     Write,
 }
 
@@ -134,15 +135,15 @@ struct RunArgs {
     #[command(flatten)]
     how: HowArgs,
 
-    /// Submit what is left as an array of a Slurm cluster, a task for each start of a server
+    /// Submit remaining cells as a Slurm array, one task per server start
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "submit", value_name = "HOW")]
     slurm: Option<SlurmWord>,
 
-    /// Write an Indexed Job of a Kubernetes cluster to this file; "-" for standard output
+    /// Write a Kubernetes Indexed Job to this file; "-" for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
     k8s: Option<PathBuf>,
 
-    /// Measure only the cells of this task, from 0; for tasks of a cluster
+    /// Measure only the cells of this task, from 0; for cluster tasks
     #[arg(long, value_name = "N", conflicts_with_all = ["slurm", "k8s"])]
     task: Option<usize>,
 }
@@ -152,7 +153,7 @@ struct ResumeArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Do not try failed cells again
+    /// Do not retry failed cells
     #[arg(long)]
     skip_failed: bool,
 
@@ -160,14 +161,16 @@ struct ResumeArgs {
     how: HowArgs,
 }
 
-/// What holds for one call.
+/// Settings of one call.
 #[derive(Debug, Args)]
 struct HowArgs {
-    /// Begin no cell after this time, in place of the plan's budget; counts what former calls took
+    /// Start no cell after this time, instead of the plan's budget
+    ///
+    /// The time of previous calls counts
     #[arg(long, value_parser = seconds, value_name = "SPAN")]
     budget: Option<f64>,
 
-    /// Report to write at the end: .html, .md, .json, .csv, .svg or .png; may be repeated
+    /// Report to write at the end: .html, .md, .json, .csv, .svg or .png; repeatable
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
@@ -180,11 +183,11 @@ struct ShowArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Report to write: .html, .md, .json, .csv, .svg or .png; may be repeated
+    /// Report to write: .html, .md, .json, .csv, .svg or .png; repeatable
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// Every cell, however many
+    /// Show every cell, however many
     #[arg(long)]
     all: bool,
 }
@@ -194,7 +197,7 @@ struct CollectArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Folders of stored runs of other machines
+    /// Run stores of other machines
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
 }
@@ -202,7 +205,7 @@ struct CollectArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// A plan that cannot be meant, and what keeps all of its cells from being measured.
+/// An invalid plan, or a reason why none of its cells can be measured.
 pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
     match &command.verb {
         PlanVerb::Init(args) => init(args),
@@ -262,7 +265,7 @@ fn init(args: &InitArgs) -> Result<Code, Failure> {
     };
     let Some(template) = TEMPLATES.iter().find(|template| template.word == kind) else {
         let words: Vec<&str> = TEMPLATES.iter().map(|template| template.word).collect();
-        return Err(Failure::usage(format!("no kind of plan is called {kind}"))
+        return Err(Failure::usage(format!("no kind of plan is named {kind}"))
             .hint(format!("there are {}", words.join(", "))));
     };
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{kind}.toml")));
@@ -287,7 +290,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
         let (of, journal) = plan::predicted(&of, &args.flags)?;
         if let (None, Some(reason)) = (journal.runs().next(), first_reason(&of, &journal)) {
             return Err(Failure::usage(format!("no cell can be simulated: {reason}"))
-                .hint("the flags of `predict` go behind --: -- --gpu l40s --model llama-3.1-8b"));
+                .hint("put flags of `predict` after --: -- --gpu l40s --model llama-3.1-8b"));
         }
         match args.plan.output.json {
             true => terminal::print_document(&PlanDocument::new(&of, &journal)),
@@ -308,7 +311,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Why the first cell that has no result has none.
+/// The reason why the first cell without a result has none.
 fn first_reason(of: &Experiment, journal: &Journal) -> Option<String> {
     of.cells.iter().find_map(|cell| match journal.fate(&cell.key) {
         Fate::Failed { reason, .. } => Some(reason.clone()),

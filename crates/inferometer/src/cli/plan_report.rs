@@ -1,4 +1,4 @@
-//! The report of a plan: that of its runs, with every cell that has none named with its reason.
+//! The report of a plan: that of its runs, with the reason for every cell without a result.
 
 use super::report::ReportArgs;
 use crate::exit::Failure;

@@ -1,4 +1,4 @@
-//! What a machine costs: as a flag says it, and as stored searches were told.
+//! The price of a machine: from a flag, and from stored searches.
 
 use crate::subjects::Subjects;
 use ifm_report::ReportModel;
@@ -12,7 +12,7 @@ pub fn money(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "expected an amount of money such as 2.5".to_owned())
 }
 
-/// The price that the searches for a capacity were told, where they were told the same: USD per hour.
+/// The price that stored searches for a capacity used, if they used the same: USD per hour.
 pub fn stored(subjects: &Subjects) -> Option<f64> {
     let told = |run: &ReportModel| run.manifest.capacity.as_ref()?.usd_per_hour;
     let mut prices = subjects.runs.iter().map(told);

@@ -1,4 +1,4 @@
-//! `inferometer probe URL`: what a server is and can do.
+//! `inferometer probe URL`: identifies a server and its features.
 
 use super::api_word::ApiWord;
 use super::resolve;
@@ -25,39 +25,43 @@ pub struct ProbeArgs {
     #[arg(value_name = "URL")]
     url: Option<String>,
 
-    /// Model to ask for [default: the only one that the server offers]
+    /// Model to request [default: the only one that the server offers]
     #[arg(short, long)]
     model: Option<String>,
 
-    /// Show what the file of an API finds in a first answer, instead of all questions
+    /// Show what an API file finds in one answer, instead of probing
     #[arg(long, value_name = "custom:FILE", value_parser = ApiWord)]
     api: Option<Api>,
 
-    /// Look at a saved answer instead of asking a server: its body, or a whole response
+    /// Read a saved answer instead of asking a server
+    ///
+    /// Either its body, or a whole response
     #[arg(long, value_name = "FILE", requires = "api", conflicts_with = "url")]
     answer: Option<PathBuf>,
 
-    /// Print the file of --api, to be changed, and stop
+    /// Print the file of --api, for editing, and exit
     #[arg(long, requires = "api", conflicts_with_all = ["url", "answer", "json"])]
     print: bool,
 
-    /// Tokenizer to compare the server's counts with, as for `run` [default: the embedded one]
+    /// Tokenizer to compare the server's counts with, as in `run` [default: the embedded one]
     #[arg(long, value_name = "PATH|NAME")]
     tokenizer: Option<String>,
 
-    /// Longest time for all questions together; one request takes at most a third of it
+    /// Maximum time for all questions together
+    ///
+    /// One request takes at most a third of it
     #[arg(long, default_value = "10s", value_parser = seconds, value_name = "SPAN")]
     limit: f64,
 
-    /// Extra header, "name: value"; may be repeated
+    /// Extra header, "name: value"; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     headers: Vec<String>,
 
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY, if set]
+    /// Environment variable that contains the API key [default: OPENAI_API_KEY, if set]
     #[arg(long, value_name = "NAME")]
     api_key_env: Option<String>,
 
-    /// Do not check the server's certificate
+    /// Do not verify the server's certificate
     #[arg(long)]
     insecure: bool,
 
@@ -65,11 +69,11 @@ pub struct ProbeArgs {
     #[arg(long)]
     json: bool,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -119,25 +123,25 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
     }
     match report.has_answers {
         true => Ok(Code::Done),
-        false => {
-            Err(Failure::server(format!("{url} gives no answer to any API that is known here"))
-                .hint("check --model and the API key; the report says what was tried"))
-        }
+        false => Err(Failure::server(format!(
+            "{url} does not respond to any API that inferometer supports"
+        ))
+        .hint("check --model and the API key; the report says what was tried")),
     }
 }
 
-/// Prompt of the answer that a file is tried on.
+/// Prompt for testing an API file.
 const TRIED_PROMPT: &str = "Count from one to five in words.";
-/// Most output tokens of it.
+/// Maximum output tokens of the answer.
 const TRIED_TOKENS: u32 = 24;
-/// Largest saved answer that is read, bytes.
+/// Maximum size of a saved answer, bytes.
 const SAVED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What the file of an API finds in a first answer.
+/// Shows what an API file finds in a first answer.
 fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
     let Some(file) = dialect::of(api).file() else {
         return Err(Failure::usage(format!("--api {} is known here", api.word())).hint(
-            "probe asks every known API by itself; --api is for the file of another: custom:FILE",
+            "probe tries every built-in API; --api is for the file of another one: custom:FILE",
         ));
     };
     if args.print {
@@ -168,8 +172,11 @@ fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
     }
     match report.has_answers {
         true => Ok(Code::Done),
-        false => Err(Failure::server(format!("{} is no good answer by this file", report.url))
-            .hint("the report says what stands where the file looks")),
+        false => Err(Failure::server(format!(
+            "{} is not a valid answer according to this file",
+            report.url
+        ))
+        .hint("the report shows what the fields of the file contain")),
     }
 }
 
@@ -183,7 +190,7 @@ fn saved(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(probe::custom::response(&bytes))
 }
 
-/// Asks a server for a first answer: its address, and the response as it came.
+/// Asks a server for a first answer: its address, and the response as received.
 fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
     let url = match &args.url {
         Some(typed) => BaseUrl::parse(typed)?.0,
@@ -217,7 +224,7 @@ fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
     if reply.status().is_none() {
         return Err(Failure::server(format!("{url}: {}", reply.fault())));
     }
-    // What a server repeats of a key is not shown.
+    // A key that a server echoes is not shown.
     let response = String::from_utf8_lossy(&reply.response()).into_owned();
     Ok((url.to_string(), secrets.blot(&response).into_owned().into_bytes()))
 }

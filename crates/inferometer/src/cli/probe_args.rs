@@ -1,4 +1,4 @@
-//! The flags of a probe beside the load.
+//! The flags of the background probe.
 //!
 //! Not here: sending it (`beside`).
 
@@ -18,19 +18,21 @@ use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect;
 use ifm_workload::{LengthScale, OpenedWorkload, WorkloadRequest};
 
-/// What the class of a probe is called.
+/// Class name of a probe.
 const NAME: &str = "probe";
 
-/// What a bystander sends.
+/// The background probe.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ProbeArgs {
-    /// Also send small requests of this workload, one at a time over a connection of their own, to see
-    /// what the load does to a bystander, such as random:32/8; they are in no number of the load
+    /// Also send small background requests of this workload, such as random:32/8
+    ///
+    /// They are sent one at a time over their own connection, to see what the load does to a
+    /// bystander. No number of the load includes them
     #[arg(long, hide_short_help = true, value_name = "WORKLOAD")]
     probe: Option<String>,
 
-    /// Pause from the end of one request of the probe to the start of the next
+    /// Pause between the end of a probe request and the next start
     #[arg(long, hide_short_help = true, value_parser = seconds, default_value = "1s", requires = "probe", value_name = "SPAN")]
     probe_pause: f64,
 }
@@ -39,32 +41,34 @@ pub struct ProbeArgs {
 pub struct OpenedProbe {
     asked: WorkloadRequest,
     tokenizer: Tokenizer,
-    /// Whether the user gave that tokenizer as the model's own.
+    /// Whether the user declared that tokenizer to be the model's own.
     is_given: bool,
     pause_s: f64,
     workload: OpenedWorkload,
 }
 
 impl ProbeArgs {
-    /// Opens the workload of the probe; nothing where none is asked for.
+    /// Opens the workload of the probe; `None` if no probe is requested.
     ///
     /// # Errors
-    /// A workload that there is not, and one of conversations.
+    /// An unknown workload, or one of conversations.
     pub fn open(&self, args: &WorkloadArgs) -> Result<Option<OpenedProbe>, Failure> {
         let Some(text) = self.probe.clone() else { return Ok(None) };
         // The next stream of the run's own seed: the same prompts would be in a cache.
         let seed = args.seed.map_or_else(fresh_seed, |seed| seed.wrapping_add(1 << 32));
         let mut asked = args.request(seed, None)?;
         asked.text.clone_from(&text);
-        // What these say is said of the load.
+        // These flags describe the load, not the probe.
         (asked.prompt_tokens, asked.output_tokens) = (None, None);
         asked.shared_prefix_tokens = 0;
         asked.columns.clear();
         let tokenizer = args.tokenizer()?;
         let workload = open(&asked, &tokenizer)?;
         if workload.dataset.has_conversations() || !workload.facts.classes.is_empty() {
-            return Err(Failure::usage(format!("--probe {text}: its requests stand alone"))
-                .hint("for example --probe random:32/8"));
+            return Err(Failure::usage(format!(
+                "--probe {text}: requests of a probe are independent"
+            ))
+            .hint("for example --probe random:32/8"));
         }
         let is_given = args.tokenizer.is_some();
         let pause_s = self.probe_pause;
@@ -73,7 +77,7 @@ impl ProbeArgs {
 }
 
 impl OpenedProbe {
-    /// Sends it beside the load of a job.
+    /// Adds the probe to the load of a job.
     ///
     /// # Errors
     /// A class of the load with its name.
@@ -85,7 +89,7 @@ impl OpenedProbe {
         }
         let spec = &mut job.spec.workload;
         if spec.classes.iter().any(|class| class.name == NAME) {
-            return Err(Failure::usage(format!("a class of the load is called {NAME} too"))
+            return Err(Failure::usage(format!("a class of the load is also named {NAME}"))
                 .hint("give it another name: mix:NAME=SHARE*WORKLOAD"));
         }
         let class = u16::try_from(spec.classes.len()).unwrap_or(u16::MAX);
@@ -98,7 +102,7 @@ impl OpenedProbe {
             ignore_eos: self.workload.facts.ignore_eos && can_ignore_eos,
             prompt_lengths,
         });
-        // It is beside the requests of the load, of which it has no share.
+        // It is in addition to the requests of the load, and has no share of them.
         let name = NAME.to_owned();
         spec.classes.push(TrafficClass {
             name,
@@ -110,7 +114,7 @@ impl OpenedProbe {
         Ok(())
     }
 
-    /// How long its prompts are by the server's count: as for the load where that found it out.
+    /// Length of its prompts by the server's count: as for the load, if that was calibrated.
     fn lengths(&self, job: &mut Job) -> Result<(LengthScale, Option<PromptLengths>), Failure> {
         let Some(prompt_tokens) = made_up_lengths(&self.workload.facts) else {
             return Ok((LengthScale::EXACT, None));

@@ -1,4 +1,4 @@
-//! `--push URL`: where results are sent.
+//! `--push URL`: the destination of results.
 
 use super::resolve::headers;
 use crate::exit::Failure;
@@ -6,29 +6,31 @@ use crate::push::{Target, authorization};
 use crate::url::checked;
 use clap::Args;
 
-/// Flags of sending.
+/// Flags for sending results.
 #[derive(Debug, Args)]
 pub struct PushArgs {
-    /// Send the results to a server: a collector (otlp), a Pushgateway or Prometheus's remote write
-    /// (openmetrics), a tracking server (mlflow)
+    /// Send the results to a server: otlp, openmetrics or mlflow
+    ///
+    /// otlp is a collector, openmetrics a Pushgateway or Prometheus's remote write, mlflow a
+    /// tracking server
     #[arg(long, value_name = "URL")]
     pub push: Option<String>,
 
-    /// Environment variable that holds the server's key: a token, or user:password
+    /// Environment variable that contains the server's key: a token, or user:password
     #[arg(long, value_name = "NAME", requires = "push")]
     pub push_key_env: Option<String>,
 
-    /// Extra header for --push, "name: value"; may be repeated
+    /// Extra header for --push, "name: value"; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "push")]
     pub headers: Vec<String>,
 
-    /// Do not check the certificate of --push's server
+    /// Do not verify the certificate of --push's server
     #[arg(long, requires = "push")]
     pub insecure: bool,
 }
 
 impl PushArgs {
-    /// The server that was named; absent where none was.
+    /// The named server, if any.
     ///
     /// # Errors
     /// The URL, a header or the key cannot be read.

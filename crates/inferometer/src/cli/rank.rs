@@ -13,18 +13,20 @@ use ifm_store::Store;
 /// Flags of `rank`.
 #[derive(Debug, Args)]
 pub struct RankArgs {
-    /// Runs and imports by id or name, "last", files and folders of other tools, "-" for standard
-    /// input; repeats of one thing with commas between them: a1,a2,a3
+    /// Results to rank
+    ///
+    /// Accepts runs and imports by ID or name, "last", files and folders of other tools, and "-"
+    /// for standard input. Separate repeats of the same configuration with commas: a1,a2,a3
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     runs: Vec<String>,
 
-    /// What they are ordered by: out_tok_s, itl.p50, ttft.p99, … [default: out_tok_s; of files of
-    /// other tools the first throughput, or time, that all hold]
+    /// Metric to rank by: out_tok_s, itl.p50, ttft.p99, … [default: out_tok_s]
+    ///
+    /// For files of other tools, the default is the first throughput, or time, that all contain
     #[arg(long, value_parser = metric)]
     metric: Option<Measure>,
 
-    /// At which load: a number of users, a rate such as 2.5/s, or a test such as tg128 [default: the
-    /// largest that all have]
+    /// Load: users, a rate (2.5/s), or a test (tg128) [default: the highest that all have]
     #[arg(long, value_name = "LOAD")]
     at: Option<String>,
 
@@ -36,8 +38,8 @@ pub struct RankArgs {
     sides: SideArgs,
 }
 
-/// Metrics by which results are ordered where nobody says it: throughputs, the most usual first, and
-/// times of files that hold none.
+/// Default metrics to rank by: throughputs, the most usual first, and times for files without
+/// throughput.
 const METRICS: [Measure; 11] = [
     Measure::value_of(Metric::OutputRate),
     Measure::value_of(Metric::DecodeRate),
@@ -77,8 +79,8 @@ pub fn run(args: &RankArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// What is ordered by, and at which load: the largest that all sides have a value for, unless one
-/// is named.
+/// The metric and the load to rank by: the largest load for which all sides have a value, unless
+/// one is named.
 fn place(
     args: &RankArgs,
     sides: &[Side],

@@ -1,25 +1,25 @@
-//! Levels that are measured several times, and in which order.
+//! How often levels are measured, and in which order.
 
 use crate::levels::LevelRequest;
 use clap::{Args, ValueEnum};
 use ifm_workload::Rng;
 
-/// In which order repeated levels run.
+/// Order of repeated levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// All repeats of a level, then those of the next one
+    /// All repeats of a level, then the next level
     Blocked,
-    /// All levels forth, then back, and so on: what drifts over the run falls on all alike
+    /// Levels forward, then backward, and so on; drift affects all equally
     Interleaved,
-    /// In a random order, from the seed
+    /// Random order, from the seed
     Shuffled,
 }
 
-/// How often, and in which order.
+/// Number and order of repeats.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct RepeatArgs {
-    /// Times that each level is measured
+    /// Number of measurements per level
     #[arg(long, default_value_t = 1, alias = "num-runs", value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
     repeat: u32,
 
@@ -27,8 +27,10 @@ pub struct RepeatArgs {
     #[arg(long, value_enum, default_value = "interleaved", value_name = "ORDER")]
     order: Order,
 
-    /// Measure a level again, when all others are over, that was worse than the next larger load:
-    /// something was cold. The second time counts in place of the first
+    /// Remeasure levels that were worse than the next larger load
+    ///
+    /// Such a level was affected by something cold. It is measured again after all others, and the
+    /// second measurement replaces the first
     #[arg(long)]
     auto_retry: bool,
 }
@@ -39,7 +41,7 @@ impl RepeatArgs {
         self.repeat > 1
     }
 
-    /// Whether levels that were worse than a larger load are measured again.
+    /// Whether to remeasure levels that were worse than a larger load.
     pub fn measures_again(&self) -> bool {
         self.auto_retry
     }
@@ -66,7 +68,7 @@ fn places(levels: usize, repeats: usize, order: Order, seed: u64) -> Vec<usize> 
     }
 }
 
-/// Places forth, then back, and so on: 0 1 1 0 0 1 1 0.
+/// Indices forward, then backward, and so on: 0 1 1 0 0 1 1 0.
 pub fn forth_and_back(places: usize, repeats: usize) -> Vec<usize> {
     let round = |round| {
         let forth = round % 2 == 0;

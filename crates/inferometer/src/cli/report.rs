@@ -29,21 +29,23 @@ use std::path::PathBuf;
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Runs and imports by id, start of an id, name or "last"; files and folders of other tools;
-    /// "-" for standard input; repeats of one thing with commas between them: a1,a2,a3; of a history
-    /// also tags, and without a name every stored run
+    /// Results to report
+    ///
+    /// Accepts runs and imports by ID, start of an ID, name or "last", files and folders of other
+    /// tools, and "-" for standard input. Separate repeats of the same configuration with commas:
+    /// a1,a2,a3. A history also accepts tags, and without a name it includes every stored run
     #[arg(default_value = "last")]
     subjects: Vec<PathBuf>,
 
-    /// Kind of report [default: what the results ask for]
+    /// Kind of report [default: based on the results]
     #[arg(long, alias = "type", value_name = "KIND", value_parser = kinds())]
     kind: Option<String>,
 
-    /// File to write: .html, .md, .json, .csv, .svg or .png; may be repeated [default: standard output]
+    /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// What goes to standard output when no file is named
+    /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
 
@@ -55,48 +57,49 @@ pub struct ReportArgs {
     #[arg(long)]
     title: Option<String>,
 
-    /// Markdown file with words of your own, which the report shows as yours
+    /// Markdown file with your own notes, which the report marks as yours
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
 
-    /// Latency target, or a preset [default: that of the run]
+    /// Latency target, or a preset [default: the run's]
     #[arg(long, value_name = "TERMS")]
     slo: Option<String>,
 
-    /// Price of the server, US dollars per hour
+    /// Price of the server per hour, US dollars
     #[arg(long, value_parser = price::money, value_name = "USD")]
     price: Option<f64>,
 
-    /// Factor whose values are compared, such as cc or model [default: the one that differs]
+    /// Factor to compare by, such as cc or model [default: the one that differs]
     #[arg(long, value_name = "FACTOR")]
     compare: Option<String>,
 
-    /// Value of that factor that the others are compared with
+    /// Baseline value of that factor
     #[arg(long, value_name = "VALUE")]
     baseline: Option<String>,
 
-    /// What models are ranked by: output, overall or input throughput, or latency [default: what the
-    /// lengths of prompts and answers ask for]
+    /// Rank models by output, overall or input throughput, or latency
+    ///
+    /// The default depends on the lengths of prompts and answers
     #[arg(long, value_name = "MEASURE", value_parser = measures())]
     rank_by: Option<String>,
 
-    /// Rank every model by its mean alone, even where the repeats show no difference
+    /// Rank models by mean alone, even if the repeats show no difference
     #[arg(long)]
     strict_order: bool,
 
-    /// Places as numbers instead of medals
+    /// Show places as numbers instead of medals
     #[arg(long)]
     no_emoji: bool,
 
-    /// Machine, by name or figures as for "limit": draws what it allows at most
+    /// Machine whose limits to draw, by name or figures as in "limit"
     #[arg(long, value_name = "GPU")]
     gpu: Option<String>,
 
-    /// Model whose limit is drawn [default: that of the results]
+    /// Model whose limit to draw [default: that of the results]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// People to be served: the report says how many servers they need
+    /// Number of people to serve; reports the servers needed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     people: Option<u32>,
 
@@ -104,16 +107,16 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
 
-/// The kind that is not made of what a run came to but of the runs in the order of time.
+/// The kind that shows runs over time instead of their results.
 const HISTORY: &str = "history";
 
 fn kinds() -> PossibleValuesParser {
@@ -169,7 +172,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     args.tell(&|_| page.clone(), format)
 }
 
-/// The names of what computed a run: GPUs, and the processor where it has none.
+/// The names of the devices that computed a run: GPUs, or the processor if it has none.
 fn machine_of(run: &ReportModel) -> Vec<&str> {
     let Some(facts) = &run.manifest.facts else { return Vec::new() };
     let gpus = facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
@@ -178,7 +181,7 @@ fn machine_of(run: &ReportModel) -> Vec<&str> {
     if gpus.is_empty() { cpu.into_iter().collect() } else { gpus }
 }
 
-/// What the machines of runs and documents were measured to reach at most.
+/// The measured ceilings of the machines of runs and documents.
 fn ceilings(subjects: &Subjects, store: &Store) -> Option<String> {
     let mut names: Vec<&str> = subjects.runs.iter().flat_map(machine_of).collect();
     let parts = subjects.sheets.iter().flat_map(|sheet| &sheet.parts);
@@ -196,7 +199,7 @@ fn say(written: &[PathBuf]) {
     written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
 }
 
-/// Every request of every run as a line of JSON.
+/// Every request of every run as one line of JSON.
 fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
         let run = subjects::open_run(store, name)?;
@@ -220,7 +223,7 @@ fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 }
 
 impl ReportArgs {
-    /// Writes a page to its files, and prints it where it was asked for; a terminal has room for few charts.
+    /// Writes a page to its files, and prints it if requested; a terminal has room for few charts.
     fn tell(&self, page: &dyn Fn(Charts) -> Page, format: Format) -> Result<Code, Failure> {
         for path in &self.out {
             say(&output::write_page(&page(Charts::All), path)?);
@@ -232,7 +235,7 @@ impl ReportArgs {
                 Format::Json => page::json(&page(Charts::All)),
                 Format::Md => page::markdown(&page(Charts::Changed), Pictures::None),
                 Format::Vllm | Format::Sglang | Format::Requests | Format::Sessions => {
-                    return Err(Failure::usage("this format holds one run")
+                    return Err(Failure::usage("this format supports one run")
                         .hint("name one run, or use --format md, json or text"));
                 }
             });
@@ -240,7 +243,7 @@ impl ReportArgs {
         Ok(Code::Done)
     }
 
-    /// The runs of a history: one run alone has none.
+    /// The runs of a history: a single run has none.
     fn dated(&self) -> Vec<String> {
         let named = self.subjects.iter().map(|name| name.to_string_lossy().into_owned());
         match named.collect::<Vec<_>>() {
@@ -249,7 +252,7 @@ impl ReportArgs {
         }
     }
 
-    /// What is asked of levels says nothing of a history.
+    /// Flags for levels have no meaning for a history.
     ///
     /// # Errors
     /// The first such flag.
@@ -273,7 +276,7 @@ impl ReportArgs {
         }
     }
 
-    /// Whether nothing was asked that only a page can show.
+    /// Whether no flag requests something that only a page can show.
     fn is_plain(&self) -> bool {
         self.kind.is_none()
             && self.title.is_none()
@@ -287,10 +290,10 @@ impl ReportArgs {
             && self.people.is_none()
     }
 
-    /// The flags of words, as a command line gives them.
+    /// The values of a flag, as typed on a command line.
     ///
     /// # Errors
-    /// A word that is none of them.
+    /// An unknown value.
     pub fn of_words(words: &[String]) -> Result<ReportArgs, Failure> {
         let parsed = super::Alone::<ReportArgs>::try_parse_from(words);
         let args = parsed.map_err(|error| Failure::usage(error.to_string().trim().to_owned()))?;
@@ -298,7 +301,7 @@ impl ReportArgs {
         Ok(args.args)
     }
 
-    /// The report of what is open.
+    /// The report of the opened results.
     ///
     /// # Errors
     /// Nothing to report, or a target that cannot be read.
@@ -338,7 +341,7 @@ impl ReportArgs {
         };
         let kind = match &self.kind {
             Some(word) if word == HISTORY => {
-                return Err(Failure::usage("a history is one of stored runs")
+                return Err(Failure::usage("a history needs stored runs")
                     .hint("inferometer report --kind history TAG, or inferometer history TAG"));
             }
             Some(word) => Kind::from_word(word),
@@ -350,10 +353,10 @@ impl ReportArgs {
         Ok(page)
     }
 
-    /// Refuses a factor that no result has, and a baseline that is no value.
+    /// Rejects a factor that no result has, and a baseline that is not one of its values.
     ///
     /// # Errors
-    /// The factors or values that there are.
+    /// The available factors or values.
     fn check_factors(&self, survey: &Survey) -> Result<(), Failure> {
         let factors = survey.factor_names();
         if let Some(by) = self.compare.as_ref().filter(|by| !factors.contains(by)) {
@@ -397,7 +400,7 @@ impl ReportArgs {
         Audited::new(&subjects.sheets).measured_with(self.gpu.clone(), self.model.clone())
     }
 
-    /// A machine or model that nobody knows is told before anything is drawn.
+    /// An unknown machine or model is reported before anything is drawn.
     fn check_names(&self) -> Result<(), Failure> {
         let wrong = |error: ifm_roofline::RooflineError| Failure::usage(error.to_string());
         if let Some(gpu) = &self.gpu {
@@ -409,7 +412,7 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// The target that was named, here or for the first run; else none.
+    /// The target given here or for the first run, if any.
     fn target(&self, subjects: &Subjects) -> Result<SloSpec, Failure> {
         match (&self.slo, subjects.runs.first()) {
             (Some(text), _) => slo::parse(text).map_err(|error| Failure::usage(error.to_string())),

@@ -1,5 +1,5 @@
-//! From what was typed to what will be done: every default filled in, every mistake found before
-//! anything is sent. The one place where defaults live.
+//! From the command line to the run: fills in every default, and finds every error before anything
+//! is sent. The only place that defines defaults.
 
 use super::first_requests;
 use super::load_args::{LoadArgs, ResultArgs};
@@ -39,10 +39,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Seed of prompts that no server sees: two predictions of the same are the same.
+/// Seed of prompts for predictions: two predictions of the same load are equal.
 const SIMULATED_SEED: u64 = 0;
 
-/// The tag by which reports compare confidential computing; one that the user gives stays.
+/// The tag by which reports compare confidential computing; a user's own tag takes precedence.
 const CONFIDENTIAL_TAG: &str = "cc";
 
 /// Whether readers may run on these processors.
@@ -54,15 +54,16 @@ fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
         .hint(format!("it may run on {}", known.join(", "))))
 }
 
-/// Whether there are processors for so many readers: more would wait for each other, and be late.
+/// Whether there are enough processors for the readers: additional readers would wait for each
+/// other, and read late.
 fn check_readers(readers: Option<usize>) -> Result<(), Failure> {
     let most = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
     let Some(asked) = readers.filter(|asked| *asked == 0 || *asked > most) else { return Ok(()) };
     Err(Failure::usage(format!("--readers {asked}: this process has {most} processors"))
-        .hint("one reader for 500 users is enough, and no more than there are processors"))
+        .hint("use one reader per 500 users, and no more readers than processors"))
 }
 
-/// Resolves the flags; asks the server what it is.
+/// Resolves the flags, and identifies the server.
 ///
 /// # Errors
 /// The first mistake, or why the server cannot be used.
@@ -76,7 +77,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tokenizer = args.workload.tokenizer()?;
     let forms = Asked::read(&args.workload.forms)?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
-    // Several models with their shares are a mix; the first stands for all where one is asked for.
+    // Several models with shares are a mix; the first one is used where a single model is needed.
     let models = args.model.as_deref().and_then(mix::models);
     if let Some(mixed) = args.model.as_deref().and_then(|it| mix::of_models(it, &asked.text)) {
         asked.text = mixed;
@@ -107,7 +108,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let addresses = url.resolve()?;
     if !args.yes && addresses.iter().any(crate::url::is_public) {
         return Err(Failure::usage(format!("{} is a public address", url.authority())).hint(
-            "load costs money and may be taken for an attack: add --yes if it is yours to load",
+            "load costs money and can look like an attack: add --yes if you may load this server",
         ));
     }
     let dialect = dialect::of(api);
@@ -115,8 +116,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let authorization = authorization(key_env.as_deref())?;
     let hidden = [headers.clone(), secret_parts(&session_headers)].concat();
     let secrets = Secrets::new(authorization.as_deref(), &hidden, &extra_body).with_words(words);
+    crate::terminal::hide(&secrets);
     let secrets = Arc::new(secrets);
-    // An API without streams answers whole, and one without the word is not told to go on.
+    // An API without streams returns whole answers. An API without that field is not asked to
+    // ignore the end of text.
     let stream = !args.no_stream && dialect.endpoint.stream.is_some();
     let ignore_eos = args.ignore_eos.unwrap_or(workload.facts.ignore_eos) && dialect.can_ignore_eos;
     let draft = TemplateSpec {
@@ -131,7 +134,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         temperature,
         extra_body: &extra_body,
     };
-    // What cannot be sent is told before anything is.
+    // Errors in the workload are reported before anything is sent.
     RequestTemplate::new(&draft).map_err(|error| Failure::usage(error.to_string()))?;
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
@@ -221,7 +224,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             base_url: url.to_string(),
             api,
             api_file: dialect.file().map(Description::stored),
-            // Without a query, in which a key may stand.
+            // Without the query, which may contain a key.
             path: dialect.file().map(|_| path.split('?').next().unwrap_or_default().to_owned()),
             model: inspection.model.clone(),
             api_key_env: key_env,
@@ -243,7 +246,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             prompt_lengths,
             max_context_tokens: args.workload.max_context,
             cadence_s: args.workload.cadence,
-            // An answer that never ends has no form: only who insists gets it.
+            // An answer that ignores the end of text cannot keep a form, unless the user explicitly
+            // requests both.
             forms: form::specs(&forms, ignore_eos && args.ignore_eos == Some(true)),
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
@@ -298,7 +302,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     })
 }
 
-/// Longest wait for the list of models: no longer than a request of the load may take.
+/// Time limit for the list of models: the same as for a request of the load.
 fn list_patience(args: &LoadArgs) -> Duration {
     let limit = args.timeout.map_or(args.first_token_timeout, |t| t.min(args.first_token_timeout));
     Duration::try_from_secs_f64(limit).map_or(server::PATIENCE, |it| it.min(server::PATIENCE))
@@ -308,25 +312,25 @@ fn list_patience(args: &LoadArgs) -> Duration {
 fn limits(args: &LoadArgs, stream: bool) -> LimitSpec {
     LimitSpec {
         connect_s: Some(args.connect_timeout),
-        // Without a stream there is no first token to wait for.
+        // Without a stream, there is no first token to wait for.
         first_token_s: stream.then_some(args.first_token_timeout),
         idle_s: stream.then_some(args.idle_timeout),
         total_s: args.timeout.or((!stream).then_some(args.first_token_timeout)),
     }
 }
 
-/// Whether there are turns that can have a cadence.
+/// Whether there are turns to which a cadence applies.
 fn check_cadence(args: &WorkloadArgs, opened: &OpenedWorkload) -> Result<(), Failure> {
     match args.cadence {
         Some(_) if !opened.dataset.has_conversations() => {
             Err(Failure::usage("--cadence needs a workload of conversations")
-                .hint("such as -W 'random:500/100?turns=5'; prompts that stand alone have --rate"))
+                .hint("such as -W 'random:500/100?turns=5'; for independent prompts use --rate"))
         }
         _ => Ok(()),
     }
 }
 
-/// What is sent, apart from what the server is told beside it.
+/// The workload, without the parameters that are sent with it.
 fn workload_spec(
     asked: &WorkloadRequest,
     facts: &WorkloadFacts,
@@ -352,7 +356,7 @@ fn workload_spec(
     }
 }
 
-/// A target that nobody named says something about a level, and does not end it.
+/// A default target is evaluated for a level, but does not end it.
 fn end_at_broken_target(levels: &mut [LoadSpec], results: &ResultArgs) {
     if results.slo.is_some() || !results.goodput.is_empty() {
         let early = levels.iter_mut().filter_map(|level| level.early_end.as_mut());
@@ -360,10 +364,10 @@ fn end_at_broken_target(levels: &mut [LoadSpec], results: &ResultArgs) {
     }
 }
 
-/// The same without a server: what is sent is answered by a simulation.
+/// The same without a server: a simulation answers the requests.
 ///
 /// # Errors
-/// The first mistake.
+/// The first error.
 pub fn resolve_simulated(
     (workload, results): (&WorkloadArgs, &ResultArgs),
     deployed: Deployed,
@@ -436,7 +440,7 @@ pub fn resolve_simulated(
         field_rules: FieldRules::default(),
         scale: LengthScale::EXACT,
         forms: Asked::forms(&forms, seed),
-        // Nobody reads it: vLLM's words take every kind.
+        // Not used; vLLM's dialect supports every kind.
         form_speech: FormSpeech::Vllm,
         dataset: opened.dataset.into(),
         probe: None,
@@ -484,13 +488,14 @@ fn api(args: &LoadArgs, from_path: Option<Api>) -> Result<Api, Failure> {
     };
     match dialect::api_of_path(path) {
         Some((_base, api)) => Ok(api),
-        None => Err(Failure::usage(format!("--endpoint {path} is not an API that is known here"))
+        None => Err(Failure::usage(format!("--endpoint {path} is not a built-in API"))
             .hint("name one with --api; --help lists them")),
     }
 }
 
-/// A seed that no run had before: with one seed for all runs, the second of two equal runs would
-/// find its prompts in the server's prefix cache and measure that. Short, to be typed again.
+/// A seed that no earlier run had. With one seed for all runs, the second of two equal runs would
+/// find its prompts in the server's prefix cache, and measure that. It is short, so that it can be
+/// typed.
 pub fn fresh_seed() -> u64 {
     let clock = ifm_sys::ClockPair::sample();
     let now_ns = clock.mono_ns as i64 + clock.offset_ns;
@@ -499,7 +504,7 @@ pub fn fresh_seed() -> u64 {
     mixed >> 32
 }
 
-/// Says that the longest request does not fit, which servers refuse or cut.
+/// Warns that the longest request does not fit, which servers refuse or cut.
 fn warn_of_context(facts: &WorkloadFacts, context_tokens: u32) {
     let both = facts.prompt_tokens_max.zip(facts.output_tokens_max);
     let total = both.map(|(prompt, output)| u64::from(prompt) + u64::from(output));
@@ -512,21 +517,21 @@ fn warn_of_context(facts: &WorkloadFacts, context_tokens: u32) {
     }
 }
 
-/// Whether classes of a mix have made-up prompts.
+/// Whether classes of a mix have synthetic prompts.
 fn is_made_up_mix(facts: &WorkloadFacts) -> bool {
     !facts.classes.is_empty() && facts.prompt_tokens.is_some()
 }
 
-/// Shortest and longest prompt of a workload whose prompts are made up by tokens of text.
+/// Shortest and longest prompt of a workload with synthetic prompts, which are sized in tokens.
 pub fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
     let law: Lengths = facts.prompt_tokens.as_deref()?.parse().ok()?;
     LengthRange::new(law.min(), law.max()).ok()
 }
 
-/// The latency target that is named, or the default of the API.
+/// The given latency target, or the API's default.
 ///
 /// # Errors
-/// A term that is none.
+/// An invalid term.
 pub fn slo(results: &ResultArgs, api: Api) -> Result<SloSpec, Failure> {
     let default = ifm_analysis::slo::default_of(api).terms;
     let is_default = results.slo.is_none() && results.goodput.is_empty();
@@ -540,8 +545,8 @@ pub fn slo(results: &ResultArgs, api: Api) -> Result<SloSpec, Failure> {
     })
 }
 
-/// The temperature that was asked for. Greedy answers are the default, where all models of the API take
-/// a temperature.
+/// The requested temperature. Greedy decoding is the default, if all models of the API accept a
+/// temperature.
 fn temperature(asked: Option<&str>, dialect: &Dialect) -> Result<Option<f64>, Failure> {
     let Some(text) = asked else {
         return Ok(dialect.takes_temperature.then_some(0.0));
@@ -553,23 +558,23 @@ fn temperature(asked: Option<&str>, dialect: &Dialect) -> Result<Option<f64>, Fa
     }
 }
 
-/// Headers as they are sent.
+/// Headers to send.
 ///
 /// # Errors
-/// One has no colon, or is one that HTTP itself needs.
+/// A header without a colon, or one that HTTP itself needs.
 pub fn headers(typed: &[String]) -> Result<Vec<(String, String)>, Failure> {
     typed
         .iter()
         .map(|text| match text.split_once(':') {
             Some((name, _)) if is_framing_header(name.trim()) => Err(Failure::usage(format!(
-                "--header cannot set {}: the program writes that header itself",
+                "--header cannot set {}: inferometer sets that header itself",
                 name.trim()
             ))
-            .hint("the address says the host, and the body its own length")),
+            .hint("the host comes from the URL, and the length from the body")),
             Some((name, value)) if !name.trim().is_empty() => {
                 Ok((name.trim().to_owned(), value.trim().to_owned()))
             }
-            // The text itself may hold a secret: it is not repeated.
+            // The text itself may be a secret: it is not repeated.
             _ => Err(Failure::usage("a --header has no colon").hint("write -H \"name: value\"")),
         })
         .collect()
@@ -585,7 +590,7 @@ fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
                 return Err(Failure::usage(format!(
                     "--extra-body {typed} cannot be read: {error}"
                 ))
-                .hint("after the @ stands the name of a file that holds a JSON object"));
+                .hint("use @FILE, where FILE contains a JSON object"));
             }
         },
     };
@@ -597,8 +602,8 @@ fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-/// The environment variable with the key: the one that was named, or that of the API's file. Where
-/// the file names one that is not set, no other key is sent.
+/// The environment variable with the key: the given one, or that of the API's file. If the file
+/// names a variable that is not set, no other key is sent.
 pub fn key_env_of(dialect: &Dialect, named: Option<&str>) -> Option<String> {
     let own = dialect.file().and_then(|file| file.key_env.as_deref());
     match (named, own) {
@@ -610,7 +615,7 @@ pub fn key_env_of(dialect: &Dialect, named: Option<&str>) -> Option<String> {
     }
 }
 
-/// The value of `Authorization`, and all other headers, as the API wants them.
+/// The value of `Authorization`, and all other headers, as the API requires.
 pub fn with_api_headers(
     dialect: &Dialect,
     authorization: Option<&str>,
@@ -628,7 +633,7 @@ pub fn with_api_headers(
     (key, all)
 }
 
-/// A server to ask one question at a time, by its URL, with the value of the key's variable.
+/// A server for single requests, by its URL, with the value of the key's variable.
 ///
 /// # Errors
 /// The host's name, its certificates, or the key's variable.
@@ -641,7 +646,7 @@ pub fn endpoint(
     endpoint_of(url, key_env(key).as_deref(), headers, insecure)
 }
 
-/// The same, with the very variable that holds the key.
+/// The same, with the variable that contains the key.
 ///
 /// # Errors
 /// As [`endpoint`].
@@ -657,6 +662,7 @@ pub fn endpoint_of(
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{url}: {error}")))?;
     let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &Map::new()));
+    crate::terminal::hide(&secrets);
     Ok(Endpoint { url, address, tls, authorization, headers, secrets })
 }
 

@@ -1,4 +1,4 @@
-//! `inferometer run URL`: one load.
+//! `inferometer run URL`: measures one load.
 
 use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
@@ -28,7 +28,7 @@ pub struct RunArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Requests in flight; with --rate the most that may be [default: 1]
+    /// Concurrent requests; with --rate, the maximum [default: 1]
     #[arg(help_heading = "Load", short, long, allow_negative_numbers = true, aliases = ["max-concurrency", "num-concurrent-requests"], value_parser = level, value_name = "N")]
     concurrency: Option<u32>,
 
@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs, words: &[String]) -> Result<Code, Failure> {
     execute(job)
 }
 
-/// The level that is asked for.
+/// The requested level.
 fn levels(args: &RunArgs) -> Result<Vec<LevelRequest>, Failure> {
     args.arrivals.check_law_is_used()?;
     if args.arrivals.is_all_at_once()? {
@@ -65,6 +65,8 @@ fn levels(args: &RunArgs) -> Result<Vec<LevelRequest>, Failure> {
             let limit = args.concurrency.unwrap_or(args.arrivals.max_in_flight);
             args.ending.open_levels(schedules, limit)
         }
-        _ => Err(Failure::usage("run takes one --rate").hint("inferometer sweep takes several")),
+        _ => {
+            Err(Failure::usage("run accepts one --rate").hint("inferometer sweep accepts several"))
+        }
     }
 }

@@ -1,10 +1,17 @@
-//! The list of the store: a row of each run and import, as text and as JSON.
+//! The list of the store: one row per run and import, as text and as JSON.
 
 use crate::exit::Failure;
+use ifm_core::order::Order as _;
 use ifm_core::spec::LoadSpec;
 use ifm_core::{Prediction, RunState};
+use ifm_report::{TerminalStyle, plain};
 use ifm_store::{RunEntry, Store};
 use serde::Serialize;
+
+/// Runs whose main result is shown, newest first: each has to be read for it.
+const RESULTS_MAX: usize = 30;
+/// Indent of the lines below the first of a run: the width of its time.
+const INDENT: &str = "                  ";
 
 /// What `runs list --json` writes.
 #[derive(Serialize)]
@@ -13,7 +20,7 @@ pub struct RunList {
     /// What the document is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_runs")))]
     kind: &'static str,
-    /// Runs, newest first, then imports.
+    /// Runs and imports, newest first.
     runs: Vec<Row>,
 }
 
@@ -23,7 +30,7 @@ pub struct RunList {
 struct Row {
     /// Identity.
     id: String,
-    /// What it is or is doing.
+    /// What it is, or its state.
     state: State,
     /// Its folder.
     path: String,
@@ -33,19 +40,25 @@ struct Row {
     /// Start, UTC, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_utc: Option<String>,
-    /// Model that was asked for.
+    /// Requested model.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// What its workload has beside text, in few words: media, structured answers, the probe.
+    /// Server and its address, or what the run was predicted from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    server: Vec<String>,
+    /// API, kind of workload, lengths, and options that differ from plain text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workload: Vec<String>,
+    /// Parts of its workload in addition to text: media, structured answers, the probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside_text: Vec<String>,
-    /// Loads that were asked for: `8` users, `2.5/s` of an open loop, `trace`.
+    /// Requested loads: `8` users, `2.5/s` of an open loop, `trace`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loads: Vec<String>,
     /// Names of the files of an import.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
-    /// From what it was computed, where it was predicted and not measured.
+    /// What it was computed from, if it was predicted and not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted: Option<String>,
     /// Tags.
@@ -57,7 +70,7 @@ struct Row {
 }
 
 ifm_core::vocabulary! {
-    /// What a run is or is doing.
+    /// The kind or state of a run.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -66,9 +79,9 @@ ifm_core::vocabulary! {
         Complete = "complete",
         /// A run that was sealed after it was cut short.
         Partial = "partial",
-        /// A run that goes on.
+        /// A run in progress.
         Running = "running",
-        /// A run that was cut off and is not sealed.
+        /// An interrupted run that is not sealed.
         Unsealed = "unsealed",
         /// Documents of other tools.
         Imported = "imported",
@@ -89,6 +102,8 @@ impl RunList {
             store.list().map_err(unreadable)?.iter().map(Row::of_run).collect();
         let imports = store.import_ids().map_err(unreadable)?;
         runs.extend(imports.iter().map(|id| Row::of_import(store, id)));
+        // An id begins with the time in UTC.
+        runs.order_by_key(|row| std::cmp::Reverse(row.id.clone()));
         Ok(RunList { kind: "inferometer_runs", runs })
     }
 
@@ -97,10 +112,14 @@ impl RunList {
         self.runs.is_empty()
     }
 
-    /// The list for people.
-    pub fn text(&self) -> String {
-        let head = format!("{:<22} {:<9} {:<16} {:<28} load\n", "run", "state", "name", "model");
-        head + &self.runs.iter().map(Row::line).collect::<String>()
+    /// The list for people: of each run when, name and main result, then what was measured.
+    pub fn text(&self, store: &Store, style: &TerminalStyle) -> String {
+        let mut text = String::new();
+        for (at, row) in self.runs.iter().enumerate() {
+            let result = (at < RESULTS_MAX).then(|| row.result(store)).flatten();
+            text += &row.lines(result.as_deref(), style);
+        }
+        text
     }
 }
 
@@ -126,6 +145,8 @@ impl Row {
             name: manifest.name.clone(),
             created_utc: Some(manifest.created_utc.clone()),
             model: Some(manifest.spec.target.model.clone()),
+            server: ifm_report::server_words(manifest),
+            workload: ifm_report::request_words(manifest),
             beside_text: ifm_report::workload_words(manifest),
             loads: manifest.spec.levels.iter().map(load_asked).collect(),
             predicted: manifest.predicted.as_ref().map(Prediction::words),
@@ -149,34 +170,71 @@ impl Row {
         }
     }
 
-    /// The row for people.
-    fn line(&self) -> String {
-        let head = format!("{:<22} {:<9}", self.id, self.state.word());
-        if let Some(error) = &self.error {
-            return format!("{head} {error}\n");
+    /// Start in UTC, to the minute, from the id.
+    fn when(&self) -> String {
+        let id = self.id.as_str();
+        let part = |from: usize, to: usize| id.get(from..to).unwrap_or_default();
+        let is_digit = |place: usize| id.as_bytes().get(place).is_some_and(u8::is_ascii_digit);
+        if !(0..8).chain(9..13).all(is_digit) {
+            return String::new();
         }
-        let head = format!("{head} {:<16}", cut(self.name.as_deref().unwrap_or("-"), 16));
-        let tags: String = self.tags.iter().map(|tag| format!("  #{}", cut(tag, 40))).collect();
-        if self.state == State::Imported {
-            return format!("{head} {}{tags}\n", cut(&self.files.join(", "), 60));
+        let date = [part(0, 4), part(4, 6), part(6, 8)].join("-");
+        format!("{date} {}:{}", part(9, 11), part(11, 13))
+    }
+
+    /// Speed per user and output of a sealed run; absent where nothing was measured.
+    fn result(&self, store: &Store) -> Option<String> {
+        if !matches!(self.state, State::Complete | State::Partial) {
+            return None;
         }
-        let model = cut(self.model.as_deref().unwrap_or("-"), 28);
-        let mark = if self.predicted.is_some() { "  (predicted)" } else { "" };
-        let beside: String = match self.beside_text.as_slice() {
-            [] => String::new(),
-            some => format!("  {}", some.join(", ")),
-        };
-        format!("{head} {model:<28} {}{mark}{beside}{tags}\n", self.loads.join(","))
+        let entry = store.find(&self.id).ok()?;
+        let run = store.open(&entry).ok()?.data;
+        let summary = ifm_analysis::summarize(&run);
+        ifm_report::headline(&summary)
+    }
+
+    /// The lines for people. Names come from users and servers: nothing that could steer a terminal gets through.
+    fn lines(&self, result: Option<&str>, style: &TerminalStyle) -> String {
+        let mut parts = Vec::new();
+        let title = self.name.as_deref().map(plain);
+        if title.is_some() {
+            parts.push(self.id.clone());
+        }
+        if self.state != State::Complete {
+            parts.push(self.state.word().to_owned());
+        }
+        parts.extend(self.error.as_deref().map(plain));
+        parts.extend(self.model.as_deref().map(plain));
+        parts.extend(self.server.iter().cloned());
+        parts.extend(self.workload.iter().cloned());
+        if !self.loads.is_empty() {
+            parts.push(self.load_words());
+        }
+        parts.extend(self.files.iter().map(|file| plain(file)));
+        parts.extend(self.predicted.iter().map(|_| "predicted".to_owned()));
+        parts.extend(self.tags.iter().map(|tag| format!("#{}", plain(tag))));
+        let head = [Some(title.unwrap_or_else(|| self.id.clone())), result.map(str::to_owned)];
+        let head = head.into_iter().flatten().collect::<Vec<_>>().join("  ");
+        let when = format!("{:<16}  ", self.when());
+        let mut lines = style.paragraph(&format!("{when}{head}"), INDENT);
+        lines.extend(style.paragraph(&format!("{INDENT}{}", parts.join(" · ")), INDENT));
+        lines.into_iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Loads of a closed loop are users.
+    fn load_words(&self) -> String {
+        let loads = self.loads.join(", ");
+        let is_users = |load: &String| load.bytes().all(|byte| byte.is_ascii_digit());
+        match self.loads.iter().all(is_users) {
+            true if self.loads == ["1"] => "1 user".to_owned(),
+            true => format!("{loads} users"),
+            false => loads,
+        }
     }
 }
 
-/// Names come from users and servers: nothing that could steer a terminal gets through.
-fn cut(text: &str, width: usize) -> String {
-    text.chars().filter(|c| !c.is_control()).take(width).collect()
-}
-
-/// The load of a level in few letters: `8` users, `2.5/s` of an open loop, whose number in flight
-/// is a bound and no load.
+/// The load of a level in few letters: `8` users, or `2.5/s` of an open loop, whose number in
+/// flight is only a bound.
 fn load_asked(level: &LoadSpec) -> String {
     let Some(arrivals) = &level.arrivals else { return level.concurrency.to_string() };
     match arrivals.mean_req_per_s() {
@@ -191,19 +249,28 @@ mod tests {
     use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 
     #[test]
-    fn a_prediction_has_a_mark() {
-        let row = |predicted: Option<&str>| Row {
+    fn rows_hold_names_in_full_at_every_width() {
+        let name = "quantization: int8 weights and activations, repeat 3";
+        let row = Row {
+            id: "20261127-132550-aac3".to_owned(),
+            name: Some(name.to_owned()),
             state: State::Complete,
+            model: Some("llama-3.1-8b".to_owned()),
+            server: vec!["http://127.0.0.1:8000/v1".to_owned()],
             loads: vec!["1".to_owned(), "2".to_owned()],
-            predicted: predicted.map(str::to_owned),
+            predicted: Some("from H100".to_owned()),
+            beside_text: vec!["image 720p".to_owned()],
+            tags: vec!["base".to_owned()],
             ..Row::default()
         };
-        assert!(row(Some("from H100")).line().ends_with(" 1,2  (predicted)\n"));
-        assert!(row(None).line().ends_with(" 1,2\n"));
-        let beside_text = vec!["image 720p".to_owned(), "30% json".to_owned()];
-        let tags = vec!["base".to_owned()];
-        let told = Row { beside_text, tags, ..row(None) }.line();
-        assert!(told.ends_with(" 1,2  image 720p, 30% json  #base\n"), "{told}");
+        for width in [80, 100, 160] {
+            let style = TerminalStyle { width, color: false, ascii: false };
+            let text = row.lines(Some("353 tok/s with 1 user"), &style);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.starts_with(&format!("2026-11-27 13:25 {name} 353 tok/s")), "{text}");
+            assert!(flat.ends_with("1, 2 users · predicted · #base"), "{text}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `inferometer runs`: what the store holds.
+//! `inferometer runs`: the contents of the store.
 //!
 //! Not here: the list as text and as JSON (`cli/run_list`).
 
@@ -29,52 +29,60 @@ pub struct RunsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// All runs, newest first (also: without a word)
+    /// List all runs, newest first (default)
     List {
         /// One JSON document on standard output
         #[arg(long)]
         json: bool,
     },
-    /// One run: its table and answers
+    /// Show the table and answers of a run
     Show {
-        /// Id, start of an id, name, path, or "last"
+        /// ID, start of an ID, name, path, or "last"
         run: String,
-        /// One JSON document on standard output, as of report --json
+        /// One JSON document on standard output, as in report --json
         #[arg(long)]
         json: bool,
-        /// No colour (also: NO_COLOR)
+        /// Print without color (also: NO_COLOR)
         #[arg(long)]
         no_color: bool,
-        /// Only ASCII characters
+        /// Print only ASCII characters
         #[arg(long)]
         ascii: bool,
     },
-    /// Give a run or import another name
+    /// Rename a run or import
     Rename {
-        /// Id, start of an id, name, or path
+        /// ID, start of an ID, name, or path
         run: String,
-        /// The name; "" takes it away
+        /// New name; "" removes the name
         name: String,
     },
-    /// Put tags on a run or import, or show those that it has
+    /// Add tags to a run or import, or show its tags
     Tag {
-        /// Id, start of an id, name, path, or "last"
+        /// ID, start of an ID, name, path, or "last"
         run: String,
-        /// Tags to put on
+        /// Tags to add
         tags: Vec<String>,
-        /// Take these tags off instead
+        /// Remove these tags instead
         #[arg(long, requires = "tags")]
         remove: bool,
     },
-    /// Turn the journal of a run that was cut off into its final files
+    /// Convert the journal of an interrupted run to its final files
     Seal {
-        /// Id, start of an id, name, path, or "last"
+        /// ID, start of an ID, name, path, or "last"
         run: String,
     },
-    /// Remove a run for good
+    /// Move a run or import to the bin
     Rm {
-        /// Id, start of an id, name or path
+        /// Id, start of an id, name or path; with --permanent also the id of one in the bin
         run: String,
+        /// Delete it instead
+        #[arg(long)]
+        permanent: bool,
+    },
+    /// Take a run or import out of the bin, or list the bin
+    Restore {
+        /// Id, as `runs restore` lists it
+        id: Option<String>,
     },
 }
 
@@ -126,16 +134,58 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
             }
             Ok(Code::Done)
         }
-        Action::Rm { run } => {
-            let entry = find(&store, run)?;
-            store.remove(&entry).map_err(|error| Failure::files(error.to_string()))?;
-            terminal::print(&format!("removed {}\n", entry.id));
-            Ok(Code::Done)
-        }
+        Action::Rm { run, permanent } => remove(&store, run, *permanent),
+        Action::Restore { id } => restore(&store, id.as_deref()),
     }
 }
 
-/// Puts tags on, or takes them off, and prints those that are there then.
+/// Moves a run or import to the bin, or deletes it.
+fn remove(store: &Store, run: &str, is_permanent: bool) -> Result<Code, Failure> {
+    let in_bin = store.set_aside_ids().map_err(refused)?.iter().any(|id| id == run);
+    if is_permanent && in_bin {
+        store.erase(run).map_err(refused)?;
+        terminal::print(&format!("deleted {run}\n"));
+        return Ok(Code::Done);
+    }
+    let id = match find_either(store, run)? {
+        Meant::Run(entry) => entry.id,
+        Meant::Import(import) => import.id,
+    };
+    store.set_aside(&id).map_err(refused)?;
+    if is_permanent {
+        store.erase(&id).map_err(refused)?;
+        terminal::print(&format!("deleted {id}\n"));
+        return Ok(Code::Done);
+    }
+    terminal::print(&format!("moved {id} to the bin\n"));
+    terminal::say(&format!(
+        "undo: inferometer runs restore {id}; delete: inferometer runs rm --permanent {id}"
+    ));
+    Ok(Code::Done)
+}
+
+/// Takes a run or import out of the bin, or lists what is in it.
+fn restore(store: &Store, id: Option<&str>) -> Result<Code, Failure> {
+    let ids = store.set_aside_ids().map_err(refused)?;
+    match id {
+        None => {
+            for id in ids {
+                terminal::print(&format!("{id}\n"));
+            }
+        }
+        Some(id) => {
+            store.restore(id).map_err(|error| match error {
+                StoreError::NotThere { .. } => Failure::usage(format!("{id} is not in the bin"))
+                    .hint("inferometer runs restore lists the bin"),
+                other => refused(other),
+            })?;
+            terminal::print(&format!("restored {id}\n"));
+        }
+    }
+    Ok(Code::Done)
+}
+
+/// Adds or removes tags, and prints the resulting tags.
 fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Code, Failure> {
     let meant = find_either(store, run)?;
     let mut kept = match &meant {
@@ -160,7 +210,7 @@ fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Co
     Ok(Code::Done)
 }
 
-/// A text that cannot be a name or a tag is the user's mistake; the rest is the disk's.
+/// An invalid name or tag is the user's error; other errors are the disk's.
 fn refused(error: StoreError) -> Failure {
     match error {
         StoreError::BadName { .. } | StoreError::BadTag { .. } => Failure::usage(error.to_string()),
@@ -173,7 +223,7 @@ fn list(store: &Store, is_json: bool) -> Result<Code, Failure> {
     match (is_json, list.is_empty()) {
         (true, _) => terminal::print_document(&list),
         (false, true) => terminal::say(&format!("no runs in {}", store.root().display())),
-        (false, false) => _ = terminal::print(&list.text()),
+        (false, false) => _ = terminal::print(&list.text(store, &terminal::style(false, false))),
     }
     Ok(Code::Done)
 }

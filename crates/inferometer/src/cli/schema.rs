@@ -1,7 +1,8 @@
-//! `inferometer schema`: the JSON Schemas of what this program writes, and of files that it reads.
+//! `inferometer schema`: the JSON Schemas of the documents that this program writes, and of files
+//! that it reads.
 //!
 //! The files of `docs/reference/schema` are part of the binary. They follow from the types of the
-//! documents: the tests derive them, compare, and write them for `cargo xtask schema`.
+//! documents: the tests derive them, compare them, and write them for `cargo xtask schema`.
 
 use super::list::{Entry, List};
 use crate::exit::{Code, Failure};
@@ -10,15 +11,16 @@ use clap::Args;
 
 /// A published schema.
 struct Published {
-    /// Its name: that of its file, too.
+    /// Its name, which is also that of its file.
     name: &'static str,
-    /// Which documents it describes.
+    /// The documents that it describes.
     about: &'static str,
-    /// Commands that write such a document with `--json`; with a flag, only with that flag too.
+    /// Commands that write such a document with `--json`; if a flag is named, only with that flag
+    /// too.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests compare it with the commands"))]
     commands: &'static [&'static str],
     text: &'static str,
-    /// Derives it; absent for one that is kept by hand.
+    /// Derives it; absent for a hand-written schema.
     #[cfg(test)]
     derive: Option<fn(&str) -> serde_json::Value>,
 }
@@ -151,7 +153,7 @@ pub struct SchemaArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// A name that no schema has.
+/// An unknown name.
 pub fn run(args: &SchemaArgs) -> Result<Code, Failure> {
     let Some(name) = &args.name else {
         let entries = names().map(|(name, about)| Entry::new(name, about));
@@ -182,10 +184,10 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::PathBuf;
 
-    /// Set to `write`, the tests write the files instead of comparing them.
+    /// If set to `write`, the tests write the files instead of comparing them.
     const UPDATE: &str = "IFM_SCHEMA";
 
-    /// The schema of a type as it is published.
+    /// The published schema of a type.
     pub(super) fn derived<T: JsonSchema>(name: &str) -> Value {
         of::<T>(name, SchemaSettings::draft2020_12().for_serialize())
     }
@@ -203,7 +205,7 @@ mod tests {
         sorted(schema)
     }
 
-    /// What a document is, in words: no schema has another title than before.
+    /// The title of a document; no two schemas share one.
     fn title(name: &str) -> &str {
         match name {
             "manifest" => "Manifest of an inferometer run",
@@ -216,29 +218,29 @@ mod tests {
             "conformance" => "Conformance of a client",
             "workload-preview" => "Preview of a workload",
             "workload-list" => "Workloads and data sets",
-            "plan" => "Plan: its cells and what became of each",
+            "plan" => "Plan: its cells and their states",
             "what-if" => "What if: deployments by what they cost",
             "calibration" => "Calibration: the constants of a server",
             "facts" => "Facts of a machine",
-            "doctor" => "What of a machine spoils measurements",
+            "doctor" => "Settings of a machine that distort measurements",
             "limit" => "Limit of a machine and a model",
             "limit-list" => "Machines, models and number formats",
             "session" => "One session of a run",
             "runs" => "Runs and imports of a store",
             "list" => "List of what a command knows",
             "executed" => "Measured command",
-            "translation" => "Command line of another tool as ours",
+            "translation" => "Translated command line of another tool",
             "imported" => "Import as `import --json` has it",
-            "import" => "Import kept by inferometer",
+            "import" => "Import stored by inferometer",
             "api-file" => "File that describes an API",
-            "sheet" => "Sheet: results as they stood in a file",
+            "sheet" => "Sheet: results as they were in a file",
             "engine" => "Engine tests and static batches",
             "kernel" => "Kernels: attention, products, transfers",
             other => panic!("{other} needs a title"),
         }
     }
 
-    /// With the fields of each object by name, whatever the JSON library was built with.
+    /// With the fields of each object sorted by name, independent of the JSON library's features.
     fn sorted(value: Value) -> Value {
         match value {
             Value::Object(map) => {
@@ -268,7 +270,44 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:?} are not what the types say: run `cargo xtask schema`");
     }
 
-    /// Commands whose `--json` has a schema, with the flag that it needs beside the command.
+    /// Fields of objects without a description, by their paths; variants of an enum are named by it.
+    fn undescribed(path: &str, value: &Value, found: &mut Vec<String>) {
+        let Value::Object(object) = value else { return };
+        for (name, inner) in object {
+            let path = format!("{path}/{name}");
+            match (name.as_str(), inner) {
+                ("oneOf" | "anyOf", _) => {}
+                ("properties", Value::Object(fields)) => {
+                    for (field, schema) in fields {
+                        let is_described = ["description", "$ref", "const", "anyOf"]
+                            .iter()
+                            .any(|key| schema.get(*key).is_some());
+                        if !is_described {
+                            found.push(format!("{path}/{field}"));
+                        }
+                        undescribed(&format!("{path}/{field}"), schema, found);
+                    }
+                }
+                _ => undescribed(&path, inner, found),
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_document_is_described() {
+        let mut found = Vec::new();
+        for Published { name, derive, .. } in SCHEMAS {
+            if let Some(derive) = derive {
+                undescribed(name, &derive(name), &mut found);
+            }
+        }
+        assert!(found.is_empty(), "doc comments are missing: {found:#?}");
+        let bare = json!({"properties": {"a": {"type": "string"}, "b": {"description": "x"}}});
+        undescribed("bare", &bare, &mut found);
+        assert_eq!(found, ["bare/properties/a"]);
+    }
+
+    /// Commands whose `--json` has a schema, with the additional flag that it needs.
     pub(in crate::cli) fn described() -> BTreeSet<&'static str> {
         SCHEMAS.iter().flat_map(|schema| schema.commands.iter().copied()).collect()
     }

@@ -1,6 +1,6 @@
-//! `inferometer serve`: the embedded engine as a server.
+//! `inferometer serve`: runs the embedded engine as a server.
 //!
-//! Not here: simulated servers (`serve_simulated`), what both have in common (`serving_args`).
+//! Not here: simulated servers (`serve_simulated`), and what both have in common (`serving_args`).
 
 use super::serve_simulated;
 use super::serving_args::ServingArgs;
@@ -12,14 +12,14 @@ use ifm_engine::{
 };
 use std::path::PathBuf;
 
-/// What its help says at the end.
+/// The end of its help.
 pub const SIMULATED: &str =
-    "A simulated server, for clients that are real: serve --sim --help shows its flags";
+    "A simulated server, for real clients: serve --sim --help shows its flags";
 
 /// Flags of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Model from disk: a GGUF file, or a folder with config.json, safetensors and a tokenizer
+    /// Model: GGUF file, or folder with config.json, safetensors and tokenizer
     #[arg(long, value_name = "PATH", conflicts_with = "preset")]
     model: Option<PathBuf>,
 
@@ -27,24 +27,25 @@ pub struct ServeArgs {
     #[arg(long, default_value = "tiny")]
     preset: String,
 
-    /// Variant of the weights: q8_0, q4_k, q4_0, q6_k, f16, bf16, f32, w8a16, w8a8, w8a8-static,
-    /// w4a16, w4a16-asym [default: q8_0; a model from disk keeps its own]
+    /// Weight format [default: q8_0; a model from disk keeps its own]
+    ///
+    /// One of q8_0, q4_k, q4_0, q6_k, f16, bf16, f32, w8a16, w8a8, w8a8-static, w4a16, w4a16-asym
     #[arg(long)]
     quant: Option<String>,
 
-    /// Threads that compute [default: all processors but two, 1 to 8]
+    /// Number of compute threads [default: all processors but two, 1 to 8]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Most requests computed at once
+    /// Maximum requests computed at once
     #[arg(long, default_value_t = EngineOptions::suggested().max_batch, value_name = "N")]
     max_batch: usize,
 
-    /// Most prompt tokens computed in one pass
+    /// Maximum prompt tokens computed in one pass
     #[arg(long, default_value_t = EngineOptions::suggested().prefill_chunk, value_name = "TOKENS")]
     prefill_chunk: usize,
 
-    /// Most tokens of a prompt and its answer [default: what the model was made for]
+    /// Maximum tokens of a prompt and its answer [default: the model's context length]
     #[arg(long, value_name = "TOKENS")]
     context: Option<usize>,
 
@@ -86,8 +87,8 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     served
 }
 
-/// Tells the two kinds of server apart, which share the command and few of its flags: the words of
-/// a simulated one become those of a command of its own.
+/// Distinguishes the two kinds of servers, which share the command and few of its flags: the words
+/// for a simulated server become the words of a separate command.
 pub fn told_apart(mut words: Vec<String>) -> Vec<String> {
     let is_sim = |word: &String| word == "--sim";
     let has_sim = words.iter().any(is_sim);

@@ -1,6 +1,6 @@
-//! `inferometer serve --sim`: a server that is simulated, for clients that are real.
+//! `inferometer serve --sim`: runs a simulated server for real clients.
 //!
-//! Not here: the flags of the embedded engine (`serve`), runs without a client (`predict`).
+//! Not here: the flags of the embedded engine (`serve`), and runs without a client (`predict`).
 
 use super::deployment_args::DeploymentArgs;
 use super::serving_args::ServingArgs;
@@ -12,20 +12,20 @@ use ifm_store::Store;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The word that `serve --sim` becomes before flags are read.
+/// The command that `serve --sim` becomes before flags are parsed.
 pub const VERB: &str = "serve-simulated";
 
-/// How it is typed.
+/// Its usage.
 pub const USAGE: &str = "inferometer serve --sim --gpu NAME --model NAME [OPTIONS]";
 
 /// Flags of `serve --sim`.
 #[derive(Debug, Args)]
 pub struct ServeSimulatedArgs {
-    /// Time on the clock for a second of the simulation, seconds: 0.1 is ten times as fast
+    /// Real seconds per simulated second: 0.1 is ten times as fast
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     time_scale: f64,
 
-    /// Most tokens of a prompt and its answer [default: what fits into the memory]
+    /// Maximum tokens of a prompt and its answer [default: what fits in memory]
     #[arg(long, alias = "max-model-len", value_name = "TOKENS")]
     context: Option<usize>,
 
@@ -43,7 +43,7 @@ pub struct ServeSimulatedArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// A deployment that cannot be, and what can go wrong with a server.
+/// An impossible deployment, or an error of the server.
 pub fn run(args: &ServeSimulatedArgs) -> Result<Code, Failure> {
     let serving = args.serving.checked()?;
     let store = Store::at(store_root(args.store.as_ref()));

@@ -1,6 +1,6 @@
-//! The flags that every server of ours has, and the life of one.
+//! The flags of every server of inferometer, and its lifetime.
 //!
-//! Not here: what answers (`serve`, `serve_simulated`).
+//! Not here: the engine or simulation (`serve`, `serve_simulated`).
 
 use crate::exit::{Code, Failure};
 use crate::terminal;
@@ -11,13 +11,13 @@ use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// Most that a second of audio or a million pixels may cost: tokens, milliseconds.
+/// Maximum cost of a second of audio or a million pixels: tokens, milliseconds.
 const MEDIA_COST_MAX: f64 = 1e6;
 
-/// How a server is reached, and what it does beside answering.
+/// The address, the faults and the extra fields of a server.
 #[derive(Debug, Args)]
 pub struct ServingArgs {
-    /// Seed of whatever is drawn at random: weights, words, and the requests that faults strike
+    /// Random seed for weights, words and which requests get faults
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 
@@ -25,44 +25,47 @@ pub struct ServingArgs {
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub host: IpAddr,
 
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 8000)]
     pub port: u16,
 
-    /// Name of the model in requests [default: its own]
+    /// Model name in requests [default: its own]
     #[arg(long, value_name = "NAME")]
     pub served_model_name: Option<String>,
 
-    /// Environment variable that holds the key which requests must bring
+    /// Environment variable that contains the key required in requests
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
 
-    /// Faults on demand, such as 429:0.05,stall:0.01:2s,no-usage; each is in docs/reference/serve.md
+    /// Inject faults, such as 429:0.05,stall:0.01:2s,no-usage
+    ///
+    /// docs/reference/serve.md describes each
     #[arg(long, value_name = "LIST")]
     pub fault: Option<String>,
 
-    /// How long the first request of each form of answers waits for its grammar, milliseconds
-    /// [default: 0; with --sim the constant grammar_compile_ms]
+    /// Grammar compile time, milliseconds [default: 0; with --sim the constant grammar_compile_ms]
+    ///
+    /// The first request of each structured form waits this long
     #[arg(long, value_name = "MS")]
     pub form_compile_ms: Option<u64>,
 
-    /// Answers tell their times, as vLLM's do with this flag
+    /// Report times in each answer, as vLLM does with this flag
     #[arg(long)]
     pub enable_per_request_metrics: bool,
 
-    /// Tokens of an image and of each frame of a video: a number, or qwen2-vl for that model's rule
+    /// Tokens per image and video frame: a number, or qwen2-vl (its rule)
     #[arg(long, value_name = "RULE", default_value = "256")]
     pub image_tokens: ImageTokens,
 
-    /// Tokens of a second of audio
+    /// Tokens per second of audio
     #[arg(long, value_name = "TOKENS", default_value_t = MediaOptions::default().audio_tokens_s)]
     pub audio_tokens_s: f64,
 
-    /// Time that a million pixels take before their request is handed in, milliseconds
+    /// Processing time per million pixels before a request is submitted, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     pub media_ms_per_mpixel: f64,
 
-    /// Media that were seen before take as long as new ones
+    /// Disable the media cache: repeated media take as long as new ones
     #[arg(long)]
     pub no_media_cache: bool,
 
@@ -72,10 +75,10 @@ pub struct ServingArgs {
 }
 
 impl ServingArgs {
-    /// The flags, found to be good before a model is loaded.
+    /// The flags, checked before a model is loaded.
     ///
     /// # Errors
-    /// Faults that are not known, a key that is not there.
+    /// Unknown faults, or a missing key.
     pub fn checked(&self) -> Result<Serving<'_>, Failure> {
         let faults = self.fault.as_deref().map(|list| Faults::parse(list, self.seed)).transpose();
         let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
@@ -103,7 +106,7 @@ impl ServingArgs {
     }
 }
 
-/// Flags that are good.
+/// Checked flags.
 #[derive(Debug)]
 pub struct Serving<'a> {
     args: &'a ServingArgs,
@@ -114,8 +117,8 @@ pub struct Serving<'a> {
 }
 
 impl Serving<'_> {
-    /// The same, where each grammar takes so long by a model of the server; what was said on the command
-    /// line holds.
+    /// The same, with the compile time of each grammar from a model of the server; the command line
+    /// takes precedence.
     pub fn with_form_compile(mut self, takes: Option<Duration>) -> Self {
         if let (None, Some(takes)) = (self.args.form_compile_ms, takes) {
             self.form_compile = takes;
@@ -123,10 +126,10 @@ impl Serving<'_> {
         self
     }
 
-    /// Serves until a signal; `line` says what answers.
+    /// Serves until a signal; `line` describes the server.
     ///
     /// # Errors
-    /// An address that cannot be had.
+    /// An address that is not available.
     pub fn serve(self, backend: Backend, line: &str) -> Result<Code, Failure> {
         let Serving { args, faults, api_key, media, form_compile } = self;
         let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), backend);
@@ -157,11 +160,11 @@ impl Serving<'_> {
 fn key(name: &str) -> Result<String, Failure> {
     match std::env::var(name) {
         Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
-        _ => Err(Failure::usage(format!("the environment variable {name} holds no key"))),
+        _ => Err(Failure::usage(format!("the environment variable {name} contains no key"))),
     }
 }
 
-/// The first signal ends the server in order, the second at once.
+/// The first signal shuts the server down in order, the second at once.
 fn watch_signals(shutdown: &Shutdown) {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     let shutdown = shutdown.clone();
@@ -181,7 +184,7 @@ fn watch_stdin(shutdown: &Shutdown) {
     let shutdown = shutdown.clone();
     std::thread::spawn(move || {
         let mut byte = [0];
-        // Whatever is read or fails: only the end of the stream counts, and an error is one.
+        // Data and errors do not matter: only the end of the stream counts, and an error is one.
         while matches!(std::io::stdin().read(&mut byte), Ok(count) if count > 0) {}
         shutdown.request();
     });

@@ -1,19 +1,19 @@
-//! Headers that tell the session of a turn, as they are asked for on the command line.
+//! Headers with the session of a turn, as requested on the command line.
 //!
-//! Not here: what stands in them (`ifm-wire`), and headers that every request has.
+//! Not here: their values (`ifm-wire`), and headers that every request has.
 
 use crate::exit::Failure;
 use ifm_wire::request::{SECRET_CHARS_MIN, SESSION_ID, SESSION_PLACE, is_framing_header};
 
-/// The word that sends none.
+/// The value that disables them.
 const NONE: &str = "none";
 
-/// Names and values, in which [`SESSION_PLACE`] stands for the session: `names` with the session alone,
-/// and `values`, each `NAME=VALUE`. Without a name it is the usual one, unless the user sends a header
-/// of that name.
+/// Names and values, with [`SESSION_PLACE`] as the placeholder of the session: `names` contain only the
+/// session, and `values` are `NAME=VALUE`. The default name is used if none is given, unless the user
+/// sends a header of that name.
 ///
 /// # Errors
-/// A value without the session, "none" beside names, and a header that HTTP itself needs.
+/// A value without the session, "none" together with names, or a header that HTTP itself needs.
 pub fn session_headers(
     names: &[String],
     values: &[String],
@@ -23,7 +23,9 @@ pub fn session_headers(
         [] => vec![SESSION_ID],
         [only] if only == NONE => Vec::new(),
         names if names.iter().any(|name| name == NONE) => {
-            return Err(Failure::usage("--session-header none stands alone"));
+            return Err(Failure::usage(
+                "--session-header none cannot be combined with other names",
+            ));
         }
         names => names.iter().map(String::as_str).collect(),
     };
@@ -38,9 +40,9 @@ pub fn session_headers(
             Some((name, value)) if value.contains(SESSION_PLACE) => {
                 headers.push((name.trim().to_owned(), value.trim().to_owned()));
             }
-            // The text itself may hold a secret: it is not repeated.
+            // The text itself may be a secret: it is not repeated.
             _ => {
-                let words = "a --header-per-session is no NAME=VALUE with {session} in the value";
+                let words = "a --header-per-session is not NAME=VALUE with {session} in the value";
                 return Err(Failure::usage(words)
                     .hint("write --header-per-session 'X-Route=user-{session}'"));
             }
@@ -49,13 +51,13 @@ pub fn session_headers(
     match headers.iter().find(|(name, _)| is_framing_header(name)) {
         None => Ok(headers),
         Some((name, _)) => Err(Failure::usage(format!(
-            "{name} cannot tell the session of a turn: HTTP itself needs that header"
+            "{name} cannot contain the session of a turn: HTTP itself needs that header"
         ))
         .hint("choose another name, such as X-Session-ID")),
     }
 }
 
-/// What of their values may be a secret, each with the header's name.
+/// Parts of their values that may be secret, each with the header's name.
 pub fn secret_parts(headers: &[(String, String)]) -> Vec<(String, String)> {
     let parts = headers.iter().flat_map(|(name, value)| {
         let parts =
@@ -113,7 +115,7 @@ mod tests {
             let by_value = session_headers(&[], &[format!("{name}=a-{{session}}")], &[]);
             for made in [by_name, by_value] {
                 let error = made.unwrap_err().to_string();
-                assert!(error.contains(&format!("{name} cannot tell")), "{error}");
+                assert!(error.contains(&format!("{name} cannot contain")), "{error}");
             }
         }
     }

@@ -9,14 +9,16 @@ use ifm_roofline::{KvFormat, Machine, Model, Precision, RooflineError, Setup, We
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// Largest `config.json` that is read.
+/// Maximum size of `config.json`.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
 
-/// A model on machines.
+/// A model and its hardware.
 #[derive(Debug, Clone, Args)]
 pub struct SetupArgs {
-    /// Machine: a name ("l40s", "NVIDIA H100 80GB HBM3"), figures (bw=864,bf16=362,mem=45), or a
-    /// name with figures replaced (l40s,bw=900); "measured" or measured:ID for results of "kernel"
+    /// Machine: a name ("l40s", "NVIDIA H100 80GB HBM3") or figures (bw=864,bf16=362,mem=45)
+    ///
+    /// Figures after a name override its figures: l40s,bw=900. "measured" or measured:ID uses results of
+    /// "kernel"
     #[arg(help_heading = "Deployment", long, value_name = "NAME")]
     pub gpu: Option<String>,
 
@@ -28,29 +30,30 @@ pub struct SetupArgs {
     #[arg(help_heading = "Deployment", long, value_name = "FILE", conflicts_with = "model")]
     pub config: Option<PathBuf>,
 
-    /// Number format of the weights: bf16, fp8, w8a8, w8a16, w4a16, mxfp4, q4_k_m, …
-    /// [default: what the model's name says, else what it is published in]
+    /// Weight format: bf16, fp8, w8a8, w8a16, w4a16, mxfp4, q4_k_m, …
+    ///
+    /// The default is the format in the model's name, else the format that it is published in
     #[arg(help_heading = "Deployment", long, alias = "quantization", value_name = "FORMAT", value_parser = weights)]
     pub quant: Option<WeightFormat>,
 
-    /// Number format of keys and values
+    /// Number format of the KV cache
     #[arg(help_heading = "Deployment", long, alias = "kv-cache-dtype", default_value = "bf16", value_name = "FORMAT", value_parser = kv)]
     pub kv: KvFormat,
 
-    /// Size of the weights where it is known, such as 39.59GiB
+    /// Size of the weights, if known, such as 39.59GiB
     #[arg(help_heading = "Deployment", long, value_name = "SIZE", value_parser = size)]
     pub weights: Option<f64>,
 
-    /// GPUs that share the model (tensor parallelism) [default: what --gpu counts, else 1]
+    /// GPUs that share the model (tensor parallelism) [default: number in --gpu, else 1]
     #[arg(help_heading = "Deployment", long, alias = "tensor-parallel-size", value_name = "N")]
     pub tp: Option<u32>,
 }
 
 impl SetupArgs {
-    /// The model on the machines, and who says how its weights are stored.
+    /// The model on the machines, and the source of its weight format.
     ///
     /// # Errors
-    /// A machine, model or format that is not known, and a number of GPUs that cannot be.
+    /// An unknown machine, model or format, or an impossible number of GPUs.
     pub fn setup(&self, store: &Store) -> Result<(Setup, FormatOrigin), Failure> {
         let Some(gpu) = self.gpu.as_deref() else {
             return Err(Failure::usage("no machine is named")
@@ -71,7 +74,7 @@ impl SetupArgs {
         Ok((self.on_machine(gpu, model, format, store)?, origin))
     }
 
-    /// The model of a calibration, where none is named.
+    /// The model of a calibration, if none is named.
     ///
     /// # Errors
     /// As [`SetupArgs::setup`].
@@ -168,7 +171,7 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The format of the weights, and who says so.
+/// The format of the weights, and its source.
 fn weight_format(args: &SetupArgs, model: &Model) -> Result<(WeightFormat, FormatOrigin), Failure> {
     if let Some(format) = &args.quant {
         return Ok((format.clone(), FormatOrigin::Asked));
@@ -182,7 +185,7 @@ fn weight_format(args: &SetupArgs, model: &Model) -> Result<(WeightFormat, Forma
             Ok((format, FormatOrigin::Published))
         }
         None => Err(Failure::usage("the configuration does not say how weights are stored")
-            .hint("say it with --quant, such as --quant bf16")),
+            .hint("set it with --quant, such as --quant bf16")),
     }
 }
 

@@ -1,10 +1,10 @@
-//! What `-h` shows of a command: the flags of every day on one screen, and examples.
+//! What `-h` shows of a command: the common flags on one screen, and examples.
 //!
-//! `--help` is the long form and shows all. Not here: the flags, which stand with their commands.
+//! `--help` is the long form and shows all. Not here: the flags, which are with their commands.
 
 use clap::Command;
 
-/// The arguments that `-h` shows of commands that have more than a screen of them.
+/// The arguments that `-h` shows for commands that have more than a screen of them.
 pub const EVERYDAY: &[(&str, &[&str])] = &[
     (
         "run",
@@ -219,20 +219,20 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("report", &["report last -o report.html", "report results/ --format md"]),
 ];
 
-/// Examples of a command, as lines.
+/// Examples of a command, one per line.
 pub fn examples(name: &str) -> Option<String> {
     let (_, examples) = EXAMPLES.iter().find(|(command, _)| *command == name)?;
     let line = |example: &&str| format!("  inferometer {example}\n");
     Some(format!("Examples:\n{}", examples.iter().map(line).collect::<String>()))
 }
 
-/// Hides what is rarely needed from `-h`, and adds the examples.
+/// Hides rarely needed flags from `-h`, and adds the examples.
 pub fn apply(mut command: Command) -> Command {
     for (path, shown) in EVERYDAY {
         let only = |sub: Command| {
             sub.mut_args(|arg| {
                 let is_shown = shown.contains(&arg.get_id().as_str());
-                // A flag that is hidden everywhere stays so.
+                // A flag that is hidden everywhere stays hidden.
                 let is_hidden = arg.is_hide_set();
                 arg.hide_short_help(!is_shown || is_hidden)
             })

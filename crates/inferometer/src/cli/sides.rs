@@ -1,9 +1,12 @@
-//! Results as the sides of a comparison: finding, reading, and refusing what does not compare.
+//! Results as the sides of a comparison: finds them, reads them, and refuses those that cannot be
+//! compared.
 //!
-//! A side is a run or an import, a file or folder of another tool, `-`, or several of them with
-//! commas between. Documents are read first: by their tools' definitions runs are computed again. A
-//! run is read, its columns are taken, and it is let go before the next one is read: memory holds
-//! one run at a time. What is not here: what is computed from the sides.
+//! A side is a run or an import, a file or folder of another tool, `-`, or several of them
+//! separated by commas. Documents are read first, since runs are then computed by their tools'
+//! definitions. Each run is read, reduced to its columns and dropped before the next one is read:
+//! memory contains one run at a time.
+//!
+//! Not here: what is computed from the sides.
 
 use super::runs;
 use crate::copies::{Copied, Originals};
@@ -26,7 +29,7 @@ pub struct SideArgs {
     #[arg(long)]
     pub even_so: bool,
 
-    /// Seed of the draws behind the intervals
+    /// Random seed for the intervals
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
 
@@ -42,20 +45,20 @@ pub struct SideArgs {
     #[arg(long)]
     md: bool,
 
-    /// File to write: .md or .json; may be repeated [default: standard output]
+    /// File to write: .md or .json; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
-    /// No colour (also: NO_COLOR)
+    /// Print without color (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
 
-/// A result in the formats that it can be printed and written in.
+/// A result in its output formats.
 pub struct Rendered<'a> {
     pub text: &'a dyn Fn(&ifm_report::TerminalStyle) -> String,
     pub json: &'a dyn Fn() -> String,
@@ -63,10 +66,10 @@ pub struct Rendered<'a> {
 }
 
 impl SideArgs {
-    /// Finds out before anything is read whether every file can be written.
+    /// Checks, before anything is read, whether every file can be written.
     ///
     /// # Errors
-    /// An ending that names no format, or a folder that is not there.
+    /// An extension of no known format, or a missing folder.
     pub fn check_files(&self) -> Result<(), Failure> {
         self.out.iter().try_for_each(|path| {
             is_json(path)?;
@@ -74,7 +77,7 @@ impl SideArgs {
         })
     }
 
-    /// Prints the result, and writes it where it was asked for.
+    /// Prints the result, and writes it to the requested files.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -97,10 +100,10 @@ impl SideArgs {
         Ok(())
     }
 
-    /// Refuses sides that are unlike, unless told otherwise.
+    /// Refuses sides that cannot be compared, unless overridden.
     ///
     /// # Errors
-    /// What makes them unlike.
+    /// The reason.
     pub fn refuse_unlike<'a>(
         &self,
         name: &str,
@@ -109,11 +112,10 @@ impl SideArgs {
         self.refuse(name, differences.filter(|found| found.kind == DifferenceKind::Unlike), "")
     }
 
-    /// Refuses differences, unless told otherwise. `way_out` is what else there is to do than to compare
-    /// them nevertheless.
+    /// Refuses differences, unless overridden. `way_out` is an alternative to comparing anyway.
     ///
     /// # Errors
-    /// What the sides differ in.
+    /// The differences of the sides.
     pub fn refuse<'a>(
         &self,
         name: &str,
@@ -131,28 +133,28 @@ impl SideArgs {
         }
         let words: String = words.join("; ").chars().filter(|c| !c.is_control()).collect();
         let sentence = format!("{name} is unlike the baseline in: {words}");
-        let hint = format!("{way_out}--even-so compares them nevertheless");
+        let hint = format!("{way_out}--even-so compares them anyway");
         Err(Failure::new(Code::Unlike, sentence).hint(hint))
     }
 }
 
-/// Whether a file is to hold JSON; otherwise Markdown.
+/// Whether a file contains JSON; otherwise Markdown.
 fn is_json(path: &Path) -> Result<bool, Failure> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => Ok(true),
         Some("md" | "markdown") => Ok(false),
-        _ => Err(Failure::usage(format!("{} ends in no format that is known", path.display()))
+        _ => Err(Failure::usage(format!("{}: unknown file extension", path.display()))
             .hint("write .md or .json")),
     }
 }
 
-/// A side that was named: its runs as far as their heads tell, its documents.
+/// A named side: the heads of its runs, and its documents.
 pub struct Named {
     label: String,
     parts: Vec<Part>,
 }
 
-/// What is repeated on a side.
+/// A repeat of a side.
 enum Part {
     Run(Box<RunEntry>),
     RunFile(PathBuf, Box<RunData>),
@@ -160,7 +162,7 @@ enum Part {
 }
 
 impl Part {
-    /// What tells it apart from every other.
+    /// A unique key.
     fn key(&self) -> String {
         match self {
             Part::Run(entry) => entry.path.display().to_string(),
@@ -169,7 +171,7 @@ impl Part {
         }
     }
 
-    /// What people call it.
+    /// Its display name.
     fn name(&self) -> String {
         let of_run = match self {
             Part::Run(entry) => entry.manifest.as_ref().ok().and_then(|head| head.name.clone()),
@@ -179,7 +181,7 @@ impl Part {
         of_run.unwrap_or_else(|| self.id())
     }
 
-    /// Identity of what it holds.
+    /// Identity of its content.
     fn content(&self) -> String {
         match self {
             Part::Run(entry) => match &entry.manifest {
@@ -191,7 +193,7 @@ impl Part {
         }
     }
 
-    /// What stands beside a name that several have.
+    /// Its ID, shown next to a name that several have.
     fn id(&self) -> String {
         match self {
             Part::Run(entry) => entry.id.clone(),
@@ -219,16 +221,16 @@ impl Named {
     }
 }
 
-/// Whether any side is made of documents.
+/// Whether any side consists of documents.
 pub fn has_documents(sides: &[Named]) -> bool {
     sides.iter().any(|side| side.sheets().next().is_some())
 }
 
-/// Finds what each side is made of: `base`, `result.json`, or `base1,base2,base3` for repeats of one
-/// thing.
+/// Finds the parts of each side: `base`, `result.json`, or `base1,base2,base3` for repeats of the
+/// same configuration.
 ///
 /// # Errors
-/// None or several are meant, a file cannot be read, or one stands in two places.
+/// A name is unknown or ambiguous, a file cannot be read, or a result is named twice.
 pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure> {
     let mut sides: Vec<Named> =
         words.iter().map(|word| name_side(store, word)).collect::<Result<_, _>>()?;
@@ -249,8 +251,8 @@ pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure
     Ok(sides)
 }
 
-/// Leaves out repeats that are copies of another repeat on the same side, and warns if two sides hold
-/// copies of one measurement.
+/// Leaves out repeats that are copies of another repeat on the same side, and warns if two sides
+/// contain copies of one measurement.
 fn leave_out_copies(sides: &mut [Named]) {
     let mut of_others = Originals::default();
     for side in sides {
@@ -265,14 +267,14 @@ fn leave_out_copies(sides: &mut [Named]) {
         for part in &side.parts {
             if let Some(Copied { copy, of }) = of_others.add(part.content(), &part.name()) {
                 terminal::warn(&format!(
-                    "{copy} holds the same measurement as {of}: it is compared with itself"
+                    "{copy} contains the same measurement as {of}: it is compared with itself"
                 ));
             }
         }
     }
 }
 
-/// Files are called by their names, or by folder and name, as long as that tells them apart.
+/// Files are labeled with their names, or with folder and name, if that is unique.
 fn shorten(sides: &mut [Named]) {
     let short = |side: &Named, parts: usize| -> Option<String> {
         let path = Path::new(&side.label);
@@ -293,7 +295,7 @@ fn shorten(sides: &mut [Named]) {
     }
 }
 
-/// A side of runs that were made just now.
+/// A side of runs that were just measured.
 ///
 /// # Errors
 /// One of them cannot be found.
@@ -303,8 +305,8 @@ pub fn name_runs(store: &Store, label: &str, keys: &[String]) -> Result<Named, F
     Ok(Named { label: label.to_owned(), parts })
 }
 
-/// Runs of one name get the ends of their ids beside it: two columns of one name could be mistaken for
-/// each other, and whole ids are cut off in a heading.
+/// Runs with the same name get the ends of their IDs in their labels. Two columns with one name could
+/// be confused, and whole IDs are cut off in a heading.
 fn tell_apart(sides: &mut [Named]) {
     let mut seen = BTreeSet::new();
     let twice: BTreeSet<String> = sides
@@ -314,7 +316,7 @@ fn tell_apart(sides: &mut [Named]) {
         .collect();
     for name in &twice {
         terminal::warn(&format!(
-            "several runs are called \"{name}\": the ends of their ids stand beside it"
+            "several runs are named \"{name}\": the ends of their IDs follow the name"
         ));
     }
     for side in sides.iter_mut().filter(|side| twice.contains(&side.label)) {
@@ -339,7 +341,7 @@ fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {
     Ok(Named { label, parts })
 }
 
-/// Adds what was found; the name that it has, where it has one.
+/// Adds a result; returns its name, if it has one.
 fn add(parts: &mut Vec<Part>, word: &Path, found: Subject) -> Option<String> {
     match found {
         Subject::Run(entry) => {
@@ -359,10 +361,11 @@ fn add(parts: &mut Vec<Part>, word: &Path, found: Subject) -> Option<String> {
     }
 }
 
-/// Reads all sides, documents first: by their tools' definitions runs of ours are computed again.
+/// Reads all sides, documents first, since inferometer's runs are recomputed by their tools'
+/// definitions.
 ///
 /// # Errors
-/// A run cannot be read, or a side holds no level that was measured.
+/// A run cannot be read, or a side contains no measured level.
 pub fn read_sides(
     store: &Store,
     named: &[Named],
@@ -394,8 +397,11 @@ fn read_side(
     };
     let members: Vec<Member> = named.parts.iter().map(member).collect::<Result<_, _>>()?;
     if named.sheets().next().is_some() && !members.iter().any(Member::has_levels) {
-        return Err(Failure::usage(format!("{} holds no measured level to compare", named.label))
-            .hint("inferometer import shows what is read from a file"));
+        return Err(Failure::usage(format!(
+            "{} contains no measured level to compare",
+            named.label
+        ))
+        .hint("inferometer import shows what is read from a file"));
     }
     Ok(Side { label: named.label.clone(), members })
 }

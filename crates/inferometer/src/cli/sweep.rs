@@ -1,4 +1,4 @@
-//! `inferometer sweep URL`: several loads, one table.
+//! `inferometer sweep URL`: measures several loads, in one table.
 
 use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
@@ -13,7 +13,7 @@ use crate::exit::{Code, Failure};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 
-/// The levels that are tried when none is named: they end early when more users bring nothing.
+/// Default levels: they end early when more users add nothing.
 const DEFAULT_LEVELS: &str = "1..256";
 
 /// Flags of `sweep`.
@@ -22,8 +22,10 @@ pub struct SweepArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256, ending early
-    /// when two doublings bring less than 5 % or more than 1 % of the requests fail]
+    /// Users per level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256]
+    ///
+    /// The default ends early when two doublings bring less than 5 % or more than 1 % of the
+    /// requests fail
     #[arg(help_heading = "Load", short, long, allow_negative_numbers = true, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     concurrency: Option<String>,
 
@@ -33,12 +35,14 @@ pub struct SweepArgs {
     #[command(flatten)]
     repeats: RepeatArgs,
 
-    /// Which loads, in GuideLLM's words: sweep measures one user, as many as possible, and then
-    /// rates between what the two reached; concurrent takes --rate as users
+    /// Load profile of GuideLLM
+    ///
+    /// sweep measures one user, as many as possible, and then rates between the results of these
+    /// two. concurrent uses --rate as users
     #[arg(help_heading = "Load", long, value_enum, aliases = ["rate-type", "benchmark-kind"], value_name = "PROFILE", conflicts_with_all = ["ramp", "steps", "bursts", "replay"])]
     profile: Option<Profile>,
 
-    /// Rates between the two ends of --profile sweep
+    /// Number of rates between the ends of --profile sweep
     #[arg(help_heading = "Load", long, default_value_t = 8, requires = "profile", value_parser = clap::value_parser!(u32).range(1..=98), value_name = "N")]
     points: u32,
 
@@ -57,22 +61,22 @@ pub struct SweepArgs {
 enum Profile {
     /// One user
     Synchronous,
-    /// As many requests in flight as --max-in-flight allows, 512 at most
+    /// As many requests in flight as --max-in-flight allows, maximum 512
     Throughput,
     /// One user, as many as possible, and rates between
     Sweep,
-    /// So many users as --rate says, or --concurrency
+    /// Number of users from --rate, or --concurrency
     Concurrent,
-    /// The rates of --rate, at even distances
+    /// The rates of --rate, at constant intervals
     Constant,
-    /// The rates of --rate, at random
+    /// The rates of --rate, at random intervals
     Poisson,
 }
 
-/// Users and arrivals as the words of a profile mean them.
+/// The users and arrivals of a profile.
 ///
 /// # Errors
-/// A load beside a profile that has its own, and none beside one that needs it.
+/// A load in addition to a profile that has its own, or no load for a profile that needs one.
 fn meant(args: &SweepArgs) -> Result<(Option<String>, ArrivalArgs), Failure> {
     let (mut users, mut arrivals) = (args.concurrency.clone(), args.arrivals.clone());
     let Some(profile) = args.profile else { return Ok((users, arrivals)) };
@@ -101,7 +105,7 @@ fn meant(args: &SweepArgs) -> Result<(Option<String>, ArrivalArgs), Failure> {
     Ok((users, arrivals))
 }
 
-/// Requests in flight of the profile throughput, at most.
+/// Maximum requests in flight of the profile throughput.
 const THROUGHPUT_USERS: u32 = 512;
 
 /// Runs the command.
@@ -126,7 +130,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     let finds_its_levels = args.profile == Some(Profile::Sweep)
         || (args.profile.is_none() && concurrency.is_none() && !is_open_loop);
     if args.repeats.repeats() && finds_its_levels {
-        return Err(Failure::usage("--repeat needs levels that are known before")
+        return Err(Failure::usage("--repeat needs levels that are known in advance")
             .hint("name them with --concurrency or --rate"));
     }
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));

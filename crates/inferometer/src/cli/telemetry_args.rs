@@ -1,45 +1,47 @@
-//! The flags that say what is recorded beside the answers: the server's counters, power.
+//! The flags for telemetry during a run: the server's metrics, and power.
 
 use crate::exit::Failure;
 use crate::job::{MetricsAsk, PowerAsk, TelemetryAsk};
 use clap::Args;
 use http::Uri;
 
-/// Most watts that a server may be said to draw.
+/// Maximum power draw that can be given, watts.
 const WATTS_MAX: f64 = 1e7;
 
-/// What is recorded beside the answers.
+/// Telemetry to record during a run.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Telemetry")]
 pub struct TelemetryArgs {
-    /// Prometheus page with the server's counters [default: /metrics at the server, if what it
-    /// tells is known]
+    /// URL of the server's Prometheus metrics [default: the server's /metrics, if its metrics are
+    /// known]
     #[arg(long, value_name = "URL", conflicts_with = "no_metrics")]
     pub metrics_url: Option<String>,
 
-    /// Do not read the server's counters
+    /// Do not read the server's metrics
     #[arg(long)]
     pub no_metrics: bool,
 
-    /// Devices of this host whose power counts as the server's: auto (all, if the server is on
-    /// loopback), local, local:0,1 (these GPUs), off
+    /// Devices whose power counts as the server's: auto, local, local:0,1, off
+    ///
+    /// auto is all devices of this host if the server is on loopback, local is all of them, and
+    /// local:0,1 is these GPUs
     #[arg(long, default_value = "auto", value_parser = power, value_name = "WHICH")]
     pub power: PowerWord,
 
-    /// Page of a DCGM exporter that tells the power of the server's GPUs
+    /// Page of a DCGM exporter that reports the server's GPU power
     #[arg(long, value_name = "URL", conflicts_with = "power_watts")]
     pub power_url: Option<String>,
 
-    /// Power that the server draws, if you know it and nothing measures it
+    /// Assume this power draw when no sensor is available
     #[arg(long, value_parser = watts, value_name = "W")]
     pub power_watts: Option<f64>,
 
-    /// Say what was looked for and not found
+    /// Also report what was not found
     #[arg(help_heading = "Results", short, long)]
     pub verbose: bool,
 }
 
-/// What `--power` may say.
+/// Values of `--power`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PowerWord {
     /// This host's devices, if the server is on loopback.
@@ -78,10 +80,10 @@ pub fn watts(text: &str) -> Result<f64, String> {
 }
 
 impl TelemetryArgs {
-    /// What is asked for.
+    /// The requested telemetry.
     ///
     /// # Errors
-    /// A URL that cannot be one.
+    /// An invalid URL.
     pub fn ask(&self) -> Result<TelemetryAsk, Failure> {
         let metrics = match &self.metrics_url {
             Some(typed) => MetricsAsk::At(page_url("--metrics-url", typed)?),
@@ -93,10 +95,10 @@ impl TelemetryArgs {
     }
 }
 
-/// Whose power is recorded, by what three flags say of it.
+/// The source of power readings, from three flags.
 ///
 /// # Errors
-/// A URL that cannot be one.
+/// An invalid URL.
 pub fn power_ask(
     url: Option<&str>,
     watts: Option<f64>,
@@ -115,8 +117,8 @@ pub fn power_ask(
 fn page_url(flag: &str, typed: &str) -> Result<String, Failure> {
     let typed = typed.trim();
     if typed.contains('@') {
-        // What stands before the @ may be a secret: it is not repeated.
-        return Err(Failure::usage(format!("{flag}: the URL holds a user name or a password")));
+        // The part before the @ may be a secret: it is not repeated.
+        return Err(Failure::usage(format!("{flag}: the URL contains a user name or a password")));
     }
     let with_scheme = match typed.contains("://") {
         true => typed.to_owned(),

@@ -1,4 +1,4 @@
-//! `inferometer ui`: a local web page over the run store.
+//! `inferometer ui`: serves a local web page for the run store.
 
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -13,11 +13,11 @@ use std::path::PathBuf;
 /// Flags of `ui`.
 #[derive(Debug, Args)]
 pub struct UiArgs {
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Address to listen on; only one that no other machine reaches
+    /// Address to listen on; must not be reachable from other machines
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     host: IpAddr,
 
@@ -38,7 +38,7 @@ pub fn run(args: &UiArgs) -> Result<Code, Failure> {
     let stop = Stop::new();
     watch_signals(&stop);
     terminal::print(&format!("{}\n", ui.url()));
-    terminal::say("open this address in a browser of this machine; Ctrl-C ends the page");
+    terminal::say("open this address in a browser of this machine; Ctrl-C stops the server");
     ui.serve(&stop).map_err(refused)?;
     Ok(Code::Done)
 }
@@ -53,7 +53,7 @@ fn refused(error: UiError) -> Failure {
     }
 }
 
-/// The first signal ends the page in order, the second at once.
+/// The first signal shuts down in order, the second at once.
 fn watch_signals(stop: &Stop) {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     let stop = stop.clone();

@@ -1,11 +1,11 @@
-//! `inferometer --version --verbose`: what this program was built of and for.
+//! `inferometer --version --verbose`: how this program was built.
 //!
 //! Not here: the machine that it runs on (`facts`).
 
 use ifm_core::manifest::SCHEMA_VERSION;
 use ifm_kernels::Isa;
 
-/// The lines, where the words ask for them and for nothing else.
+/// The lines, if the words ask for exactly them.
 pub fn verbose(words: &[String]) -> Option<String> {
     let asked: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     let (version, more): (Vec<&str>, Vec<&str>) =
@@ -13,7 +13,7 @@ pub fn verbose(words: &[String]) -> Option<String> {
     (version.len() == 1 && more == ["--verbose"]).then(lines)
 }
 
-/// What the program has of what it can be built without.
+/// The optional parts that the program includes.
 fn parts() -> &'static str {
     match (ifm_engine::BUILT, cfg!(feature = "charts")) {
         (true, true) => "engine, charts",
@@ -26,7 +26,7 @@ fn parts() -> &'static str {
 fn lines() -> String {
     let commit = match option_env!("IFM_COMMIT") {
         Some(commit) if !commit.is_empty() => commit,
-        _ => "not told by who built it",
+        _ => "not set by the build",
     };
     let rows = [
         ("target", env!("IFM_TARGET")),
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn facts_of_the_build_are_told_where_both_words_stand() {
-        let text = asked("inferometer --version --verbose").expect("both words stand");
+        let text = asked("inferometer --version --verbose").expect("both words are present");
         assert!(text.starts_with(concat!("inferometer ", env!("CARGO_PKG_VERSION"), "\n")));
         for (name, part) in [("target", std::env::consts::ARCH), ("compiler", "rustc 1.")] {
             let line = text.lines().find(|line| line.starts_with(name)).expect("a line for it");

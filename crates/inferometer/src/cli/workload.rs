@@ -1,4 +1,4 @@
-//! `inferometer workload`: what would be sent, before anything is.
+//! `inferometer workload`: shows what would be sent.
 
 use super::workload_args::{WorkloadArgs, open};
 use crate::exit::{Code, Failure};
@@ -13,9 +13,9 @@ use ifm_workload::{
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Bars of a histogram.
+/// Number of bars in a histogram.
 const BARS: usize = 12;
-/// Longest bar, characters.
+/// Maximum length of a bar, characters.
 const BAR_WIDTH: usize = 40;
 
 /// Flags of `workload`.
@@ -29,7 +29,7 @@ pub struct WorkloadCommand {
 enum Verb {
     /// Show lengths, samples and histograms of a workload; sends nothing
     Preview(PreviewArgs),
-    /// List the presets and the kinds of data sets
+    /// List the presets and the kinds of datasets
     List(ListArgs),
 }
 
@@ -38,7 +38,7 @@ struct PreviewArgs {
     #[command(flatten)]
     workload: Box<WorkloadArgs>,
 
-    /// Items to look at
+    /// Number of items to inspect
     #[arg(short = 'n', long, default_value_t = 1000, value_name = "N")]
     items: u32,
 
@@ -46,7 +46,7 @@ struct PreviewArgs {
     #[arg(long)]
     json: bool,
 
-    /// Only ASCII characters
+    /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
 }
@@ -58,28 +58,28 @@ pub struct PreviewDocument<'a> {
     /// What the document is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_workload_preview")))]
     kind: &'static str,
-    /// What the workload says of itself.
+    /// The workload's description of itself.
     facts: &'a WorkloadFacts,
     /// What counted the tokens.
     tokenizer: TokenizerName<'a>,
     /// What would be sent.
     preview: &'a Preview,
-    /// Structured answers that would be asked for.
+    /// Structured answers that would be requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     forms: Vec<PreviewedForm>,
 }
 
-/// A form that answers are to have.
+/// A form of answers.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PreviewedForm {
-    /// As it was typed, without its share.
+    /// As typed, without its share.
     form: String,
-    /// What it is: `json`, `regex`.
+    /// Its kind: `json`, `regex`.
     kind: &'static str,
-    /// The share that was asked for, 0 to 1.
+    /// The requested share, 0 to 1.
     share: f64,
-    /// First requests of the items that were looked at which would have it.
+    /// Number of inspected items whose first request would have it.
     items: u32,
     /// Length of its schema, expression, choices or grammar, bytes.
     bytes: u64,
@@ -102,39 +102,39 @@ pub struct WorkloadList {
     /// What the document is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_workload_list")))]
     kind: &'static str,
-    /// Workloads with a name.
+    /// Named workloads.
     presets: Vec<ListedPreset>,
-    /// Kinds of data sets.
+    /// Kinds of datasets.
     datasets: Vec<ListedDataset>,
 }
 
-/// A workload with a name.
+/// A named workload.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ListedPreset {
     /// Name.
     name: String,
-    /// What it stands for, in one line.
+    /// Its description, in one line.
     summary: String,
-    /// The workload behind the name.
+    /// The workload that the name refers to.
     workload: String,
 }
 
-/// A kind of data set.
+/// A kind of dataset.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ListedDataset {
     /// The name before the colon.
     name: &'static str,
-    /// How to write it.
+    /// Its notation.
     usage: &'static str,
-    /// What it is.
+    /// Its description.
     summary: &'static str,
 }
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Folder of workload presets of your own
+    /// Folder of your own workload presets
     #[arg(long, value_name = "DIR", env = "INFEROMETER_PRESETS")]
     presets: Option<PathBuf>,
 
@@ -243,7 +243,7 @@ fn previewed_forms(args: &PreviewArgs, items: u32) -> Result<Vec<PreviewedForm>,
     Ok(form::specs(&asked, false).into_iter().enumerate().map(told).collect())
 }
 
-/// The forms in lines; empty where all answers are free.
+/// The forms as lines; empty if all answers are free.
 fn forms_told(forms: &[PreviewedForm], items: u32) -> String {
     if forms.is_empty() {
         return String::new();
@@ -309,7 +309,7 @@ fn facts(facts: &WorkloadFacts, tokenizer: &str) -> String {
     out
 }
 
-/// What the workload says of its media.
+/// The workload's media.
 fn media_facts(media: &MediaFacts) -> String {
     let mut out = String::new();
     for kind in &media.kinds {
@@ -339,7 +339,7 @@ fn numbers(preview: &Preview) -> String {
     );
     if let Some(share) = preview.shared_prefix_share {
         out.push_str(&format!(
-            ", {:.1} % of their bytes stand at the beginning of an earlier one too",
+            ", {:.1} % of their bytes are also a prefix of an earlier one",
             share * 100.0
         ));
     }
@@ -356,7 +356,7 @@ fn numbers(preview: &Preview) -> String {
     out
 }
 
-/// What the media are, in lines.
+/// The media as lines.
 fn media(found: &MediaPreview) -> String {
     let mut out = format!("\nmedia of {}\n", counted(found.requests, "request"));
     let known = |value: Option<String>| value.unwrap_or_else(|| "not known".to_owned());
@@ -390,7 +390,7 @@ fn media(found: &MediaPreview) -> String {
     out
 }
 
-/// What the sessions are, in lines.
+/// The sessions as lines.
 fn sessions(found: &Sessions, turns: &LengthCounts) -> String {
     let range = |counts: &LengthCounts, unit: &str, divisor: f64| {
         let bounds = (counts.min_tokens(), counts.max_tokens(), counts.mean_tokens());
@@ -407,7 +407,7 @@ fn sessions(found: &Sessions, turns: &LengthCounts) -> String {
     );
     if found.sub_agents > 0 {
         out.push_str(&format!(
-            "  agents    {} beside them, turns {}, at most {} of a session in flight at once\n",
+            "  agents    {} in addition, turns {}, at most {} of a session in flight at once\n",
             counted(u64::from(found.sub_agents), "sub-agent"),
             range(&found.agent_turns, "", 1.0),
             counted(u64::from(found.parallel), "request"),
@@ -457,7 +457,7 @@ fn histogram(name: &str, lengths: &LengthCounts, ascii: bool) -> String {
     out
 }
 
-/// Text from a file, on one line and without anything that steers a terminal.
+/// Text from a file, on one line and without control characters.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

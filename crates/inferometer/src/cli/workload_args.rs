@@ -1,4 +1,4 @@
-//! The flags that say what is sent.
+//! The flags of the workload.
 
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
@@ -11,34 +11,35 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What a malformed row of a data set does.
+/// How to handle a malformed row of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BadRowWord {
-    /// Stops, and names file, line and reason
+    /// Stop, and report file, line and reason
     Stop,
-    /// Skips the row; the result says how many
+    /// Skip the row, and report the number of skipped rows
     Skip,
 }
 
-/// Where the answers come from that later turns of a conversation carry.
+/// Source of the answers that later turns of a conversation include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AnswersWord {
-    /// From the server that is measured
+    /// Answers of the measured server
     Server,
-    /// From the data set, so that every run sends the same
+    /// Answers in the dataset, so that every run sends the same
     Recorded,
 }
 
-/// What is sent.
+/// The workload.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct WorkloadArgs {
-    /// What to send: lengths as 1024/256, a preset such as chat or sharegpt, or KIND:WHAT with
-    /// options behind a question mark; `inferometer workload list` shows all
+    /// Workload: lengths (1024/256), a preset (chat, sharegpt), or KIND:WHAT
+    ///
+    /// Options follow a question mark; `inferometer workload list` shows all
     #[arg(short = 'W', long, default_value = "chat", value_name = "WORKLOAD", aliases = ["data", "traffic-scenario"])]
     pub workload: String,
 
-    /// Kind of data set, as vLLM and SGLang name it; its file is in --dataset-path
+    /// Dataset kind in the naming of vLLM and SGLang; file: --dataset-path
     #[arg(long, hide = true, value_name = "NAME", conflicts_with = "workload")]
     pub dataset_name: Option<String>,
 
@@ -61,67 +62,75 @@ pub struct WorkloadArgs {
     )]
     pub range_ratio: Option<f64>,
 
-    /// Whose range ratio --random-range-ratio is: vllm, sglang or vllm-bench-0.1
+    /// Tool whose range ratio --random-range-ratio uses: vllm, sglang or vllm-bench-0.1
     #[arg(long, hide = true, value_name = "TOOL", requires = "range_ratio")]
     pub range_ratio_of: Option<String>,
 
-    /// Tokens that all prompts share at their start
+    /// Number of tokens shared by all prompts at their start
     #[arg(long, alias = "random-prefix-len", default_value_t = 0, value_name = "TOKENS")]
     pub shared_prefix: u32,
 
-    /// Columns of the file: prompt=question,output_tokens=n
+    /// Columns of the file, e.g. prompt=question,output_tokens=n
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub columns: Vec<String>,
 
-    /// What to do with a malformed row
+    /// How to handle a malformed row
     #[arg(long, value_enum, default_value = "stop", value_name = "WHAT")]
     pub on_bad_row: BadRowWord,
 
-    /// Whose answers the later turns of a conversation repeat [default: as the data
-    /// set has it]
+    /// Source of answers repeated in later turns [default: as the dataset has it]
     #[arg(long, value_enum, value_name = "WHOSE")]
     pub answers: Option<AnswersWord>,
 
-    /// End a session whose next prompt and answer would be longer than this together; without it the
-    /// server's refusal does
+    /// Maximum tokens of a session's prompt and answer together
+    ///
+    /// A session whose next turn would be longer ends there. Without this flag, it ends when the
+    /// server refuses the request
     #[arg(long, hide_short_help = true, value_name = "TOKENS")]
     pub max_context: Option<u32>,
 
-    /// Send each user's next turn at fixed times, so far apart, in place of the workload's pauses; an
-    /// answer that is late is waited for
+    /// Send each user's turns at fixed intervals, instead of the workload's pauses
+    ///
+    /// If an answer is late, the next turn waits for it
     #[arg(long, value_parser = ifm_core::duration::seconds, value_name = "SPAN")]
     pub cadence: Option<f64>,
 
-    /// Structured answers, KIND:WHAT or SHARE*KIND:WHAT: json, json:FILE, json-unique:FILE, preset:NAME,
-    /// regex:PATTERN, choice:A,B or grammar:FILE; may be repeated, and answers without one are free
+    /// Structured answers, KIND:WHAT or SHARE*KIND:WHAT; repeatable
+    ///
+    /// Kinds are json, json:FILE, json-unique:FILE, preset:NAME, regex:PATTERN, choice:A,B and
+    /// grammar:FILE. Answers without a form are free
     #[arg(long = "form", hide_short_help = true, value_name = "FORM")]
     pub forms: Vec<String>,
 
-    /// Begin again after the last row of a data set; a server with a prefix cache then knows the
-    /// prompts
+    /// Begin again after the last row of a dataset
+    ///
+    /// A server with a prefix cache then knows the prompts
     #[arg(long)]
     pub repeat_prompts: bool,
 
-    /// Seed of what is chosen from a file [default: that of the rule, such as 0 for vLLM's]
+    /// Seed for sampling from a file [default: the rule's, such as 0 for vLLM's]
     #[arg(long, value_name = "SEED")]
     pub selection_seed: Option<u64>,
 
-    /// Folder of workload presets of your own
+    /// Folder of your own workload presets
     #[arg(long, value_name = "DIR", env = "INFEROMETER_PRESETS")]
     pub presets: Option<PathBuf>,
 
-    /// Fetch nothing from the hub
+    /// Do not download from the hub
     #[arg(long, env = "HF_HUB_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
     pub offline: bool,
 
-    /// Tokenizer that counts prompts: a tokenizer.json, SentencePiece model, tiktoken rank file, GGUF
-    /// file or folder with one of them; or cl100k_base, o200k_base, o200k_harmony, p50k_base,
-    /// r50k_base, or an OpenAI model such as gpt-4o [default: embedded]
+    /// Tokenizer that counts prompts: a file, folder or name [default: embedded]
+    ///
+    /// Files are a tokenizer.json, SentencePiece model, tiktoken rank file, GGUF file or folder
+    /// with one of them. Names are cl100k_base, o200k_base, o200k_harmony, p50k_base, r50k_base, or
+    /// an OpenAI model such as gpt-4o
     #[arg(long, value_name = "PATH|NAME")]
     pub tokenizer: Option<String>,
 
-    /// Seed of prompts; the same seed makes the same prompts, which a server may have cached
-    /// [default: a new one for each run]
+    /// Seed of prompts [default: a new one for each run]
+    ///
+    /// The same seed creates the same prompts, which a server may have cached
     #[arg(long)]
     pub seed: Option<u64>,
 }
@@ -130,15 +139,15 @@ impl WorkloadArgs {
     /// The tokenizer that counts prompts.
     ///
     /// # Errors
-    /// A file that is none.
+    /// An invalid file.
     pub fn tokenizer(&self) -> Result<Tokenizer, Failure> {
         open_tokenizer(self.tokenizer.as_deref())
     }
 
-    /// The workload that the flags ask for.
+    /// The requested workload.
     ///
     /// # Errors
-    /// A flag that cannot be understood.
+    /// An invalid flag.
     pub fn request(&self, seed: u64, items_max: Option<u32>) -> Result<WorkloadRequest, Failure> {
         let mut request = WorkloadRequest::new(self.text()?, seed);
         request.prompt_tokens = lengths("--input-len", self.input_len.as_deref())?;
@@ -164,7 +173,7 @@ impl WorkloadArgs {
         Ok(request)
     }
 
-    /// The workload as our own flag would have it, whatever tool's flags were used.
+    /// The workload in inferometer's own notation, whatever tool's flags were used.
     fn text(&self) -> Result<String, Failure> {
         let mut text = match (self.dataset_name.as_deref(), self.dataset_path.as_deref()) {
             (None, None) => self.workload.clone(),
@@ -197,18 +206,18 @@ impl WorkloadArgs {
 /// Opens a workload.
 ///
 /// # Errors
-/// The name, option, file, row or column that cannot be used.
+/// An unusable name, option, file, row or column.
 pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWorkload, Failure> {
     let begin = Instant::now();
     let opened = ifm_workload::open(request, tokenizer).map_err(|error| {
         let failure = Failure::usage(format!("--workload {}: {error}", request.text));
         match error {
-            // The workload is understood: what is wrong lies in a file.
+            // The workload is valid: the error is in a file.
             WorkloadError::File { .. }
             | WorkloadError::Read { .. }
             | WorkloadError::BadRow { .. }
             | WorkloadError::NoRows { .. } => failure,
-            _ => failure.hint("inferometer workload list shows what there is"),
+            _ => failure.hint("inferometer workload list shows all workloads"),
         }
     })?;
     let is_bounded = request.items_max.is_some();
@@ -219,14 +228,14 @@ pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWo
     Ok(opened)
 }
 
-/// What to say of a load that waited for all rows of a file, though it may need a few of them.
+/// A note for a load that waited for all rows of a file, though it may need only a few.
 fn slow(took: Duration, items: u64) -> Option<String> {
-    /// Nobody wonders at less.
+    /// Shorter waits are not worth a note.
     const PATIENCE: Duration = Duration::from_secs(5);
     (took >= PATIENCE).then(|| {
         format!(
             "reading the workload and counting the tokens of its {items} items took {} s; -n, or \
-             items=N in the workload, takes only so many",
+             items=N in the workload, limits the number of items",
             took.as_secs()
         )
     })
@@ -235,13 +244,13 @@ fn slow(took: Duration, items: u64) -> Option<String> {
 /// The tokenizer of a file or a name, or the embedded one.
 ///
 /// # Errors
-/// A file that is none, or a name that is not known.
+/// An invalid file, or an unknown name.
 pub fn open_tokenizer(text: Option<&str>) -> Result<Tokenizer, Failure> {
     match text {
         None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
         Some(text) => Tokenizer::open(text).map_err(|error| {
             Failure::usage(format!("--tokenizer: {error}"))
-                .hint("give the tokenizer of the model, or leave the flag out")
+                .hint("use the tokenizer of the model, or leave the flag out")
         }),
     }
 }

@@ -1,15 +1,15 @@
-//! Which cases a command can be asked at all.
+//! Which cases apply to a command.
 //!
-//! A command that has no place for what a case needs cannot be judged by it: that is neither right
-//! nor wrong.
+//! A command without a placeholder that a case needs cannot be judged by it: the result is neither
+//! right nor wrong.
 
 use super::Trial;
 use ifm_truth::{Api, Case};
 
-/// The places of a command in which a time limit stands.
+/// The placeholders of time limits in a command.
 const LIMITS: [&str; 3] = ["{first_token_s}", "{idle_s}", "{total_s}"];
 
-/// Why the client of this command cannot be asked this case, if it cannot.
+/// Why this case does not apply to the client of this command, if so.
 pub(super) fn reason(trial: &Trial, case: &Case) -> Option<&'static str> {
     let command = trial.command_for(case.api);
     let has = |place: &str| command.contains(place);

@@ -1,4 +1,4 @@
-//! One run of a client for one case: its command, its process, what it leaves behind.
+//! One run of a client for one case: its command, its process, and its output.
 
 use super::judge::{self, Check, Verdict};
 use super::{Trial, tokenizer};
@@ -17,52 +17,52 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long to rest between two looks at whether a client has ended.
+/// Pause between two checks whether a client has exited.
 const REST: Duration = Duration::from_millis(5);
-/// How long the server may take to note that a client has gone.
+/// Maximum time for the server to notice that a client has disconnected.
 const NOTING: Duration = Duration::from_millis(500);
-/// What a client printed last: so many bytes of a stream are looked at, and so many lines kept.
+/// A client's last output: the bytes of a stream to look at, and the lines to keep.
 const LAST_BYTES: u64 = 4_096;
 const LAST_LINES: usize = 6;
 
-/// How a client's process came to its end.
+/// How a client's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// With this exit code.
     Code(i32),
-    /// By a signal from elsewhere.
+    /// By an external signal.
     Signal,
-    /// By us: it had sent no request within its limit.
+    /// By inferometer: it had sent no request within its limit.
     NeverAsked,
-    /// By us: it did not end after its first request.
+    /// By inferometer: it did not end after its first request.
     Hung,
 }
 
 /// One run of the client.
 #[derive(Debug)]
 pub struct Attempt {
-    /// What it made of the case.
+    /// Its verdict on the case.
     pub verdict: Verdict,
-    /// Its numbers against the truth.
+    /// Its numbers compared with the truth.
     pub checks: Vec<Check>,
-    /// What was read: the tool's name and the file.
+    /// The source of the numbers: the tool's name and the file.
     pub source: Option<String>,
     /// How it ended.
     pub ending: Ending,
     /// How long it ran.
     pub lasted: Duration,
-    /// What the server got from it and did.
+    /// What the server received from it and did.
     pub exchanges: Vec<Exchange>,
-    /// What it printed last.
+    /// Its last output.
     pub last_words: Vec<String>,
     /// Its files.
     pub folder: PathBuf,
 }
 
-/// Runs the client once, in a folder of its own.
+/// Runs the client once, in its own folder.
 ///
 /// # Errors
-/// The folder cannot be made, or no shell be started. A client that fails is a verdict.
+/// The folder cannot be created, or the shell cannot be started. A client that fails is a verdict.
 pub(super) fn attempt(
     trial: &Trial,
     case: &Case,
@@ -122,8 +122,8 @@ fn spawn(words: &str, folder: &Path) -> Result<Child, Failure> {
         .map_err(|error| Failure::usage(format!("the client cannot be run: {error}")))
 }
 
-/// Waits for the end of a client, or makes one. How long it takes to come to its first request is
-/// no matter of what it does with the answer: that has a limit of its own.
+/// Waits for a client to end, or ends it. The time until its first request is independent of how it
+/// handles the answer, and has its own limit.
 fn wait(mut client: Child, trial: &Trial, start: Instant, has_asked: impl Fn() -> bool) -> Ending {
     let mut deadline = start + trial.start_limit;
     let mut asked = false;
@@ -166,8 +166,8 @@ fn filled(trial: &Trial, case: &Case, server: &Scripted, folder: &Path) -> Strin
     })
 }
 
-/// What the client reports, and where it was read: of a stored run of ours, or of all files that can
-/// be read.
+/// What the client reports, and where it was read: from a stored run of inferometer, or from all
+/// readable files.
 fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
     let mut sheets: Vec<Sheet> = Vec::new();
     let own = Store::at(folder.join("runs"));
@@ -192,8 +192,8 @@ fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
     Ok(joined(measured))
 }
 
-/// One row of what a client reports of its run: the one that says most of single requests, with the
-/// quantities that only the one with most figures tells.
+/// One row of what a client reports about its run: the one with most values of single requests,
+/// plus the quantities that only the row with most figures has.
 fn joined(rows: Vec<(String, Row)>) -> Option<(String, Row)> {
     let most_figures = rows.iter().max_by_key(|(_, row)| row.figures.len()).cloned();
     let (source, mut row) =
@@ -220,7 +220,7 @@ fn named(sheet: &Sheet, folder: &Path) -> String {
     }
 }
 
-/// The last lines that a client printed, of standard error where it has any.
+/// The last lines that a client printed, from standard error if there are any.
 fn last_words(folder: &Path) -> Vec<String> {
     ["stderr.txt", "stdout.txt"]
         .iter()
@@ -242,7 +242,7 @@ fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::files(format!("cannot make {}: {error}", path.display()))
+    Failure::files(format!("cannot create {}: {error}", path.display()))
 }
 
 #[cfg(test)]

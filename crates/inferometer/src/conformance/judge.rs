@@ -1,27 +1,27 @@
-//! What a client reports of a case against what is true.
+//! Compares what a client reports for a case with the truth.
 
 use ifm_core::sheet::{Definition, Figure, Quantity, Row, Statistic};
 use ifm_truth::Case;
 use ifm_truth::case::Action;
 use std::ops::RangeInclusive;
 
-/// What a client made of a case.
+/// The verdict on a client in a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Everything that it reports is right.
     Right,
     /// Something is wrong.
     Wrong,
-    /// It reported nothing that can be read.
+    /// It reported nothing readable.
     Silent,
-    /// It did not end in time and was ended.
+    /// It did not end in time and was stopped.
     Unended,
-    /// The command cannot ask for it, for this reason; nothing was run.
+    /// The command has no way to request it, for this reason; nothing was run.
     NotApplicable(&'static str),
 }
 
 impl Verdict {
-    /// The word of the JSON document.
+    /// Its value in the JSON document.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Right => "right",
@@ -34,30 +34,30 @@ impl Verdict {
 }
 
 ifm_core::vocabulary! {
-    /// What a number is about.
+    /// What a number describes.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Matter {
         /// Whether the answer is complete.
         Outcome = "outcome",
-        /// How many tokens it has.
+        /// Number of tokens.
         Count = "count",
-        /// When they came.
+        /// Times of tokens.
         Time = "time",
     }
 }
 
-/// A number that a client says, or does not, against what is true.
+/// A number that a client reports or omits, compared with the truth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What it is about.
+    /// What it describes.
     pub matter: Matter,
-    /// What, with its unit.
+    /// The quantity, with its unit.
     pub what: &'static str,
-    /// What the client says; absent if nothing.
+    /// What the client reports; absent if nothing.
     pub said: Option<f64>,
-    /// What is true, by our definition first.
+    /// The truth, by inferometer's definition first.
     pub accepted: Vec<RangeInclusive<f64>>,
-    /// Whether what it says is right, or missing for a reason.
+    /// Whether the reported number is right, or missing for a reason.
     pub is_right: bool,
 }
 
@@ -66,23 +66,24 @@ impl Check {
         Check { matter, what, said, accepted: vec![truth..=truth], is_right: said == Some(truth) }
     }
 
-    /// What is true by our definition.
+    /// The truth by inferometer's definition.
     pub fn truth(&self) -> Option<f64> {
         self.accepted.first().map(|range| *range.start())
     }
 }
 
-/// How many complete answers a client may tell of a case that ends well, of so many requests that
-/// the server saw. Some clients ask before they measure, some cannot send as few as they are asked
-/// for: the truth holds for each request, so any number from that which was asked for is right.
+/// How many complete answers a client may report for a case that succeeds, given the number of
+/// requests that the server saw. Some clients send requests before they measure, and some cannot
+/// send as few as requested. The truth holds for each request, so any number from the requested one
+/// up is right.
 fn complete(case: &Case, seen: usize) -> RangeInclusive<f64> {
     let asked = f64::from(case.requests);
     asked..=asked.max(seen as f64)
 }
 
-/// Holds a row against the truth, number by number. Counts are exact, times may be off by so many
-/// milliseconds. A quantity that the client has no number for in any case counts against it only
-/// where it has to be there to tell the outcome.
+/// Compares a row with the truth, number by number. Counts are exact; times have a tolerance in
+/// milliseconds. If the client never reports a quantity, that is wrong only where it is needed to
+/// determine the outcome.
 pub(super) fn judge(case: &Case, row: &Row, seen: usize, tolerance_ms: f64) -> Vec<Check> {
     let truth = &case.truth;
     let accepted = if truth.outcome.is_ok() { complete(case, seen) } else { 0.0..=0.0 };
@@ -108,8 +109,8 @@ pub(super) fn judge(case: &Case, row: &Row, seen: usize, tolerance_ms: f64) -> V
     checks
 }
 
-/// A mean time. Where our truth knows no number (an answer in one piece, a count that nobody told)
-/// nothing is checked: a client may have reasons of its own for one.
+/// A mean time. If the truth has no number (an answer in one piece, or a count that no source
+/// reported), nothing is checked: a client may have its own reasons for one.
 fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Option<Check> {
     let means =
         |figure: &&Figure| figure.quantity == *quantity && figure.statistic == Statistic::Mean;
@@ -129,7 +130,7 @@ fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Optio
     };
     let is_right = match said {
         Some(said) => is_near(said),
-        // A client that has no such figure is not wrong about it.
+        // A client without such a figure is not wrong about it.
         None => !row.figures.iter().any(|figure| figure.quantity == *quantity),
     };
     let what = match quantity {
@@ -140,12 +141,12 @@ fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Optio
     Some(Check { matter: Matter::Time, what, said, accepted, is_right })
 }
 
-/// What a client may say of a time, milliseconds: ours first, then what follows from the other
-/// definitions in use.
+/// Accepted values of a time, milliseconds: inferometer's first, then by other definitions in
+/// use.
 ///
-/// The end of an answer is its last token or any moment from there to the end of the stream. A time
-/// per token whose tool says that it means something else may be taken to that end, too, and may
-/// have the wait for the first token in it.
+/// The end of an answer is its last token, or any moment from there to the end of the stream. If a
+/// tool defines its time per token differently, that time may also extend to that end, and include
+/// the wait for the first token.
 fn accepted_ms(case: &Case, quantity: &Quantity, is_ours: bool) -> Vec<RangeInclusive<f64>> {
     let truth = &case.truth;
     let last = truth.last_token_ms.filter(|_| truth.streamed);
@@ -171,7 +172,7 @@ fn accepted_ms(case: &Case, quantity: &Quantity, is_ours: bool) -> Vec<RangeIncl
     }
 }
 
-/// When the stream ends, milliseconds: at its end mark, else with what the server does last.
+/// End of the stream, milliseconds: its end mark, else the last action of the server.
 fn end_ms(case: &Case) -> f64 {
     let mark = b"data: [DONE]";
     let has_mark = |action: &Action| match action {
@@ -182,7 +183,7 @@ fn end_ms(case: &Case) -> f64 {
     marked.map_or(case.last_step_ms(), |step| step.at_ms) as f64
 }
 
-/// Complete answers: as counted, else by the requests that did not fail.
+/// Complete answers: as counted, else the number of requests that did not fail.
 fn completed(row: &Row) -> Option<f64> {
     row.value(&Quantity::RequestsOk, Statistic::Value).or_else(|| {
         let ok = row.requests.iter().filter(|request| request.error.is_none()).count();
@@ -190,8 +191,8 @@ fn completed(row: &Row) -> Option<f64> {
     })
 }
 
-/// Output tokens of all complete answers: as counted, else by the single requests, else by how many
-/// an answer has in the mean.
+/// Output tokens of all complete answers: as counted, else from the single requests, else from the
+/// mean number per answer.
 fn output_tokens(row: &Row) -> Option<f64> {
     let of_requests = || {
         let tokens: Option<Vec<u64>> =
@@ -200,7 +201,7 @@ fn output_tokens(row: &Row) -> Option<f64> {
     };
     let by_mean = || {
         let mean = row.value(&Quantity::OutputTokens, Statistic::Mean)?;
-        // Only a whole number of tokens can be right: what is a rounding off is.
+        // Only a whole number of tokens can be right; the difference is rounding.
         let tokens = mean * completed(row)?;
         Some(if (tokens - tokens.round()).abs() < 1e-6 { tokens.round() } else { tokens })
     };
@@ -224,7 +225,7 @@ mod tests {
         row
     }
 
-    /// What of a row is wrong within two milliseconds.
+    /// The parts of a row that are wrong with a tolerance of two milliseconds.
     fn wrong(case: &Case, row: &Row) -> Vec<&'static str> {
         let checks = judge(case, row, 1, 2.0).into_iter();
         checks.filter(|check| !check.is_right).map(|check| check.what).collect()

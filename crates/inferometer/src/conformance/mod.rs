@@ -1,8 +1,8 @@
-//! Any client against streams whose right answer is known.
+//! Tests any client against streams with known answers.
 //!
-//! For each case of the suite the client is run against a server that plays the case, and what it
-//! reports is read from its files and its output, as `import` reads them. Not here: the cases and
-//! the server (`ifm-truth`), how results are printed (`cli::conform`).
+//! For each case of the suite, the client runs against a server that plays the case. Its results
+//! are read from its files and its output, as `import` reads them. Not here: the cases and the
+//! server (`ifm-truth`), and how results are printed (`cli::conform`).
 
 mod applicable;
 mod client;
@@ -22,26 +22,26 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// How clients are run.
+/// Settings for running clients.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// The command for a shell, with `{url}` and its like.
+    /// The command for a shell, with placeholders such as `{url}`.
     pub command: String,
-    /// That for the completions API, where it is another one.
+    /// The command for the completions API, if different.
     pub completions_command: Option<String>,
-    /// Whether the command is for the API of the cases, whatever it is, because the user said so.
+    /// Whether the user declared the command to be for the API of the cases.
     pub is_for_all_cases: bool,
-    /// Runs of the client for a case at most; the majority decides. An odd number.
+    /// Maximum runs of the client per case; the majority decides. An odd number.
     pub runs: usize,
-    /// Longest time until the client's first request.
+    /// Maximum time until the client's first request.
     pub start_limit: Duration,
-    /// Longest time from there to the client's end.
+    /// Maximum time from there to the client's end.
     pub time_limit: Duration,
-    /// What a time may be off, milliseconds, beside the server's own lateness.
+    /// Tolerance of a time, milliseconds, in addition to the server's own lateness.
     pub tolerance_ms: f64,
-    /// Clients at the same time.
+    /// Number of clients that run at the same time.
     pub jobs: usize,
-    /// Where files of the runs are put.
+    /// Folder for files of the runs.
     pub folder: PathBuf,
 }
 
@@ -54,7 +54,7 @@ impl Trial {
         }
     }
 
-    /// Whether there is a command that can ask for completions.
+    /// Whether there is a command that can request completions.
     fn asks_completions(&self) -> bool {
         self.is_for_all_cases
             || self.completions_command.is_some()
@@ -62,19 +62,19 @@ impl Trial {
     }
 }
 
-/// A case and what came of it.
+/// A case and its result.
 #[derive(Debug)]
 pub struct Tried {
     /// The case.
     pub case: Case,
-    /// What the client made of it in most of its runs.
+    /// The verdict in most of its runs.
     pub verdict: Verdict,
-    /// Its runs, one after the other; none where the case does not apply.
+    /// Its runs in order; none if the case does not apply.
     pub attempts: Vec<Attempt>,
 }
 
 impl Tried {
-    /// The last run that came to the verdict.
+    /// The last run with that verdict.
     pub fn example(&self) -> Option<&Attempt> {
         self.attempts.iter().rev().find(|attempt| attempt.verdict == self.verdict)
     }
@@ -85,10 +85,10 @@ impl Tried {
     }
 }
 
-/// Runs the client on every case, telling each as it is done.
+/// Runs the client on every case, and reports each case when it is done.
 ///
 /// # Errors
-/// The server cannot be started, or files cannot be made. A client that fails is a verdict.
+/// The server cannot be started, or files cannot be created. A client that fails is a verdict.
 pub fn run(
     trial: &Trial,
     cases: Vec<Case>,
@@ -113,7 +113,7 @@ pub fn run(
                             tell(&tried);
                             all.push((index, tried));
                         }
-                        // The first one is told; the others follow from it.
+                        // The first error is reported; the others follow from it.
                         Err(error) => drop(failure.set(error)),
                     }
                 }

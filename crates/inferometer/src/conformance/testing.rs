@@ -1,4 +1,4 @@
-//! What the tests of this module and of its printing share.
+//! Helpers for the tests of this module and of its output.
 
 use super::Trial;
 use std::path::PathBuf;

@@ -1,15 +1,15 @@
-//! A small tokenizer for clients that want one: a folder as model hubs have them.
+//! A small tokenizer for clients that need one: a folder in the layout of model hubs.
 //!
-//! It splits at white space, as the texts of the suite are split, so a client that counts tokens
-//! itself comes to the count that the server tells.
+//! It splits at white space, like the texts of the suite, so a client that counts tokens itself
+//! gets the same count as the server reports.
 
 use std::path::{Path, PathBuf};
 
-/// Words that have an id of their own; every other word is one unknown token. A client that makes
-/// prompts of random ids wants some to choose from.
+/// Number of words with their own ID; every other word is one unknown token. A client that creates
+/// prompts from random IDs needs several to choose from.
 const WORDS: usize = 512;
 
-/// Where the tokenizer of a trial is.
+/// Path of a trial's tokenizer.
 pub(super) fn folder(trial: &Path) -> PathBuf {
     trial.join("tokenizer")
 }
@@ -21,7 +21,7 @@ pub(super) fn folder(trial: &Path) -> PathBuf {
 pub(super) fn write(trial: &Path) -> std::io::Result<()> {
     let folder = folder(trial);
     std::fs::create_dir_all(&folder)?;
-    // The unknown word is not a special token: clients leave those out of the prompts that they make.
+    // The unknown word is not a special token: clients omit those from their prompts.
     let (unknown, end) = ("<unknown>", "<end>");
     let mut vocabulary = serde_json::Map::new();
     vocabulary.insert(unknown.to_owned(), 0.into());

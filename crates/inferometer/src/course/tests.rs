@@ -1,4 +1,4 @@
-//! Courses against servers that are played: a queue in front of some stations, in made-up time. What a
+//! Courses against simulated servers: a queue before several stations, in simulated time. What a
 //! search finds follows from the queue alone, whatever the host.
 
 use super::*;
@@ -9,11 +9,10 @@ use ifm_workload::Arrivals;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// A server that is played.
+/// A simulated server.
 pub(crate) struct Played {
     stations: Stations,
-    /// When each token of an answer comes, milliseconds after a station began with it; of the answer
-    /// with this number.
+    /// Time of each token of the answer with this number, milliseconds after a station started it.
     pace: fn(u64) -> Vec<f64>,
     begun: u64,
     now_ns: u64,
@@ -35,8 +34,8 @@ impl Played {
         request(seq, level, slot, arrival_ns as f64 / MS as f64, &tokens_ms)
     }
 
-    /// The records of a level. It ends as a real one does: when the judge has enough, or with its
-    /// requests.
+    /// The records of a level. It ends as a real one does: when the judge has enough data, or with
+    /// its requests.
     fn level(
         &mut self,
         level: u16,
@@ -44,7 +43,7 @@ impl Played {
         spec: &RunSpec,
         seq: u32,
     ) -> Vec<RequestRecord> {
-        // The warm-up leaves nothing behind but its number.
+        // The warm-up has no effect except on the numbering.
         self.begun += u64::from(load.warmup_requests);
         let mut judge = Settling::new(load, &spec.slo);
         let mut arrivals = load.arrivals.as_ref().map(|law| Arrivals::new(law).unwrap());
@@ -78,7 +77,7 @@ impl Played {
         records
     }
 
-    /// Plays a search to its end; the course, and all requests that were sent.
+    /// Runs a search to its end; the course, and all requests that were sent.
     pub(crate) fn search(
         self,
         target: &str,
@@ -89,7 +88,7 @@ impl Played {
         self.search_tiers((target, &[]), axis, looks, seed)
     }
 
-    /// The same with other targets beside the first one.
+    /// The same with additional targets.
     fn search_tiers(
         mut self,
         (target, tiers): (&str, &[&str]),
@@ -129,7 +128,7 @@ fn users(max: u32) -> (Axis, Search) {
     (Axis::Users, Search::new(1, max, 0.05).unwrap())
 }
 
-/// A search for a rate, as `capacity --by rate` sets it up.
+/// A search for a rate, as set up by `capacity --by rate`.
 fn rates(start: f64, step_req_per_s: f64, precision: f64, law: ArrivalLaw) -> (Axis, Search) {
     let steps = |rate: f64| (rate / step_req_per_s).round() as u32;
     let search = Search::new(steps(start), steps(1000.0), precision).unwrap();
@@ -145,8 +144,8 @@ fn largest(course: &CapacityCourse) -> f64 {
     course.judged().map(|judged| judged.load.value()).fold(0.0, f64::max)
 }
 
-/// Two looks at four users, in each of which the first requests wait 900 ms for each other and
-/// the others 100 ms; the target is 500 ms.
+/// Two measurements at four users. In each, the first requests wait 900 ms for each other and the
+/// others 100 ms; the target is 500 ms.
 #[test]
 fn no_look_is_judged_by_its_first_wave() {
     let mut records = closed_loop((0, 0), (4, 500), 0.0, (100.0, 10.0, 11));
@@ -164,7 +163,7 @@ fn no_look_is_judged_by_its_first_wave() {
 #[test]
 fn known_users_are_found_with_fewer_than_half_the_requests_of_a_grid() {
     const LOOK: u64 = 150;
-    // Nine rounds of waiting and one of service, and half of what one user more would add.
+    // Nine rounds of waiting and one of service, and half of what one more user would add.
     let truth = queue::users_inside(2, 16 * MS, 148 * MS);
     assert_eq!(truth, 20);
     let server = Played::new(2, |_| vec![16.0]);
@@ -172,8 +171,9 @@ fn known_users_are_found_with_fewer_than_half_the_requests_of_a_grid() {
     let (course, sent) = server.search("ttft:p75<164ms", users(1024), looks, 1);
     let bracket = course.bracket().unwrap();
     assert_eq!((bracket.inside, bracket.outside), (Some(truth), Some(truth + 1)));
-    // All that was sent, warm-up and repeated looks too, against one look each at every number of
-    // users up to the largest that the search tried, since the answer is exact to a user.
+    // All requests, warm-up and repeated measurements included, compared with one measurement each
+    // at every number of users up to the largest that the search tried, since the answer is exact
+    // to one user.
     let grid: u64 = (1..=largest(&course) as u64).map(|users| LOOK.max(4 * users) + users).sum();
     assert!(2 * sent < grid, "{sent} of {grid}");
 }
@@ -210,8 +210,8 @@ fn a_look_by_sessions_ends_with_whole_ones() {
 
 #[test]
 fn a_known_rate_is_found_with_fewer_than_half_the_requests_of_a_grid() {
-    // Two stations, 16 ms each: 125 requests per second at equal distances wait for nobody, and
-    // above that each waits longer than the one before.
+    // Two stations, 16 ms each: 125 requests per second at constant intervals never wait, and above
+    // that rate each waits longer than the previous one.
     let (truth, look, start) = (125.0, 150, 10.0);
     let server = Played::new(2, |_| vec![16.0]);
     let axis = rates(start, 0.2, 0.05, ArrivalLaw::Constant);
@@ -225,8 +225,8 @@ fn a_known_rate_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     assert!(2.0 * (sent as f64) < grid, "{sent} of {grid}");
 }
 
-/// Arrivals at random, where waits depend on each other and no single look tells much: what is known
-/// at the end is a bracket, and it holds the truth.
+/// With random arrivals, waits depend on each other and no single measurement shows much. The search
+/// ends with a bracket that contains the truth.
 #[test]
 fn the_bracket_of_random_arrivals_holds_the_truth() {
     // Three of four wait no longer than one answer takes.
@@ -243,8 +243,8 @@ fn the_bracket_of_random_arrivals_holds_the_truth() {
     }
 }
 
-/// One user and one look after another: 20 requests of each of two loads until the search is over. A
-/// first token after 10 ms, seven more at a gap.
+/// One user, one measurement after another: 20 requests for each of two loads until the search is
+/// over. A first token after 10 ms, seven more at a fixed gap.
 pub(crate) fn two_users(pace: fn(u64) -> Vec<f64>, looks_max: u32) -> CapacityCourse {
     Played::new(2, pace).search("e2e:p50<90ms", users(2), (looks_max, 20, 0.0), 1).0
 }
@@ -253,7 +253,7 @@ pub(crate) fn paced(gap_ms: f64) -> Vec<f64> {
     (0..8).map(|token| 10.0 + gap_ms * f64::from(token)).collect()
 }
 
-/// 38 ms, and 122 ms once the search is over.
+/// 38 ms, and 122 ms after the search.
 pub(crate) fn slows_down(begun: u64) -> Vec<f64> {
     paced(if begun < 43 { 4.0 } else { 16.0 })
 }
@@ -278,7 +278,7 @@ fn a_server_that_changes_its_speed_is_found_out_by_a_second_look() {
     assert!(two_users(|_| paced(4.0), 1).judged().all(|judged| judged.again.is_none()));
 }
 
-/// Levels of one user and of four: 100 ms for an answer.
+/// Levels of one user and of four: 100 ms per answer.
 #[test]
 fn rates_lie_evenly_between_the_two_ends() {
     let mut records = closed_loop((0, 0), (1, 40), 0.0, (100.0, 0.0, 1));
@@ -302,7 +302,7 @@ fn rates_lie_evenly_between_the_two_ends() {
     for (rate, share) in rates.iter().zip([1.0 / 3.0, 2.0 / 3.0]) {
         assert!((rate - (low + (high - low) * share)).abs() < 1e-6, "{low} {high} {rates:?}");
     }
-    // Where more users bring nothing there is nothing between.
+    // If more users add nothing, there is nothing between.
     let same = [summary.levels[1].clone(), summary.levels[1].clone()];
     let mut course = Course::Between { points: 2, law };
     assert_eq!(course.after(&run.manifest.spec, &same, Seen::of(&run)), Step::End);

@@ -1,44 +1,45 @@
-//! Several targets in one search: each is answered from the same measurements.
+//! Several targets in one search, evaluated on the same measurements.
 //!
-//! A tier asks for loads as a search of its own would, and takes what was measured already for any
-//! other. Not here: the search over loads (`ifm-analysis`), and what a tier is worth (`capacity`).
+//! A tier requests loads as its own search would, and reuses loads that any other tier has
+//! measured. Not here: the search over loads (`ifm-analysis`), and what a tier is worth
+//! (`capacity`).
 
 use super::{Axis, Judged, judge, looks_at};
 use ifm_analysis::Seen;
 use ifm_analysis::capacity::{Bracket, Finding, Next, Search};
 use ifm_core::spec::{RunSpec, SloSpec};
 
-/// Loads that one search asks for at most: far more than doubling and halving need.
+/// Maximum loads per search: far more than doubling and halving need.
 const STEPS_MAX: u32 = 200;
 
-/// A target among several.
+/// One of several targets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tier {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The target.
     pub slo: SloSpec,
 }
 
-/// What is known of a tier.
+/// What is known about a tier.
 #[derive(Debug, Clone)]
 pub struct TierState {
-    /// Between which loads its capacity lies; absent while a load is to be measured.
+    /// The loads that bracket its capacity; absent while a load remains to be measured.
     pub bracket: Option<Bracket>,
-    /// The load that is to be measured next, and whether it was not measured before.
+    /// The load to measure next, and whether it was not measured before.
     pub wanted: Option<(u32, bool)>,
-    /// Every load that the search asked for and that was measured.
+    /// Every measured load that the search requested.
     pub judged: Vec<Judged>,
 }
 
 impl TierState {
-    /// The load of a place, as it was judged.
+    /// The verdict on the load with this index.
     pub fn at(&self, place: Option<u32>) -> Option<&Judged> {
         self.judged.iter().find(|judged| Some(judged.place) == place)
     }
 }
 
-/// Follows the search of a tier through what was measured so far: it depends on nothing else.
+/// Replays the search of a tier on the measurements so far; it depends on nothing else.
 pub(super) fn follow(
     tier: &Tier,
     (axis, mut search, looks_max): (Axis, Search, u32),

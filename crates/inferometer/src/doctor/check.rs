@@ -13,7 +13,7 @@ pub struct Check {
     pub look: fn(&Machine) -> Seen,
 }
 
-/// Every check, in the order in which they are told.
+/// Every check, in the order of the report.
 pub const CHECKS: &[Check] = &[
     Check { id: "kernel_stamps", what: "kernel receive stamps", look: kernel_stamps },
     Check { id: "clock_source", what: "clock source", look: clock_source },
@@ -36,7 +36,7 @@ const QUICK_CLOCKS: [&str; 4] =
 const LOAD: (f64, f64) = (0.25, 0.75);
 /// The same of stolen time.
 const STOLEN: (f64, f64) = (0.01, 0.05);
-/// Processors of a client beside which a server has room.
+/// Processors of a client that leave a server enough room.
 const PROCESSORS_MIN: f64 = 4.0;
 /// Users, each with a connection, for whom a limit of open files is small, and too small.
 const FILES: (u64, u64) = (16_384, 1_024);
@@ -80,7 +80,7 @@ fn kernel_stamps(machine: &Machine) -> Seen {
 
 fn clock_source(machine: &Machine) -> Seen {
     let Some(source) = host(machine).and_then(|host| host.clock_source.clone()) else {
-        return Seen::unknown("not told");
+        return Seen::unknown("not reported");
     };
     if QUICK_CLOCKS.contains(&source.as_str()) {
         return Seen::good(source);
@@ -94,7 +94,7 @@ fn clock_source(machine: &Machine) -> Seen {
 
 fn processors(machine: &Machine) -> Seen {
     match usable(machine) {
-        None => Seen::unknown("not told"),
+        None => Seen::unknown("not reported"),
         Some(usable) if usable >= PROCESSORS_MIN => Seen::good(format!("{usable}")),
         Some(usable) => Seen::caution(
             format!("{usable}"),
@@ -107,7 +107,7 @@ fn processors(machine: &Machine) -> Seen {
 
 fn governor(machine: &Machine) -> Seen {
     match cpu(machine).and_then(|cpu| cpu.governor.clone()) {
-        None => Seen::unknown("not told, as in most virtual machines"),
+        None => Seen::unknown("not reported, as in most virtual machines"),
         Some(governor) if governor == "performance" => Seen::good(governor),
         Some(governor) => Seen::caution(
             governor,
@@ -120,7 +120,7 @@ fn governor(machine: &Machine) -> Seen {
 fn load(machine: &Machine) -> Seen {
     let load = host(machine).and_then(|host| host.load_average);
     let (Some(load), Some(usable)) = (load, usable(machine)) else {
-        return Seen::unknown("not told");
+        return Seen::unknown("not reported");
     };
     let found = format!("{load:.2} in the last minute, on {usable} processors");
     let share = load / usable;
@@ -136,11 +136,11 @@ fn steal(machine: &Machine) -> Seen {
     let hypervisor = host(machine).and_then(|host| host.hypervisor.clone());
     match (hypervisor.as_deref(), machine.stolen) {
         (Some("none"), _) => Seen::good("none: no virtual machine"),
-        (_, None) => Seen::unknown("not told"),
+        (_, None) => Seen::unknown("not reported"),
         (_, Some(stolen)) if stolen < STOLEN.0 => Seen::good(percent(stolen)),
         (_, Some(stolen)) => Seen::caution(
             percent(stolen),
-            "the machine below stops this one now and then, and nobody inside can see when",
+            "the hypervisor pauses this machine now and then, and no program in it can see when",
             "ask for processors of its own, or measure on another machine",
         )
         .worse(stolen > STOLEN.1),
@@ -149,7 +149,7 @@ fn steal(machine: &Machine) -> Seen {
 
 fn numa(machine: &Machine) -> Seen {
     match cpu(machine).and_then(|cpu| cpu.numa_nodes) {
-        None => Seen::unknown("not told"),
+        None => Seen::unknown("not reported"),
         Some(1) => Seen::good("1"),
         Some(nodes) => Seen::caution(
             nodes.to_string(),
@@ -170,7 +170,7 @@ fn open_files(machine: &Machine) -> Seen {
 }
 
 fn memory(machine: &Machine) -> Seen {
-    let Some(left) = machine.memory_left_bytes else { return Seen::unknown("not told") };
+    let Some(left) = machine.memory_left_bytes else { return Seen::unknown("not reported") };
     if left >= MEMORY.0 {
         return Seen::good(gib(left));
     }
@@ -181,7 +181,7 @@ fn memory(machine: &Machine) -> Seen {
 
 fn swap(machine: &Machine) -> Seen {
     match machine.swapped_bytes {
-        None => Seen::unknown("not told"),
+        None => Seen::unknown("not reported"),
         Some(0) => Seen::good("none"),
         Some(swapped) => Seen::caution(
             gib(swapped),
@@ -192,11 +192,15 @@ fn swap(machine: &Machine) -> Seen {
 }
 
 fn disk(machine: &Machine) -> Seen {
-    let Some(room) = machine.room_bytes else { return Seen::unknown("not told") };
+    let Some(room) = machine.room_bytes else { return Seen::unknown("not reported") };
     if room >= ROOM.0 {
         return Seen::good(gib(room));
     }
     let effect = "a run that finds the disk full keeps what it had until then";
-    Seen::caution(gib(room), effect, "--store DIR on another disk, or inferometer runs rm")
-        .worse(room < ROOM.1)
+    Seen::caution(
+        gib(room),
+        effect,
+        "--store DIR on another disk, or inferometer runs rm --permanent RUN",
+    )
+    .worse(room < ROOM.1)
 }

@@ -23,7 +23,7 @@ pub struct DoctorDocument<'a> {
     version: u32,
     /// When the machine was looked at: UTC, RFC 3339.
     taken_utc: String,
-    /// The checks, those of the host first.
+    /// The checks; the host's come first.
     checks: &'a [Finding],
 }
 
@@ -33,7 +33,7 @@ impl<'a> From<&'a [Finding]> for DoctorDocument<'a> {
     }
 }
 
-/// A line for each finding; below those that spoil something, what it does and how to mend it.
+/// A line for each finding; below each problem, its effect and how to fix it.
 pub fn text(findings: &[Finding], style: &TerminalStyle) -> String {
     let longest = findings.iter().map(|finding| finding.what.chars().count()).max().unwrap_or(0);
     let columns = NAME_COLUMNS_MIN.max(longest + 4);
@@ -48,7 +48,7 @@ pub fn text(findings: &[Finding], style: &TerminalStyle) -> String {
         let name = format!("{sign} {:<width$}", finding.what, width = columns - 2);
         let told = format!("{name}{}", finding.found);
         lines.extend(style.paragraph(&told, &" ".repeat(columns)));
-        for (word, more) in [("", finding.effect), ("mend it: ", finding.mend.as_deref())] {
+        for (word, more) in [("", finding.effect), ("fix: ", finding.fix.as_deref())] {
             if let Some(more) = more {
                 lines.extend(style.paragraph(&format!("    {word}{more}"), "      "));
             }
@@ -63,18 +63,18 @@ fn summary(findings: &[Finding]) -> String {
     let of = |state| count(findings, state);
     let (bad, caution) = (of(State::Bad), of(State::Caution));
     let first = match bad + caution {
-        0 => "nothing here spoils measurements".to_owned(),
-        1 => format!("one thing here spoils measurements{}", graver(bad)),
-        n => format!("{n} things here spoil measurements{}", graver(bad)),
+        0 => "no problems found".to_owned(),
+        1 => format!("1 problem found{}", graver(bad)),
+        n => format!("{n} problems found{}", graver(bad)),
     };
     match of(State::Unknown) {
         0 => first,
-        n => format!("{first}; {n} not known"),
+        n => format!("{first}; {n} unknown"),
     }
 }
 
 fn graver(bad: usize) -> String {
-    if bad == 0 { String::new() } else { format!(", {bad} of them gravely") }
+    if bad == 0 { String::new() } else { format!(", {bad} of them serious") }
 }
 
 #[cfg(test)]
@@ -123,29 +123,29 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_machine_has_nothing_to_mend() {
+    fn a_quiet_machine_has_no_problems() {
         let findings = look(&quiet());
         assert_eq!(count(&findings, State::Good), findings.len(), "{findings:?}");
         let style = TerminalStyle { width: 80, color: false, ascii: false };
         let text = text(&findings, &style);
         assert!(
-            text.contains("✓ kernel receive stamps") && text.contains("nothing here spoils"),
+            text.contains("✓ kernel receive stamps") && text.contains("no problems found"),
             "{text}"
         );
         assert!(text.contains("GPU 0: what holds its clock down  nothing"), "{text}");
     }
 
-    /// Each thing is spoiled alone, and nothing else is told but it.
+    /// Each case changes one thing, and only that is reported.
     #[test]
-    fn what_spoils_a_measurement_is_told_with_its_mending() {
-        type Spoil = fn(&mut Machine);
+    fn each_problem_is_reported_with_its_fix() {
+        type Change = fn(&mut Machine);
         fn host(machine: &mut Machine) -> &mut Host {
             machine.facts.host.as_mut().unwrap()
         }
         fn cpu(machine: &mut Machine) -> &mut Cpu {
             host(machine).cpu.as_mut().unwrap()
         }
-        let cases: [(&str, State, Spoil); 20] = [
+        let cases: [(&str, State, Change); 20] = [
             ("kernel_stamps", State::Caution, |m| m.kernel_stamps = false),
             ("clock_source", State::Caution, |m| host(m).clock_source = Some("hpet".to_owned())),
             ("processors", State::Caution, |m| cpu(m).threads = Some(2)),
@@ -178,22 +178,22 @@ mod tests {
             }),
             ("gpu", State::Unknown, |m| m.facts.gpus[0].trouble = Some("lost".to_owned())),
         ];
-        for (id, expected, spoil) in cases {
+        for (id, expected, change) in cases {
             let mut machine = quiet();
-            spoil(&mut machine);
+            change(&mut machine);
             let findings = look(&machine);
             assert_eq!(state(&findings, id), expected, "{id}");
             let other = findings.iter().filter(|finding| finding.state != State::Good).count();
             // A machine of two processors at the same load is not loaded.
             assert_eq!(other, 1, "{id}: {findings:?}");
             let told = findings.iter().find(|finding| finding.id == id).unwrap();
-            let is_mended = told.effect.is_some() && told.mend.is_some();
-            assert_eq!(is_mended, expected != State::Unknown, "{id}");
+            let has_fix = told.effect.is_some() && told.fix.is_some();
+            assert_eq!(has_fix, expected != State::Unknown, "{id}");
         }
     }
 
     #[test]
-    fn what_nobody_tells_is_unknown() {
+    fn missing_facts_are_unknown() {
         let machine = Machine { kernel_stamps: true, ..Machine::default() };
         let findings = look(&machine);
         // But for what was tried: stamps, and files without a limit.

@@ -1,4 +1,4 @@
-//! The checks of each GPU that the driver tells of.
+//! The checks of each GPU that the driver reports.
 
 use super::{Machine, Seen};
 use ifm_core::facts::Gpu;
@@ -6,11 +6,11 @@ use ifm_core::facts::Gpu;
 /// Reasons for a low clock that no measurement of speed survives, as the facts word them.
 const FORCED: [&str; 4] = ["hardware", "heat (software)", "heat (hardware)", "power supply"];
 
-/// Every GPU, by every check; one row where there is none.
+/// Runs every check on every GPU; returns one row if there is no GPU.
 pub fn look(machine: &Machine) -> Vec<(&'static str, String, Seen)> {
     if machine.facts.gpus.is_empty() {
-        let why = machine.without_gpus.clone().unwrap_or_else(|| "there is none".to_owned());
-        return vec![("gpu", "GPUs".to_owned(), Seen::unknown(format!("none is told: {why}")))];
+        let why = machine.without_gpus.clone().unwrap_or_else(|| "there are none".to_owned());
+        return vec![("gpu", "GPUs".to_owned(), Seen::unknown(format!("no GPU visible: {why}")))];
     }
     machine.facts.gpus.iter().flat_map(of_one).collect()
 }
@@ -30,7 +30,7 @@ fn of_one(gpu: &Gpu) -> Vec<(&'static str, String, Seen)> {
 }
 
 fn clock(gpu: &Gpu) -> Seen {
-    let Some(reasons) = &gpu.throttle_reasons else { return Seen::unknown("not told") };
+    let Some(reasons) = &gpu.throttle_reasons else { return Seen::unknown("not reported") };
     let told: Vec<&str> = reasons.iter().map(String::as_str).filter(|why| *why != "idle").collect();
     if told.is_empty() {
         return Seen::good("nothing");
@@ -38,15 +38,15 @@ fn clock(gpu: &Gpu) -> Seen {
     let is_forced = told.iter().any(|why| FORCED.contains(why));
     Seen::caution(
         told.join(", "),
-        "the clock is lower than it could be, and moves while a run goes on",
-        "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER tells more: cool it, or lock its clocks with -lgc",
+        "the clock is lower than it could be, and changes during a run",
+        "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER shows details: cool it, or lock its clocks with -lgc",
     )
     .worse(is_forced)
 }
 
 fn power(gpu: &Gpu, number: u32) -> Seen {
     let (Some(limit), Some(usual)) = (gpu.power_limit_w, gpu.power_limit_default_w) else {
-        return Seen::unknown("not told");
+        return Seen::unknown("not reported");
     };
     if limit >= usual {
         return Seen::good(format!("{limit} W"));
@@ -60,7 +60,7 @@ fn power(gpu: &Gpu, number: u32) -> Seen {
 
 fn persistence(gpu: &Gpu) -> Seen {
     match gpu.persistence {
-        None => Seen::unknown("not told"),
+        None => Seen::unknown("not reported"),
         Some(true) => Seen::good("yes"),
         Some(false) => Seen::caution(
             "no",
@@ -71,7 +71,7 @@ fn persistence(gpu: &Gpu) -> Seen {
 }
 
 fn processes(gpu: &Gpu) -> Seen {
-    let Some(processes) = &gpu.processes else { return Seen::unknown("not told") };
+    let Some(processes) = &gpu.processes else { return Seen::unknown("not reported") };
     match processes.as_slice() {
         [] => Seen::good("none"),
         [one] => Seen::good(format!("1: {}", one.name.as_deref().unwrap_or("not named"))),

@@ -14,7 +14,7 @@ const WATCHED: Duration = Duration::from_millis(400);
 /// A machine as the checks see it.
 #[derive(Debug, Default)]
 pub struct Machine {
-    /// What kernel and driver tell.
+    /// What kernel and driver report.
     pub facts: Facts,
     /// Why no GPU is among the facts.
     pub without_gpus: Option<String>,

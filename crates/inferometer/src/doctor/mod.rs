@@ -1,7 +1,7 @@
-//! What of this machine spoils measurements, and how to mend it.
+//! Settings and conditions of this machine that distort measurements, with fixes.
 //!
-//! A check looks at facts that were read before, so that every one of them can be shown a machine that was
-//! made up. What nobody tells is unknown, and nothing is concluded from it. Not here: reading the machine
+//! A check reads facts that were collected before, so that tests can show any of them a synthetic machine.
+//! What is not reported is unknown, and nothing is concluded from it. Not here: reading the machine
 //! (`machine`), and what a run found out about its own client (`ifm-analysis`).
 
 mod check;
@@ -20,13 +20,13 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Nothing that spoils a measurement.
+    /// Nothing that distorts a measurement.
     Good,
     /// It makes numbers vary, or may.
     Caution,
     /// Numbers will be wrong or vary much.
     Bad,
-    /// Nobody tells it here.
+    /// Not reported on this machine.
     Unknown,
 }
 
@@ -37,24 +37,24 @@ pub struct Seen {
     state: State,
     /// What is the case.
     found: String,
-    /// What that does to measurements, where it does anything.
+    /// How to fix it, in one line.
     effect: Option<&'static str>,
-    /// How to mend it, in one line.
-    mend: Option<String>,
+    /// How to fix it, in one line.
+    fix: Option<String>,
 }
 
 impl Seen {
     fn good(found: impl Into<String>) -> Seen {
-        Seen { state: State::Good, found: found.into(), effect: None, mend: None }
+        Seen { state: State::Good, found: found.into(), effect: None, fix: None }
     }
 
     fn unknown(found: impl Into<String>) -> Seen {
         Seen { state: State::Unknown, ..Seen::good(found) }
     }
 
-    fn caution(found: impl Into<String>, effect: &'static str, mend: impl Into<String>) -> Seen {
+    fn caution(found: impl Into<String>, effect: &'static str, fix: impl Into<String>) -> Seen {
         let found = found.into();
-        Seen { state: State::Caution, found, effect: Some(effect), mend: Some(mend.into()) }
+        Seen { state: State::Caution, found, effect: Some(effect), fix: Some(fix.into()) }
     }
 
     /// Graver than a caution where `is_bad`.
@@ -78,9 +78,9 @@ pub struct Finding {
     /// What that does to measurements; absent where it does nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     effect: Option<&'static str>,
-    /// How to mend it; absent where there is nothing to mend.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<String>,
+    /// How to fix it; absent where there is nothing to fix.
+    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
 }
 
 /// Looks at a machine: every check, in the order of the list, then every GPU.
@@ -89,8 +89,8 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
         CHECKS.iter().map(|check| (check.id, check.what.to_owned(), (check.look)(machine)));
     let all = of_host.chain(gpu::look(machine));
     all.map(|(id, what, seen)| {
-        let Seen { state, found, effect, mend } = seen;
-        Finding { id, what, state, found, effect, mend }
+        let Seen { state, found, effect, fix } = seen;
+        Finding { id, what, state, found, effect, fix }
     })
     .collect()
 }

@@ -9,13 +9,13 @@ pub struct Case {
     /// Sequences at once.
     #[serde(rename = "batch_size")]
     pub batch: u32,
-    /// Tokens in front of the prompt of each.
+    /// Context tokens before each prompt.
     #[serde(rename = "depth_tokens")]
     pub depth: u32,
-    /// Prompt tokens of each; without any the steps begin behind one token that is not timed.
+    /// Prompt tokens of each; without any, the steps begin after one token that is not timed.
     #[serde(rename = "prompt_tokens")]
     pub prompt: u32,
-    /// Steps behind the prompt.
+    /// Steps after the prompt.
     pub steps: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct Test {
     pub prompt: u32,
     /// Tokens that a sequence generates.
     pub generated: u32,
-    /// Tokens in front of the prompt.
+    /// Context tokens before the prompt.
     pub depth: u32,
 }
 
@@ -53,7 +53,7 @@ impl Test {
 
     /// Tokens of a sequence in the end.
     pub fn context(&self) -> u32 {
-        // Steps without a prompt begin behind one token.
+        // Steps without a prompt begin after one token.
         self.depth + self.prompt.max(1) + self.generated
     }
 
@@ -112,7 +112,7 @@ pub fn values(text: &str) -> Result<Vec<u32>, String> {
     let mut all = Vec::new();
     for part in text.split(',') {
         let number = |word: &str| {
-            word.trim().parse::<u32>().map_err(|_| format!("\"{}\" is no number", word.trim()))
+            word.trim().parse::<u32>().map_err(|_| format!("\"{}\" is not a number", word.trim()))
         };
         let Some((first, rest)) = part.split_once('-') else {
             all.push(number(part)?);

@@ -1,5 +1,5 @@
-//! The limit beside each row: how long a case takes at least on this machine, by what was measured of
-//! it with the same threads.
+//! The limit next to each row: the shortest time that a case can take on this machine, from what was
+//! measured on it with the same threads.
 //!
 //! A step reads all weights of the layers and of the head, and the keys and values of every sequence;
 //! a prompt takes two operations for each weight and token. The longer of the two is the limit, as in

@@ -1,5 +1,5 @@
-//! The course of a measurement: every setup in turn, its engine started once, its tests repeated,
-//! disturbed repeats made again, what fails named and the rest kept.
+//! The course of a measurement: each setup in turn, its engine started once, its tests repeated,
+//! disturbed repeats measured again, failures reported and the rest kept.
 
 use super::case::Test;
 use super::protocol::About;
@@ -23,9 +23,9 @@ pub struct Ask {
     pub warms_up: bool,
     /// Whether one repeat of every test is made before the next of any.
     pub in_rounds: bool,
-    /// Whether disturbed repeats are made again, as many times as there are repeats.
+    /// Whether disturbed repeats are measured again, up to as many times as there are repeats.
     pub replaces: bool,
-    /// Pause in front of each test.
+    /// Pause before each test.
     pub pause: Duration,
     /// How long things may take.
     pub limits: Limits,
@@ -42,7 +42,7 @@ pub struct Done {
     pub about: Option<About>,
     /// Repeats that count, in order.
     pub repeats: Vec<Repeat>,
-    /// Disturbed ones that were made again.
+    /// Disturbed repeats that were replaced.
     pub replaced: Vec<Repeat>,
     /// Why there are none, or not all.
     pub trouble: Option<String>,
@@ -69,8 +69,8 @@ impl Done {
     }
 }
 
-/// Measures. Tells of each test that had its turn: all of them, which it was, and whether it is done.
-/// Ends early at Ctrl-C, with what there is.
+/// Measures. Reports each finished turn of a test: all tests, which one it was, and whether it is
+/// done. Ends early at Ctrl-C, with the results so far.
 ///
 /// In rounds all engines stay loaded, and each has its turn in every round: what changes over the
 /// minutes falls on all of them alike.
@@ -109,7 +109,7 @@ fn is_over(ask: &Ask) -> bool {
     ask.limits.interrupts.urge() != Urge::None
 }
 
-/// The engine of a setup: started when it is needed, started anew when it was lost.
+/// The engine of a setup: started when it is needed, restarted when it was lost.
 struct Running<'a> {
     ask: &'a Ask,
     setup: &'a Setup,
@@ -124,7 +124,7 @@ impl<'a> Running<'a> {
         Running { ask, setup, engine: None, starts: 0, refusal: None }
     }
 
-    /// Starts that may be followed by a loss; more would take long and tell nothing new.
+    /// Starts that may be followed by a loss; more would take long and give no new information.
     const STARTS_MAX: u32 = 8;
 
     fn engine(&mut self) -> Result<&mut Box<dyn Engine>, String> {
@@ -171,9 +171,9 @@ impl<'a> Running<'a> {
             engine.run(&case, 1)?;
         }
         if engine.about().warms_up {
-            // Each call warms up anew, and cannot be ended in between.
+            // Each call warms up again, and cannot be ended in between.
             done.repeats.extend(engine.run(&case, times)?);
-            // Of the test it tells only afterwards.
+            // The engine reports its facts only after the test.
             done.about = Some(engine.about().clone());
             return Ok(());
         }

@@ -102,7 +102,7 @@ impl Loaded {
                 seed,
                 prompt_ns: Some(timing.prompt_ns).filter(|_| case.prompt > 0),
                 step_ns: timing.step_ns,
-                // There is no cache of prompts: what stands in front is held.
+                // There is no cache of prompts: the preceding context is held.
                 cached_tokens: None,
             },
             Err(error) => Answer::Cannot { why: error.to_string(), seed: Some(seed) },
@@ -136,15 +136,15 @@ fn ceilings(model: &Model) -> Option<Ceilings> {
     })
 }
 
-/// The name of a variant without what stands behind it in brackets.
+/// The name of a variant without the part in brackets.
 fn variant(label: &str) -> &str {
     label.split(" (").next().unwrap_or(label)
 }
 
-/// Looks whether any of the models asked for is there; one that is not among others is told in its own line.
+/// Checks whether any of the requested models is there; a single missing one is reported in its own line.
 ///
 /// # Errors
-/// None is there: why not, of the first.
+/// None is there; the reason is the first model's.
 pub fn find_model(ask: &Ask) -> Result<(), String> {
     let found = |setup: &Setup| source(&setup.model, setup.weights.as_deref()).map(|_| ());
     if !matches!(ask.which, Which::Embedded) || ask.setups.iter().any(|setup| found(setup).is_ok())

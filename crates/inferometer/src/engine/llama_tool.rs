@@ -1,7 +1,8 @@
 //! llama.cpp through its own tool, `llama-bench`: started once for each test, read line by line.
 //!
-//! It loads the model, warms up and repeats by itself, and tells the time of each repeat. Prompts and
-//! steps of one test it does not part. Not here: `llama-batched-bench`, so batches have one sequence.
+//! It loads the model, warms up and repeats by itself, and reports the time of each repeat. It does
+//! not separate the prompts and steps of one test. Not here: `llama-batched-bench`, so batches have
+//! one sequence.
 
 use super::case::Case;
 use super::protocol::About;
@@ -157,7 +158,7 @@ impl LlamaBench {
         Ok(words)
     }
 
-    /// What a line says of the tool, the model and the test.
+    /// What a line says about the tool, the model and the test.
     fn learn(&mut self, line: &str, told: &Line) {
         let about = &mut self.about;
         about.model = told.model_type.clone();
@@ -179,7 +180,7 @@ fn contradiction(told: &Line, case: &Case, (times, wall_ns): (u32, u64)) -> Opti
     }
     if told.samples_ns.len() != times as usize || told.samples_ns.contains(&0) {
         return Some(format!(
-            "llama-bench reported the times {:?} where {times} repeats were asked for",
+            "llama-bench reported the times {:?} where {times} repeats were requested",
             told.samples_ns
         ));
     }

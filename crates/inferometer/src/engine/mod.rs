@@ -1,8 +1,8 @@
 //! Engines without a server's queue: prompt processing, generation and static batches, repeated, with
 //! what disturbed each repeat.
 //!
-//! Behind one seam stand the engines: a child process that speaks the protocol of
-//! `docs/reference/engine-protocol.md` (the embedded engine, vLLM, SGLang, anybody's), a server by its
+//! All engines implement one trait: a child process that speaks the protocol of
+//! `docs/reference/engine-protocol.md` (the embedded engine, vLLM, SGLang, your own), a server by its
 //! URL, and `llama-bench` itself. Not here: flags and what is printed (`cli`).
 
 mod case;
@@ -50,7 +50,7 @@ pub enum Which {
     LlamaBench {
         /// The program.
         program: PathBuf,
-        /// Whether it warms up, as it does unless it is told not to.
+        /// Whether it warms up: yes, unless turned off.
         warms_up: bool,
         /// More flags for it, with their values.
         flags: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Setup {
     pub sequences: u32,
     /// See `sequences`.
     pub context: u32,
-    /// Whether the engine measures what the machine can do at most.
+    /// Whether the engine measures the machine's peak rates.
     pub ceilings: bool,
 }
 
@@ -87,24 +87,24 @@ pub struct Setup {
 pub struct Repeat {
     /// All prompts of the batch, to the logits of the last, nanoseconds.
     pub prompt_ns: Option<u64>,
-    /// All steps behind them, nanoseconds.
+    /// All steps after them, nanoseconds.
     pub steps_ns: Option<u64>,
-    /// Prompts and steps together, nanoseconds, where nobody parts them.
+    /// Prompts and steps together, nanoseconds, where they are not separate.
     pub whole_ns: Option<u64>,
-    /// Each step, where the engine tells.
+    /// Each step, where the engine reports them.
     pub step_ns: Vec<u64>,
     /// Prompt tokens of all sequences together that `prompt_ns` computed; absent where they are those
     /// that were asked for.
     pub prompt_tokens: Option<u64>,
     /// Generated tokens of all sequences together that `steps_ns` took; absent likewise.
     pub step_tokens: Option<u64>,
-    /// Prompt tokens that came from a cache, of all sequences together; absent where nobody tells.
+    /// Prompt tokens that came from a cache, of all sequences together; absent if not reported.
     pub cached: Option<u64>,
     /// How long it took from here, nanoseconds: no engine's time may be longer.
     pub wall_ns: Option<u64>,
     /// What took processors away from it.
     pub disturbance: Option<Disturbance>,
-    /// What else a server told or the client saw, for the record.
+    /// Other values that a server reported or the client measured, for the record.
     pub told: serde_json::Map<String, serde_json::Value>,
     /// What deserves caution, in sentences without end mark.
     pub remarks: Vec<String>,
@@ -130,10 +130,10 @@ impl Trouble {
 
 /// An engine that has loaded its model.
 pub trait Engine {
-    /// What it says of itself.
+    /// What it reports about itself.
     fn about(&self) -> &About;
 
-    /// Runs a case so many times. Engines that warm up by themselves say so in
+    /// Runs a case this many times. Engines that warm up by themselves say so in
     /// [`About::warms_up`].
     ///
     /// # Errors

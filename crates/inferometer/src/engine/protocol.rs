@@ -53,7 +53,7 @@ pub struct Load {
     pub sequences: u32,
     /// Most tokens of a sequence.
     pub context_tokens: u32,
-    /// Whether to measure what the machine can do at most; an engine may leave it out.
+    /// Whether to measure the machine's peak rates; an engine may leave it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ceilings: bool,
 }
@@ -108,7 +108,7 @@ pub enum Answer {
     },
 }
 
-/// What an engine says of itself and of the model. What it does not know is absent.
+/// What an engine reports about itself and the model. What it does not know is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -150,10 +150,10 @@ pub struct About {
     /// Whether every answer to `run` has had a run before it that did not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warms_up: bool,
-    /// What this machine can do at most, and what the model needs, by the engine's own account.
+    /// The peak rates of this machine, and what the model needs, as the engine reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<Ceilings>,
-    /// What a tool told of a test besides, by its own names: none of the protocol.
+    /// Other values that a tool reported about a test, by its own names, not part of the protocol.
     #[serde(skip)]
     pub told: serde_json::Map<String, serde_json::Value>,
 }

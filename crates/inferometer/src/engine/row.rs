@@ -1,7 +1,8 @@
 //! What was measured as rows of a document, as any tool's.
 //!
 //! Tests in llama-bench's notation become the rows that its own files become; static batches become
-//! those of SGLang's, by our definitions. Not here: reading other tools' files (`ifm-interop`).
+//! SGLang's rows, by inferometer's definitions. Not here: reading other tools' files
+//! (`ifm-interop`).
 
 use super::case::Shape;
 use super::course::{Ask, Done};
@@ -19,15 +20,14 @@ const FORMAT: &str = "inferometer-engine";
 const TOOL: &str = "inferometer engine";
 /// What a rate of a static batch means.
 const PREFILL: &str = "prompt tokens of the batch over the time to its last first token";
-const STEPS: &str =
-    "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
+const STEPS: &str = "of the whole batch, over the steps after the first tokens: n - 1 for n tokens";
 const FIRST_TOKENS: &str = "to the first token of the last sequence of the batch";
 /// The time of a server's prompt, by whose clock it was, and that of its steps.
 const BY_CLIENT: &str = "from the last byte sent to the last first token, less what a request of one \
-     token takes beside a step";
-const BY_SERVER: &str = "as the server tells it";
+     token takes in addition to a step";
+const BY_SERVER: &str = "as the server reports it";
 const BY_STREAM: &str = "from the last first token of the stream to the last token";
-/// Factors that a repeat of a server tells.
+/// Factors that a repeat on a server reports.
 const TIMED_BY: &str = "timed_by";
 const TOLD: [&str; 2] = [TIMED_BY, "depth_from"];
 const STEP: &str = "one decode step of the batch";
@@ -156,7 +156,7 @@ const SETTINGS: [&str; 8] = [
     "type_v",
 ];
 
-/// What was set, and what the engine says of itself.
+/// What was set, and what the engine reports about itself.
 fn settings(setup: &Setup, done: &Done) -> Factors {
     let mut factors = Factors::default();
     let Some(about) = &done.about else {
@@ -213,7 +213,8 @@ fn fields(setup: &Setup, done: &Done) -> Map<String, Value> {
     let times: Vec<f64> = samples.iter().map(|(ns, _)| *ns as f64).collect();
     let rates: Vec<f64> = samples.iter().map(|(_, rate)| *rate).collect();
     let mut fields = Map::new();
-    // What a tool told by these names stands; what it did not tell is what is known here.
+    // Values reported by a tool under these names take precedence; the others come from what is
+    // known here.
     fields.extend(about.told.clone());
     let mut set = |name: &str, value: Value| {
         if !value.is_null() && !about.told.contains_key(name) {
@@ -314,7 +315,7 @@ pub fn line(ask: &Ask, done: &Done) -> String {
     format!("{of}{with}: {mean:.1}{spread} tokens/s{}{of_limit}", of_phases(done))
 }
 
-/// What the rate of a batch is of, and those of its two phases.
+/// Describes the rate of a batch and the rates of its two phases.
 fn of_phases(done: &Done) -> String {
     if done.test.shape == Shape::Bench {
         return String::new();
@@ -443,7 +444,7 @@ fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
     let mut said: Vec<(RemarkKind, String)> =
         done.trouble.iter().map(|why| (RemarkKind::Missing, why.clone())).collect();
     let in_front = u64::from(done.test.case().batch) * u64::from(done.test.depth);
-    // What a server did with them stands in its own remark.
+    // The cache use of a server has its own remark.
     let of_engines = done.repeats.iter().filter(|one| one.told.is_empty());
     let cached = of_engines.filter_map(|one| one.cached).min();
     if let Some(cached) = cached.filter(|cached| *cached < in_front) {
@@ -463,7 +464,7 @@ fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
     said
 }
 
-/// Repeats of a test that were disturbed: which were made again, and which count.
+/// Repeats of a test that were disturbed: which were replaced, and which count.
 fn disturbed(done: &Done) -> Option<String> {
     let words = |repeats: &[Repeat]| -> Vec<String> {
         let all = repeats.iter().filter_map(|repeat| repeat.disturbance);
@@ -473,7 +474,7 @@ fn disturbed(done: &Done) -> Option<String> {
     let first = counts.first().or(replaced.first())?;
     let again = match replaced.len() {
         0 => String::new(),
-        times => format!("{} made again, ", counted(times as u64, "disturbed repeat")),
+        times => format!("{} replaced, ", counted(times as u64, "disturbed repeat")),
     };
     let (count, all) = (counts.len(), done.repeats.len());
     Some(format!("{again}{count} of {all} counted repeats were disturbed (one {first})"))
@@ -486,7 +487,7 @@ pub fn warnings(ask: &Ask, all: &[Done]) -> Vec<String> {
         .iter()
         .flat_map(|done| {
             let setup = &ask.setups[done.setup];
-            // Why there is no result stands in the line of the test already.
+            // The line of the test already states why there is no result.
             let others =
                 cautions(done).into_iter().filter(|(kind, _)| *kind != RemarkKind::Missing);
             others.map(move |(_, text)| of_test(setup, done, &text))

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupts;
 use std::path::Path;
 use std::time::Duration;
 
-/// What every stand-in knows: to be ready, to take an order, to answer it as it should.
+/// What every stand-in can do: be ready, accept an order, answer it correctly.
 const KNOWN: &str = r#"
 ready() { read -r load; echo '{"is":"ready","engine":"stand-in"}'; }
 order() { read -r order || exit 0; seed=${order##*:}; seed=${seed%\}}; }
@@ -68,27 +68,27 @@ fn what_an_engine_does_wrong_is_a_sentence() {
         ("echo 'no licence' >&2; exit 3", "the engine ended (exit status: 3); it said: no licence"),
         (
             "read -r load; echo hello",
-            "the engine printed \"hello\", which is no line of the protocol",
+            "the engine printed \"hello\", which is not a line of the protocol",
         ),
         (
             "read -r load; kill -9 $$",
             "the engine was killed, as the kernel does when memory runs out",
         ),
-        ("ready; order; ran 1", "the engine reported 1 step where 2 were asked for"),
+        ("ready; order; ran 1", "the engine reported 1 step where 2 were requested"),
         ("ready; order; ran 1,0", "the engine reported a time of 0 ns"),
         (
             "ready; order; ran 1,9000000000",
             "the engine reported 9000001001 ns for a run that took ",
         ),
         ("ready; order; ran 1,18446744073709551615", "the engine reported 18446744073709551615 ns"),
-        ("ready; order; seed=7; ran 1,1", "the engine answered run 7 in place of run 1"),
+        ("ready; order; seed=7; ran 1,1", "the engine answered run 7 instead of run 1"),
         (
             r#"ready; order; echo '{"is":"cannot","why":"late"}'"#,
-            "the engine answered no run in place of run 1",
+            "the engine answered no run instead of run 1",
         ),
         (
             r#"ready; order; echo '{"is":"ran","seed":1,"prompt_ns":9,"step_ns":[1,1],"cached_tokens":8}'"#,
-            "8 prompt tokens came from a cache that may hold 0 at most",
+            "8 prompt tokens came from a cache that can contain at most 0",
         ),
         (
             "ready; order; head -c 20000000 /dev/zero",
@@ -115,7 +115,7 @@ fn an_engine_that_is_not_there_is_looked_for_once() {
 #[test]
 fn a_python_without_the_package_is_named() {
     for (name, source) in ADAPTERS {
-        // Without what is installed beside the interpreter.
+        // Without the packages installed next to the interpreter.
         let words = ["python3", "-I", "-S", "-c", source].map(str::to_owned);
         let all = measured(Which::Command(words.to_vec()), 1, 1);
         let why = all[0].trouble.as_deref().unwrap_or_default();
@@ -152,7 +152,7 @@ fn a_second_answer_is_not_taken_for_the_next_case() {
     assert_eq!(sums, [Some(2), None, Some(2)]);
     let why = all[1].trouble.as_deref().unwrap_or_default();
     let early = "before it was asked";
-    assert!(why.contains(early) || why == "the engine answered run 1 in place of run 2", "{why}");
+    assert!(why.contains(early) || why == "the engine answered run 1 instead of run 2", "{why}");
 }
 
 #[test]

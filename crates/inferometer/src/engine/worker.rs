@@ -98,7 +98,7 @@ impl Worker {
         if seed != Some(self.seed) {
             let told = seed.map_or("no run".to_owned(), |seed| format!("run {seed}"));
             return Err(
-                self.lost(&format!("the engine answered {told} in place of run {}", self.seed))
+                self.lost(&format!("the engine answered {told} instead of run {}", self.seed))
             );
         }
         let mut repeat = repeat?;
@@ -115,7 +115,7 @@ fn contradiction(case: &Case, repeat: &Repeat) -> Option<String> {
     let steps = case.steps as usize;
     if repeat.step_ns.len() != steps {
         let told = counted(repeat.step_ns.len() as u64, "step");
-        return Some(format!("the engine reported {told} where {steps} were asked for"));
+        return Some(format!("the engine reported {told} where {steps} were requested"));
     }
     let is_missing = case.prompt > 0 && repeat.prompt_ns.is_none();
     let is_zero = case.prompt > 0 && repeat.prompt_ns == Some(0) || repeat.step_ns.contains(&0);
@@ -129,11 +129,11 @@ fn contradiction(case: &Case, repeat: &Repeat) -> Option<String> {
             "the engine reported {told} ns for a run that took {wall_ns} ns here"
         ));
     }
-    // Only what stands in front of the prompts may be known: they are new each time.
+    // Only the context before the prompts may be cached: the prompts are new each time.
     let known = u64::from(case.batch) * u64::from(case.depth);
     let cached = repeat.cached.filter(|cached| *cached > known)?;
     Some(format!(
-        "{cached} prompt tokens came from a cache that may hold {known} at most: no valid measurement"
+        "{cached} prompt tokens came from a cache that can contain at most {known}: the measurement is invalid"
     ))
 }
 

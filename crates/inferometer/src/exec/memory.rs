@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Shortest time between two samples.
 const PERIOD_MIN: Duration = Duration::from_millis(100);
-/// Reading takes at most one part in so many of the time: it holds up a process for a moment.
+/// Reading takes at most one part in this many of the time: it pauses a process for a moment.
 const COST_PARTS: u32 = 20;
 /// Of fewer samples the largest says nothing.
 const SAMPLES_MIN: u64 = 5;
@@ -25,7 +25,7 @@ pub struct Seen {
     pub processes: usize,
     /// Samples that could be read.
     pub samples: u64,
-    /// Whether what is shared counted in full at some time, since the kernel did not tell shares.
+    /// Whether what is shared counted in full at some time, since the kernel did not report shares.
     pub has_whole: bool,
 }
 

@@ -51,7 +51,7 @@ pub struct Ask {
     pub has_input: bool,
     /// Where its standard output goes.
     pub output: Stream,
-    /// Whether to say what is recorded.
+    /// Whether to print what is recorded.
     pub tells: bool,
     /// What is blotted out in what is kept.
     pub secrets: Secrets,

@@ -1,6 +1,6 @@
 //! What a command prints: passed on as it is, cut into lines, its last lines kept.
 //!
-//! A line ends with a line feed, or with a carriage return, as those of progress bars do.
+//! A line ends with a line feed, or with a carriage return, as progress bars use it.
 
 use super::pattern::Patterns;
 use super::progress::Progress;
@@ -28,7 +28,7 @@ pub enum Stream {
 /// What was heard so far of both streams.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// What lines told.
+    /// Values found in lines.
     pub progress: Progress,
     /// Bytes that were printed.
     pub bytes: u64,
@@ -109,8 +109,8 @@ impl Lines {
     }
 }
 
-/// Passes a pipe on until it ends. A reader of ours that wants no more stops the passing on, not
-/// the command.
+/// Passes a pipe on until it ends. If our own reader closes, only the passing on stops, not the
+/// command.
 pub fn pass(
     mut from: impl Read,
     to: Stream,

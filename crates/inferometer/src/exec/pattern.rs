@@ -1,5 +1,5 @@
-//! What a line of a command's output tells of its progress: by regular expressions, or as fields of
-//! JSON lines.
+//! Progress values in a line of a command's output: by regular expressions, or as fields of JSON
+//! lines.
 //!
 //! Not here: what follows from many lines (`progress`).
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Largest regular expression, bytes of its compiled form.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
-/// What a line may tell.
+/// Values that a line can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The number of a step, or that there was one.
@@ -31,7 +31,7 @@ impl Field {
     ];
 }
 
-/// Where a field stands in a line.
+/// The position of a field in a line.
 #[derive(Debug, Clone)]
 enum Place {
     /// What the first group of the expression matches; without a group the line counts.
@@ -44,14 +44,14 @@ enum Place {
 #[derive(Debug, Clone, Default)]
 pub struct Patterns(Vec<(Field, Place)>);
 
-/// What a line tells.
+/// A value found in a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Found {
     /// A number.
     Number(f64),
     /// One more.
     OneMore,
-    /// Something that is no number.
+    /// Something that is not a number.
     Unread,
 }
 
@@ -107,7 +107,7 @@ impl Patterns {
         self.0.iter().any(|(known, _)| *known == field)
     }
 
-    /// What a line tells, field by field.
+    /// Reads the values of a line, field by field.
     pub fn read(&self, line: &[u8]) -> Vec<(Field, Found)> {
         let is_json = line.trim_ascii_start().starts_with(b"{");
         let json = || is_json.then(|| serde_json::from_slice::<Value>(line).ok()).flatten();
@@ -132,7 +132,7 @@ fn in_text(pattern: &Regex, line: &[u8]) -> Option<Found> {
     if groups.len() < 2 {
         return Some(Found::OneMore);
     }
-    // An alternative without the group tells nothing.
+    // An alternative without the group has no value.
     let text = std::str::from_utf8(groups.get(1)?.as_bytes()).unwrap_or_default();
     Some(number(text))
 }
@@ -147,7 +147,7 @@ fn in_json(object: &Value, keys: &[String]) -> Option<Found> {
     }
 }
 
-/// `1_000`, `1,000` and `1e3` are numbers; `nan` and `inf` are those of a loss that has gone.
+/// `1_000`, `1,000` and `1e3` are numbers; so are `nan` and `inf`, which a diverged loss prints.
 fn number(text: &str) -> Found {
     let digits: String = text.trim().chars().filter(|c| !matches!(c, ',' | '_')).collect();
     digits.parse().map_or(Found::Unread, Found::Number)

@@ -34,7 +34,7 @@ const OWN_MARGIN: u64 = 16 << 20;
 pub enum End {
     /// By itself, with this code.
     Code(i32),
-    /// By this signal that nobody here sent.
+    /// By this signal, which inferometer did not send.
     Signal(i32),
     /// Its time was over.
     TimedOut,
@@ -129,7 +129,7 @@ impl Runner {
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) {
             let sender = sender.clone();
             std::thread::spawn(move || {
-                // When nobody listens any more, the program is about to end.
+                // Without a receiver the program is about to end.
                 signals.forever().all(|signal| sender.send(Event::Signal(signal)).is_ok())
             });
         }
@@ -158,7 +158,7 @@ impl Runner {
             let (heard, patterns, done) = (heard.clone(), order.patterns.clone(), done.clone());
             std::thread::spawn(move || {
                 output::pass(pipe, to, &patterns, &heard, ifm_sys::mono_ns);
-                // Nobody waits any more for a pipe that others held open.
+                // There may be no receiver any more for a pipe that other processes held open.
                 let _ = done.send(());
             });
         }
@@ -174,7 +174,7 @@ impl Runner {
         by_token.into_iter().chain(by_group).for_each(Held::forget);
         let mut accounts = vec![ended];
         accounts.extend(std::iter::from_fn(family::reap));
-        // With all of its processes gone the pipes end; one that somebody else holds does not.
+        // With all of its processes gone the pipes end, unless another process holds one.
         let by = Instant::now() + LEFT_GRACE;
         while pipes.recv_timeout(by.saturating_duration_since(Instant::now())).is_ok() {}
         let sum = |time: fn(&Ended) -> u64| accounts.iter().map(time).sum();
@@ -194,7 +194,7 @@ impl Runner {
         })
     }
 
-    /// Waits for the end, and ends the command where its time is over or somebody wants so.
+    /// Waits for the end, and ends the command at its time limit or on a signal.
     fn wait(&self, pid: u32, timeout: Option<Duration>) -> (Ended, u64, Option<End>) {
         let mut cause = None;
         // When the next thing is to be done to it: asked to end, then ended.
@@ -207,7 +207,8 @@ impl Runner {
             let asked = match event {
                 Ok(Event::Ended(Ok(ended), at_ns)) => return (ended, at_ns, cause),
                 Ok(Event::Ended(Err(error), at_ns)) => {
-                    // Somebody else took the child's end: all that is known is that it is over.
+                    // Another wait collected the child's exit status: all that is known is that it
+                    // is over.
                     warn(&format!("how the command ended is not known: {error}"));
                     let unknown = Ended {
                         status: ExitStatusExt::from_raw(0),
@@ -283,7 +284,7 @@ fn start(order: &Order, token: &str) -> Result<std::process::Child, NotStarted> 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if std::env::var_os("PYTHONUNBUFFERED").is_none() {
-        // Python keeps lines to itself as long as it writes to a pipe, and stamps would tell of that.
+        // Python buffers lines while it writes to a pipe, which would distort the stamps.
         command.env("PYTHONUNBUFFERED", "1");
     }
     command.spawn().map_err(|error| NotStarted {

@@ -1,6 +1,7 @@
-//! How a command goes on, by what its lines told and when: steps, tokens, loss, and rates of them.
+//! Progress of a command, from the values in its lines and their times: steps, tokens, loss, and rates of them.
 //!
-//! A line has the time of the read that brought its end. Not here: what stands in a line (`pattern`).
+//! A line has the time of the read that brought its end. Not here: the contents of a line
+//! (`pattern`).
 
 use super::pattern::{Field, Found};
 use serde::Serialize;
@@ -15,15 +16,15 @@ const RISING_MIN: u64 = 10;
 pub struct Mark {
     /// Nanoseconds since the origin.
     pub at_ns: u64,
-    /// Steps; without a pattern for them, lines that told tokens.
+    /// Steps; without a pattern for them, lines that reported tokens.
     pub steps: f64,
     /// Tokens.
     pub tokens: f64,
-    /// The last loss that was told.
+    /// The last reported loss.
     pub loss: Option<f64>,
 }
 
-/// Everything that was told of the progress.
+/// All reported progress.
 #[derive(Debug, Default)]
 pub struct Progress {
     marks: Vec<Mark>,
@@ -48,14 +49,14 @@ pub struct Progress {
     pub losses_lost: u64,
     /// Numbers that could not be read.
     pub unread: u64,
-    /// Times that the number of the step began anew.
+    /// How often the step count restarted.
     pub began_anew: u64,
     /// Marks that came with the same read as the one before.
     pub together: u64,
     last_read: u64,
 }
 
-/// What follows for a whole run. What was not told is absent.
+/// Results for a whole run. What was not reported is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rates {
     /// Steps done.
@@ -71,7 +72,7 @@ pub struct Rates {
 }
 
 impl Progress {
-    /// Takes what a line told. `read` is the number of the read that brought its end.
+    /// Records the values of a line. `read` is the number of the read that brought its end.
     pub fn add(&mut self, told: &[(Field, Found)], at_ns: u64, read: u64) {
         let (mut is_step, mut has_tokens) = (false, false);
         for (field, found) in told {
@@ -95,7 +96,7 @@ impl Progress {
                 }
                 (Field::TokensTotal, Found::Number(total)) if *total >= 0.0 => {
                     has_tokens = true;
-                    // A total that fell was begun anew.
+                    // A total that fell was restarted.
                     let before = self.tokens_told.filter(|before| total >= before).unwrap_or(0.0);
                     self.tokens += total - before;
                     self.tokens_told = Some(*total);
@@ -110,9 +111,9 @@ impl Progress {
         }
     }
 
-    /// Takes the number of a step and says whether it is a further one. A number that is not above
-    /// the first one begins anew; another one that is not above the last, such as that of a second
-    /// process that tells the same, is none.
+    /// Records the number of a step and returns whether it is a new step. A number that is not
+    /// above the first one begins a new count; any other number that is not above the last, such as
+    /// a second process reporting the same step, is ignored.
     fn step_to(&mut self, step: f64) -> bool {
         if !self.has_steps {
             // Until here lines with tokens were counted.
@@ -217,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn rates_begin_behind_the_steps_that_are_left_out() {
-        // The first step is told after 60 s, each further one takes 2 s and 100 tokens.
+    fn rates_begin_after_the_skipped_steps() {
+        // The first step is reported after 60 s, each further one takes 2 s and 100 tokens.
         let lines: Vec<(u64, Vec<(Field, Found)>)> = (1..=11_u32)
             .map(|n| (58 + 2 * u64::from(n), vec![step(f64::from(n)), tokens(100.0)]))
             .collect();
@@ -232,7 +233,7 @@ mod tests {
         let later = progress.rates(6, None);
         assert_eq!((later.steps_per_s, later.window_s), (Some(0.5), Some(10.0)));
         assert_eq!(progress.rates(0, Some(4096.0)).tokens_per_s, Some(2048.0));
-        // Nothing lies behind the last step.
+        // Nothing follows the last step.
         for skip in [11, 12, 500] {
             let none = progress.rates(skip, None);
             assert_eq!((none.steps_per_s, none.tokens_per_s, none.steps), (None, None, Some(11.0)));
@@ -249,7 +250,7 @@ mod tests {
             lines.iter().enumerate().map(|(at_s, line)| (at_s as u64, line.as_slice())).collect();
         let progress = told(&lines);
         assert_eq!((progress.rates(0, None).steps, progress.began_anew), (Some(40.0), 1));
-        // A late line of another process is none.
+        // A late line of another process is ignored.
         let late = told(&[(0, &[step(5.0)]), (1, &[step(7.0)]), (2, &[step(6.0)])]);
         assert_eq!((late.rates(0, None).steps, late.seen()), (Some(7.0), 2));
     }
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_and_what_cannot_be_read_are_told() {
+    fn reports_losses_and_unreadable_numbers() {
         let loss = |number| (Field::Loss, Found::Number(number));
         let unread = (Field::Step, Found::Unread);
         let progress = told(&[

@@ -1,8 +1,9 @@
-//! The runs of a command as rows of a document: what was measured, by which definition, and what is
-//! kept beside it.
+//! The runs of a command as rows of a document: what was measured, by which definition, and
+//! additional data that is kept.
 //!
-//! A run that did not end by itself has no time and no energy: that was somebody's choice. One that
-//! failed has no figures at all; what was measured of it is kept as fields that nobody compares.
+//! A run that did not end by itself has no time and no energy, since a person or a limit chose its
+//! end. One that failed has no figures at all; its measurements are kept as fields that are never
+//! compared.
 
 use super::Ask;
 use super::pattern::Field;
@@ -23,11 +24,11 @@ const FORMAT: &str = "inferometer-exec";
 const TOOL: &str = "inferometer exec";
 /// Most marks and samples of a series that are kept with a row: of more, every n-th.
 const KEPT_MAX: usize = 2_000;
-/// So many steps tell whether they come in bunches.
+/// Number of steps from which bunching can be detected.
 const BUNCHES_FROM: u64 = 4;
-/// Memory on the GPUs before the start that is told, bytes.
+/// Memory in use on the GPUs before the start from which on it is reported, bytes.
 const BEFORE_MIN: f64 = 256.0 * 1_048_576.0;
-/// What is meant where the kernel tells no shares.
+/// The definition where the kernel reports no proportional shares.
 const WHOLE: &str = "largest sum of the resident memory of all processes, what they share counted \
                      once for each";
 const GPU_MEMORY: &str = "most memory in use on the GPUs together, whole devices and all of their \
@@ -184,7 +185,7 @@ fn figures(ask: &Ask, lived: &Lived, (series, origin_ns): (&[Series], u64)) -> V
     figures
 }
 
-/// A span, and the first sample behind it, which was taken for it.
+/// A span, and the first sample after it, which is used for it.
 fn around(series: &[Series], (start_ns, end_ns): (u64, u64)) -> (u64, u64) {
     let stamps = || series.iter().flat_map(|series| series.at_ns.iter().copied());
     let after = stamps().filter(|at_ns| *at_ns >= end_ns).min();
@@ -218,16 +219,18 @@ fn remarks_of(
         End::Code(_) | End::Signal(_) => {
             tell(true, missing, format!("it failed ({end}), so that no figure of it counts"));
         }
-        _ => tell(true, missing, format!("it was ended ({end}): its time and energy do not count")),
+        _ => {
+            tell(true, missing, format!("it was stopped ({end}): its time and energy do not count"))
+        }
     }
     for (field, word) in [(Field::Step, "step"), (Field::Tokens, "tokens")] {
         let is_unseen = ask.patterns.has(field) && progress.seen() == 0;
-        tell(is_unseen, missing, format!("no line of the output told {word}"));
+        tell(is_unseen, missing, format!("no line of the output contained {word}"));
     }
     let is_brief = lived.memory.peak().max(lived.largest).is_none();
     tell(is_brief, missing, "it was too short for its memory to be sampled".to_owned());
     let no_loss = ask.patterns.has(Field::Loss) && progress.losses.is_none();
-    tell(no_loss, missing, "no line of the output told a loss".to_owned());
+    tell(no_loss, missing, "no line of the output contained a loss".to_owned());
     let rates = progress.rates(ask.skip_steps, ask.tokens_per_step);
     let is_short = progress.seen() > 0 && rates.window_s.is_none();
     tell(
@@ -243,19 +246,19 @@ fn remarks_of(
         seen >= BUNCHES_FROM && 2 * together >= seen,
         measured,
         format!(
-            "{together} of {seen} steps came together with the one before: the command holds its \
-             output back, and rates may be off by what it held at both ends"
+            "{together} of {seen} steps came together with the one before: the command buffers its \
+             output, and rates may be off by what it buffered at both ends"
         ),
     );
     tell(
         progress.looks_like_totals(),
         measured,
-        "the tokens rise with every line: if they are totals, --tokens-total is meant".to_owned(),
+        "the tokens rise with every line: if they are totals, use --tokens-total".to_owned(),
     );
     tell(
         progress.began_anew > 0,
         measured,
-        format!("the step began anew {}", counted(progress.began_anew, "time")),
+        format!("the step count restarted {}", counted(progress.began_anew, "time")),
     );
     tell(
         progress.losses_lost > 0,
@@ -266,7 +269,7 @@ fn remarks_of(
     tell(
         lived.left_behind > 0,
         measured,
-        format!("it left processes behind: {} ended", lived.left_behind),
+        format!("it left processes running: {} were ended", lived.left_behind),
     );
     let start = lived.span_ns.0 - origin_ns;
     // The last sample: what came before may be the run before this one.
@@ -294,7 +297,7 @@ fn progress(lived: &Lived, origin_ns: u64) -> Value {
     })
 }
 
-/// The samples of a series around a run; absent where there is none.
+/// The samples of a series around a run; absent if there are none.
 fn samples(series: &Series, (start_ns, end_ns): (u64, u64)) -> Option<Value> {
     let from = series.at_ns.partition_point(|at_ns| *at_ns < start_ns).saturating_sub(1);
     let to = (series.at_ns.partition_point(|at_ns| *at_ns <= end_ns) + 1).min(series.at_ns.len());

@@ -7,12 +7,12 @@ use ifm_report::TerminalStyle;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What the document says it is, and its version.
+/// The kind of the document, and its version.
 const KIND: &str = "inferometer_facts";
 const VERSION: u32 = 1;
-/// Largest document that is read, bytes.
+/// Maximum size of a document, bytes.
 const BYTES_MAX: u64 = 4 << 20;
-/// Columns of the names.
+/// Width of the name column.
 const NAME_COLUMNS: usize = 38;
 
 /// What `facts --json` writes, and `--facts` reads.
@@ -27,14 +27,14 @@ pub struct FactsDocument {
     version: u32,
     #[serde(flatten)]
     facts: Facts,
-    /// What the project's file and variables set in the current folder, by the names of the file; of `--json`
-    /// alone.
+    /// Settings of the project file and of variables in the current folder, by their names in the file;
+    /// only for `--json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     settings: Vec<Setting>,
 }
 
 impl FactsDocument {
-    /// The same with what is set here.
+    /// The same with the current settings.
     pub fn with(self, settings: Vec<Setting>) -> FactsDocument {
         FactsDocument { settings, ..self }
     }
@@ -61,7 +61,7 @@ pub fn read(path: &Path) -> Result<Facts, Failure> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
     let document: FactsDocument =
-        serde_json::from_str(&text).map_err(|error| named(&format!("no facts: {error}")))?;
+        serde_json::from_str(&text).map_err(|error| named(&format!("not facts: {error}")))?;
     if document.kind != KIND || document.version != VERSION {
         let FactsDocument { kind, version, .. } = document;
         let wanted = format!("expected {KIND} of version {VERSION}");
@@ -70,7 +70,7 @@ pub fn read(path: &Path) -> Result<Facts, Failure> {
     Ok(document.facts)
 }
 
-/// What is set here, and by whom; nothing where all is default.
+/// The current settings, and where each was set; empty if all are defaults.
 pub fn settings_text(settings: &[Setting], style: &TerminalStyle) -> String {
     let line = |one: &Setting| {
         let at = one.at.as_deref().unwrap_or_default();
@@ -83,7 +83,7 @@ pub fn settings_text(settings: &[Setting], style: &TerminalStyle) -> String {
     }
 }
 
-/// What is told, part by part.
+/// The reported facts, part by part.
 pub fn text(facts: &Facts, style: &TerminalStyle) -> String {
     let mut out = String::new();
     for part in Part::ALL {
@@ -119,8 +119,8 @@ mod tests {
         std::fs::write(&path, serde_json::to_string(&document).unwrap()).unwrap();
         assert_eq!(read(&path).unwrap(), facts);
         for (text, word) in [
-            ("{}", "no facts"),
-            ("[", "no facts"),
+            ("{}", "not facts"),
+            ("[", "not facts"),
             (r#"{"kind": "inferometer_limit", "version": 1}"#, "inferometer_limit"),
             (r#"{"kind": "inferometer_facts", "version": 9}"#, "of version 9"),
         ] {

@@ -1,7 +1,7 @@
-//! The machine of a server: this host's facts as GPUs, kernel and process tell them, and documents of facts
-//! that were made elsewhere.
+//! The machine of a server: facts of this host from GPUs, kernel and process, and documents of facts that
+//! were created elsewhere.
 //!
-//! Not here: what the facts are (`ifm-core`), who tells them (`ifm-telemetry`), and their words
+//! Not here: what the facts are (`ifm-core`), their sources (`ifm-telemetry`), and their text
 //! (`ifm-analysis`).
 
 mod document;
@@ -18,10 +18,10 @@ use ifm_telemetry::{Page, engine_facts, gpu_facts, host};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The variable that names a file to take in place of NVIDIA's library.
+/// The variable with a file to use instead of NVIDIA's library.
 const LIBRARY_VARIABLE: &str = "INFEROMETER_NVML";
 
-/// The library of the GPU's driver, where it is not at its usual place.
+/// The library of the GPU's driver, if it is not at its usual place.
 pub fn library() -> Option<PathBuf> {
     std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
@@ -52,7 +52,7 @@ pub fn now_utc() -> String {
     format!("{:.0}", jiff::Timestamp::now())
 }
 
-/// What computes there: its GPUs, or the processor where it has none.
+/// The compute device: its GPUs, or the processor if it has none.
 pub fn machine_name(facts: &Facts) -> Option<String> {
     let gpus: Vec<&str> = facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref()).collect();
     let cpu = || facts.host.as_ref()?.cpu.as_ref()?.name.clone();
@@ -63,7 +63,7 @@ pub fn machine_name(facts: &Facts) -> Option<String> {
     }
 }
 
-/// `on` or `off`, as this host tells of confidential computing; absent where nobody does.
+/// `on` or `off`: this host's state of confidential computing; absent if no source reports it.
 pub fn confidential_state() -> Option<&'static str> {
     of_host().0.confidential_word()
 }
@@ -72,16 +72,16 @@ pub fn confidential_state() -> Option<&'static str> {
 pub struct Known<'a> {
     /// Its addresses.
     pub addresses: &'a [SocketAddr],
-    /// What it said.
+    /// What it reported.
     pub inspection: &'a Inspection,
-    /// Whether its counters are read.
+    /// Whether its metrics are read.
     pub metrics: &'a MetricsAsk,
-    /// Its page of counters, asked with the key.
+    /// Its metrics page, requested with the key.
     pub page: PageReader,
 }
 
-/// The facts for a run: those of a document, or of this host where the server is on loopback; absent
-/// where nobody tells them. The server's own account fills what they leave out.
+/// The facts for a run, from a document, or from this host if the server is on loopback; absent
+/// without a source. The server's own report fills the gaps.
 pub fn of_run(attached: Option<Facts>, known: &Known<'_>) -> Option<Facts> {
     let is_here = known.addresses.iter().all(|address| address.ip().is_loopback());
     let is_attached = attached.is_some();
@@ -100,7 +100,7 @@ pub fn of_run(attached: Option<Facts>, known: &Known<'_>) -> Option<Facts> {
     Some(facts)
 }
 
-/// The names by which servers tell the room of their caches, tokens.
+/// The names under which servers report the size of their caches, tokens.
 const CAPACITY_NOTES: [&str; 2] = ["max_total_num_tokens", "max_batch_total_tokens"];
 
 fn add_cache(server: &mut ServerProcess, known: &Known<'_>) {

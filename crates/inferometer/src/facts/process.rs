@@ -1,5 +1,4 @@
-//! The process of a server as the kernel tells it: who listens on a port, and with which words it was
-//! started.
+//! The process of a server from the kernel: which process listens on a port, and its command line.
 
 use crate::exit::Failure;
 use crate::secrets::mask_flags;
@@ -7,7 +6,7 @@ use ifm_core::facts::ServerProcess;
 use std::fs;
 use std::path::Path;
 
-/// Most words of a command line, and characters of each.
+/// Maximum number of words of a command line, and of characters per word.
 const WORDS_MAX: usize = 512;
 const CHARS_MAX: usize = 4096;
 /// The state of a listening socket in the kernel's table.
@@ -16,7 +15,7 @@ const LISTENING: &str = "0A";
 /// The process with this id.
 ///
 /// # Errors
-/// There is none, or its command line cannot be read.
+/// There is no such process, or its command line cannot be read.
 pub fn of_process(pid: u32) -> Result<ServerProcess, Failure> {
     let command = command(pid).ok_or_else(|| {
         Failure::usage(format!("there is no process {pid} whose command line can be read"))
@@ -25,7 +24,7 @@ pub fn of_process(pid: u32) -> Result<ServerProcess, Failure> {
     Ok(ServerProcess { pid: Some(pid), command, ..ServerProcess::default() })
 }
 
-/// The process that listens on a port of this host; absent where it belongs to another user or lives in
+/// The process that listens on a port of this host; absent if it belongs to another user or is in
 /// another network.
 pub fn listening_on(port: u16) -> Option<ServerProcess> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];

@@ -1,4 +1,4 @@
-//! A command of ours that is being made from another tool's.
+//! An inferometer command under construction from another tool's command.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub struct Draft {
     flags: Vec<(String, Option<String>)>,
     /// Fields of the request body.
     pub body: Map<String, Value>,
-    /// Words of ours that stood in the line: they come last, and count.
+    /// inferometer's own flags in the line: they come last, and take precedence.
     pub own: Vec<String>,
     /// Flags that have no effect here, with what that means.
     pub left_out: Vec<(String, String)>,
@@ -26,7 +26,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Sets a flag, in place of a value that it had.
+    /// Sets a flag, replacing its previous value.
     pub fn set(&mut self, flag: &str, value: impl Into<String>) {
         self.unset(flag);
         self.add(flag, value);
@@ -54,7 +54,7 @@ impl Draft {
             || self.own.iter().any(|word| word.split('=').next() == Some(flag))
     }
 
-    /// Sets a flag that nobody set.
+    /// Sets a flag unless it is already set.
     pub fn assume(&mut self, flag: &str, value: impl Into<String>) {
         if !self.has(flag) {
             self.add(flag, value);
@@ -88,7 +88,7 @@ impl Draft {
         for (flag, value) in &self.flags {
             match value {
                 None => words.push(flag.clone()),
-                // A value that looks like a flag, or one of a flag that wants its sign.
+                // A value that looks like a flag, or the value of a flag that requires `=`.
                 Some(value) if value.starts_with('-') || JOINED.contains(&flag.as_str()) => {
                     words.push(format!("{flag}={value}"));
                 }
@@ -103,5 +103,5 @@ impl Draft {
     }
 }
 
-/// Flags whose value stands behind an equals sign only.
+/// Flags that accept a value only after an equals sign.
 const JOINED: &[&str] = &["--ignore-eos", "--replay", "--json"];

@@ -1,6 +1,6 @@
-//! Command lines of other tools: what they would do, as a command of ours.
+//! Command lines of other tools, translated to inferometer commands.
 //!
-//! A tool is a table of its flags (`data/TOOL.toml`), which says what becomes of each, and a
+//! A tool is a table of its flags (`data/TOOL.toml`), which says how each is translated, and a
 //! function of `tools` for what only several flags together mean. A line is read by the table,
 //! never guessed: a flag that neither the table nor our command has is an error with the nearest
 //! one. Not here: running the command, and where its files go (`exported`).
@@ -80,13 +80,13 @@ pub struct Translation {
     pub tool: String,
     /// The version whose flags are known.
     pub version: String,
-    /// The command of ours, and what to know of it.
+    /// The inferometer command, with notes on it.
     pub draft: Draft,
     /// Variables that stood before the line.
     pub environment: Vec<(String, String)>,
     /// The words of the line from its program on.
     pub words: Vec<String>,
-    /// What stands behind the command and is not run.
+    /// What follows the command and is not run.
     pub rest: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl Translation {
 /// The tools in their order, with the tables of their flags.
 ///
 /// # Errors
-/// A table of ours that cannot be read; a test reads them all.
+/// A built-in table that cannot be read; a test reads them all.
 pub fn tools() -> Result<Vec<Table>, Failure> {
     let read = |(text, _): &(&str, Rules)| {
         toml::from_str(text).map_err(|error| Failure::new(Code::Internal, error.to_string()))
@@ -136,7 +136,7 @@ pub fn words_of(given: &[String]) -> Result<shell::Line, Failure> {
     }
 }
 
-/// Understands a line of another tool. `ours` tells of the flags of our commands.
+/// Translates a line of another tool. `ours` describes the flags of our commands.
 ///
 /// # Errors
 /// One sentence: a tool or a flag that is not known, a value that cannot be read.
@@ -145,7 +145,7 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
     let (environment, words) = apart(&words);
     if let Some((table, rules, behind)) = found(words)? {
         let draft = drafted(&table, rules, behind, ours).map_err(|why| {
-            Failure::usage(why).hint(format!("the flags are those of {}", table.source))
+            Failure::usage(why).hint(format!("see {} for its flags", table.source))
         })?;
         let Table { tool, version, .. } = table;
         let words = words.to_vec();
@@ -158,14 +158,14 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
     }
     let known = tools()?.into_iter().map(|table| table.tool).collect::<Vec<_>>().join(", ");
     let first = words.first().map_or("an empty line", String::as_str);
-    Err(Failure::usage(format!("{first} is no tool whose lines are known"))
+    Err(Failure::usage(format!("{first} is not a tool whose commands can be translated"))
         .hint(format!("there are {known}")))
 }
 
 /// The table of the tool whose line it is.
 ///
 /// # Errors
-/// A table of ours that cannot be read.
+/// A built-in table that cannot be read.
 pub fn table_of(words: &[String]) -> Result<Option<Table>, Failure> {
     Ok(found(apart(words).1)?.map(|(table, ..)| table))
 }
@@ -187,10 +187,10 @@ fn apart(mut words: &[String]) -> (Vec<(String, String)>, &[String]) {
     }
 }
 
-/// A tool and the words behind its name.
+/// A tool and the words after its name.
 type Found<'a> = (Table, Rules, &'a [String]);
 
-/// The tool of a line, with the words behind its name.
+/// The tool of a line, with the words after its name.
 fn found(words: &[String]) -> Result<Option<Found<'_>>, Failure> {
     for (table, (_, rules)) in tools()?.into_iter().zip(TOOLS) {
         let all = table.programs.iter().filter_map(|program| behind(words, program));
@@ -202,7 +202,7 @@ fn found(words: &[String]) -> Result<Option<Found<'_>>, Failure> {
     Ok(None)
 }
 
-/// The words behind a program, if the line begins with it.
+/// The words after a program, if the line begins with it.
 fn behind<'a>(words: &'a [String], program: &str) -> Option<&'a [String]> {
     let mut rest = words;
     for part in program.split(' ') {

@@ -1,13 +1,13 @@
 //! A pasted line as a shell takes it: words, quotes, variables, comments, line ends with `\`.
 //!
-//! Not here: what is behind `$(…)`, patterns and loops, which only a shell can do. Nothing is run.
+//! Not here: `$(…)`, patterns and loops, which only a shell can do. Nothing is run.
 
 /// The first command of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
     /// Its words, quotes taken away.
     pub words: Vec<String>,
-    /// What stands behind the command and is not run: a pipe, a redirection, a second command.
+    /// What follows the command and is not run: a pipe, a redirection, a second command.
     pub rest: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub fn split(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Li
         match sign {
             '\\' => match reader.next() {
                 Some('\n') | None => {}
-                // What an editor or a web page leaves behind the sign.
+                // What an editor or a web page leaves after the sign.
                 Some('\r') if reader.peek() == Some('\n') => drop(reader.next()),
                 Some(' ' | '\t') if reader.ends_line() => reader.end_word(),
                 Some(other) => reader.push(other),
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Some(sign)
     }
 
-    /// Whether nothing but spaces stands before the end of the line.
+    /// Whether only spaces are left before the end of the line.
     fn ends_line(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let (line, has_more) = match rest.split_once('\n') {
@@ -141,7 +141,8 @@ impl Reader<'_> {
         true
     }
 
-    /// What stands between pointed brackets, as documents have it where a reader is to put something.
+    /// The text between angle brackets, which documents use for a value that the reader has to
+    /// supply.
     fn placeholder(&self) -> Option<&str> {
         let rest = &self.text[self.at..];
         let name = &rest[..rest.find(['>', '<', '\n'])?];
@@ -312,7 +313,7 @@ mod tests {
         for (text, expect) in [
             ("a  b\tc", &["a", "b", "c"][..]),
             ("a \\\n  --b 'c d' \\\n --e=\"f \\\"g\\\"\"", &["a", "--b", "c d", "--e=f \"g\""]),
-            // A space behind the sign, which pages leave there.
+            // A space after the sign, which pages leave there.
             ("a \\ \n --b", &["a", "--b"]),
             ("a \\\r\n --b", &["a", "--b"]),
             ("a '{\"k\": 1}' \"\"", &["a", "{\"k\": 1}", ""]),
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_the_command_is_told_and_not_run() {
+    fn what_follows_the_command_is_reported_and_not_run() {
         for (text, expect, rest) in [
             ("a b | tee log", &["a", "b"][..], "| tee log"),
             ("a b 2>&1 | tee log", &["a", "b"], "2>&1 | tee log"),

@@ -17,7 +17,7 @@ pub struct Table {
     pub source: String,
     /// How its command lines begin. `python` is any Python.
     pub programs: Vec<String>,
-    /// Our command, whose own flags may stand in the line too.
+    /// Our command, whose own flags the line may contain too.
     pub verb: String,
     /// Whether a flag may be cut short where no other begins so, as argparse does.
     #[serde(default)]
@@ -58,7 +58,7 @@ pub struct Row {
     pub sample: Option<String>,
     /// Whether the value names a file or folder that is read.
     pub path: bool,
-    /// What becomes of it.
+    /// How it is translated.
     pub becomes: Becomes,
 }
 
@@ -134,18 +134,18 @@ pub enum GivenAgain {
     Error,
 }
 
-/// What becomes of a flag.
+/// How a flag is translated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Becomes {
-    /// This flag of ours, with the same value.
+    /// This inferometer flag, with the same value.
     Is(String),
-    /// This flag of ours, once for each of its values.
+    /// This inferometer flag, once for each of its values.
     Each(String),
-    /// This flag of ours, once for each `NAME=VALUE` or `NAME:VALUE`, as a header is written.
+    /// This inferometer flag, once for each `NAME=VALUE` or `NAME:VALUE`, as a header is written.
     Header(String),
     /// This field of the request body.
     Body(String),
-    /// A part of something of ours that `tools` makes; what, in words.
+    /// A part of a setting that `tools` builds; the text names the setting.
     Rule(String),
     /// Nothing; what leaving it out means.
     None(String),
@@ -158,7 +158,7 @@ pub enum Becomes {
 pub struct Given {
     /// Flags by the name in the table, with their values, in their order.
     flags: Vec<(String, Vec<String>)>,
-    /// Fields of the tool's file that stand in the line, by their names with points.
+    /// Fields of the tool's file that the line contains, by their dotted names.
     pub fields: Vec<(String, String)>,
     /// Flags whose values a later occurrence replaced, as they were typed.
     pub replaced: Vec<(String, Vec<String>)>,
@@ -166,12 +166,12 @@ pub struct Given {
     pub positional: Vec<String>,
     /// Words after `--` that the tool passes to another program.
     pub passed_on: Vec<String>,
-    /// Flags of ours with their values.
+    /// inferometer's own flags with their values.
     pub own: Vec<String>,
 }
 
 impl Given {
-    /// Whether a flag stands in the line.
+    /// Whether the line contains a flag.
     pub fn has(&self, name: &str) -> bool {
         self.flags.iter().any(|(known, _)| known == name)
     }
@@ -194,7 +194,7 @@ impl Given {
         all.map(str::trim).filter(|value| !value.is_empty()).collect()
     }
 
-    /// Sets a flag as if it had stood in the line; one that stands there counts.
+    /// Adds a flag as if it were in the line; one that the line contains takes precedence.
     pub fn assume(&mut self, name: &str, value: &str) {
         if !self.has(name) {
             self.flags.push((name.to_owned(), vec![value.to_owned()]));
@@ -266,7 +266,7 @@ impl Table {
         Ok(given)
     }
 
-    /// Reads a flag that is not in the table: a field of the tool's file, or a flag of ours.
+    /// Reads a flag that is not in the table: a field of the tool's file, or an inferometer flag.
     fn read_other(
         &self,
         given: &mut Given,
@@ -457,9 +457,9 @@ impl Table {
         });
         let fields: Vec<String> = self.fields().map(|name| format!("--{name}")).collect();
         let near = ifm_core::words::nearest(typed, flags.chain(fields.iter().map(String::as_str)));
-        let meant = near.map(|name| format!(": {name} is the nearest that is known"));
+        let meant = near.map(|name| format!("; {name} is the nearest match"));
         format!(
-            "{typed} is no flag of {} {}, and none of inferometer {}{}",
+            "{typed} is not a flag of {} {} or of inferometer {}{}",
             self.tool,
             self.version,
             self.verb,

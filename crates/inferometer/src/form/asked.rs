@@ -1,7 +1,7 @@
-//! Forms as a user asks for them: `[SHARE*]KIND[:WHAT]`.
+//! Forms as typed by the user: `[SHARE*]KIND[:WHAT]`.
 //!
-//! Every mistake is found here, before anything is sent: a file that is missing, a schema that is
-//! none, an expression that does not compile.
+//! Every error is found here, before anything is sent: a missing file, an invalid schema, an
+//! expression that does not compile.
 //!
 //! Not here: whether an answer keeps to a form (`checker`).
 
@@ -14,29 +14,29 @@ use ifm_workload::Forms;
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
-/// Forms of a run at most.
+/// Maximum number of forms in a run.
 const FORMS_MAX: usize = 64;
-/// Longest file of a form, bytes: far above any schema.
+/// Maximum size of a form's file, bytes: far above any schema.
 const FILE_BYTES_MAX: u64 = 4 << 20;
-/// Longest name of a schema that OpenAI's API takes.
+/// Maximum length of a schema name in OpenAI's API.
 const NAME_LENGTH_MAX: usize = 64;
 const HINT: &str = "write json, json:FILE, json-unique:FILE, preset:NAME, json-unique:preset:NAME, \
                     regex:PATTERN, choice:A,B or grammar:FILE, with a share as 0.5*json:FILE";
 
-/// A form as it was asked for.
+/// A requested form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// As it was typed, without its share.
+    /// As typed, without its share.
     word: String,
     form: Form,
     share: f64,
 }
 
 impl Asked {
-    /// Reads all forms of a command. Those without a share divide among them what the others leave.
+    /// Reads all forms of a command. Forms without a share divide the remaining share equally.
     ///
     /// # Errors
-    /// The first that cannot be used, and why.
+    /// The first invalid form, and why.
     pub fn read(texts: &[String]) -> Result<Vec<Asked>, Failure> {
         let written: Vec<(Option<f64>, Asked)> =
             texts.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
@@ -45,12 +45,12 @@ impl Asked {
         }
         let stated: f64 = written.iter().filter_map(|(share, _)| *share).sum();
         let open = written.iter().filter(|(share, _)| share.is_none()).count();
-        // Shares are decimal fractions, whose sum may be off in the last bit.
+        // Shares are decimal fractions: their sum may differ in the last bit.
         let is_too_much = stated > 1.0 + 1e-9 || (open > 0 && stated > 1.0 - 1e-9);
         if is_too_much {
             let stated = (stated * 1e6).round() / 1e6;
             return Err(Failure::usage(format!("the shares of the forms add up to {stated}"))
-                .hint("they are parts of all requests: at most 1 together"));
+                .hint("they are parts of all requests: the maximum is 1 together"));
         }
         let rest = (1.0 - stated) / open.max(1) as f64;
         let with_share =
@@ -64,7 +64,7 @@ impl Asked {
     }
 }
 
-/// The forms as they are stored with a run.
+/// The forms in the stored form of a run.
 pub fn specs(asked: &[Asked], ignore_eos: bool) -> Vec<FormSpec> {
     let spec = |asked: &Asked| FormSpec {
         word: asked.word.clone(),
@@ -84,7 +84,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn read(text: &str) -> Result<(Option<f64>, Asked), Failure> {
     let wrong = |reason: String| Failure::usage(format!("--form {text}: {reason}")).hint(HINT);
-    // An expression may hold a star: a share stands before the kind.
+    // An expression may contain an asterisk: a share comes before the kind.
     let head = text.split(':').next().unwrap_or(text);
     let (share, word) = match head.split_once('*') {
         None => (None, text),
@@ -119,7 +119,7 @@ fn form(kind: &str, what: &str) -> Result<Form, String> {
             Ok(form)
         }
         ("grammar", file) => from_file(FormKind::Grammar, file),
-        ("regex" | "choice", "") => Err("nothing stands behind the colon".to_owned()),
+        ("regex" | "choice", "") => Err("nothing follows the colon".to_owned()),
         ("regex", pattern) => Ok(plain(FormKind::Regex, pattern)),
         ("choice", list) => Ok(plain(FormKind::Choice, list)),
         (other, _) => Err(format!("there is no form \"{other}\"")),
@@ -139,14 +139,14 @@ fn from_file(kind: FormKind, file: &str) -> Result<Form, String> {
     let path = Path::new(file);
     let length = std::fs::metadata(path).map_err(|error| format!("{file}: {error}"))?.len();
     if length > FILE_BYTES_MAX {
-        return Err(format!("{file} has {length} bytes; {FILE_BYTES_MAX} are the most"));
+        return Err(format!("{file} has {length} bytes; the maximum is {FILE_BYTES_MAX}"));
     }
     let bytes = std::fs::read(path).map_err(|error| format!("{file}: {error}"))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..place).unwrap_or_default();
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        format!("{file} is no text in UTF-8: line {line}, byte {place}")
+        format!("{file} is not UTF-8 text: line {line}, byte {place}")
     })?;
     if text.trim().is_empty() {
         return Err(format!("{file} is empty"));
@@ -207,20 +207,17 @@ mod tests {
             (format!("grammar:{empty}"), "is empty"),
             (
                 format!("grammar:{no_json}"),
-                "not JSON either: EOF while parsing an object at line 1",
+                "neither a grammar nor JSON: EOF while parsing an object at line 1",
             ),
-            (
-                format!("grammar:{no_schema}"),
-                "which is no grammar; a schema is asked for with json:",
-            ),
+            (format!("grammar:{no_schema}"), "which is not a grammar; for a schema use json:"),
             (format!("grammar:{prose}"), "line 2: \"please answer yes\" defines no rule"),
             (format!("grammar:{open}"), "line 2: the text that begins here does not end"),
-            (format!("grammar:{no_text}"), "no text in UTF-8: line 2, byte 2"),
-            (format!("json:{no_text}"), "no text in UTF-8: line 2, byte 2"),
+            (format!("grammar:{no_text}"), "not UTF-8 text: line 2, byte 2"),
+            (format!("json:{no_text}"), "not UTF-8 text: line 2, byte 2"),
             ("preset:nobody".to_owned(), "person, sentiment"),
             ("regex:(".to_owned(), "does not compile"),
             ("choice:, ,".to_owned(), "holds no text"),
-            ("regex:".to_owned(), "nothing stands"),
+            ("regex:".to_owned(), "nothing follows"),
             (format!("json-unique:{no_schema}"), "no schema of an object"),
         ] {
             let error = asked(&[&text]).expect_err(&text);

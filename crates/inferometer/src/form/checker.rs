@@ -1,9 +1,9 @@
 //! Whether an answer keeps to its form.
 //!
-//! A schema is compiled once, an answer is read once. Schemas that differ from request to request
-//! are compiled for each.
+//! A schema is compiled once, and an answer is read once. Schemas that differ per request are
+//! compiled for each.
 //!
-//! Not here: what of an answer is its text, and whether it was cut off (`ifm-drive`).
+//! Not here: which part of an answer is its text, and whether it was cut off (`ifm-drive`).
 
 use super::grammar::{self, Grammar};
 use super::recognise::recognises;
@@ -13,10 +13,10 @@ use ifm_workload::Forms;
 use regex::Regex;
 use serde_json::Value;
 
-/// The name of a schema within its own compiler; nothing is ever loaded from it.
+/// The name of a schema inside its own compiler; nothing is ever loaded from it.
 const PLACE: &str = "form.json";
 
-/// What an answer is held against.
+/// What an answer is checked against.
 pub(super) enum Rule {
     Object,
     Schema(Box<(Schemas, SchemaIndex)>),
@@ -25,7 +25,7 @@ pub(super) enum Rule {
     Regex(Regex),
     Choice(Vec<String>),
     Grammar(Box<Grammar>),
-    /// What nobody here can tell.
+    /// What cannot be checked here.
     Open,
 }
 
@@ -33,7 +33,7 @@ impl Rule {
     /// The rule of a form.
     ///
     /// # Errors
-    /// Why it is no form, in words.
+    /// Why the form is invalid.
     pub(super) fn of(form: &Form) -> Result<Rule, String> {
         Ok(match form.kind {
             FormKind::JsonObject => Rule::Object,
@@ -55,8 +55,8 @@ impl Rule {
             }
             FormKind::Regex => match Regex::new(&format!("^(?:{})$", form.text)) {
                 Ok(regex) => Rule::Regex(regex),
-                // Servers may know what an engine of linear time does not: it is sent, and not
-                // checked.
+                // Servers may support syntax that a linear-time engine does not: it is sent, and
+                // not checked.
                 Err(_) if looks_around(&form.text) => Rule::Open,
                 Err(error) => return Err(format!("the expression does not compile: {error}")),
             },
@@ -86,7 +86,7 @@ fn json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// Whether an expression looks around or back, which no engine of linear time does.
+/// Whether an expression uses lookaround or backreferences, which no linear-time engine supports.
 fn looks_around(pattern: &str) -> bool {
     let back = (b'1'..=b'9').any(|digit| pattern.contains(&format!("\\{}", char::from(digit))));
     back || ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|part| pattern.contains(part))
@@ -98,13 +98,13 @@ fn compiled(text: &str) -> Result<Rule, String> {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
-    // Without a loader: a reference to another file or to the network is a mistake.
+    // Without a loader: a reference to another file or to the network is an error.
     compiler.use_loader(Box::new(Nothing));
     let why = |error: CompileError| {
         let text = format!("{error:#}");
         let lines = text.lines().map(|it| it.trim().trim_start_matches("- "));
-        // The first lines say that it does not keep to the schema of schemas, and name both by places of
-        // our own; those that say why follow.
+        // The first lines say that the schema violates the meta-schema, and name both with internal
+        // URLs; the reasons follow.
         let reasons: Vec<&str> = lines.clone().filter(|line| line.starts_with("at '")).collect();
         let said = if reasons.is_empty() { lines.collect() } else { reasons };
         format!("it is no JSON schema: {}", said.join("; ").replace(PLACE, ""))
@@ -119,7 +119,7 @@ struct Nothing;
 
 impl boon::UrlLoader for Nothing {
     fn load(&self, url: &str) -> Result<Value, Box<dyn std::error::Error>> {
-        Err(format!("{url} stands elsewhere: a schema holds all that it refers to").into())
+        Err(format!("{url} is external: a schema must contain everything that it refers to").into())
     }
 }
 
@@ -130,13 +130,13 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// For the forms of a run, which were found to be good when they were read.
+    /// For the forms of a run, which were validated when they were read.
     pub fn new(forms: &Forms) -> Checker {
         let rules = forms.iter().map(|form| Rule::of(form).unwrap_or(Rule::Open)).collect();
         Checker { forms: forms.clone(), rules }
     }
 
-    /// Whether an answer keeps to the form of its request; absent where it is free.
+    /// Whether an answer keeps to the form of its request; absent if it has none.
     pub fn judge(&self, record: &RequestRecord, answer: &str) -> Option<Validity> {
         let index = record.form?;
         let rule = self.rules.get(usize::from(index))?;

@@ -1,18 +1,18 @@
-//! Grammars in GBNF, the language of llama.cpp, which the EBNF of xgrammar (vLLM, SGLang) shares: read
-//! into productions, by which an answer is recognised (`recognise`).
+//! Grammars in GBNF, the language of llama.cpp, which the EBNF of xgrammar (vLLM, SGLang) shares. They
+//! are read into productions for recognizing an answer (`recognise`).
 //!
-//! What is written in another language, such as Lark, or with words that only one server knows, is not
-//! read: such a grammar is sent, and its answers stay unchecked.
+//! A grammar in another language, such as Lark, or with words that only one server knows, is not read:
+//! it is sent, and its answers stay unchecked.
 //!
-//! Not here: recognising.
+//! Not here: recognizing.
 
 use std::collections::HashMap;
 
-/// Symbols of all productions at most: beyond it a grammar is not read.
+/// Maximum number of symbols in all productions: a larger grammar is not read.
 const SYMBOLS_MAX: usize = 1 << 18;
-/// Letters of a line that are shown.
+/// Maximum number of letters shown of a line.
 const LINE_SHOWN: usize = 40;
-/// Groups within each other at most.
+/// Maximum depth of nested groups.
 const DEPTH_MAX: usize = 64;
 
 /// One step of a production.
@@ -24,7 +24,7 @@ pub(super) enum Symbol {
     Chars(u32),
 }
 
-/// Characters of which one may stand at a place.
+/// The characters allowed at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chars {
     ranges: Vec<(char, char)>,
@@ -43,7 +43,7 @@ impl Chars {
     }
 }
 
-/// One way in which a rule can be met.
+/// One way to match a rule.
 #[derive(Debug)]
 pub(super) struct Production {
     pub rule: u32,
@@ -57,31 +57,30 @@ pub(super) struct Grammar {
     /// The productions of each rule.
     pub of_rule: Vec<Vec<u32>>,
     pub sets: Vec<Chars>,
-    /// Rules that generate nothing, among other things.
+    /// Rules that can generate the empty text.
     pub is_nullable: Vec<bool>,
     pub root: u32,
 }
 
-/// Why a text is no grammar.
+/// Why a text is not a grammar.
 enum Unread {
-    /// It is in another language, or has words that are not known here.
+    /// It is in another language, or contains unknown words.
     Foreign,
-    /// It is a mistake in every language.
+    /// It is an error in every language.
     Wrong(String),
 }
 
-/// Reads a grammar; nothing where it is in another language.
+/// Reads a grammar; `None` if it is in another language.
 ///
 /// # Errors
-/// A text that is a grammar in no language, something in it that does not end, and a rule that there is
-/// not.
+/// A text that is not a grammar in any language, an unterminated part, or an undefined rule.
 pub(super) fn read(text: &str) -> Result<Option<Grammar>, String> {
     check_language(text)?;
     let mut reader = Reader { letters: text.chars().collect(), ..Reader::default() };
     match reader.grammar() {
         Ok(grammar) => Ok(Some(grammar)),
         Err(Unread::Foreign) => match reader.open {
-            // The text ended within: that is no word of another language.
+            // The text ended inside a part: no other language allows that either.
             Some((place, what)) if reader.at >= reader.letters.len() => {
                 let before = reader.letters.get(..place).unwrap_or_default();
                 let line = 1 + before.iter().filter(|letter| **letter == '\n').count();
@@ -98,11 +97,9 @@ fn check_language(text: &str) -> Result<(), String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
         return Err(match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-            Ok(_) => {
-                "the file holds JSON, which is no grammar; a schema is asked for with json:FILE"
-                    .to_owned()
-            }
-            Err(error) => format!("the file is no grammar, and not JSON either: {error}"),
+            Ok(_) => "the file contains JSON, which is not a grammar; for a schema use json:FILE"
+                .to_owned(),
+            Err(error) => format!("the file is neither a grammar nor JSON: {error}"),
         });
     }
     let defines = |line: &str| {
@@ -121,7 +118,7 @@ fn check_language(text: &str) -> Result<(), String> {
             let start: String = line.trim().chars().take(LINE_SHOWN).collect();
             Err(format!("line {number}: \"{start}\" defines no rule, and no other line does"))
         }
-        (false, None) => Err("the file holds nothing but comments".to_owned()),
+        (false, None) => Err("the file contains only comments".to_owned()),
     }
 }
 
@@ -129,11 +126,11 @@ fn check_language(text: &str) -> Result<(), String> {
 struct Reader {
     letters: Vec<char>,
     at: usize,
-    /// The innermost of what was begun and has not ended: where, and what it is.
+    /// The innermost unterminated part: where it began, and what it is.
     open: Option<(usize, &'static str)>,
     /// Numbers of rules by their names.
     names: HashMap<String, u32>,
-    /// The ways to meet each rule; empty for one that is not defined yet.
+    /// The ways to match each rule; empty for one that is not defined yet.
     rules: Vec<Vec<Vec<Symbol>>>,
     sets: Vec<Chars>,
     symbols: usize,
@@ -298,7 +295,7 @@ impl Reader {
                 })?,
                 Some(_) => {
                     let name = self.name().ok_or(Unread::Foreign)?;
-                    // A word of one server, as `TagDispatch(…)`.
+                    // A construct of one server, such as `TagDispatch(…)`.
                     if self.peek() == Some('(') {
                         return Err(Unread::Foreign);
                     }
@@ -320,7 +317,7 @@ impl Reader {
         }
     }
 
-    /// Reads something that ends by a mark of its own.
+    /// Reads something with its own end mark.
     fn within(
         &mut self,
         what: &'static str,
@@ -332,7 +329,7 @@ impl Reader {
         Ok(all)
     }
 
-    /// The same as often as what stands behind it says; nothing where nothing does.
+    /// The same, repeated as the suffix says; nothing without a suffix.
     fn repeated(&mut self, one: &[Symbol]) -> Result<Option<Vec<Symbol>>, Unread> {
         self.skip();
         let (least, most) = match self.peek() {
@@ -349,7 +346,7 @@ impl Reader {
         self.times(one, least, most).map(Some)
     }
 
-    /// `{3}`, `{3,}`, `{,5}` or `{3,5}`, behind its brace.
+    /// `{3}`, `{3,}`, `{,5}` or `{3,5}`, after the brace.
     fn counted(&mut self, one: &[Symbol]) -> Result<Vec<Symbol>, Unread> {
         let mut text = String::new();
         loop {
@@ -389,7 +386,7 @@ impl Reader {
         let mut all = vec![each; least];
         match most {
             None => {
-                // To the left, so that recognising takes the same time for each repetition.
+                // Left-recursive, so that recognizing takes the same time for each repetition.
                 let Symbol::Rule(more) = self.new_rule(vec![Vec::new()])? else { return Ok(all) };
                 if let Some(ways) = self.rules.get_mut(more as usize) {
                     ways.push(vec![Symbol::Rule(more), each]);
@@ -453,7 +450,7 @@ impl Reader {
         Ok(vec![self.chars(Chars { ranges, is_negated })])
     }
 
-    /// One character, or what stands for one.
+    /// One character, or an escape for one.
     fn letter(&mut self) -> Result<char, Unread> {
         match self.next()? {
             '\\' => Ok(match self.next()? {

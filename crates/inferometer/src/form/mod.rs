@@ -1,7 +1,7 @@
-//! Answers that are to have a form: what the user asks for, and whether an answer keeps to it.
+//! Structured answers: what the user requests, and whether an answer keeps to its form.
 //!
-//! Not here: what a form is (`ifm_core::form`), which request gets which (`ifm-workload`), how an API
-//! is told (`ifm-wire`).
+//! Not here: what a form is (`ifm_core::form`), which request gets which (`ifm-workload`), and how an
+//! API encodes it (`ifm-wire`).
 
 mod asked;
 mod checker;

@@ -1,8 +1,8 @@
-//! Schemas with a name.
+//! Named schemas.
 //!
-//! Not here: those of a user, which are files.
+//! Not here: the user's own, which are files.
 
-/// Schemas by name: flat, with enumerations alone, nested, with a long list, a call of a tool.
+/// Schemas by name: flat, with enumerations only, nested, with a long list, a tool call.
 pub(super) const PRESETS: [(&str, &str); 5] = [
     ("person", include_str!("presets/person.json")),
     ("sentiment", include_str!("presets/sentiment.json")),
@@ -11,7 +11,7 @@ pub(super) const PRESETS: [(&str, &str); 5] = [
     ("call", include_str!("presets/call.json")),
 ];
 
-/// The schema of a name.
+/// The schema with a name.
 pub(super) fn find(name: &str) -> Option<&'static str> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, schema)| *schema)
 }

@@ -1,4 +1,4 @@
-//! Whether a grammar generates a text: all ways at once, character by character.
+//! Whether a grammar generates a text, trying all ways at once, character by character.
 //!
 //! J. Earley, "An efficient context-free parsing algorithm", 1970, with the treatment of empty rules of
 //! J. Aycock and R. N. Horspool, "Practical Earley parsing", 2002.
@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::grammar::{Grammar, Symbol};
 
-/// Steps at most: about a second. A text that takes more is not judged.
+/// Maximum number of steps: about a second. A text that takes more is not judged.
 const STEPS_MAX: u64 = 5_000_000;
 
-/// A production that was begun: how far it is, and where in the text it began.
+/// A production in progress: its position, and where in the text it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Item {
     production: u32,
@@ -29,7 +29,7 @@ impl Item {
 /// Items that wait for a rule, by the rule.
 type Waiting = HashMap<u32, Vec<Item>>;
 
-/// What is looked at in one place of the text.
+/// The state at one place of the text.
 #[derive(Default)]
 struct Place {
     items: Vec<Item>,
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// Whether the grammar generates the text; nothing where that takes too long to tell.
+/// Whether the grammar generates the text; `None` if that takes too long.
 pub(super) fn recognises(grammar: &Grammar, text: &str) -> Option<bool> {
     within(grammar, text, STEPS_MAX)
 }
@@ -91,7 +91,7 @@ fn within(grammar: &Grammar, text: &str, steps_max: u64) -> Option<bool> {
                 }
                 None => {
                     is_whole |= production.rule == grammar.root && item.from == 0;
-                    // What is empty was passed over where it was waited for.
+                    // Empty rules were skipped where they were expected.
                     if let Some(before) = waiting.get(item.from as usize) {
                         let rule = production.rule;
                         for item in before.get(&rule).into_iter().flatten() {
@@ -121,7 +121,7 @@ mod tests {
         recognises(&read(grammar).unwrap().unwrap_or_else(|| panic!("{grammar}")), text)
     }
 
-    /// After the grammar of JSON that comes with llama.cpp, with comments and lines as people write them.
+    /// After llama.cpp's grammar of JSON, with comments and lines as people write them.
     const JSON: &str = r#"
         root   ::= object # an object alone
         value  ::= object | array | string | number |
@@ -190,7 +190,8 @@ mod tests {
         assert_eq!(read("top ::= \"a\"").unwrap_err(), "the grammar has no rule \"root\"");
     }
 
-    /// The work grows with the text, not with its square; and what would take too long is not judged.
+    /// The work grows linearly with the text, not quadratically; a text that would take too long is
+    /// not judged.
     #[test]
     fn long_answers_are_judged_and_endless_work_ends() {
         let read = |grammar: &str| read(grammar).unwrap().expect("a grammar");

@@ -1,14 +1,14 @@
-//! In whose words a server is told the form of an answer, by what it says it is.
+//! The dialect in which a server is asked for a form, derived from its identity.
 //!
-//! Not here: the words (`ifm-wire`), how a server is recognised (`server`).
+//! Not here: the dialects (`ifm-wire`), and how a server is identified (`server`).
 
 use ifm_core::manifest::ServerInfo;
 use ifm_wire::dialect::FormSpeech;
 
-/// The first version of vLLM, major and minor, that takes `structured_outputs`.
+/// The first version of vLLM, major and minor, that supports `structured_outputs`.
 const VLLM_STRUCTURED: (u32, u32) = (0, 11);
 
-/// The words of a server; OpenAI's own where it is not known.
+/// The dialect of a server; OpenAI's if it is unknown.
 pub fn speech(server: &ServerInfo) -> FormSpeech {
     match server.kind.as_deref() {
         Some("vLLM") if is_before(server.version.as_deref(), VLLM_STRUCTURED) => {

@@ -1,4 +1,4 @@
-//! Whether a case is right: what it computed, held against 64-bit floats from the definition, before
+//! Whether a case is correct: its results are compared with 64-bit floats from the definition before
 //! any time of it is shown.
 
 use super::masks::Masks;
@@ -67,7 +67,7 @@ impl Check {
     }
 }
 
-/// The greater of two errors; one that is no number is the greatest.
+/// The greater of two errors; one that is not a number is the greatest.
 fn worse(one: f64, other: f64) -> f64 {
     if one.is_nan() || one > other { one } else { other }
 }
@@ -156,7 +156,7 @@ fn attention(
     Ok(std::iter::once(("out", found.out)).chain(gradients).collect())
 }
 
-/// The arrays of a file, so many numbers each: 32-bit floats, the least byte first.
+/// The arrays of a file with the given numbers of elements: 32-bit floats, little-endian.
 fn read<const N: usize>(file: &Path, counts: [u64; N]) -> Result<[Vec<f32>; N], String> {
     let bytes = std::fs::read(file).map_err(|error| {
         format!("the provider wrote no file to check its results by ({error}); it is not timed")
@@ -165,7 +165,7 @@ fn read<const N: usize>(file: &Path, counts: [u64; N]) -> Result<[Vec<f32>; N], 
     if bytes.len() as u64 != wanted {
         let told = bytes.len();
         return Err(format!(
-            "the provider wrote {told} bytes to check its results by, and not {wanted}; it is not timed"
+            "the provider wrote {told} bytes to check its results, expected {wanted}; it is not timed"
         ));
     }
     let mut numbers = bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));

@@ -1,10 +1,10 @@
-//! The clock at which a device runs now, as far as it is told.
+//! The current clock of a device, where it is reported.
 
-/// Where Linux tells the clocks of processors, kHz.
+/// Where Linux reports the clocks of processors, kHz.
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// The clock of a device, MHz: that of its shader processors, or the highest of a processor; absent
-/// where nobody tells, as in most virtual machines.
+/// The clock of a device, MHz: the shader clock of a GPU, or the highest core clock of a processor;
+/// absent where it is not reported, as in most virtual machines.
 pub fn clock_mhz(device: &str) -> Option<u32> {
     match device.strip_prefix("cuda") {
         Some(index) => {

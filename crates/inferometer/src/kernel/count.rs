@@ -67,7 +67,7 @@ fn attention_bytes(of: &Attention, pass: Pass, number: f64) -> f64 {
         }
 }
 
-/// What a device was measured to do at most, with these threads.
+/// Measured peak rates of a device, with these threads.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ceilings {
     /// Operations per second by type.

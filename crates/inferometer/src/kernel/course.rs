@@ -32,15 +32,15 @@ pub struct Ask {
     pub masks: Masks,
     /// Runs that count.
     pub repeats: u32,
-    /// Runs in front that do not.
+    /// Warm-up runs, which do not count.
     pub warm_up: u32,
     /// Bytes that are written before each run, so that caches hold nothing of it.
     pub flush_bytes: u64,
     /// Most time for the runs of a pass: at least one run is made.
     pub budget: Duration,
-    /// Whether disturbed runs are made again, as many times as there are repeats.
+    /// Whether disturbed runs are measured again, up to as many times as there are repeats.
     pub replaces: bool,
-    /// The implementation that the others are held against.
+    /// The implementation that the others are compared with.
     pub reference: String,
     /// Whether anything is timed.
     pub times: bool,
@@ -79,11 +79,11 @@ impl Run {
 pub struct Passed {
     /// Runs that count, in order.
     pub runs: Vec<Run>,
-    /// Disturbed ones that were made again.
+    /// Disturbed runs that were replaced.
     pub replaced: Vec<Run>,
     /// Why there are none, or not all.
     pub trouble: Option<String>,
-    /// Clocks that were seen in front of the runs and behind them, MHz.
+    /// Clocks before and after the runs, MHz.
     pub clock_mhz: Vec<u32>,
     /// Most memory, bytes.
     pub peak_bytes: Option<u64>,
@@ -141,8 +141,8 @@ impl Done {
     }
 }
 
-/// Measures. Tells of each case that had its turn: all of them, and which it was. Ends early at Ctrl-C,
-/// with what there is.
+/// Measures. Reports each finished turn of a case: all cases, and which one it was. Ends early at
+/// Ctrl-C, with the results so far.
 pub fn measure(ask: &Ask, mut tell: impl FnMut(&[Done], usize)) -> Vec<Done> {
     let mut providers: Vec<Slot> = ask.providers.iter().map(|one| Slot::new(ask, one)).collect();
     let cases = ask.cases.iter();
@@ -163,7 +163,7 @@ pub fn measure(ask: &Ask, mut tell: impl FnMut(&[Done], usize)) -> Vec<Done> {
     all
 }
 
-/// A provider: started when it is needed, started anew when it was lost.
+/// A provider: started when it is needed, restarted when it was lost.
 struct Slot<'a> {
     ask: &'a Ask,
     provider: &'a Provider,
@@ -174,7 +174,7 @@ struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// Starts that may be followed by a loss; more would take long and tell nothing new.
+    /// Starts that may be followed by a loss; more would take long and give no new information.
     const STARTS_MAX: u32 = 64;
 
     fn new(ask: &'a Ask, provider: &'a Provider) -> Slot<'a> {
@@ -229,7 +229,7 @@ impl<'a> Slot<'a> {
         let backward =
             done.passes.get(&Pass::Backward).is_some_and(|passed| passed.trouble.is_none());
         let checked = check(&ask.masks, &done.case, &prepared, backward, &file);
-        // It is large, and the next one is written anew.
+        // It is large, and the next one is written again.
         let _ = std::fs::remove_file(&file);
         done.prepared = Some(prepared);
         let found = checked.map_err(Trouble::Cannot)?;
@@ -268,7 +268,7 @@ fn time(ask: &Ask, running: &mut Running, pass: Pass, passed: &mut Passed) -> Re
     let device = running.about.device.clone();
     passed.clock_mhz.extend(clock_mhz(&device));
     let (mut spent, mut slowest) = (Duration::ZERO, Duration::ZERO);
-    // Of a short run the first tells only how short it is.
+    // The first of several short runs only shows how short they are.
     let mut is_look = true;
     let wanted = ask.repeats as usize;
     while passed.runs.len() < wanted && ask.limits.interrupts.urge() == Urge::None {

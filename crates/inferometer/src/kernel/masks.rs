@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 /// Draws the lengths of documents: the same in every measurement, so that they compare.
 pub const SEED: u64 = 0;
-/// Cells of a picture for the terminal, and of one for a page, to a side at most.
+/// Maximum cells per side of a picture for the terminal, and for a page.
 const DRAWN: usize = 20;
 const CELLS: usize = 64;
 
-/// What is told of the blocks of a mask.
+/// Statistics of the blocks of a mask.
 #[derive(Debug)]
 pub struct Told {
     /// Share of blocks without an allowed pair.
@@ -36,11 +36,11 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// Takes a mask by its name: `blocks:FILE` is read, with blocks of this side, all others are words
-    /// of their own.
+    /// Adds a mask by its name: `blocks:FILE` is read, with blocks of this side; all other names are
+    /// predefined.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Why it is not a mask.
     pub fn add(&mut self, text: &str, side: u64) -> Result<Mask, String> {
         let mask = match text.strip_prefix("blocks:") {
             Some(path) => {
@@ -54,14 +54,14 @@ impl Masks {
         Ok(mask)
     }
 
-    /// The mask of a case, placed among its queries and keys; absent for a name that nobody gave.
+    /// The mask of a case, placed among its queries and keys; absent for an unknown name.
     pub fn placed(&self, of: &Attention) -> Option<PlacedMask> {
         let known = self.by_name.get(&of.mask.name).cloned();
         let mask = known.or_else(|| Mask::parse(&of.mask.name).ok())?;
         mask.place(of.queries, of.keys, SEED).ok()
     }
 
-    /// What is told of its blocks.
+    /// Statistics of its blocks.
     pub fn blocks(&self, of: &Attention) -> Option<Rc<Told>> {
         let key = (of.mask.name.clone(), of.queries, of.keys, of.block, of.query_heads, of.batch);
         let mut told = self.told.borrow_mut();

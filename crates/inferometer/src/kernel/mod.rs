@@ -1,8 +1,8 @@
-//! Kernels: attention under masks, matrix products and transfers, of any provider, each held against
-//! 64-bit floats before it is timed.
+//! Kernels: attention under masks, matrix products and transfers, of any provider, each compared
+//! with 64-bit floats before it is timed.
 //!
-//! Providers stand behind one seam, the protocol of `docs/reference/kernel-protocol.md`: our own kernels
-//! (`native`), PyTorch (`torch.py`), anybody's command. Not here: flags and what is printed (`cli`).
+//! Providers share one interface, the protocol of `docs/reference/kernel-protocol.md`: our own kernels
+//! (`native`), PyTorch (`torch.py`), any command. Not here: flags and what is printed (`cli`).
 
 mod check;
 mod clock;

@@ -236,7 +236,7 @@ impl Worker {
     }
 }
 
-/// Whether memory holds so many bytes more.
+/// Whether this many more bytes fit in memory.
 fn fits(bytes: f64) -> Result<(), String> {
     let Some(available) = ifm_sys::host::available_memory_bytes() else { return Ok(()) };
     match bytes > available as f64 {

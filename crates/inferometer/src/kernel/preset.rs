@@ -48,7 +48,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "cpu",
-        title: "the same beside PyTorch, 2,048 tokens",
+        title: "the same compared with PyTorch, 2,048 tokens",
         kernels: &["naive", "tiled", "sparse", "torch:sdpa", "torch:sdpa-mask", "torch:flex"],
         masks: &[
             ("full", None),

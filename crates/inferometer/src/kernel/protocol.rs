@@ -29,7 +29,7 @@ pub enum Order {
     Time {
         /// Which.
         pass: Pass,
-        /// Runs that do not count, in front.
+        /// Warm-up runs, which do not count.
         warm_up: u32,
         /// Runs that count.
         repeats: u32,
@@ -61,7 +61,7 @@ pub struct Load {
 pub enum Pass {
     /// From inputs to outputs.
     Forward,
-    /// From the gradient of the outputs to those of the inputs, forward not included.
+    /// From the gradient of the outputs to the gradients of the inputs, forward not included.
     Backward,
 }
 
@@ -76,8 +76,8 @@ pub struct Case {
     /// What.
     #[serde(flatten)]
     pub operation: Operation,
-    /// How many times as long the sides of a product are on a GPU, where nobody said a size: what fills a
-    /// processor is too small to keep a GPU busy. 0 and 1: no longer.
+    /// Factor by which the default sides of a product grow on a GPU: a size that fills a processor is too
+    /// small to keep a GPU busy. 0 and 1: no growth.
     #[serde(skip)]
     pub grows: u64,
 }
@@ -160,7 +160,7 @@ pub struct Mask {
     /// Which pairs are allowed, as an expression of integers that Python and its tensors understand:
     /// `q` is the position of the query, `k` that of the key, `h` the head of the query, and each
     /// table is a name to be indexed; `&`, `|` and `~` join. Absent where all are allowed. A query's
-    /// position is its number plus `keys` - `queries`: the last query stands at the last key.
+    /// position is its number plus `keys` - `queries`: the last query is at the last key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows: Option<String>,
     /// The tables of `allows`.
@@ -168,11 +168,11 @@ pub struct Mask {
     pub tables: BTreeMap<String, Vec<i64>>,
     /// Whether it is the plain causal mask, which implementations know by name.
     pub is_causal: bool,
-    /// What becomes of a score.
+    /// How a score is changed.
     pub score: Score,
 }
 
-/// What becomes of a score `s` before the softmax.
+/// How a score `s` is changed before the softmax.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Score {
@@ -209,7 +209,7 @@ pub enum Answer {
     },
 }
 
-/// What a provider says of itself. What it does not know is absent.
+/// What a provider reports about itself. What it does not know is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -238,7 +238,7 @@ pub struct About {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Prepared {
-    /// Names of the kernels that run, where it can be told.
+    /// Names of the kernels that run, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<String>,
     /// To make the block mask, nanoseconds.

@@ -21,7 +21,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// What stands in front of the names of its implementations.
+    /// The prefix of the names of its implementations.
     pub fn name(&self) -> &'static str {
         match self {
             Provider::Native => "native",
@@ -30,7 +30,7 @@ impl Provider {
         }
     }
 
-    /// Starts it, and ends it again: what it says of itself.
+    /// Starts it, and ends it again; returns what it reports about itself.
     ///
     /// # Errors
     /// Why it does not run, in one sentence.
@@ -84,7 +84,7 @@ pub enum Trouble {
 #[derive(Debug)]
 pub struct Running {
     program: Program,
-    /// What it says of itself.
+    /// What it reports about itself.
     pub about: About,
     limits: Limits,
     seed: u64,
@@ -125,7 +125,7 @@ impl Running {
         Err(Trouble::Lost(why.to_owned()))
     }
 
-    /// Prepares a case on inputs that nobody has seen before.
+    /// Prepares a case on new inputs.
     ///
     /// # Errors
     /// Why it cannot be.
@@ -141,7 +141,7 @@ impl Running {
         }
     }
 
-    /// Times a pass, and tells what disturbed it.
+    /// Times a pass, and reports what disturbed it.
     ///
     /// # Errors
     /// Why there are no times.
@@ -175,14 +175,14 @@ fn contradiction(timed: &Timed, repeats: u32, wall_ns: u64) -> Option<String> {
         let may_be_absent = name != "wall";
         if times.len() != runs && !(may_be_absent && times.is_empty()) {
             let told = times.len();
-            return Some(format!("the provider told {told} {name} times of {runs} runs"));
+            return Some(format!("the provider reported {told} {name} times for {runs} runs"));
         }
         if name != "processor" && times.contains(&0) {
-            return Some(format!("the provider told a {name} time of 0 ns"));
+            return Some(format!("the provider reported a {name} time of 0 ns"));
         }
     }
     let sum = |times: &[u64]| times.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns));
     let told = sum(&timed.wall_ns).max(sum(&timed.device_ns));
     (told > wall_ns)
-        .then(|| format!("the provider told {told} ns for runs that took {wall_ns} ns here"))
+        .then(|| format!("the provider reported {told} ns for runs that took {wall_ns} ns here"))
 }

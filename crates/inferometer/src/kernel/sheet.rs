@@ -56,11 +56,11 @@ pub fn size_of(operation: &Operation) -> String {
     }
 }
 
-/// A kernel that is faster than its roofline by more than this proves that the roofline is none; up to it,
-/// both were measured, and scatter.
+/// A kernel that is faster than its roofline by more than this proves that the roofline is invalid; up to
+/// this factor, the excess is the scatter of both measurements.
 const ABOVE: f64 = 1.1;
 
-/// An implementation of attention with its provider in front, but for our own.
+/// An implementation of attention, prefixed by its provider unless native.
 pub fn kernel_name(ask: &Ask, done: &Done) -> String {
     let own = &done.case.implementation;
     if !matches!(done.case.operation, Operation::Attention(_)) {
@@ -106,7 +106,7 @@ pub fn sheet(ask: &Ask, name: &str, factors: &Factors, all: &[Done]) -> Sheet {
             part.rows.extend(of_case.rows());
             remarks.extend(of_case.remarks());
         }
-        // The mask stands below its table.
+        // The mask follows its table.
         part.rows.extend(mask_row(ask, &all[cases[0]], &part.place));
         parts.push(part);
     }
@@ -296,7 +296,7 @@ impl Of<'_> {
         Some(least_s / seconds)
     }
 
-    /// Pairs that are computed: those of the mask, or of what the implementation computes in its place.
+    /// Pairs that are computed: the mask's, or those that the implementation computes instead.
     fn pairs(&self) -> Option<u64> {
         match &self.done.case.operation {
             Operation::Attention(of) => {
@@ -376,8 +376,8 @@ impl Of<'_> {
         let above = self.done.passes.iter().filter_map(|(pass, passed)| {
             let share = self.roofline(*pass, median_ns(&passed.runs)? / 1e9)?;
             let text = format!(
-                "{}: {share:.1} times as fast as the product and the triad in front allow, which are no ceiling \
-                 then: it has no share of the roofline",
+                "{}: {share:.1} times as fast as the measured product and triad allow, so they are not a ceiling \
+                 here: the share of the roofline is left out",
                 pass_name(*pass)
             );
             (share > ABOVE).then_some((RemarkKind::Missing, text))
@@ -479,12 +479,12 @@ pub fn disturbed(all: &[Done]) -> Option<String> {
     let total = passes().map(|pass| pass.runs.len() as u64).sum();
     let again = match replaced.len() {
         0 => String::new(),
-        times => format!(", {} were made again", counted(times as u64, "other")),
+        times => format!(", {} were replaced", counted(times as u64, "other")),
     };
     if counts.is_empty() {
         let made = counted(replaced.len() as u64, "disturbed run");
         return Some(format!(
-            "CPU contention: {made} made again (the worst {what}); none of them counts"
+            "CPU contention: {made} replaced (the worst {what}); none of them counts"
         ));
     }
     let (count, total) = (counts.len(), counted(total, "run"));

@@ -11,7 +11,7 @@ use crate::program::Limits;
 use ifm_core::sheet::{Factors, RemarkKind, RowRole};
 use std::time::Duration;
 
-/// What every stand-in knows: to be ready, to prepare a copy of the same number, to time two runs.
+/// What every stand-in can do: be ready, prepare a copy of the same number, time two runs.
 const KNOWN: &str = r#"
 ready() { read -r load; echo '{"is":"ready","provider":"stand-in","device":"cpu"}'; }
 prepare() {
@@ -69,7 +69,7 @@ fn what_a_provider_does_wrong_is_a_sentence() {
         ),
         (
             "read -r l; echo hello",
-            "the provider printed \"hello\", which is no line of the protocol",
+            "the provider printed \"hello\", which is not a line of the protocol",
         ),
         (
             "read -r l; kill -9 $$",
@@ -78,13 +78,13 @@ fn what_a_provider_does_wrong_is_a_sentence() {
         ("read -r l; echo '{\"is\":\"cannot\",\"why\":\"no torch here\"}'", "no torch here"),
         ("ready; run 5", "the provider answered out of turn"),
         ("ready; read -r o; echo '{\"is\":\"prepared\"}'", "the provider wrote no file to check"),
+        ("ready; prepare 100", "the provider wrote 100 bytes to check its results, expected 2048"),
+        ("ready; prepare; run 5,5", "the provider reported 2 wall times for 1 runs"),
+        ("ready; prepare; run 0", "the provider reported a wall time of 0 ns"),
         (
-            "ready; prepare 100",
-            "the provider wrote 100 bytes to check its results by, and not 2048",
+            "ready; prepare; run 99999999999999",
+            "the provider reported 99999999999999 ns for runs that",
         ),
-        ("ready; prepare; run 5,5", "the provider told 2 wall times of 1 runs"),
-        ("ready; prepare; run 0", "the provider told a wall time of 0 ns"),
-        ("ready; prepare; run 99999999999999", "the provider told 99999999999999 ns for runs that"),
         (
             "ready; prepare; read -r o; head -c 20000000 /dev/zero",
             "the provider printed a line of more than 16777216 bytes",
@@ -170,7 +170,7 @@ fn about(gpu: Option<&str>) -> About {
 }
 
 #[test]
-fn a_product_that_nobody_gave_a_size_is_larger_on_a_gpu() {
+fn a_product_without_a_given_size_is_larger_on_a_gpu() {
     let size = |grows: u64, gpu: Option<&str>| {
         let mut case = Case {
             implementation: "gemm".to_owned(),
@@ -179,7 +179,7 @@ fn a_product_that_nobody_gave_a_size_is_larger_on_a_gpu() {
             grows,
         };
         case.on(&about(gpu));
-        // Once is enough: a provider that is started anew gets the same size.
+        // Once is enough: a provider that is restarted gets the same size.
         case.on(&about(gpu));
         super::sheet::size_of(&case.operation)
     };

@@ -67,7 +67,7 @@ def load(order):
         raise Cannot(f"PyTorch has no device {name}: {first_line(error)}") from None
     if order.get("threads"):
         torch.set_num_threads(order["threads"])
-    # 32-bit floats are multiplied as such, unless tf32 is asked for.
+    # 32-bit floats are multiplied in full precision, unless tf32 is requested.
     allow_tf32(False)
     about = {"is": "ready", "provider": "torch", "version": version, "device": str(device)}
     versions = {"python": platform.python_version()}
@@ -185,7 +185,7 @@ class Attention:
     # Masks
 
     def positions(self):
-        """Positions of queries and keys: the last query stands at the last key."""
+        """Positions of queries and keys: the last query is at the last key."""
         offset = self.tokens[1] - self.tokens[0]
         q = torch.arange(self.tokens[0], device=self.device) + offset
         return q, torch.arange(self.tokens[1], device=self.device)
@@ -331,7 +331,7 @@ class Attention:
             self.told["mask_ns"] = time.perf_counter_ns() - begun
         run = module.flex_attention
         if compiled:
-            # Compiled code of another case would be told to be slow to change.
+            # Without a reset PyTorch would report recompilations because of earlier cases.
             torch._dynamo.reset()
             run = torch.compile(run, dynamic=False)
         score, dense = self.score(offset), block_mask is None
@@ -387,7 +387,7 @@ class Attention:
                     raise Cannot(f"{name} knows no mask {self.mask['name']}")
             if score["kind"] == "alibi" and "causal" not in more:
                 raise Cannot(f"{name} has ALiBi by distance alone, which is another without a causal mask")
-            # Tokens stand in front of heads there.
+            # There, tokens precede heads.
             q, k, v = (tensor.transpose(1, 2).contiguous() for tensor in (self.q, self.k, self.v))
 
             def forward():
@@ -415,7 +415,7 @@ class Attention:
     # A case
 
     def wait(self):
-        """Waits until the device has done what it was told."""
+        """Waits until the device has finished its work."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
@@ -514,7 +514,7 @@ class Attention:
             events.sort(key=lambda event: -getattr(event, key))
             return [event.key for event in events[:NAMED]]
         except Exception:
-            # A profiler that does not run is no reason not to measure.
+            # Measure even if the profiler does not run.
             return []
 
     def once(self, name):
@@ -618,7 +618,7 @@ class Gemm:
             if device.type != "cuda":
                 raise Cannot("PyTorch multiplies fp8 on GPUs alone")
             draw = lambda *sides: torch.randn(*sides, device=device).to(torch.float8_e4m3fn)
-            # The second matrix has to stand column by column.
+            # The second matrix must be stored in column-major order.
             self.a, self.b = draw(m, k), draw(n, k).t()
             one = torch.ones((), device=device)
             self.run = lambda: torch._scaled_mm(
@@ -681,7 +681,7 @@ class Transfer:
 
     @staticmethod
     def padded(tensor):
-        """So many numbers in any case."""
+        """Pads the tensor to MOVED elements."""
         missing = MOVED - tensor.numel()
         return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
@@ -758,7 +758,8 @@ def serve():
             elif device is None:
                 raise Cannot("nothing is loaded")
             elif order["do"] == "prepare":
-                # A case and its functions hold each other: nobody else frees their memory in time.
+                # A case and its functions reference each other, so their memory is not freed in
+                # time otherwise.
                 case = made = None
                 gc.collect()
                 if device.type == "cuda":
@@ -774,7 +775,7 @@ def serve():
         except Exception as error:
             why = first_line(error)
             if is_memory(error):
-                # What follows tells of the device, and is advice.
+                # The rest of the message describes the device, and is advice.
                 why = why.split(". GPU")[0]
                 case = made = None
                 why = why if "out of memory" in why else f"out of memory: {why}"

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long a server may take, unless told otherwise: large models are read for minutes.
+/// Default time limit for a server to start: large models take minutes to load.
 const READY_WITHIN: Duration = Duration::from_secs(30 * 60);
 
 /// A server to be started.
@@ -21,12 +21,12 @@ pub struct Ask {
     pub kind: &'static Kind,
     /// The model that it serves: a path, a name, or a size of our own engine.
     pub model: Option<String>,
-    /// Program and first words in place of the kind's own; of the kind `command`, all of it.
+    /// Program and first arguments instead of the kind's own; for the kind `command`, all of it.
     pub command: Vec<String>,
     /// More words. Here, in `command` and in `env`, `{port}`, `{model}` and names of parameters in
     /// braces are filled.
     pub args: Vec<String>,
-    /// Variables beside those of this process.
+    /// Variables in addition to this process's own.
     pub env: Vec<(String, String)>,
     /// Settings by name, in order: flags, or variables where the kind has no flags.
     pub parameters: Vec<(String, Value)>,
@@ -44,7 +44,7 @@ pub struct Ask {
     pub log: PathBuf,
     /// The variable that holds the key for its requests.
     pub api_key_env: Option<String>,
-    /// Set by whoever no longer wants it.
+    /// Set by the owner to stop the server.
     pub stop: Arc<AtomicBool>,
 }
 

@@ -1,8 +1,8 @@
 //! Kinds of servers that can be started: what is typed for each, and where it says that it is well. To
 //! add one, a row of `KINDS`.
 //!
-//! The words are those of each project's own documentation. Which software a server is that runs
-//! already, and which version, is found out by asking it (`server`).
+//! The wording is each project's own documentation. The software and version of a server that
+//! already runs are detected by asking it (`server`).
 
 use crate::exit::Failure;
 
@@ -25,7 +25,7 @@ pub struct Kind {
     pub health: Option<&'static str>,
     /// The path to which a POST empties its caches.
     pub reset: Option<&'static str>,
-    /// Whether it offers models beside the one that is asked for.
+    /// Whether it offers other models in addition to the requested one.
     pub has_many_models: bool,
     /// What to do where the program is missing.
     pub install: &'static str,
@@ -45,7 +45,7 @@ pub(super) enum ModelWord {
     PathOrPreset,
 }
 
-/// How it is told where to listen.
+/// How to pass the address to listen on.
 #[derive(Debug)]
 pub(super) enum Listen {
     /// By flags for host and port.
@@ -56,7 +56,7 @@ pub(super) enum Listen {
     Placeholder,
 }
 
-/// How it is told the key that requests must bring.
+/// How to pass the key that requests must contain.
 #[derive(Debug)]
 pub(super) enum Key {
     None,
@@ -160,11 +160,11 @@ impl Kind {
     /// The kind of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such kind.
     pub fn named(name: &str) -> Result<&'static Kind, Failure> {
         KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-            Failure::usage(format!("no kind of server is called \"{name}\""))
+            Failure::usage(format!("unknown kind of server: \"{name}\""))
                 .hint(format!("there are {}", names.join(", ")))
         })
     }

@@ -1,5 +1,5 @@
-//! What a server writes: kept in a file, without secrets, and bounded. The beginning and the end stay;
-//! how much was left out between them stands there.
+//! The output of a server: kept in a file, without secrets, and bounded. The beginning and the end
+//! stay; the file states how much was left out between them.
 
 use crate::exit::Failure;
 use crate::secrets::Secrets;
@@ -19,7 +19,7 @@ const TAIL: u64 = 8 * 1024 * 1024;
 const PIECE: usize = 64 * 1024;
 /// Bytes of the end in which the last line is looked for.
 const LOOK: u64 = 64 * 1024;
-/// Lines of the end among which one that tells of an error is preferred.
+/// Number of last lines among which a line with an error is preferred.
 const LINES: usize = 60;
 /// Longest line that is repeated, characters.
 const LINE_CHARS_MAX: usize = 300;
@@ -58,7 +58,7 @@ impl Log {
             let mut bounded = Bounded::new(file, HEAD, TAIL);
             copy(&mut reader, &mut bounded, &secrets);
             bounded.finish();
-            // Nobody may be left who wants to know.
+            // The receiver may be gone.
             let _ = tell.send(());
         });
         Ok((Log { path: path.to_owned(), ended }, writer))
@@ -69,13 +69,13 @@ impl Log {
         &self.path
     }
 
-    /// Waits until everything is in the file, at most so long: a process that nobody can end may hold
-    /// the pipe.
+    /// Waits until everything is in the file, but no longer than `patience`: a process that cannot be
+    /// ended may hold the pipe.
     pub fn finish(&self, patience: Duration) -> bool {
         !matches!(self.ended.recv_timeout(patience), Err(RecvTimeoutError::Timeout))
     }
 
-    /// The last line that says something: one that tells of an error, if there is one near the end.
+    /// The last meaningful line: one that reports an error, if there is one near the end.
     pub fn last_line(&self) -> Option<String> {
         last_line(&end_of(&self.path)?)
     }
@@ -137,7 +137,7 @@ impl Bounded {
         Bounded { file, head, tail, length: 0, left_out: 0, is_broken: false }
     }
 
-    /// Where the end begins: behind the line that says what was left out, if something was.
+    /// Where the end begins: after the line that says what was left out, if something was.
     fn tail_start(&self) -> u64 {
         self.head + if self.left_out > 0 { mark(0).len() as u64 } else { 0 }
     }
@@ -214,7 +214,7 @@ fn last_line(text: &str) -> Option<String> {
     let lines = text.split(['\n', '\r']).map(str::trim);
     let lines: Vec<&str> = lines.filter(|line| line.chars().any(char::is_alphanumeric)).collect();
     let near = lines.get(lines.len().saturating_sub(LINES)..)?;
-    let tells = |line: &&&str| {
+    let reports_error = |line: &&&str| {
         let line = line.to_lowercase();
         let words = [
             "error:",
@@ -230,7 +230,7 @@ fn last_line(text: &str) -> Option<String> {
         // What only points at another line is not it.
         words.iter().any(|word| line.contains(word)) && !line.contains("root cause above")
     };
-    let line = near.iter().rev().find(tells).or(near.last())?;
+    let line = near.iter().rev().find(reports_error).or(near.last())?;
     let shown: String = line.chars().take(LINE_CHARS_MAX).collect();
     Some(if shown.len() < line.len() { shown + "…" } else { shown })
 }

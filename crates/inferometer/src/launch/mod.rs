@@ -113,6 +113,7 @@ struct Running {
 /// Why it is not: one sentence, with the last line of its log. Nothing of it runs then.
 pub fn start(guard: &Guard, ask: &Ask) -> Result<Launched, Failure> {
     let secrets = Arc::new(ask.secrets()?);
+    crate::terminal::hide(&secrets);
     let mut tries = if ask.port.is_some() { 1 } else { PORTS };
     loop {
         tries -= 1;
@@ -248,7 +249,7 @@ impl Running {
         Ok((Running { child, tree, log, port, held }, start_ns))
     }
 
-    /// Ends what there is, and says why there is no server.
+    /// Ends what has started, and returns why there is no server.
     fn failed(
         mut self,
         ask: &Ask,
@@ -316,7 +317,7 @@ impl Launched {
         self.process.log.path().to_owned()
     }
 
-    /// Whether its process runs; the processes that it started may have ended all the same.
+    /// Whether its process runs; the processes that it started may have ended nevertheless.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.process.child.try_wait(), Ok(None))
     }

@@ -10,9 +10,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Where servers listen: nobody else is to load them.
+/// Where servers listen: on loopback, so that only this host can send load.
 const HOST: &str = "127.0.0.1";
-/// Where the server in a container listens, unless told otherwise.
+/// Default listen address of the server in a container.
 const CONTAINER_PORT: u16 = 8000;
 
 /// What is started.
@@ -20,7 +20,7 @@ const CONTAINER_PORT: u16 = 8000;
 pub struct Order {
     /// Program and arguments.
     pub words: Vec<String>,
-    /// Variables beside those that are there.
+    /// Variables in addition to the inherited ones.
     pub variables: Vec<(String, String)>,
     /// The container that comes of it: the program that runs it, and its name.
     pub container: Option<(String, String)>,
@@ -134,7 +134,7 @@ impl Order {
         Ok(())
     }
 
-    /// Puts what was to be started into a container: what stands so far are words for its image.
+    /// Moves the command into a container: the words so far become the arguments of its image.
     fn contain(
         &mut self,
         container: &Container,
@@ -207,7 +207,7 @@ fn variable(prefix: &str, name: &str, value: &Value) -> Option<(String, String)>
     Some((name, text(value)?))
 }
 
-/// `{port}`, `{model}` and `{NAME}` of a parameter, in words that were given.
+/// `{port}`, `{model}` and `{NAME}` of a parameter, in the given arguments.
 struct Gaps<'ask> {
     port: u16,
     ask: &'ask Ask,

@@ -34,11 +34,11 @@ const TRIES: [(Api, bool); 4] =
 /// Why there is no ready server.
 #[derive(Debug)]
 pub enum Unready {
-    /// Its process has ended, or nobody wants it any more: whoever asked knows why.
+    /// Its process has ended, or the wait was canceled; the caller knows why.
     Over,
-    /// The time is over; what it still did not do, in a clause behind "it".
+    /// The time is over; what it still did not do, as a clause after "it".
     Late(String),
-    /// It answered, and not well: a sentence behind "it".
+    /// It answered with an error: a clause after "it".
     Broken(String),
 }
 
@@ -50,7 +50,7 @@ pub struct Wait<'wait> {
     pub endpoint: Endpoint,
     /// When its process was started, monotonic nanoseconds.
     pub start_ns: u64,
-    /// Whether to go on: false once its process has ended or nobody wants it any more.
+    /// Whether to go on: false once its process has ended or the wait was canceled.
     pub goes_on: &'wait mut dyn FnMut() -> bool,
 }
 
@@ -66,7 +66,8 @@ impl Wait<'_> {
         start_up.ready_s = Some(self.since(ifm_sys::mono_ns()));
         let first_ns = self.first_token(&model)?;
         start_up.first_token_s = Some(self.since(first_ns));
-        // What else it tells about itself can wait, and must not keep the first request waiting.
+        // Anything else that it reports about itself can wait, and must not delay the first
+        // request.
         let Endpoint { url, authorization, headers, .. } = &self.endpoint;
         server::inspect(url, false, authorization.as_deref(), headers, Some(&model), PATIENCE)
             .map_err(|failure| Unready::Broken(format!("does not tell its model: {failure}")))
@@ -127,7 +128,7 @@ impl Wait<'_> {
             .ok_or_else(|| Unready::Broken("lists no model, and none was named".to_owned()))
     }
 
-    /// The listed model that was asked for, or the one that stands there by another name.
+    /// The requested model in the list, or the one that the list contains under another name.
     fn model_of(&self, listed: &Value) -> Option<String> {
         let entries = listed.get("data").and_then(Value::as_array).into_iter().flatten();
         let ids: Vec<&str> = entries.filter_map(|entry| entry.get("id")?.as_str()).collect();

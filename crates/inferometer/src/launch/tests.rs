@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::thread::sleep;
 
-/// The variables that tell the stand-in where to listen and how to behave.
+/// The variables that set the stand-in's address and behavior.
 const PORT: &str = "IFM_STAND_IN_PORT";
 const MANNER: &str = "IFM_STAND_IN";
 const KEY: &str = "IFM_STAND_IN_KEY";
@@ -17,7 +17,7 @@ const MS: Duration = Duration::from_millis(1);
 /// Bytes of a flood: more than a log keeps.
 const FLOOD: usize = 26 * 1024 * 1024;
 
-/// The server: its manner is a word, and for some a path behind a colon.
+/// The server: its behavior is a word, for some with a path after a colon.
 #[test]
 #[ignore = "not a test: the server that the tests below start"]
 fn the_server() {
@@ -50,7 +50,7 @@ fn the_server() {
         "stubborn" => {
             signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::default()).unwrap();
             let line = "trap '' TERM; while :; do sleep 1; done";
-            // `--fork`: what stays behind is nobody's child.
+            // `--fork`: the process left behind is an orphan.
             let left = Command::new("setsid").args(["--fork", "sh", "-c", line]).status();
             assert!(left.unwrap().success());
         }
@@ -99,7 +99,7 @@ fn say(manner: &str, request: &Asked, times: &Times) -> Said {
     }
 }
 
-/// A stand-in of this manner, as a server of vLLM's kind.
+/// A stand-in with this behavior, as a server of vLLM's kind.
 fn stand_in(folder: &Path, manner: &str) -> Ask {
     let mut ask = Ask::new(Kind::named("vllm").unwrap(), folder.join("server.log"));
     let program = std::env::current_exe().unwrap().display().to_string();
@@ -273,8 +273,8 @@ fn a_container_is_run_and_removed_by_its_name() {
     );
     let text = folder.path().join("docker.sh");
     std::fs::write(&text, script).unwrap();
-    // Copied by another process: a file that a thread beside this one inherited for writing, on its way
-    // to another program, cannot be run.
+    // Another process copies it: a program cannot run while a concurrently started process holds an
+    // inherited handle for writing.
     let copied = Command::new("install").args(["-m", "700"]).arg(text).arg(&program).status();
     assert!(copied.unwrap().success());
     ask.kind = Kind::named("container").unwrap();

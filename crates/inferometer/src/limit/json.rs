@@ -29,13 +29,13 @@ pub struct LimitDocument<'a> {
     parameters: f64,
     /// Parameters that a token uses.
     active_parameters: f64,
-    /// Number formats of weights and keys and values.
+    /// Number formats of the weights and of the KV cache.
     precision: &'a Precision,
     /// Where the format of the weights comes from.
     weight_format_from: FormatOrigin,
     /// Size of the weights, bytes.
     weight_bytes: f64,
-    /// Keys and values of a token, bytes.
+    /// KV cache size per token, bytes.
     kv_bytes_per_token: f64,
     /// Prompt tokens of a request.
     input_tokens: f64,
@@ -43,7 +43,7 @@ pub struct LimitDocument<'a> {
     output_tokens: f64,
     /// What fits into the memory, bytes and requests.
     capacity: Capacity,
-    /// Tokens of a step from which on arithmetic binds; null where the rate is not known.
+    /// Tokens per step above which arithmetic is the bottleneck; null if the rate is unknown.
     ridge_tokens: Option<f64>,
     /// One prompt.
     prefill: RatedBound<'a>,
@@ -59,9 +59,9 @@ pub struct LimitDocument<'a> {
 struct LimitLevel<'a> {
     /// Users.
     users: u32,
-    /// One step for all of them.
+    /// One step for all users.
     step: RatedBound<'a>,
-    /// A request of each.
+    /// One request of each user.
     closed_loop: RatedBound<'a>,
 }
 
@@ -69,7 +69,7 @@ struct LimitLevel<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MeasuredShare<'a> {
-    /// As it was given.
+    /// As given by the user.
     given: &'a str,
     /// The bound.
     bound: RatedBound<'a>,
@@ -77,21 +77,21 @@ struct MeasuredShare<'a> {
     share: Share,
 }
 
-/// The shortest times for one question, with the terms that they are made of.
+/// The shortest times for one question, with the terms that they consist of.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RatedBound<'a> {
-    /// What was asked; sizes in tokens.
+    /// The question; sizes in tokens.
     question: Question,
     /// Certain: all bytes at peak bandwidth and all operations at peak rate, at the same time.
     strict: RatedLimit,
     /// The same with experts used evenly.
     balanced: RatedLimit,
-    /// Part after part.
+    /// Part by part.
     serial: RatedLimit,
     /// The parts.
     operators: &'a [Operator],
-    /// Tokens that the time yields.
+    /// Tokens produced in that time.
     tokens: f64,
     /// Share of the bytes of a step that could stay in the last-level cache.
     cache_share: f64,
@@ -171,11 +171,11 @@ pub struct LimitList {
     /// Version of the document.
     #[cfg_attr(test, schemars(extend("const" = VERSION)))]
     version: u32,
-    /// The machines that are known.
+    /// The known machines.
     machines: Vec<&'static Machine>,
-    /// The models that are known.
+    /// The known models.
     models: Vec<ListedModel>,
-    /// The number formats that are known.
+    /// The known number formats.
     formats: Vec<&'static WeightFormat>,
 }
 
@@ -192,7 +192,7 @@ struct ListedModel {
 }
 
 impl LimitList {
-    /// All that is known.
+    /// Everything that is known.
     pub fn new() -> LimitList {
         let listed = |model: &'static Model| ListedModel {
             model,

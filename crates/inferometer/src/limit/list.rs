@@ -1,4 +1,4 @@
-//! The tables of machines and models, for people.
+//! The tables of machines and models, as text.
 
 use ifm_roofline::{Machine, Model, WeightFormat};
 
@@ -24,7 +24,7 @@ pub fn list_text() -> String {
             machine.source
         ));
     }
-    out.push_str("\nModels (parameters in all, and those that one token takes part in):\n");
+    out.push_str("\nModels (total parameters, and active parameters per token):\n");
     for model in Model::all() {
         out.push_str(&format!(
             "  {:<20} {:>9.3} B {:>8.3} B  {:<6} {:?}\n      {}\n",

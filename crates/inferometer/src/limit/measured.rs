@@ -1,10 +1,10 @@
-//! Measured values that are compared with a limit: `itl=22.2ms@1`.
+//! Measured values to compare with a limit: `itl=22.2ms@1`.
 
 use super::Request;
 use ifm_core::duration::seconds;
 use ifm_roofline::{Bound, Setup, Share};
 
-/// Which value, and so which bound.
+/// The kind of value, and so of the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Metric {
     /// Time between tokens of one answer.
@@ -13,11 +13,11 @@ enum Metric {
     Ttft,
     /// Time of a whole request.
     Latency,
-    /// Output tokens a second of all users.
+    /// Output tokens per second of all users.
     OutputRate,
-    /// Tokens a second of decode steps alone.
+    /// Tokens per second of decode steps alone.
     DecodeRate,
-    /// Prompt tokens a second of prefill alone.
+    /// Prompt tokens per second of prefill alone.
     PrefillRate,
 }
 
@@ -34,20 +34,20 @@ const METRICS: &[(&str, Metric)] = &[
     ("pp", Metric::PrefillRate),
 ];
 
-/// A value as the user gave it.
+/// A value given by the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     text: String,
     metric: Metric,
-    /// Seconds, or tokens a second.
+    /// Seconds, or tokens per second.
     value: f64,
     users: f64,
 }
 
-/// A value beside its limit.
+/// A value and its limit.
 #[derive(Debug)]
 pub struct Held {
-    /// As the user gave it.
+    /// As given by the user.
     pub text: String,
     pub bound: Bound,
     pub share: Share,
@@ -71,10 +71,10 @@ impl Measured {
         };
         let value = match metric.1 {
             Metric::Itl | Metric::Ttft | Metric::Latency => {
-                // A bare number of another tool is as likely in milliseconds.
+                // A bare number from another tool could also be in milliseconds.
                 if !value.contains(char::is_alphabetic) {
                     return Err(format!(
-                        "say the unit of the time: {name}={}ms or s",
+                        "add the unit of the time: {name}={}ms or s",
                         value.trim()
                     ));
                 }
@@ -85,7 +85,7 @@ impl Measured {
         Ok(Measured { text: text.to_owned(), metric: metric.1, value, users })
     }
 
-    /// Holds it against the bound it belongs to.
+    /// Compares it with the bound it belongs to.
     pub fn hold(&self, setup: &Setup, request: Request) -> Option<Held> {
         let step = || setup.decode(self.users, request.input + request.output / 2.0);
         let cycle = || setup.closed_loop(self.users, request.input, request.output);

@@ -1,4 +1,4 @@
-//! The answer of `inferometer limit`: bounds for a list of users, as text and as JSON.
+//! The result of `inferometer limit`: bounds for a list of users, as text and as JSON.
 //!
 //! Not here: where a bound comes from (`ifm-roofline`), and what the flags mean (`cli/limit`).
 
@@ -25,7 +25,7 @@ pub enum FormatOrigin {
     /// The model's name.
     #[serde(rename = "name")]
     Name,
-    /// The table or the configuration: the model is published so.
+    /// The table or the configuration: the model is published in it.
     #[serde(rename = "published")]
     Published,
 }
@@ -46,11 +46,11 @@ pub struct Level {
     pub users: u32,
     /// One decode step of all of them, halfway through their answers.
     pub step: Bound,
-    /// Requests that follow each other.
+    /// Requests one after another.
     pub closed_loop: Bound,
 }
 
-/// All that is told.
+/// The whole result.
 #[derive(Debug)]
 pub struct Answer {
     pub setup: Setup,

@@ -1,4 +1,4 @@
-//! The answer as text, no wider than 80 columns, in ASCII.
+//! The result as text, up to 80 columns wide, in ASCII.
 
 use super::{Answer, FormatOrigin, Held, Level};
 use ifm_core::words::counted;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// Widest line.
 const WIDTH: usize = 80;
-/// Where the facts begin.
+/// Column of the facts.
 const INDENT: usize = 10;
 
 /// The answer.
@@ -123,7 +123,7 @@ fn requests(answer: &Answer) -> String {
             bytes(capacity.weight_bytes),
             bytes(memory)
         ),
-        (Some(count), _) => format!(", at most {count} fit beside the weights"),
+        (Some(count), _) => format!(", at most {count} fit next to the weights"),
         (None, _) => String::new(),
     };
     format!("{lengths}{fit}")
@@ -132,7 +132,7 @@ fn requests(answer: &Answer) -> String {
 fn levels(levels: &[Level]) -> String {
     let mut out = String::from(
         "\nLimits, strict and serial:\n\
-         \x20       ITL, ms at least   out tok/s at most  request, s at least\n\
+         \x20       minimum ITL, ms    maximum out tok/s  minimum request, s\n\
          users    strict   serial    strict   serial    strict   serial  binds\n",
     );
     for level in levels {
@@ -159,13 +159,13 @@ fn prefill(answer: &Answer) -> String {
     out.push_str(&parts(bound, "ms", 1e3));
     let _ = writeln!(
         out,
-        "  at most {} prompt tokens a second",
+        "  maximum {} prompt tokens per second",
         digits(bound.tokens_per_s(bound.strict))
     );
     out
 }
 
-/// The terms of a bound, one line for each part.
+/// The terms of a bound, one line per part.
 fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
     let mut out = format!(
         "  {:<11} {:>10} {:>11} {:>11} {:>10} {:>10}\n",
@@ -177,7 +177,7 @@ fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
         "longer"
     );
     for part in &bound.operators {
-        // What is sent is told where other parts tell what is read: no part does both.
+        // Network transfers are printed if other parts print reads: no part does both.
         let _ = writeln!(
             out,
             "  {:<11} {:>10} {:>11} {:>11} {:>10} {:>10}",
@@ -203,7 +203,7 @@ fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
 
 fn held(answer: &Answer, held: &Held) -> String {
     let share = &held.share;
-    // What was measured here is no law: another kernel may do better.
+    // A measured ceiling is not a law: another kernel may be faster.
     let is_measured = answer.setup.machine().confidence == Confidence::Measured;
     let verdict = match share.verdict {
         verdict if verdict == Verdict::Possible || !is_measured => verdict.label(),
@@ -245,7 +245,7 @@ fn caveats(answer: &Answer) -> String {
             &mut out,
             "weights",
             &format!(
-                "files called {} hold wider kinds too; --weights SIZE makes the limit tighter",
+                "files named {} also contain wider types; --weights SIZE makes the limit tighter",
                 setup.precision().weights.id
             ),
         );

@@ -1,4 +1,4 @@
-//! What is known of a run while it goes on, between those who know it and whoever shows it.
+//! The state of a run in progress, shared between its writers and its displays.
 //!
 //! The decoder's thread adds records, the session says where levels begin and end, and the thread
 //! that shows takes a sample and a view four times a second. The threads that measure never come
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 #[derive(Debug)]
 pub struct Board {
     progress: Arc<Progress>,
-    /// Conversations that have ended; absent where requests stand alone.
+    /// Conversations that have ended; absent for single requests.
     conversations: Option<Arc<AtomicU64>>,
     origin_ns: u64,
     /// When the budget of the whole run ends, nanoseconds on the monotonic clock.
@@ -68,7 +68,7 @@ impl Board {
 
     /// The run has a budget, which ends then, nanoseconds on the monotonic clock.
     pub fn ends_by(&self, budget_end_ns: u64) {
-        // A run has one budget: a second one is that of nobody.
+        // A run has one budget: a second one is ignored.
         let _ = self.budget_end_ns.set(budget_end_ns);
     }
 
@@ -125,7 +125,7 @@ impl Board {
         state.tally.add(record);
     }
 
-    /// Notes where the counters stand.
+    /// Records the current counters.
     pub fn sample(&self, now_ns: u64) {
         let mut state = self.state();
         let sample = Sample {
@@ -183,7 +183,7 @@ impl Board {
             stage,
             elapsed_s: seconds(level.begin_ns, now_ns),
             warmed_s: measure_start_ns.map(|start_ns| seconds(level.begin_ns, start_ns)),
-            // Where the evidence decides, nobody knows the end.
+            // Where the evidence decides, the end is unknown.
             done_share: estimate.done_share.filter(|_| !settles(load)),
             at_most: load.early_end.is_some(),
             left_s: estimate.left_s.filter(|_| stage != Stage::Ended).map(|left_s| {
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(board.view(107 * S).left.map(|left| left.seconds), Some(5.0 + 10.0));
         let level = board.view(107 * S).level.unwrap();
         assert_eq!((level.stage, level.left_s), (Stage::Measuring, Some(5.0)));
-        assert_eq!(level.speed, Some(Speed::Events(200.0)), "nobody has counted tokens");
+        assert_eq!(level.speed, Some(Speed::Events(200.0)), "tokens have not been counted");
         board.add(&request(0, 0, 0, 0.0, &[10.0, 20.0]));
         let level = board.view(107 * S).level.unwrap();
         assert_eq!((level.finished, level.speed), (1, Some(Speed::Tokens(200.0))));
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(board.view(112 * S).level.unwrap().stage, Stage::Finishing);
         board.end_level(113 * S);
         let ended = board.view(114 * S);
-        // The second level takes what the first one took beside its ten seconds, too.
+        // The second level will also need the first level's overhead beyond its ten seconds.
         assert_eq!(ended.left.map(|left| left.seconds), Some(12.0));
         assert_eq!(ended.level.unwrap().elapsed_s, 12.0);
 
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_tells_no_time_unless_it_has_a_budget() {
+    fn a_search_shows_no_time_unless_it_has_a_budget() {
         let board = Board::new(RunFacts::default(), Arc::default(), None, 0);
         board.begin_level(0, &[load(1)], LevelCount::Open, S);
         assert_eq!(board.view(2 * S).left, None);

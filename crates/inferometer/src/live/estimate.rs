@@ -37,13 +37,13 @@ pub struct Pace {
     pub beside_s: f64,
 }
 
-/// Where a level stands.
+/// Estimates the progress of a level.
 pub fn level(load: &LoadSpec, known: &Known) -> Estimate {
     let Some(measuring_s) = known.measuring_s else { return Estimate::default() };
     let tail_s = known.request_s.unwrap_or(0.0);
     let by_time = load.duration_s.map(|duration_s| {
         let whole_s = duration_s + tail_s;
-        // Until a request has ended nobody knows how long one takes, and the last ones are to end too.
+        // Until a request has ended its duration is unknown, and the last ones have to end too.
         let share = (known.finished > 0).then_some((measuring_s / whole_s).min(1.0));
         (share, Some(whole_s - measuring_s))
     });
@@ -62,12 +62,12 @@ pub fn level(load: &LoadSpec, known: &Known) -> Estimate {
     let least = |least: Option<f64>, value: f64| Some(least.map_or(value, |l| l.min(value)));
     Estimate {
         done_share: ends().filter_map(|end| end.0).reduce(f64::max),
-        // An estimate that has been outlived is none.
+        // An estimate that has passed is dropped.
         left_s: ends().filter_map(|end| end.1).fold(None, least).filter(|left| *left > 0.0),
     }
 }
 
-/// Share and seconds left, when so many of all have ended in that time.
+/// Share and seconds left, when this many of all have ended in that time.
 fn by_count(ended: u64, all: u32, after_s: f64) -> (Option<f64>, Option<f64>) {
     let (ended, all) = (ended as f64, f64::from(all));
     let left_s = (ended > 0.0).then(|| (all - ended).max(0.0) * after_s / ended);

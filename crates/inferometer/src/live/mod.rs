@@ -76,7 +76,7 @@ impl Manner {
         }
         if job.tui {
             terminal::warn(
-                "--tui needs a terminal behind standard error for itself: progress lines are shown \
+                "--tui needs standard error to be a terminal of its own: progress lines are shown \
                  instead",
             );
         }
@@ -119,7 +119,7 @@ impl Live {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic in there has been told, and takes nothing from the run.
+            // A panic in there has been reported, and does not affect the run.
             let _ = thread.join();
         }
         terminal::end_screen();

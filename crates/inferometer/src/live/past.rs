@@ -2,7 +2,7 @@
 
 use super::view::Point;
 
-/// Points at most.
+/// Maximum number of points.
 const POINTS_MAX: usize = 512;
 /// Length of a point at first, seconds.
 const STEP_S: f64 = 0.5;

@@ -1,6 +1,6 @@
 //! The full screen: entering and leaving it, keys, and when it is drawn.
 //!
-//! It stands on standard error, so that standard output is the result's alone. Every way out
+//! It is drawn on standard error, so that standard output contains only the result. Every way out
 //! leaves it: the end of the run, a signal, an error, a panic. Not here: what it shows (`draw`).
 
 use super::PERIOD;
@@ -24,7 +24,7 @@ const KEY_WAIT: Duration = Duration::from_millis(100);
 /// A second `q` counts after this: a key that is held down repeats.
 const KEY_REST: Duration = Duration::from_millis(700);
 
-/// The full screen, as long as it stands.
+/// The full screen, while it is open.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Canvas>>,
     look: Look,
@@ -117,13 +117,13 @@ fn interrupt() {
     let _ = signal_hook::low_level::raise(SIGINT);
 }
 
-/// Gives the terminal back. What cannot be written has nobody to see it.
+/// Gives the terminal back. Failed writes have no reader and are ignored.
 fn leave() {
     let _ = execute!(std::io::stderr(), LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
 
-/// Collects a picture and writes it at once, if the screen still stands.
+/// Collects a frame and writes it at once, if the screen is still open.
 #[derive(Debug, Default)]
 struct Canvas(Vec<u8>);
 

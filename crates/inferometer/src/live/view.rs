@@ -19,14 +19,14 @@ pub struct View {
     pub elapsed_s: f64,
     /// The level that runs, or the last one that ran.
     pub level: Option<LevelView>,
-    /// Seconds until the whole run has ended, as far as that can be told.
+    /// Seconds until the whole run has ended, if known.
     pub left: Option<RunLeft>,
     /// Levels that have ended, in order.
     pub rows: Arc<Vec<Row>>,
     /// The past of the run, oldest first.
     pub past: Vec<Point>,
-    /// Tokens for one token event, by which `past` is turned into tokens; absent while nobody has
-    /// counted.
+    /// Tokens for one token event, by which `past` is converted to tokens; absent while tokens have
+    /// not been counted.
     pub tokens_per_event: Option<f64>,
     /// The last message to the user.
     pub message: Option<String>,
@@ -62,7 +62,7 @@ impl RunLeft {
     }
 }
 
-/// Where a level stands.
+/// Stage of a level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
     /// Requests that do not count are under way, or connections are opened.
@@ -85,7 +85,7 @@ pub struct LevelView {
     pub of: LevelCount,
     /// The load in words: `8 users`.
     pub load: String,
-    /// Where it stands.
+    /// Its stage.
     pub stage: Stage,
     /// Seconds since the level began, warm-up included.
     pub elapsed_s: f64,
@@ -95,7 +95,7 @@ pub struct LevelView {
     pub done_share: Option<f64>,
     /// Seconds until it has ended.
     pub left_s: Option<f64>,
-    /// Whether it may end earlier, because it has told enough.
+    /// Whether it may end earlier, once the evidence is sufficient.
     pub at_most: bool,
     /// Warm-up requests that have ended, and how many there are.
     pub warmup: (u64, u64),
@@ -171,7 +171,7 @@ impl LevelView {
 pub enum Speed {
     /// Tokens per second.
     Tokens(f64),
-    /// Token-bearing events per second, where nobody has counted the tokens.
+    /// Token-bearing events per second, while the tokens have not been counted.
     Events(f64),
 }
 

@@ -56,7 +56,7 @@ pub fn percent(share: f64) -> String {
     format!("{shown:.0}%")
 }
 
-/// A bar of so many cells, of which a share of 0 to 1 is full.
+/// A bar of this many cells, of which a share of 0 to 1 is full.
 pub fn bar(share: f64, cells: usize, ascii: bool) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let eighths = (share.clamp(0.0, 1.0) * cells as f64 * 8.0).round() as usize;

@@ -1,4 +1,4 @@
-//! Runs of cells that a killed process had finished and not yet noted.
+//! Runs of cells that a killed process had finished and not yet recorded.
 
 use super::{Experiment, files};
 use crate::exit::Failure;
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 
-/// The events that the journal lacks: cells that it calls begun, of which the store has a complete
-/// run. The latest one counts.
+/// The events that the journal lacks: cells that it records as begun, for which the store has a
+/// complete run. The latest one counts.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -21,7 +21,7 @@ pub fn missing_events(of: &Experiment, journal: &Journal) -> Result<Vec<Event>, 
         return Ok(Vec::new());
     }
     let mut found = BTreeMap::new();
-    // Newest first: the first one that is found is the latest.
+    // Newest first: the first match is the latest.
     for entry in of.store.list().map_err(files)? {
         let Ok(manifest) = entry.manifest else { continue };
         let Some(place) = manifest.plan.filter(|place| place.plan == of.plan.head.name) else {

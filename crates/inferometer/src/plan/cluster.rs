@@ -1,6 +1,7 @@
-//! Plans on clusters: an array of tasks for Slurm, a Job for Kubernetes, and what the nodes stored.
+//! Plans on clusters: an array of tasks for Slurm, a Job for Kubernetes, and the results stored by
+//! the nodes.
 //!
-//! Whoever schedules is theirs; the texts are `ifm-plan`'s.
+//! The cluster schedules; `ifm-plan` creates the texts.
 
 use super::{Experiment, absolute, files};
 use crate::exit::{Code, Failure};
@@ -14,10 +15,10 @@ use std::process::Command;
 
 /// Name of the script, in the plan's folder.
 const SCRIPT_FILE: &str = "slurm.sh";
-/// The program that takes it.
+/// The program that submits it.
 const SBATCH: &str = "sbatch";
 
-/// Writes the script of what is left of a plan, and submits it if asked to.
+/// Writes the script for the remaining cells of a plan, and submits it if requested.
 ///
 /// # Errors
 /// Nothing is left, the script cannot be written, or Slurm refuses it.
@@ -40,8 +41,9 @@ pub fn slurm(of: &Experiment, journal: &Journal, is_submitted: bool) -> Result<C
         Failure::files(format!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(&logs).map_err(|error| cannot(&logs, error))?;
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Code::Internal, format!("where this program is: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Code::Internal, format!("cannot find this program: {error}"))
+    })?;
     let text = |path: &Path| path.display().to_string();
     let script = script(
         &of.plan,
@@ -92,8 +94,8 @@ pub fn kubernetes(of: &Experiment, path: &Path) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Brings the runs and journals of a plan from other stores into this one. What is here already is
-/// not brought twice.
+/// Copies the runs and journals of a plan from other stores into this one. Existing ones are not
+/// copied again.
 ///
 /// # Errors
 /// A folder without this plan, or the disk's.

@@ -1,6 +1,7 @@
-//! What a plan sets besides its servers: power limits, clocks, hooks; and what it waits for.
+//! The settings of a plan other than its servers: power limits, clocks and hooks, and the states
+//! that it waits for.
 //!
-//! Whatever is set is held by the guard first, so that it is undone however this process ends.
+//! The guard holds every setting first, so that it is undone however this process ends.
 
 use super::Experiment;
 use crate::exit::{Code, Failure};
@@ -8,12 +9,12 @@ use crate::guard::{self, Guard, Held, Undo};
 use ifm_plan::{Cell, Condition, Setter};
 use std::process::{Command, Stdio};
 
-/// The conditions as they stand.
+/// The current conditions.
 #[derive(Default)]
 pub struct Conditions {
-    /// The value that each has now, by the position in the plan.
+    /// The current value of each, by its position in the plan.
     now: Vec<Option<String>>,
-    /// What is undone at the end, the latest first.
+    /// What to undo at the end, the latest first.
     held: Vec<Held>,
 }
 
@@ -22,19 +23,19 @@ pub struct Conditions {
 pub enum Ready {
     /// Everything is set.
     Yes,
-    /// The machine is in another state, which nobody can change from here.
+    /// The machine is in another state, which cannot be changed from here.
     Not {
-        /// What it is, and what the cell wants.
+        /// The current state, and the one that the cell needs.
         why: String,
     },
 }
 
 impl Conditions {
-    /// Sets what a cell wants and does not have yet; only what needs a new start of the server, or
-    /// only the rest.
+    /// Sets what a cell needs and does not have yet: either only what requires a restart of the
+    /// server, or only the rest.
     ///
     /// # Errors
-    /// It cannot be set: a sentence for the plan's user, who has to mend it before any cell.
+    /// It cannot be set: a sentence for the user, who has to fix the cause before any cell can run.
     pub fn set(
         &mut self,
         of: &Experiment,
@@ -113,18 +114,18 @@ fn filled(words: &[String], value: &str) -> Vec<String> {
     words.iter().map(|word| word.replace("{value}", value)).collect()
 }
 
-/// The state that a condition is in now: the first line that its command prints, or what the machine
-/// tells of its confidential computing.
+/// The current state of a condition: the first line that its command prints, or the machine's state
+/// of confidential computing.
 fn observe(condition: &Condition) -> Result<String, Failure> {
     let Some((program, rest)) = condition.read.split_first() else {
         let state = crate::facts::confidential_state();
         return state.map(str::to_owned).ok_or_else(|| {
             Failure::usage(format!(
-                "condition {}: neither the GPU's driver nor the kernel tells whether confidential \
+                "condition {}: neither the GPU's driver nor the kernel reports whether confidential \
                  computing is on",
                 condition.name
             ))
-            .hint("give the condition a command in read whose first line of output is on or off")
+            .hint("set read in the condition to a command whose first line of output is on or off")
         });
     };
     let output = Command::new(program).args(rest).stdin(Stdio::null()).output();

@@ -1,7 +1,7 @@
-//! A plan as one JSON document: its cells, what became of each, and what is left.
+//! A plan as one JSON document: its cells, the state of each, and the remaining work.
 
 use super::Experiment;
-use crate::secrets::mask_flags;
+use crate::secrets::mask_words;
 use ifm_plan::{Effect, Fate, Journal, effects, estimate};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ pub struct PlanDocument {
     name: String,
     /// Its cells, in the order in which they run.
     cells: Vec<CellRow>,
-    /// What it does with the user's rights in addition to sending load: commands, variables, files outside the
-    /// store.
+    /// What it does with the user's permissions in addition to sending load: commands, variables, files
+    /// outside the store.
     effects: Vec<EffectRow>,
-    /// What is left of it.
+    /// The remaining work.
     left: Left,
 }
 
-/// Something that the plan does with the user's rights.
+/// Something that the plan does with the user's permissions.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EffectRow {
@@ -32,7 +32,7 @@ struct EffectRow {
     deed: &'static str,
     /// Words of a command, or what is set, written or sent; secrets are masked.
     words: Vec<String>,
-    /// What of the plan says so.
+    /// The part of the plan that requests it.
     by: String,
 }
 
@@ -40,42 +40,43 @@ struct EffectRow {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CellRow {
-    /// Key: it follows from the whole setting.
+    /// Key, derived from all settings of the cell.
     key: String,
-    /// The cell in words.
+    /// The cell as text.
     label: String,
-    /// What makes the cell: server, parameters, conditions, workload, load.
+    /// The settings of the cell: server, parameters, conditions, workload, load.
     factors: BTreeMap<String, String>,
     /// Number of the repeat, from 1.
     repeat: u32,
-    /// Number of the task of a cluster that measures it, from 0: cells of a task share a server.
+    /// Number of the cluster task that measures it, from 0: cells of a task share a server.
     task: usize,
-    /// What became of it.
+    /// Its state.
     state: State,
     /// Id of its run or import in the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// Seconds that it took, starts of servers apart.
+    /// Duration in seconds, without starts of servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
-    /// Tries so far, of a cell that failed.
+    /// Tries of a failed cell so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     tries: Option<u32>,
     /// Why the last try failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The command that measures it; URL stands for that of a server that the plan starts.
+    /// The command that measures it; URL is a placeholder for that of a server that the plan
+    /// starts.
     command: String,
 }
 
-/// What became of a cell.
+/// State of a cell.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum State {
     /// Nothing yet.
     Open,
-    /// It was begun, and its end is not known.
+    /// It was started, and its end is unknown.
     Begun,
     /// Measured.
     Done,
@@ -83,28 +84,28 @@ enum State {
     Failed,
 }
 
-/// What is left.
+/// The remaining work.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Left {
-    /// Cells that are still to be measured.
+    /// Cells that remain to be measured.
     cells: usize,
-    /// Of these, cells whose length is not known before one like it was measured.
+    /// Number of these cells whose duration is unknown before a similar one has been measured.
     cells_of_unknown_length: usize,
     /// Cells that failed and have no try left; `plan resume` tries them again.
     failed: usize,
     /// Starts of servers.
     starts: usize,
-    /// Seconds of all cells whose length is known.
+    /// Seconds of all cells whose duration is known.
     seconds: f64,
-    /// US dollars of that time, where the plan has a price.
+    /// US dollars for that time, if the plan has a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     usd: Option<f64>,
 }
 
 impl EffectRow {
     fn of(effect: Effect) -> EffectRow {
-        let (deed, words) = (effect.deed.word(), mask_flags(&effect.words));
+        let (deed, words) = (effect.deed.word(), mask_words(&effect.words));
         EffectRow { deed, words, by: effect.by }
     }
 }

@@ -1,4 +1,4 @@
-//! One cell, measured by a process of this program.
+//! Measures one cell in a separate process of this program.
 
 use crate::child::own_command;
 use crate::exit::{Code, Failure};
@@ -9,19 +9,20 @@ use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often the process is looked at.
+/// Interval between two checks of the process.
 const STEP: Duration = Duration::from_millis(50);
-/// Largest document that is taken from it, bytes.
+/// Maximum size of a document from it, bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
-/// Where documents of results have the id of what they stored.
+/// Paths of the ID of the stored result in documents.
 const ID_POINTERS: [&str; 4] = ["/id", "/run/id", "/run", "/import/id"];
 
-/// What came of a cell.
+/// The result of a cell.
 #[derive(Debug)]
 pub enum Measured {
     /// A result, stored under this id.
@@ -29,22 +30,22 @@ pub enum Measured {
         /// The id.
         run: String,
     },
-    /// None, for this reason.
+    /// No result, for this reason.
     Failed {
         /// In one sentence.
         reason: String,
-        /// Whether another try could end otherwise.
+        /// Whether another try could end differently.
         is_worth_a_retry: bool,
     },
-    /// Nobody knows: it was told to end.
+    /// Unknown: it was stopped from outside.
     Interrupted,
 }
 
-/// Runs the words of a cell to their end. What the process says goes to the file `log`; `tick` is
-/// called while it runs.
+/// Runs the command of a cell to its end. The process's messages go to the file `log`; `tick` runs
+/// periodically meanwhile.
 ///
 /// # Errors
-/// The process or its log cannot be made.
+/// The process or its log cannot be created.
 pub fn measure(
     words: &[String],
     log: &Path,
@@ -55,15 +56,21 @@ pub fn measure(
     let cannot = |error: std::io::Error| {
         Failure::new(Code::Internal, format!("the process of a cell did not start: {error}"))
     };
-    let mut log_file = File::create(log)
+    // What a command prints of itself is for its user alone.
+    let mut log_file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(log)
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", log.display())))?;
     let mut command = own_command().map_err(cannot)?;
-    // A group of its own: Ctrl-C reaches it through this process, once.
+    // A separate process group: Ctrl-C reaches it through this process, once.
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
     let tree = Tree::planned();
     command.env(TOKEN, &tree.token);
-    // A cell is what its words say, whatever folder the plan is run in.
+    // A cell is defined by its words, whatever folder the plan is run in.
     command.env(crate::child::PROJECT_VARIABLE, "");
     let planned = guard.hold(Undo::EndServer(tree.clone()))?;
     let mut child = command.spawn().map_err(cannot)?;
@@ -80,7 +87,7 @@ pub fn measure(
         let mut last = Complaint::default();
         let lines = errors.map(|errors| BufReader::new(errors).lines());
         for line in lines.into_iter().flatten().map_while(Result::ok) {
-            // Without its log a cell is measured all the same.
+            // Without its log, a cell is measured anyway.
             let _ = writeln!(log_file, "{line}");
             last.hear(line);
         }
@@ -109,7 +116,7 @@ pub fn measure(
     })
 }
 
-/// Waits for the process, and passes on to it how urgently it is to end.
+/// Waits for the process, and passes on to it how soon to end.
 fn wait(
     child: &mut Child,
     interrupts: &Interrupts,
@@ -137,13 +144,13 @@ fn wait(
     }
 }
 
-/// The id of what a document says was stored.
+/// The ID of the stored result in a document.
 fn id_of(document: &str) -> Option<String> {
     let document: Value = serde_json::from_str(document).ok()?;
     ID_POINTERS.iter().find_map(|pointer| document.pointer(pointer)?.as_str().map(str::to_owned))
 }
 
-/// The last failure that a process told.
+/// The last error that a process reported.
 #[derive(Debug, Default)]
 struct Complaint {
     sentence: Option<String>,

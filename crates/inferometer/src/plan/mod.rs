@@ -1,8 +1,8 @@
-//! Plans: an experiment of many cells, each an ordinary run, that goes on where it was cut off.
+//! Plans: an experiment of many cells, each an ordinary run. It resumes where it was interrupted.
 //!
-//! What a plan says and which cells it has is `ifm-plan`; here it meets the world: the store, the
-//! servers that it starts, the conditions that it sets, and the processes that measure. Each cell is
-//! measured by a process of its own, so that whatever happens in one costs that cell alone.
+//! `ifm-plan` defines what a plan contains and which cells it has. This module adds the store, the
+//! servers that a plan starts, the conditions that it sets, and the processes that measure. Each
+//! cell is measured by a separate process, so that a failure affects only that cell.
 
 mod adopt;
 pub mod cluster;
@@ -24,7 +24,7 @@ use ifm_report::kind::{KINDS, Kind as ReportKind};
 use ifm_store::{PlanFolder, Store};
 use std::path::{Path, PathBuf};
 
-/// A plan, its cells, and where it is kept.
+/// A plan, its cells, and its location.
 #[derive(Clone)]
 pub struct Experiment {
     /// The plan.
@@ -33,7 +33,7 @@ pub struct Experiment {
     pub text: String,
     /// Its cells, in the order in which they run.
     pub cells: Vec<Cell>,
-    /// Runs of neighbouring cells that share one start of a server.
+    /// Groups of neighboring cells that share one start of a server.
     pub groups: Vec<Group>,
     /// Its folder in the store.
     pub folder: PlanFolder,
@@ -45,7 +45,7 @@ impl Experiment {
     /// Opens a plan: a file, or the name of one that was run before.
     ///
     /// # Errors
-    /// There is none, or what it says cannot be meant.
+    /// It does not exist, or is invalid.
     pub fn open(name: &Path, store: Store) -> Result<Experiment, Failure> {
         let text = text_of(name, &store)?;
         let wrong =
@@ -66,7 +66,7 @@ impl Experiment {
         Ok(Experiment { plan, text, cells, groups, folder, store })
     }
 
-    /// What became of its cells so far.
+    /// The state of its cells so far.
     ///
     /// # Errors
     /// The journal cannot be read.
@@ -75,7 +75,7 @@ impl Experiment {
     }
 }
 
-/// The text of a plan's file, or of the plan of that name that was run last.
+/// The text of a plan's file, or of the last plan of that name.
 fn text_of(name: &Path, store: &Store) -> Result<String, Failure> {
     let cannot = |why: String| Failure::usage(format!("{}: {why}", name.display()));
     if name.is_file() {
@@ -88,7 +88,7 @@ fn text_of(name: &Path, store: &Store) -> Result<String, Failure> {
         None => {
             let known = store.plans().map_err(files)?;
             let hint = match known.is_empty() {
-                true => "inferometer plan init writes one to begin with".to_owned(),
+                true => "inferometer plan init writes a starter plan".to_owned(),
                 false => format!("plans that were run: {}", known.join(", ")),
             };
             Err(cannot("no such file, and no plan of this name was run".to_owned()).hint(hint))

@@ -1,5 +1,5 @@
-//! Power limits and clocks as conditions: held by the guard, set, read back, and waited for until the
-//! temperature is steady.
+//! Power limits and clocks as conditions: held by the guard, set, read back, and followed by a wait
+//! for a steady temperature.
 
 use crate::guard::{Guard, Held, Undo};
 use crate::terminal;
@@ -12,11 +12,11 @@ const MW_PER_W: f64 = 1e3;
 /// Time between two readings of the temperature.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Sets a power limit (watts) or a clock (MHz) on the GPUs of a condition. What undoes it is held
-/// first, once for each GPU.
+/// Sets a power limit (watts) or a clock (MHz) on the GPUs of a condition. Its undo is held first,
+/// once per GPU.
 ///
 /// # Errors
-/// One sentence: no rights, a value that the GPU does not take, no GPU.
+/// One sentence: missing permissions, a value that the GPU does not accept, or no GPU.
 pub fn set(
     condition: &Condition,
     value: &str,
@@ -57,7 +57,8 @@ pub fn set(
     Ok(held)
 }
 
-/// Waits until the temperature of each GPU is steady, so long at most, and says it where one is not.
+/// Waits until the temperature of each GPU is steady, up to a limit, and reports GPUs where it is
+/// not.
 fn settle(control: &Control, gpus: &[u32], limit_s: f64) {
     let rule = SteadyRule { limit_s, ..SteadyRule::default() };
     let begun = Instant::now();
@@ -66,7 +67,7 @@ fn settle(control: &Control, gpus: &[u32], limit_s: f64) {
         let now_s = begun.elapsed().as_secs_f64();
         let mut is_over = true;
         for (gpu, readings) in gpus.iter().zip(&mut readings) {
-            // A GPU that tells no temperature is not waited for.
+            // A GPU that does not report its temperature is not waited for.
             let Ok(degrees) = control.temperature(*gpu) else { continue };
             readings.push((now_s, f64::from(degrees)));
             match steadiness(readings, now_s, &rule) {

@@ -1,7 +1,7 @@
-//! The cells of a plan, one after the other, until all are done or it is told to stop.
+//! Runs the cells of a plan one after another, until all are done or the plan should stop.
 //!
-//! Every cell is tried once before any is tried again: what failed for a passing reason finds other
-//! circumstances then. Nothing is measured beside anything else.
+//! Every cell is tried once before any is retried: temporary causes of a failure may be gone by
+//! then. Only one cell is measured at a time.
 
 use super::conditions::{Conditions, Ready};
 use super::measure::{Measured, measure};
@@ -11,7 +11,7 @@ use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
 use crate::interrupt::{Interrupts, Urge};
 use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
-use crate::secrets::mask_flags;
+use crate::secrets::mask_words;
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_core::facts::ServerProcess;
@@ -22,25 +22,25 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Longest wait until a server is ready, where the plan does not say.
+/// Default maximum wait for a server to become ready.
 const READY_S: f64 = 1200.0;
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
-/// What limits this call, besides the plan.
+/// The limits of this call, besides the plan.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// The group of cells of a cluster's task; absent for all.
     pub task: Option<usize>,
-    /// Seconds after which no cell begins, in place of the plan's.
+    /// Seconds after which no cell starts, instead of the plan's value.
     pub budget_s: Option<f64>,
-    /// Whether cells that failed in former calls are tried again.
+    /// Whether to retry cells that failed in earlier calls.
     pub tries_failed: bool,
 }
 
-/// Runs what is left of a plan.
+/// Runs the remaining cells of a plan.
 ///
 /// # Errors
-/// What keeps every cell from being measured; a cell that fails alone is told and noted.
+/// The reason why no cell can be measured. A failure of a single cell is reported and recorded.
 pub fn run(of: &Experiment, limits: &Limits) -> Result<Code, Failure> {
     let mut runner = Runner::new(of, limits)?;
     runner.forgive();
@@ -61,7 +61,7 @@ struct Runner<'a> {
     conditions: Conditions,
     /// Cells that wait for another state of the machine.
     waiting: BTreeSet<String>,
-    /// Seconds that former calls took.
+    /// Seconds of earlier calls.
     spent_s: f64,
     begun: Instant,
     logs: PathBuf,
@@ -109,7 +109,7 @@ impl<'a> Runner<'a> {
         Ok(runner)
     }
 
-    /// Writes an event to the journal, and takes it.
+    /// Writes an event to the journal, and applies it.
     fn note(&mut self, event: Event) -> Result<(), Failure> {
         let at_utc = format!("{:.3}", jiff::Timestamp::now());
         let line = Line { at_utc, event };
@@ -120,7 +120,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Allows another round of tries for cells that failed in former calls, and says why they failed.
+    /// Allows another round of tries for cells that failed in earlier calls, and reports why they
+    /// failed.
     fn forgive(&mut self) {
         if !self.limits.tries_failed {
             return;
@@ -142,7 +143,7 @@ impl<'a> Runner<'a> {
         self.in_scope().iter().filter(is_left).cloned().collect()
     }
 
-    /// Cells of this call: all, or those of a cluster's task.
+    /// Cells of this call: all, or a cluster task's cells.
     fn in_scope(&self) -> &'a [Cell] {
         let all = &self.of.cells;
         match self.limits.task {
@@ -257,9 +258,9 @@ impl<'a> Runner<'a> {
             ..Ask::new(kind, log.clone())
         };
         let words = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
-        let label = ask.secrets()?.blot_words(&mask_flags(&words)).join(" ");
+        let label = ask.secrets()?.blot_words(&mask_words(&words)).join(" ");
         if cell.what == (CellLoad::StartUp { cold: true }) {
-            // A start that is called cold and is not would be a false number.
+            // A start that is recorded as cold but is not would give a wrong number.
             if let Err(why) = launch::cool(&ask) {
                 return Ok(Start::Failed { reason: why, is_final: false });
             }
@@ -280,7 +281,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes that the cells of a server that does not start cannot be measured.
+    /// Records that the cells of a server that does not start cannot be measured.
     fn fail_all(&mut self, cells: &[Cell], reason: &str, is_final: bool) -> Result<(), Failure> {
         if self.interrupts.urge() > Urge::None {
             return Ok(());
@@ -325,7 +326,7 @@ impl<'a> Runner<'a> {
             flags.push("--quiet".to_owned());
         }
         let mut line = words(&self.of.plan, cell, with);
-        // Behind the command's name, so that the words of a command that is measured stay last.
+        // After the command's name, so that the words of a measured command stay last.
         line.splice(1..1, flags);
         self.note(Event::Begun { cell: cell.key.clone(), attempt })?;
         let label = cell.label(&self.of.plan);
@@ -348,7 +349,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Writes the facts of this machine and of a server that the plan started, for the runs on it.
+    /// Writes the facts of this machine and of a server that the plan started, for its runs.
     fn facts(&self, server: &Launched) -> Result<PathBuf, Failure> {
         let log = server.log();
         let log_file = log.strip_prefix(absolute(self.of.store.root())).unwrap_or(&log);
@@ -371,7 +372,7 @@ impl<'a> Runner<'a> {
         Ok(path)
     }
 
-    /// Waits before a cell, unless the plan is to stop.
+    /// Waits before a cell, unless the plan should stop.
     fn rest(&self, seconds: Option<f64>) {
         let until = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(0.0));
         while Instant::now() < until && self.interrupts.urge() == Urge::None {
@@ -379,7 +380,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The line of what is going on.
+    /// The current status line.
     fn show(&self, label: &str, begun: Instant) {
         let left = estimate(&self.of.plan, &self.of.cells, &self.journal);
         let is_done = |cell: &&Cell| matches!(self.journal.fate(&cell.key), Fate::Done { .. });
@@ -399,17 +400,17 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A parameter as a value: `true` and `false` are no texts.
+/// A parameter as a value: `true` and `false` are not texts.
 fn parameter((name, value): &(String, String)) -> (String, serde_json::Value) {
     let value = value.parse::<bool>().map_or_else(|_| value.clone().into(), Into::into);
     (name.clone(), value)
 }
 
-/// What came of the start of a server.
+/// The result of starting a server.
 enum Start {
-    /// It runs, or none was to be started.
+    /// It runs, or none had to be started.
     Up(Option<Box<Launched>>),
-    /// It does not.
+    /// It does not run.
     Failed {
         /// Why.
         reason: String,

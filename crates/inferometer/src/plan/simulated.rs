@@ -1,8 +1,8 @@
-//! A plan on a simulator: every cell predicted, so that its report can be seen before anything is
-//! rented.
+//! A plan on a simulator: every cell is predicted, so that its report can be seen before anything
+//! is rented.
 //!
-//! A cell is the command line that would measure it, with `predict` in place of `run`. Predictions
-//! stand in a folder of the plan's own: nothing of the plan counts as done by them. Not here: the
+//! A cell is the command line that would measure it, with `predict` instead of `run`. Predictions
+//! are in their own folder of the plan, and do not count as results of the plan. Not here: the
 //! simulation (`predict`).
 
 use super::measure::{Measured, measure};
@@ -17,9 +17,9 @@ use ifm_store::Store;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Folder of predictions, within that of a plan.
+/// Folder of predictions, inside that of a plan.
 const FOLDER: &str = "predicted";
-/// Flags of servers that predictions understand.
+/// Server flags that predictions support.
 const UNDERSTOOD: [&str; 12] = [
     "max-num-seqs",
     "max-running-requests",
@@ -35,10 +35,10 @@ const UNDERSTOOD: [&str; 12] = [
     "long-prefill-token-threshold",
 ];
 
-/// The plan with predictions as its results, and what became of each cell.
+/// The plan with predictions as its results, and the state of each cell.
 ///
 /// # Errors
-/// No process can be started, or the folder cannot be made.
+/// No process can be started, or the folder cannot be created.
 pub fn predicted(of: &Experiment, flags: &[String]) -> Result<(Experiment, Journal), Failure> {
     let folder = absolute(&of.folder.path().join(FOLDER));
     let cannot = |error: std::io::Error| {
@@ -79,7 +79,7 @@ fn failed(cell: &Cell, reason: String) -> Event {
     Event::Failed { cell: cell.key.clone(), attempt: 1, reason, is_final: true }
 }
 
-/// The command line that predicts a cell, or why none does.
+/// The command line that predicts a cell, or why it cannot be predicted.
 fn line(of: &Experiment, cell: &Cell, flags: &[String]) -> Result<Vec<String>, String> {
     match &cell.what {
         CellLoad::Users(_) | CellLoad::Rate(_) => {}
@@ -113,8 +113,7 @@ fn line(of: &Experiment, cell: &Cell, flags: &[String]) -> Result<Vec<String>, S
     Ok(line)
 }
 
-/// What the plan says of the cell's server, in the words of predictions; flags that are given come
-/// before.
+/// The plan's settings of the cell's server, as flags of `predict`; given flags come before.
 fn server_flags(of: &Experiment, cell: &Cell, given: &[String]) -> Vec<String> {
     let is_given =
         |name: &str| given.iter().any(|word| word == name || word.starts_with(&format!("{name}=")));
@@ -145,7 +144,7 @@ fn server_flags(of: &Experiment, cell: &Cell, given: &[String]) -> Vec<String> {
             say(name, value);
         }
     }
-    // A parameter of the cell stands for the argument of its name.
+    // A parameter of the cell sets the argument with its name.
     for (name, value) in &cell.parameters {
         if UNDERSTOOD.contains(&name.as_str()) {
             say(name, value);

@@ -1,7 +1,7 @@
-//! A plan in words: what it would do, what it did, what is left.
+//! A plan as text: what it would do, what it did, and what remains.
 
 use super::Experiment;
-use crate::secrets::mask_flags;
+use crate::secrets::mask_words;
 use ifm_core::words::counted;
 use ifm_plan::{
     Cell, Estimate, Fate, Journal, Order, Words, effects, estimate, start_words, words,
@@ -9,12 +9,13 @@ use ifm_plan::{
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Cells that a table shows where all are alike.
+/// Maximum number of cells in a table if all are alike.
 const ROWS_MAX: usize = 40;
 const S_PER_MIN: f64 = 60.0;
 const S_PER_HOUR: f64 = 3600.0;
 
-/// The line that stands while a cell is measured. What is neither done nor left has failed for good.
+/// The status line while a cell is measured. Cells that are neither done nor remaining have finally
+/// failed.
 pub fn progress(left: &Estimate, done: usize, all: usize, label: &str, took: Duration) -> String {
     let failed = all.saturating_sub(done + left.cells);
     let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
@@ -22,7 +23,7 @@ pub fn progress(left: &Estimate, done: usize, all: usize, label: &str, took: Dur
     format!("{done} of {all} cells done{failed} · now {label} ({seconds:.0} s) · {}", time(left))
 }
 
-/// Time that is left: `about 12 min left`.
+/// Remaining time: `about 12 min left`.
 fn time(left: &Estimate) -> String {
     match (left.unknown, left.cells) {
         (_, 0) => "nothing left".to_owned(),
@@ -35,7 +36,7 @@ fn time(left: &Estimate) -> String {
     }
 }
 
-/// A span as a person says it.
+/// A duration in the way people say it.
 fn span(seconds: f64) -> String {
     match seconds {
         s if s < 2.0 * S_PER_MIN => format!("{s:.0} s"),
@@ -44,7 +45,7 @@ fn span(seconds: f64) -> String {
     }
 }
 
-/// What a plan is: its cells as a product, and in which order.
+/// The shape of a plan: its cells as a product, and their order.
 pub fn head(of: &Experiment) -> String {
     let plan = &of.plan;
     let mut factors: Vec<(String, Vec<String>)> = Vec::new();
@@ -77,7 +78,7 @@ pub fn head(of: &Experiment) -> String {
     text
 }
 
-/// What the plan does with the user's rights, a line each; empty where it only sends load.
+/// What the plan does with the user's permissions, one line each; empty if it only sends load.
 pub fn rights(of: &Experiment) -> String {
     let effects = effects(&of.plan);
     let mut text = String::new();
@@ -85,15 +86,16 @@ pub fn rights(of: &Experiment) -> String {
         text.push_str("with your rights it\n");
     }
     for effect in effects {
-        let words = ifm_report::command_line(&mask_flags(&effect.words));
-        let words = if effect.words.len() == 1 { effect.words.concat() } else { words };
+        let words = ifm_report::command_line(&mask_words(&effect.words));
+        let words =
+            if effect.words.len() == 1 { mask_words(&effect.words).concat() } else { words };
         let words = ifm_report::plain(&words);
         let _ = writeln!(text, "  {:6}  {words}  ({})", effect.deed.word(), effect.by);
     }
     text
 }
 
-/// Texts with the number of times that each of them comes, in the order of the first.
+/// Texts with the number of occurrences of each, in the order of first occurrence.
 pub fn grouped<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usize)> {
     let mut groups: Vec<(&str, usize)> = Vec::new();
     for text in texts {
@@ -105,7 +107,7 @@ pub fn grouped<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usize)
     groups
 }
 
-/// The cells that failed and are not tried again: how many and why, with the command that tries them.
+/// The cells that failed and are not retried: how many and why, with the command that retries them.
 pub fn failures(of: &Experiment, journal: &Journal) -> String {
     let reasons = of.cells.iter().filter_map(|cell| match journal.fate(&cell.key) {
         Fate::Failed { reason, .. }
@@ -132,7 +134,7 @@ pub fn failures(of: &Experiment, journal: &Journal) -> String {
     text
 }
 
-/// Time and money of what is left.
+/// Time and cost of the remaining work.
 pub fn costs(of: &Experiment, journal: &Journal) -> String {
     let left = estimate(&of.plan, &of.cells, journal);
     let failures = failures(of, journal);
@@ -161,7 +163,7 @@ pub fn costs(of: &Experiment, journal: &Journal) -> String {
     text
 }
 
-/// A row for each cell: what it is and what became of it.
+/// A row per cell: its settings and its state.
 pub fn cells(of: &Experiment, journal: &Journal, shows_all: bool) -> String {
     let width = of.cells.iter().map(|cell| cell.label(&of.plan).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
@@ -187,12 +189,12 @@ pub fn cells(of: &Experiment, journal: &Journal, shows_all: bool) -> String {
     text
 }
 
-/// The command of each cell, as a person could type it, and of the servers in between.
+/// The command of each cell, ready to type, and of the servers in between.
 pub fn commands(of: &Experiment) -> String {
     let mut text = String::new();
     let mut last = None;
     for cell in &of.cells {
-        let server = start_words(&of.plan, cell).map(|words| mask_flags(&words).join(" "));
+        let server = start_words(&of.plan, cell).map(|words| mask_words(&words).join(" "));
         let instance = cell.instance(&of.plan);
         if let (Some(server), true) = (&server, last.as_ref() != Some(&instance)) {
             let _ = writeln!(text, "# starts {server}");
@@ -207,7 +209,7 @@ pub fn commands(of: &Experiment) -> String {
 pub fn command(of: &Experiment, cell: &Cell) -> String {
     let server = cell.server.and_then(|index| of.plan.servers.get(index));
     let url = server.and_then(|server| server.url.as_deref()).unwrap_or("URL");
-    let words = words(&of.plan, cell, Words { url, attempt: 1, is_fresh: true });
+    let words = mask_words(&words(&of.plan, cell, Words { url, attempt: 1, is_fresh: true }));
     let quoted = |word: &String| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
         match !word.is_empty() && word.chars().all(is_plain) {

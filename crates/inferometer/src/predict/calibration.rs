@@ -1,4 +1,4 @@
-//! Constants of a deployment that was measured, kept by name.
+//! Constants of a measured deployment, stored by name.
 //!
 //! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
 
@@ -9,76 +9,77 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Largest size of a constant's relative difference that is rounding, not a difference.
+/// Maximum relative difference of a constant that counts as rounding.
 const SAME: f64 = 1e-9;
 /// Folder of calibrations, within the store.
 const FOLDER: &str = ".calibrations";
-/// Largest file that is read, bytes.
+/// Maximum size of a file, bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// What was found out about a deployment.
+/// The calibration of a deployment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Calibration {
     /// Version of this form.
     pub schema_version: u32,
     /// Its name.
     pub name: String,
-    /// The machine, as `--gpu` takes it.
+    /// The machine, in the notation of `--gpu`.
     pub gpu: String,
     /// GPUs that share the model.
     pub gpus: u32,
-    /// The model, as `--model` takes it; absent where `config` describes it.
+    /// The model, in the notation of `--model`; absent if `config` describes it.
     pub model: Option<String>,
     /// The model's `config.json`.
     pub config: Option<String>,
-    /// How weights are stored.
+    /// Format of the weights.
     pub quant: String,
-    /// How keys and values are stored.
+    /// Format of the KV cache.
     pub kv: String,
-    /// Bytes of the weights where they were said.
+    /// Bytes of the weights, if given.
     pub weight_bytes: Option<f64>,
     /// Kind of server.
     pub server: Kind,
-    /// How it is set.
+    /// Settings of the server.
     pub settings: Settings,
     /// Constants by their names with units.
     pub constants: BTreeMap<String, f64>,
-    /// Those that were fitted, with their intervals.
+    /// The fitted constants, with their intervals.
     pub estimates: Vec<EstimateDocument>,
-    /// How much more the rows scatter around the fit than their own errors say; 1 where they do not.
+    /// Ratio of the rows' scatter around the fit to the scatter expected from their own errors; 1 if
+    /// it is not larger.
     pub scatter: f64,
-    /// What was measured, beside what the constants say.
+    /// The measurements, with the values that the constants give.
     pub rows: Vec<RowDocument>,
-    /// Each row that helped, beside what the others say of it.
+    /// Each fitted row, with the prediction from the other rows.
     pub left_out: Vec<RowDocument>,
-    /// What the rows do not say of other loads, and which row would; absent from older files.
+    /// What the rows do not show about other loads, and which row would; absent from older files.
     #[serde(default)]
     pub unsaid: Vec<String>,
-    /// Why figures of the machine may be wrong, a sentence for each; absent from older files.
+    /// Why figures of the machine may be wrong, one sentence each; absent from older files.
     #[serde(default)]
     pub suspects: Vec<String>,
-    /// Where else the constants may be; absent from older files.
+    /// Alternative sets of constants; absent from older files.
     #[serde(default)]
     pub spread: SpreadDocument,
     /// UTC time, RFC 3339.
     pub created_utc: String,
     /// Version of this program.
     pub tool_version: String,
-    /// The engine and its version, and the flags of its process, where they are known.
+    /// The engine and its version, and the flags of its process, if known.
     pub engine: Option<String>,
     /// The process's flags.
     pub engine_flags: Vec<String>,
-    /// The machine that was measured, where it was seen.
+    /// The measured machine, if visible.
     pub machine: Option<String>,
 }
 
-/// A constant that was fitted.
+/// A fitted constant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EstimateDocument {
     /// Name with the unit.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
     /// The value.
     pub value: f64,
@@ -88,9 +89,9 @@ pub struct EstimateDocument {
     pub high: f64,
     /// Its default.
     pub default: f64,
-    /// Whether the rows determine it; else it is the default, or rests on it.
+    /// Whether the rows determine it; otherwise it is the default, or depends on it.
     pub is_determined: bool,
-    /// The constant that explains the rows as well as this one does; absent where there is none.
+    /// The constant that explains the rows equally well; absent without one.
     #[serde(default)]
     pub rival: Option<String>,
 }
@@ -102,18 +103,18 @@ impl EstimateDocument {
     }
 }
 
-/// Where else the constants may be: each set replaces those of the calibration by its own.
+/// Alternative sets of constants: each set replaces the calibration's constants.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpreadDocument {
     /// Both ends of independent directions, each at the end of its 95 % interval.
     pub directions: Vec<[BTreeMap<String, f64>; 2]>,
-    /// Constants that explain the rows as well.
+    /// Constants that explain the rows equally well.
     pub rivals: Vec<BTreeMap<String, f64>>,
 }
 
 impl SpreadDocument {
-    /// What differs from these constants.
+    /// The differences from these constants.
     pub fn of(spread: &Spread, from: Constants) -> SpreadDocument {
         let changed = |constants: &Constants| {
             let both = constants.named().into_iter().zip(from.named());
@@ -130,7 +131,7 @@ impl SpreadDocument {
         }
     }
 
-    /// The same as constants; a name that this version does not know leaves its set as it is.
+    /// The same as constants; a name unknown to this version leaves its set unchanged.
     pub fn spread(&self, from: Constants) -> Spread {
         let with = |changed: &BTreeMap<String, f64>| {
             let mut constants = from;
@@ -146,7 +147,7 @@ impl SpreadDocument {
     }
 }
 
-/// A measured load beside what was predicted for it.
+/// A measured load and its prediction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RowDocument {
@@ -154,17 +155,17 @@ pub struct RowDocument {
     pub load: String,
     /// Run or file.
     pub from: String,
-    /// Whether it took no part in the fit.
+    /// Whether it was excluded from the fit.
     pub held_out: bool,
     /// Time to the first token.
     pub ttft: Option<ComparedDocument>,
     /// Gap between tokens.
     pub itl: Option<ComparedDocument>,
-    /// Tokens of answers a second.
+    /// Output tokens per second.
     pub output_tok_per_s: Option<ComparedDocument>,
 }
 
-/// A measured value and a predicted one, in ms or tokens a second.
+/// A measured value and a predicted one, in ms or tokens per second.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ComparedDocument {
@@ -172,7 +173,7 @@ pub struct ComparedDocument {
     pub measured: f64,
     /// Predicted.
     pub predicted: f64,
-    /// Predicted less measured, as a share of the measured one.
+    /// Predicted minus measured, as a share of the measured value.
     pub error: f64,
 }
 
@@ -182,51 +183,52 @@ pub struct ComparedDocument {
 pub struct CalibrationDocument {
     /// Version of this form.
     pub schema_version: u32,
-    /// Its name, by which `predict --calibration` takes it.
+    /// Its name, for `predict --calibration`.
     pub name: String,
-    /// The file that it is stored in; absent where it was refused.
+    /// The file that contains it; absent if it was refused.
     pub path: Option<String>,
-    /// Why its constants are of no use, and why it was not stored; absent where it was.
+    /// Why its constants are unusable, and why it was not stored; absent if it was stored.
     pub refused: Option<String>,
-    /// The machine, as `--gpu` takes it.
+    /// The machine, in the notation of `--gpu`.
     pub gpu: String,
     /// GPUs that share the model.
     pub gpus: u32,
     /// The model.
     pub model: String,
-    /// How weights are stored.
+    /// Format of the weights.
     pub quant: String,
-    /// How keys and values are stored.
+    /// Format of the KV cache.
     pub kv: String,
     /// Kind of server.
     pub server: String,
-    /// The engine and its version, where they are known.
+    /// The engine and its version, if known.
     pub engine: Option<String>,
-    /// Room for keys and values, tokens.
+    /// KV cache size, tokens.
     pub kv_tokens: u64,
     /// All constants by their names with units.
     pub constants: BTreeMap<String, f64>,
-    /// Those that were fitted, with their intervals.
+    /// The fitted constants, with their intervals.
     pub estimates: Vec<EstimateDocument>,
-    /// How much more the rows scatter around the fit than their own errors say; 1 where they do not.
+    /// Ratio of the rows' scatter around the fit to the scatter expected from their own errors; 1 if
+    /// it is not larger.
     pub scatter: f64,
-    /// What was measured, beside what the constants say.
+    /// The measurements, with the values that the constants give.
     pub rows: Vec<RowDocument>,
-    /// Each row that helped, beside what the others say of it.
+    /// Each fitted row, with the prediction from the other rows.
     pub left_out: Vec<RowDocument>,
-    /// Rows that took part and that the constants miss by more than 25 %, a sentence for each.
+    /// Fitted rows that the constants miss by more than 25 %, one sentence each.
     pub warnings: Vec<String>,
-    /// What the rows do not say of other loads, and which row would: a sentence for each.
+    /// What the rows do not show about other loads, and which row would: one sentence each.
     pub unsaid: Vec<String>,
-    /// Why figures of the machine may be wrong, a sentence for each.
+    /// Why figures of the machine may be wrong, one sentence each.
     pub suspects: Vec<String>,
-    /// Constants that the rows do not determine: defaults, or values that rest on them.
+    /// Constants that the rows do not determine: defaults, or values that depend on them.
     pub undetermined: Vec<String>,
-    /// Where else the constants may be: by it predictions get their intervals.
+    /// Alternative sets of constants; predictions derive their intervals from them.
     pub spread: SpreadDocument,
 }
 
-/// Rows that took part and that the constants miss by more than a quarter, a sentence for each number.
+/// Fitted rows that the constants miss by more than a quarter, one sentence per number.
 pub fn misses(rows: &[RowDocument]) -> Vec<String> {
     let one = |row: &RowDocument, name: &str, value: Option<ComparedDocument>| {
         let value = value.filter(|value| value.error.abs() > MISS)?;
@@ -262,13 +264,14 @@ impl CalibrationDocument {
 }
 
 impl Calibration {
-    /// What a prediction with it has to say: which constants are defaults, what the rows do not say of
-    /// other loads, which they contradict, and where figures of the machine may be wrong.
+    /// What a prediction with it has to report: which constants are defaults, what the rows do not
+    /// show about other loads, which rows the constants miss, and where figures of the machine may be
+    /// wrong.
     pub fn cautions(&self) -> Vec<String> {
         let undetermined = self.undetermined();
         let open = (!undetermined.is_empty()).then(|| {
             format!(
-                "its rows do not determine {}: predictions that depend on them rest on defaults",
+                "its rows do not determine {}: predictions that depend on them are based on defaults",
                 undetermined.join(", ")
             )
         });
@@ -288,17 +291,17 @@ impl Calibration {
         open.map(|estimate| estimate.name.clone()).collect()
     }
 
-    /// The calibration of a name.
+    /// The calibration with a name.
     ///
     /// # Errors
-    /// There is none, or its file cannot be read.
+    /// It does not exist, or its file cannot be read.
     pub fn open(store: &Store, name: &str) -> Result<Calibration, Failure> {
         use std::io::Read as _;
         let known = Calibration::names(store);
         if !known.iter().any(|own| own == name) {
             let failure = Failure::usage(format!("there is no calibration \"{name}\""));
             return Err(match known.is_empty() {
-                true => failure.hint("inferometer calibrate URL makes one"),
+                true => failure.hint("inferometer calibrate URL creates one"),
                 false => failure.hint(format!("there are {}", known.join(", "))),
             });
         }
@@ -323,7 +326,7 @@ impl Calibration {
         names
     }
 
-    /// Keeps it, in place of an older one of the same name. Returns the file.
+    /// Stores it, replacing an older one of the same name. Returns the file.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -334,13 +337,13 @@ impl Calibration {
         };
         std::fs::create_dir_all(store.root().join(FOLDER)).map_err(failure)?;
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        let beside = path.with_extension("json.new");
-        std::fs::write(&beside, format!("{text}\n")).map_err(failure)?;
-        std::fs::rename(&beside, &path).map_err(failure)?;
+        let temporary = path.with_extension("json.new");
+        std::fs::write(&temporary, format!("{text}\n")).map_err(failure)?;
+        std::fs::rename(&temporary, &path).map_err(failure)?;
         Ok(path)
     }
 
-    /// Whether a name can be that of a file.
+    /// Checks whether a name can be that of a file.
     ///
     /// # Errors
     /// A sentence.
@@ -365,7 +368,7 @@ impl Calibration {
     /// The constants.
     ///
     /// # Errors
-    /// A name that this version does not know.
+    /// A name unknown to this version.
     pub fn constants(&self) -> Result<Constants, Failure> {
         let mut constants = Constants::NONE_LOST;
         for (name, value) in &self.constants {

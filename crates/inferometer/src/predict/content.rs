@@ -1,9 +1,9 @@
-//! What a request says, as far as a prefix cache cares: hashes of its blocks, and an answer that
-//! later turns may repeat.
+//! The content of a request for a prefix cache: hashes of its blocks, and an answer that later
+//! turns may repeat.
 //!
-//! Tokens are stretches of so many bytes, the same in all requests of a run: prompts that begin
-//! with the same bytes begin with the same blocks. A prefix may so be found up to a block shorter
-//! than by the model's own tokens.
+//! Tokens are stretches of a fixed number of bytes, the same in all requests of a run, so prompts
+//! that begin with the same bytes begin with the same blocks. The prefix found may be up to a block
+//! shorter than with the model's own tokens.
 //!
 //! Not here: blocks in memory (`ifm-sim`).
 
@@ -11,18 +11,18 @@ use ifm_sim::BLOCK_TOKENS;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hasher as _};
 
-/// Bytes of a token where no request has told.
+/// Default bytes per token, until a request has shown a value.
 const BYTES_PER_TOKEN: f64 = 4.5;
 
-/// Turns requests into what a cache knows of them.
+/// Converts requests to a cache's view of them.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// Bytes of a token, from the first prompt whose tokens were counted.
+    /// Bytes per token, from the first prompt whose tokens were counted.
     bytes_per_token: Option<f64>,
 }
 
 impl Contents {
-    /// The bytes of a prompt that a model reads: of a whole HTTP request, the text of its body.
+    /// The bytes of a prompt that a model reads: for a whole HTTP request, the text of its body.
     pub fn of_request(request: &[u8]) -> Vec<u8> {
         let head = memchr::memmem::find(request, b"\r\n\r\n").map_or(0, |at| at + 4);
         let body: Option<Value> =
@@ -46,7 +46,7 @@ impl Contents {
         said
     }
 
-    /// Tokens of a prompt: as counted, or reckoned from its bytes.
+    /// Tokens of a prompt: as counted, or estimated from its bytes.
     pub fn tokens(&mut self, said: &[u8], counted: Option<u32>) -> u32 {
         if let (None, Some(tokens @ 1..)) = (self.bytes_per_token, counted)
             && !said.is_empty()
@@ -57,7 +57,7 @@ impl Contents {
         counted.unwrap_or(reckoned).max(1)
     }
 
-    /// An answer of so many tokens that no other request has.
+    /// A unique answer of the given number of tokens.
     pub fn answer(&self, number: u32, tokens: u32) -> String {
         let length = (f64::from(tokens) * self.per_token()).round() as usize;
         let mut text = String::with_capacity(length + 16);
@@ -71,7 +71,7 @@ impl Contents {
         text
     }
 
-    /// Hashes of the full blocks of a prompt of so many tokens and of its answer.
+    /// Hashes of the full blocks of a prompt and its answer, with the given number of tokens.
     pub fn blocks(
         &self,
         said: &[u8],
@@ -88,7 +88,7 @@ impl Contents {
             .map(|number| {
                 let end = ((f64::from(number) * stretch) as usize).min(whole.len());
                 hasher.write(whole.get(read..end).unwrap_or_default());
-                // Where the text is shorter than its tokens, blocks differ by their number alone.
+                // If the text is shorter than its tokens, blocks differ only by their number.
                 hasher.write_u32(number);
                 read = end;
                 hasher.finish()

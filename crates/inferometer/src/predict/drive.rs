@@ -1,11 +1,11 @@
-//! A level of a run in virtual time: the requests of the same source, sent when a client would send
-//! them, answered by a simulation.
+//! A level of a run in virtual time: requests from the same source, sent when a client would send
+//! them, and answered by a simulation.
 //!
-//! As on the wire (`ifm-drive`): warm-up first, then measured requests; users who send when they have
-//! been answered, or due times; nothing new after the number or the duration, and what is in flight
-//! finishes.
+//! As on the wire (`ifm-drive`): warm-up first, then measured requests. Users send the next request
+//! after an answer, or requests follow scheduled times. Nothing new is sent after the number or the
+//! duration, and requests in flight finish.
 //!
-//! Not here: what is sent, and what becomes of records.
+//! Not here: the workload, and the use of the records.
 
 use super::content::Contents;
 use super::grammars::Grammars;
@@ -22,16 +22,17 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::sync::atomic::Ordering;
 
-/// Virtual time between two questions to a source that has nothing to send for now, nanoseconds.
+/// Virtual time between two requests to a source that has nothing to send at the moment,
+/// nanoseconds.
 const ASK_AGAIN_NS: u64 = 100_000;
 /// Records between two ticks of the sink.
 const RECORDS_PER_TICK: u32 = 1000;
-/// Requests that may be refused one after another while no time passes and nothing else is under way.
+/// Maximum number of requests refused in a row while no time passes and nothing else is in flight.
 const REFUSED_MAX: u32 = 10_000;
 /// The status of a request that is too long for the server.
 const TOO_LONG: u16 = 400;
 
-/// What went through a level, for means of lengths.
+/// Totals of a level, for mean lengths.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Flow {
     /// Measured requests that were answered.
@@ -40,12 +41,12 @@ pub struct Flow {
     pub prompt_tokens: u64,
     /// Tokens of their answers.
     pub output_tokens: u64,
-    /// Tokens of prompts that came from the cache.
+    /// Prompt tokens that came from the cache.
     pub cached_tokens: u64,
 }
 
 impl Flow {
-    /// Mean lengths; absent where nothing was answered.
+    /// Mean lengths; absent without answers.
     pub fn lengths(&self) -> Option<steady::Lengths> {
         let requests = (self.requests > 0).then_some(self.requests as f64)?;
         Some(steady::Lengths {
@@ -68,7 +69,7 @@ struct Flight {
     sent_bytes: u64,
 }
 
-/// A level under way.
+/// A level in progress.
 struct Level<'level> {
     plan: &'level LevelPlan,
     simulation: &'level mut Simulation,
@@ -77,22 +78,22 @@ struct Level<'level> {
     contents: &'level mut Contents,
     grammars: &'level mut Grammars,
     flights: HashMap<u64, Flight>,
-    /// Requests whose last token is on its way to the client: when it arrives there.
+    /// Requests whose last token is on its way to the client: its arrival time.
     ending: BinaryHeap<Reverse<(u64, u64)>>,
     finished: HashMap<u64, Finished>,
     free: BTreeSet<u32>,
     /// Requests that were taken from the source.
     taken: u32,
-    /// A request of an open loop that is not due yet or finds no free slot.
+    /// A request of an open loop that is not due yet, or has no free slot.
     held: Option<(RequestMeta, RequestBytes)>,
     warm_left: u32,
-    /// When measuring began.
+    /// Start of the measurement.
     measured_ns: Option<u64>,
     send_end_ns: Option<u64>,
     ran_out: bool,
-    /// The source had nothing for now.
+    /// The source had nothing to send at the moment.
     is_later: bool,
-    /// Requests in a row that did not fit, at one moment.
+    /// Number of consecutive requests that did not fit, at one moment.
     refused: (u64, u32),
     keeps_blocks: bool,
     records: u32,
@@ -100,11 +101,11 @@ struct Level<'level> {
     buffer: RequestBytes,
 }
 
-/// Runs one level to its end, in virtual time that goes on where the last level ended: what a cache
-/// holds is still there, and told apart by the same stretches of text.
+/// Runs one level to its end, in virtual time that continues from the end of the last level: the
+/// cache keeps its content, and the same stretches of text identify it.
 ///
 /// # Errors
-/// A source that makes no request, and a sink that keeps none.
+/// A source that cannot create a request, or a sink that cannot store one.
 pub fn drive_level(
     plan: &LevelPlan,
     (simulation, contents, grammars): (&mut Simulation, &mut Contents, &mut Grammars),
@@ -189,7 +190,7 @@ impl Level<'_> {
             };
             if phase == Phase::Measure {
                 let measured_ns = *self.measured_ns.get_or_insert_with(|| {
-                    // Counts of the level are those of what is measured.
+                    // Counts of the level include only what is measured.
                     self.simulation.restart_stats();
                     now_ns
                 });
@@ -210,7 +211,7 @@ impl Level<'_> {
         }
     }
 
-    /// Takes the next request from the source, if none is held. Whether one is.
+    /// Takes the next request from the source, if none is held. Returns whether one is.
     fn hold(&mut self, phase: Phase, now_ns: u64) -> Result<bool, DriveError> {
         if self.held.is_some() {
             return Ok(true);
@@ -221,7 +222,7 @@ impl Level<'_> {
             return Ok(false);
         }
         let seq = self.plan.first_seq + self.taken;
-        // The measured phase begins when all that warms up has been answered.
+        // The measured phase begins when all warm-up requests have been answered.
         let is_warm = phase == Phase::Measure;
         let ask = NextAsk { phase, seq, now_ns: self.plan.origin_ns + now_ns, is_warm };
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -245,7 +246,7 @@ impl Level<'_> {
         }
     }
 
-    /// When the held request is due; absent where it is due at once.
+    /// When the held request is due; absent if it is due at once.
     fn due_ns(&self) -> Option<u64> {
         let (meta, _) = self.held.as_ref()?;
         Some(self.measured_ns? + meta.due_ns?)
@@ -300,12 +301,12 @@ impl Level<'_> {
         match self.simulation.submit_held((now_ns, held_ns), ask) {
             Ok(ticket) => _ = self.flights.insert(ticket, flight),
             Err(error) => {
-                // A user who is refused asks again at once, and no time passes.
+                // A refused user asks again at once, and no time passes.
                 let former = if self.refused.0 == now_ns { self.refused.1 } else { 0 };
                 self.refused = (now_ns, former + 1);
                 if former >= REFUSED_MAX && self.flights.is_empty() {
                     return Err(DriveError::Source(format!(
-                        "no request fits: {error}; shorter prompts and answers, or more room"
+                        "no request fits: {error}; use shorter prompts and answers, or more memory"
                     )));
                 }
                 let record = RequestRecord {
@@ -319,7 +320,7 @@ impl Level<'_> {
         Ok(())
     }
 
-    /// When something happens next; absent at the end of the level.
+    /// Time of the next event; absent at the end of the level.
     fn next_ns(&self, now_ns: u64) -> Option<u64> {
         let step = self.simulation.next_ns();
         let due = self.due_ns().filter(|_| self.send_end_ns.is_none() && !self.free.is_empty());
@@ -335,7 +336,7 @@ impl Level<'_> {
         }
     }
 
-    /// Takes the requests whose last token has arrived by now.
+    /// Takes the requests whose last token has arrived.
     fn collect(&mut self, now_ns: u64, progress: &Progress) -> Result<(), DriveError> {
         while let Some(finished) = self.simulation.take_finished() {
             let end_ns = finished.stamps.last().copied().unwrap_or(now_ns);
@@ -441,7 +442,7 @@ impl Level<'_> {
                     output_tokens: record.output_tokens.map(|counted| counted.tokens),
                     ..Reply::default()
                 }),
-                // The one thing that the simulation refuses: a prompt that does not fit.
+                // The only reason for the simulation to refuse: a prompt that does not fit.
                 is_overflow: record.http_status == Some(TOO_LONG),
                 session_token: None,
             });
@@ -465,7 +466,8 @@ impl Level<'_> {
         Ok(())
     }
 
-    /// What was due in an open loop before the end and found no free slot was never sent.
+    /// Requests of an open loop that were due before the end and found no free slot were never
+    /// sent.
     fn drop_rest(&mut self) -> Result<(), DriveError> {
         let (Loop::Open, Some(end_ns)) = (self.plan.arrivals, self.send_end_ns) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! From measured rows to constants, and how far they are off: what `calibrate` finds and says.
+//! From measured rows to constants and their errors: the result of `calibrate`.
 //!
 //! Not here: the search for constants (`ifm_sim::fit`), and where rows come from (`rows`).
 
@@ -16,38 +16,38 @@ use ifm_sim::{
 use std::fmt::Write as _;
 
 const MS_PER_S: f64 = 1e3;
-/// How a machine that is not in the table, or a processor, is described.
+/// How to describe a machine that is not in the table, or a processor.
 pub const MEASURE_IT: &str = "measure the machine with `inferometer kernel gemm` and `inferometer kernel \
                               bandwidth`, then pass --gpu measured";
 
-/// What rows say of a deployment.
+/// The result of fitting a deployment to rows.
 #[derive(Debug)]
 pub struct Fitted {
-    /// The deployment with the constants that were found.
+    /// The deployment with the fitted constants.
     pub deployment: Deployment,
     /// Constants with intervals.
     pub estimates: Vec<EstimateDocument>,
-    /// How much more the rows scatter around the fit than their own errors say.
+    /// Ratio of the rows' scatter around the fit to the scatter expected from their own errors.
     pub scatter: f64,
-    /// All rows beside what the constants say, those that took no part last.
+    /// All rows with the values that the constants give, held-out rows last.
     pub rows: Vec<RowDocument>,
-    /// Each row that helped, beside what the others say of it.
+    /// Each fitted row, with the prediction from the other rows.
     pub left_out: Vec<RowDocument>,
-    /// What the rows do not say, and which row would.
+    /// What the rows do not show, and which row would.
     pub unsaid: Vec<String>,
     /// Why figures of the machine may be wrong.
     pub suspects: Vec<String>,
-    /// Where else the constants may be.
+    /// Alternative sets of constants.
     pub spread: SpreadDocument,
-    /// Why the constants are of no use; absent where they are.
+    /// Why the constants are unusable; absent if they are usable.
     pub refusal: Option<Failure>,
 }
 
-/// Finds the constants that rows say, and predicts those that are held out. It refuses constants that
-/// are of no use by one rule, wherever rows come from, and still says how far they are off.
+/// Fits the constants to rows, and predicts held-out rows. It refuses unusable constants by one rule,
+/// wherever rows come from, and still reports their errors.
 ///
 /// # Errors
-/// Rows that hold nothing, or that the deployment cannot answer.
+/// Rows without values, or that the deployment cannot serve.
 pub fn fitted(
     deployment: &Deployment,
     used: &[MeasuredRow],
@@ -140,7 +140,7 @@ fn suspicion(suspect: &Suspect, machine: &Machine) -> String {
     }
 }
 
-/// What the rows do not say of other loads, and which row would: a sentence, or none.
+/// What the rows do not show about other loads, and which row would: one sentence, or none.
 fn unsaid(found: &Fit) -> Vec<String> {
     let is_open =
         found.estimates.iter().any(|one| one.name == "sequence_host_us" && !one.is_determined);
@@ -163,7 +163,7 @@ fn unsaid(found: &Fit) -> Vec<String> {
             under_way_words(most)
         ),
         true => format!(
-            "the rows have {} under way: that says how long a step takes there, and not how it grows \
+            "the rows have {} under way: that shows how long a step takes there, and not how it grows \
              (sequence_host_us is a default). Add the lowest or the highest of the loads that you want \
              to predict",
             match (under_way_words(least), under_way_words(most)) {
@@ -207,13 +207,13 @@ fn document(row: &MeasuredRow, predicted: &Predicted, held_out: bool) -> RowDocu
     }
 }
 
-/// The engine as the server reports it, else whose scheduler was assumed.
+/// The engine as reported by the server, else the assumed scheduler.
 pub(super) fn engine_words(calibration: &Calibration) -> String {
     let assumed = || format!("unknown server, scheduler of {} assumed", calibration.server.word());
     calibration.engine.clone().unwrap_or_else(assumed)
 }
 
-/// What a constant means where the rows determine it, else where its value is from.
+/// What a constant means if the rows determine it, else the source of its value.
 pub(super) fn source_of(estimate: &EstimateDocument) -> String {
     match &estimate.rival {
         _ if estimate.is_determined => estimate.meaning.clone(),
@@ -226,7 +226,7 @@ pub(super) fn source_of(estimate: &EstimateDocument) -> String {
     }
 }
 
-/// A calibration for people.
+/// A calibration as text.
 pub fn text(calibration: &Calibration) -> String {
     let model = calibration.model.as_deref().unwrap_or("as its configuration says");
     let mut out = format!(
@@ -316,10 +316,10 @@ pub fn ending(calibration: &Calibration, path: &str) -> String {
              inferometer predict --calibration {name} --against RUN"
         ),
     };
-    format!("\nkept in {path}\n{}", wrapped("next: ", &next))
+    format!("\nstored in {path}\n{}", wrapped("next: ", &next))
 }
 
-/// Median errors of rows, without their signs.
+/// Median absolute errors of rows.
 fn errors(rows: &[&RowDocument]) -> String {
     let median = |of: fn(&RowDocument) -> Option<ComparedDocument>| {
         let mut errors: Vec<f64> =
@@ -345,8 +345,8 @@ fn under_way_words(requests: f64) -> String {
     format!("{}", (requests * 10.0).round() / 10.0)
 }
 
-/// Columns of text: the first to the left, numbers to the right, and a last one without a title,
-/// which holds words, to the left.
+/// Columns of text: the first left-aligned, numbers right-aligned, and a last one without a title,
+/// for words, left-aligned.
 fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
     let has_words = head.last().is_some_and(|title| title.is_empty());
     let mut widths = head.map(|title| title.chars().count());
@@ -375,7 +375,7 @@ fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
 mod tests {
     use super::*;
 
-    /// ITL of a server whose step takes 26, 42 and 98 ms at 1, 4 and 16 users, beside a law that goes
+    /// ITL of a server whose step takes 26, 42 and 98 ms at 1, 4 and 16 users, and a law that goes
     /// through the middle one.
     #[test]
     fn rows_that_the_constants_miss_are_named() {

@@ -1,6 +1,6 @@
-//! Grammars of the forms that a run asks a simulated server for.
+//! Grammars of the forms that a run requests from a simulated server.
 //!
-//! Not here: when one is there (`ifm_sim::Grammars`), and how long that takes, which is a constant of the
+//! Not here: when one is ready (`ifm_sim::Grammars`), and how long that takes, which is a constant of the
 //! deployment.
 
 use ifm_core::{FormKind, FormSpec};
@@ -9,12 +9,12 @@ use ifm_core::{FormKind, FormSpec};
 #[derive(Debug)]
 pub struct Grammars {
     all: ifm_sim::Grammars<u16>,
-    /// Of each form, whether every request has another grammar.
+    /// For each form, whether every request has a different grammar.
     is_unique: Vec<bool>,
 }
 
 impl Grammars {
-    /// None is there yet. `takes_s` is absent where nobody knows how long one takes, seconds.
+    /// No grammar is ready at first. `takes_s` is the compile time, seconds; absent if unknown.
     pub fn new(takes_s: Option<f64>, forms: &[FormSpec]) -> Grammars {
         Grammars {
             all: ifm_sim::Grammars::new((takes_s.unwrap_or(0.0) * 1e9) as u64),
@@ -22,7 +22,7 @@ impl Grammars {
         }
     }
 
-    /// How long a request that comes now waits for the grammar of its form, nanoseconds.
+    /// How long a request that arrives now waits for the grammar of its form, nanoseconds.
     pub fn wait_ns(&mut self, form: Option<u16>, now_ns: u64) -> u64 {
         let Some(form) = form else { return 0 };
         let is_unique = self.is_unique.get(usize::from(form)).copied().unwrap_or(false);
@@ -56,6 +56,6 @@ mod tests {
         assert_eq!(grammars.wait_ns(Some(0), 900 * ms), 0);
         assert_eq!(grammars.wait_ns(Some(1), 900 * ms), 500 * ms);
         assert_eq!(grammars.wait_ns(Some(1), 2000 * ms), 500 * ms, "each has its own");
-        assert_eq!(Grammars::new(None, &forms).wait_ns(Some(0), 0), 0, "nobody knows it");
+        assert_eq!(Grammars::new(None, &forms).wait_ns(Some(0), 0), 0, "the time is unknown");
     }
 }

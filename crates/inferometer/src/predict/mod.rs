@@ -1,4 +1,4 @@
-//! A server that does not exist, in place of one that is measured.
+//! A simulated server, instead of a measured one.
 //!
 //! ```text
 //! flags ──► Deployed ──► drive_level: the requests of a run, in virtual time ──► records
@@ -6,8 +6,8 @@
 //!         Calibration
 //! ```
 //!
-//! Everything else of a run is as ever: workload, loads, store, summaries. Not here: the simulation
-//! (`ifm-sim`), and what is said of predicted runs (`ifm-analysis`, `ifm-report`).
+//! Everything else of a run is unchanged: workload, loads, store, summaries. Not here: the
+//! simulation (`ifm-sim`), and how predicted runs are reported (`ifm-analysis`, `ifm-report`).
 
 mod calibration;
 mod content;
@@ -36,29 +36,29 @@ use ifm_drive::{DriveError, LevelPlan, LevelResult, Progress, RequestSource, Sin
 use ifm_sim::{Deployment, Kind, Policy, Simulation, Spread, Stats, steady};
 use std::collections::BTreeMap;
 
-/// A deployment, and where its constants come from.
+/// A deployment, and the source of its constants.
 #[derive(Debug, Clone)]
 pub struct Deployed {
-    /// What is simulated.
+    /// The simulated deployment.
     pub deployment: Deployment,
     /// The kind of its server.
     pub kind: Kind,
     /// `defaults`, or the name of a calibration.
     pub constants_from: String,
-    /// What the rows of the calibration do not say, a sentence for each.
+    /// What the rows of the calibration do not show, one sentence each.
     pub unsaid: Vec<String>,
-    /// Where else the constants of the calibration may be; absent without one.
+    /// Alternative sets of the calibration's constants; absent without a calibration.
     pub spread: Option<Spread>,
 }
 
 impl Deployed {
-    /// The address that a run of it names.
+    /// The address in a run of it.
     pub fn address(&self) -> String {
         let setup = &self.deployment.setup;
         format!("simulated://{}/{}", setup.machine().id, setup.model().id)
     }
 
-    /// What a run says of its server.
+    /// What a run records about its server.
     pub fn server(&self) -> ServerInfo {
         ServerInfo {
             kind: Some("simulated".to_owned()),
@@ -89,7 +89,7 @@ impl Deployed {
         }
     }
 
-    /// How the server is set, in words.
+    /// The settings of the server, as text.
     fn settings(&self) -> BTreeMap<String, String> {
         let settings = &self.deployment.settings;
         let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
@@ -123,7 +123,7 @@ impl Deployed {
     }
 }
 
-/// A simulation that answers the levels of a run, one after another: what its cache holds stays.
+/// A simulation that answers the levels of a run, one after another: its cache keeps its content.
 #[derive(Debug)]
 pub struct Simulated {
     simulation: Simulation,
@@ -135,7 +135,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// A server that has nothing to do, and is asked for answers of these forms.
+    /// An idle server that is asked for answers of these forms.
     pub fn new(deployed: &Deployed, forms: &[FormSpec]) -> Simulated {
         let takes_s = deployed.deployment.step.constants().grammar_compile_s;
         Simulated {
@@ -170,18 +170,18 @@ impl Simulated {
         Ok(result)
     }
 
-    /// What a calibration leaves open of the levels: a sentence for each mean that is uncertain.
+    /// What a calibration leaves uncertain for the levels: one sentence for each uncertain mean.
     pub fn warnings(&self) -> Vec<String> {
         self.ranges.iter().flat_map(Range::warnings).collect()
     }
 
-    /// What it saw of itself, level by level.
+    /// Its statistics, level by level.
     pub fn into_levels(self) -> Vec<PredictedLevel> {
         self.levels
     }
 }
 
-/// What the simulation saw of itself during a level.
+/// Statistics of the simulation during a level.
 fn level_seen(level: u16, load: &LoadSpec, simulation: &Simulation, flow: &Flow) -> PredictedLevel {
     let stats = simulation.stats();
     let deployment = simulation.deployment();
@@ -198,14 +198,15 @@ fn level_seen(level: u16, load: &LoadSpec, simulation: &Simulation, flow: &Flow)
     }
 }
 
-/// What most of the time waited for. A queue for want of room outweighs what steps wait for.
+/// The bottleneck for most of the time. A queue caused by a lack of memory outweighs what steps
+/// wait for.
 fn binds(stats: &Stats) -> Option<String> {
     let is_short_of_room = stats.preemptions > 0;
     let word = if is_short_of_room { Some("KV capacity") } else { stats.binds() };
     word.map(str::to_owned)
 }
 
-/// The means of the level in closed form, where it is a steady one without a cache or drafts.
+/// The means of the level in closed form, if it is a steady one without a cache or drafts.
 fn closed_form(
     deployment: &Deployment,
     load: &LoadSpec,

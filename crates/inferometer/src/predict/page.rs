@@ -7,7 +7,7 @@ use super::calibration::{digits, misses};
 use super::fitted::{engine_words, source_of};
 use ifm_report::page::{Block, Columns, Page, Section};
 
-/// The page of a calibration. `refusal` says why its constants are of no use.
+/// The page of a calibration. `refusal` is the reason why its constants are unusable.
 pub fn page(calibration: &Calibration, refusal: Option<&str>) -> Page {
     let machine = match calibration.gpus {
         1 => calibration.gpu.clone(),

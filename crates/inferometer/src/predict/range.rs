@@ -1,4 +1,4 @@
-//! How far a forecast may be off by what a calibration leaves open, and its warning.
+//! The uncertainty of a forecast from what a calibration leaves open, and its warning.
 //!
 //! Not here: what is left open (`ifm_sim::fit`), and how well the law fits the server.
 
@@ -6,7 +6,7 @@ use super::rows::{lengths_words, load_words};
 use ifm_core::spec::LoadSpec;
 use ifm_sim::{Deployment, Load, Observation, Predicted, Span, Spread, predict, steady};
 
-/// A 95 % interval, high over low, beyond which a forecast is called uncertain.
+/// The ratio of the ends of a 95 % interval above which a forecast is reported as uncertain.
 const WIDE: f64 = 1.25;
 const MS_PER_S: f64 = 1e3;
 
@@ -20,7 +20,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The intervals of a load; absent where it cannot be followed.
+    /// The intervals of a load; absent if it cannot be computed.
     pub fn of(
         deployment: &Deployment,
         spread: &Spread,
@@ -58,7 +58,7 @@ impl Range {
         Some(Range { load, means: means.into_iter().filter_map(interval).collect() })
     }
 
-    /// What is uncertain: a sentence for each mean; none where all are known well.
+    /// What is uncertain: one sentence per mean; none if all are well known.
     pub fn warnings(&self) -> Vec<String> {
         let wide = self.means.iter().filter(|(_, low, high)| high / low > WIDE);
         wide.map(|(name, low, high)| {

@@ -1,4 +1,4 @@
-//! Measured loads in the form that a calibration takes, from anybody's results.
+//! Measured loads as input of a calibration, from results of any tool.
 //!
 //! Not here: constants (`ifm_sim::fit`).
 
@@ -17,13 +17,13 @@ const HALF_95: f64 = 1.96;
 /// A measured load.
 #[derive(Debug, Clone)]
 pub struct MeasuredRow {
-    /// Where it stands: the run or the file.
+    /// Its source: the run or the file.
     pub from: String,
-    /// Load and lengths, and what was measured.
+    /// Load and lengths, and the measured values.
     pub seen: Observation,
     /// Position of its table in the document, from 1; 1 in a run.
     pub table: usize,
-    /// Tokens of answers a second, all requests together.
+    /// Output tokens per second, all requests together.
     pub output_tok_per_s: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ impl MeasuredRow {
     }
 }
 
-/// A load in words.
+/// A load as text.
 pub fn load_words(load: &Load) -> String {
     match load {
         Load::Closed { users: 1 } => "1 user".to_owned(),
@@ -52,13 +52,13 @@ pub fn load_words(load: &Load) -> String {
     }
 }
 
-/// Lengths in words: `128/64 tokens`.
+/// Lengths as text: `128/64 tokens`.
 pub fn lengths_words(row: &Observation) -> String {
     format!("{:.0}/{:.0} tokens", row.prompt_tokens, row.output_tokens)
 }
 
-/// What results measured: a row for each load that has lengths and a time. Lengths that are given are
-/// those of documents that tell none.
+/// The measurements in results: a row for each load that has lengths and a time. Given lengths apply
+/// to documents without them.
 pub fn rows(subjects: &Subjects, given: Option<(f64, f64)>) -> Vec<MeasuredRow> {
     let mut all = Vec::new();
     for run in &subjects.runs {
@@ -77,7 +77,7 @@ pub fn rows(subjects: &Subjects, given: Option<(f64, f64)>) -> Vec<MeasuredRow> 
     all
 }
 
-/// What a run of ours measured.
+/// The measurements of a run of inferometer.
 pub fn of_run(run: &ReportModel) -> Vec<MeasuredRow> {
     if run.manifest.predicted.is_some() {
         return Vec::new();
@@ -87,7 +87,7 @@ pub fn of_run(run: &ReportModel) -> Vec<MeasuredRow> {
     let each = survey.points.iter().filter_map(|point| {
         let number = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<u16>().ok()?;
         let level = levels().find(|level| level.level == number)?;
-        // What the server counted, its template included, before what was asked.
+        // The server's count, template included, takes precedence over the requested length.
         let lengths = told_lengths(point)
             .or(both((level.tokens.prompt_asked_mean, level.tokens.output_asked_mean)))?;
         let is_random = level
@@ -118,11 +118,11 @@ fn told_lengths(point: &Point) -> Option<(f64, f64)> {
     both((mean(&Quantity::InputTokens), mean(&Quantity::OutputTokens)))
 }
 
-/// Seconds for which GuideLLM sends at a rate when nothing is said.
+/// GuideLLM's default sending time per rate, seconds.
 const GUIDELLM_S: f64 = 60.0;
 
 /// The load of a row that names a strategy of GuideLLM and no number: a rate follows from the
-/// tokens of prompts that came in a second.
+/// prompt tokens per second.
 fn strategy(point: &Point, prompt_tokens: f64) -> Option<Load> {
     let strategy = point.factor(key::STRATEGY)?;
     if strategy == "synchronous" {

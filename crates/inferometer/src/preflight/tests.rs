@@ -32,7 +32,7 @@ fn answer() -> Said {
     Said::Events(vec![json!({"choices": [delta]})])
 }
 
-/// Fields that a server does not know, in the order of the body.
+/// Fields unknown to a server, in the order of the body.
 fn unknown<'asked>(asked: &'asked Asked, known: &[&str]) -> Vec<&'asked str> {
     let fields = asked.body.as_object().into_iter().flat_map(Map::keys);
     fields.map(String::as_str).filter(|name| !known.contains(name)).collect()
@@ -69,7 +69,7 @@ fn like_openai(asked: &Asked) -> Said {
     }
 }
 
-/// A server that checks bodies by a schema, and names all fields at once.
+/// A server that validates bodies by a schema, and names all fields at once.
 fn like_fastapi(asked: &Asked) -> Said {
     let details: Vec<Value> = unknown(asked, &["model", "messages", "stream", "max_tokens"])
         .into_iter()
@@ -114,7 +114,7 @@ fn fields_that_a_server_rejects_are_left_out_whatever_the_order() {
     ];
     assert_eq!(names(&strict), expect);
     assert_eq!(count.load(Ordering::Relaxed), 4);
-    // The next request is sent right at once.
+    // The next request is sent immediately.
     assert!(strict.ask_once().is_ok());
     assert_eq!(count.load(Ordering::Relaxed), 5);
 
@@ -177,7 +177,7 @@ fn a_length_that_is_rejected_by_every_name_ends_the_run() {
 
 #[test]
 fn a_refusal_that_stays_is_not_tried_for_ever() {
-    // It names a field that is not sent any more.
+    // It names a field that is no longer sent.
     let (endpoint, count) = counted(|_, _| {
         let error = json!({"message": "Unrecognized request argument supplied: ignore_eos"});
         Said::Json(400, json!({"error": error}))

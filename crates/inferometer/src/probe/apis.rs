@@ -1,4 +1,4 @@
-//! Which APIs answer.
+//! Which APIs the server supports.
 
 use super::inquiry::Wish;
 use super::recording::silence;
@@ -50,7 +50,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
         how.push_str(&format!("; refused or failed: {}", refusing.join(", ")));
     }
     if !unknown.is_empty() {
-        how.push_str(&format!("; not asked any more: {}", unknown.join(", ")));
+        how.push_str(&format!("; not tried any more: {}", unknown.join(", ")));
     }
     let grade = if answering.is_empty() { Grade::Caution } else { Grade::Good };
     vec![

@@ -1,16 +1,16 @@
-//! Whether the server keeps what it computed for a prompt: the same long prompt twice, and another.
+//! Whether the server has a prefix cache: the same long prompt twice, and another one.
 
 use super::{Finding, Grade, Inquiry, Section};
 use ifm_workload::{Generator, RandomSpec};
 use serde_json::{Value, json};
 
-/// Tokens of the first prompt, which also tells how fast the server reads.
+/// Tokens of the first prompt, which also shows how fast the server reads.
 const FIRST_TOKENS: u32 = 256;
 /// Longest prompt.
 const TOKENS_MAX: u32 = 2048;
-/// Time that reading one of the prompts may take, seconds, by what the first one took.
+/// Maximum time for reading one of the prompts, seconds, estimated from the first one.
 const READING_S: f64 = 0.7;
-/// The second time must be so much shorter than the first to say something.
+/// Ratio of the first time to the second above which the difference is significant.
 const RATIO_MIN: f64 = 2.0;
 
 /// One prompt of a length that the server reads in reasonable time, twice; then a new one.
@@ -66,7 +66,7 @@ fn judge(cold: &Read, warm: &Read, other: &Read) -> Finding {
             id,
             Grade::Note,
             value(Value::Null),
-            format!("probably: TTFT {ratio:.1} times shorter for a prompt that it knows"),
+            format!("probably: TTFT {ratio:.1} times shorter for a repeated prompt"),
         )
         .means(means),
         _ => Finding::known(id, Grade::Good, value(false.into()), "no sign of one"),
@@ -74,14 +74,14 @@ fn judge(cold: &Read, warm: &Read, other: &Read) -> Finding {
     .how(how)
 }
 
-/// Has the server read a prompt of a number and answer with one token.
+/// Sends the prompt with a number, and requests one token.
 fn read(inquiry: &mut Inquiry, number: u32, tokens: u32) -> Result<Read, String> {
     let spec = RandomSpec::fixed(tokens, 1, inquiry.seed).map_err(|error| error.to_string())?;
     let generator =
         Generator::random(&spec, &inquiry.tokenizer).map_err(|error| error.to_string())?;
     let item = generator.item(number).map_err(|error| error.to_string())?;
-    let turn = item.turns.first().ok_or("the workload made nothing")?;
-    let text = turn.prompt.as_text().ok_or("the workload made no text")?.to_owned();
+    let turn = item.turns.first().ok_or("the workload produced nothing")?;
+    let text = turn.prompt.as_text().ok_or("the workload produced no text")?.to_owned();
     let heard = inquiry.say(&text, 1, false, Value::Null)?;
     Ok(Read {
         seconds: heard.reply.took_ns() as f64 / 1e9,
@@ -101,10 +101,10 @@ mod tests {
         let told = text(read(30.0, Some(0)), read(4.0, Some(960)), read(31.0, Some(0)));
         assert_eq!(told, "yes: 960 of 1000 tokens cached");
         let told = text(read(60.0, None), read(5.0, None), read(50.0, None));
-        assert_eq!(told, "probably: TTFT 10.0 times shorter for a prompt that it knows");
-        // The first prompt was only slow because the server was cold.
+        assert_eq!(told, "probably: TTFT 10.0 times shorter for a repeated prompt");
+        // The first prompt was slow only because the server was cold.
         assert_eq!(text(read(90.0, None), read(30.0, None), read(31.0, None)), "no sign of one");
-        // What is cached of every prompt is its template.
+        // Only the template is cached, for every prompt.
         let told = text(read(30.0, Some(300)), read(30.0, Some(300)), read(30.0, Some(300)));
         assert_eq!(told, "no sign of one");
     }

@@ -2,12 +2,12 @@
 
 use super::{Finding, Grade, Inquiry, Section};
 
-/// Round trips whose median is taken.
+/// Number of round trips for the median.
 const ROUND_TRIPS: usize = 3;
-/// A round trip that is part of every TTFT and longer than this is worth a word, milliseconds.
+/// Round trip above which its part in every TTFT is mentioned, milliseconds.
 const NOTED_MS: f64 = 5.0;
 
-/// Gets the list of models some times.
+/// Requests the list of models several times.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let path = format!("{}/models", inquiry.caller.endpoint().url.path());
     let first = inquiry.get(&path, &[]);
@@ -45,7 +45,7 @@ fn round_trip(round_trips: &mut [u64], connect_ns: Option<u64>, why: &str) -> Fi
     let value = serde_json::json!({"ms": ms(median), "connect_ms": connect_ns.map(ms)});
     Finding::known(id, grade, value, format!("{:.2} ms{connect}", ms(median)))
         .how(format!("median of {} times GET /models on a kept connection", round_trips.len()))
-        .means("about so much of every TTFT is the way, not the model")
+        .means("about this much of every TTFT is the network, not the model")
 }
 
 fn kept(is_kept: Option<bool>, why: &str) -> Finding {
@@ -56,7 +56,7 @@ fn kept(is_kept: Option<bool>, why: &str) -> Finding {
             .how("several requests went over one connection"),
         Some(false) => {
             Finding::known(id, Grade::Caution, false, "each answer closes its connection")
-                .how("a second request needed a connection of its own")
+                .how("a second request needed a new connection")
                 .means("connecting is part of every request's time")
         }
     }
@@ -68,7 +68,7 @@ fn tls(inquiry: &Inquiry) -> Finding {
         (false, _) => Finding::known(id, Grade::Good, false, "none").how("the URL is http"),
         (true, Some(version)) => Finding::known(id, Grade::Good, version, format!("TLS {version}"))
             .how("agreed on while connecting"),
-        (true, None) => Finding::unknown(id, "no connection came about"),
+        (true, None) => Finding::unknown(id, "no connection was established"),
     }
 }
 
@@ -77,11 +77,11 @@ fn compression(coding: Option<Option<String>>, why: &str) -> Finding {
     let how = "GET /models with Accept-Encoding: gzip, br";
     match coding {
         None => Finding::unknown(id, why),
-        Some(None) => Finding::known(id, Grade::Good, false, "none, even if asked for").how(how),
+        Some(None) => Finding::known(id, Grade::Good, false, "none, even if requested").how(how),
         Some(Some(coding)) => {
-            Finding::known(id, Grade::Note, coding.as_str(), format!("{coding} if asked for"))
+            Finding::known(id, Grade::Note, coding.as_str(), format!("{coding} if requested"))
                 .how(how)
-                .means("a run never asks for it: compressing would hold tokens back")
+                .means("a run never requests it: compression would delay tokens")
         }
     }
 }

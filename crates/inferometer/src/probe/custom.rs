@@ -1,7 +1,7 @@
-//! What a file that describes an API finds in an answer: the raw event, and key by key what stands there,
-//! or that nothing does. For whoever writes such a file.
+//! What an API file finds in an answer: the raw event, and for each key what is at its place, or that
+//! nothing is. For authors of such files.
 //!
-//! Not here: the questions about a server whose API is known.
+//! Not here: the questions about a server whose API is built in.
 
 use super::{Finding, Grade, Section};
 use ifm_core::spec::Api;
@@ -13,9 +13,9 @@ use ifm_wire::sse::{Event, EventReader};
 use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect, ResponseReader, Step};
 use serde_json::{Value, json};
 
-/// Most characters of a document that are shown.
+/// Maximum number of characters shown of a document.
 const SHOWN_CHARS: usize = 600;
-/// Most characters of a value that are shown.
+/// Maximum number of characters shown of a value.
 const VALUE_CHARS: usize = 60;
 
 /// The bytes of a response whose body was saved, with or without its head.
@@ -29,7 +29,7 @@ pub fn response(saved: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What a run makes of a response.
+/// How a run parses a response.
 pub fn answer(api: Api, response: &[u8], stream: bool) -> Answer {
     let expect = Expect { api, keep_text: true, stream };
     let mut decoder = ExchangeDecoder::new(expect);
@@ -37,7 +37,7 @@ pub fn answer(api: Api, response: &[u8], stream: bool) -> Answer {
     decoder.finish(EndCause::Closed, expect)
 }
 
-/// Says what the file finds in a response of which a run makes this answer.
+/// Reports what the file finds in a response that a run parses to this answer.
 pub fn findings(api: Api, response: &[u8], answer: &Answer) -> Vec<Finding> {
     let dialect = dialect::of(api);
     let Some(file) = dialect.file() else { return Vec::new() };
@@ -48,7 +48,7 @@ pub fn findings(api: Api, response: &[u8], answer: &Answer) -> Vec<Finding> {
     };
     let shown = Shown::merged(documents.iter().map(|it| file.shown(it, answer.streamed)));
     let text = shown.iter().find(|key| key.key == "text");
-    // An event with text says more about a file than the first one.
+    // An event with text is more useful for a file's author than the first one.
     let telling = documents.iter().find(|it| has_text(file, it, answer.streamed));
     let mut findings = vec![read_as(answer)];
     if let Some(document) = telling.or(documents.first()) {
@@ -67,7 +67,7 @@ fn has_text(file: &Description, document: &str, is_event: bool) -> bool {
     text.is_some_and(|key| key.found.iter().any(|value| value != "\"\""))
 }
 
-/// What a run would make of the answer.
+/// How a run would parse the answer.
 fn read_as(answer: &Answer) -> Finding {
     let id = (Section::Answers, "read");
     let events = answer.events.len() as u64;
@@ -97,7 +97,7 @@ fn read_as(answer: &Answer) -> Finding {
     finding.how(answer.error.clone().unwrap_or_default())
 }
 
-/// A document as it came.
+/// A document as received.
 fn raw(document: &str, count: usize, is_event: bool) -> Finding {
     let what = if is_event { "event" } else { "whole_answer" };
     let of = match is_event {
@@ -112,7 +112,7 @@ fn raw(document: &str, count: usize, is_event: bool) -> Finding {
 fn of_key(key: &Shown, documents: usize) -> Finding {
     let id = (Section::Answers, key.key);
     let places = key.places.join(", ");
-    // The first event of many streams holds an empty text.
+    // The first event of many streams contains an empty text.
     let full = key.found.iter().find(|value| *value != "\"\"");
     let Some(first) = full.or(key.found.first()) else {
         let text = format!("nothing at {places}");
@@ -147,7 +147,7 @@ fn likely(documents: &[String]) -> Finding {
     }
 }
 
-/// The payloads of a stream, end marks left out.
+/// The payloads of a stream, without end marks.
 fn events_of(dialect: &Dialect, body: &[u8]) -> Vec<String> {
     let mut events = Vec::new();
     let mut take = |event: Event<'_>| {
@@ -155,7 +155,7 @@ fn events_of(dialect: &Dialect, body: &[u8]) -> Vec<String> {
             events.push(String::from_utf8_lossy(event.data).into_owned());
         }
     };
-    // One that is too large ends the stream, which the answer tells.
+    // A payload that is too large ends the stream; the answer reports that.
     match dialect.framing {
         Framing::Events => {
             let mut reader = EventReader::default();
@@ -167,7 +167,7 @@ fn events_of(dialect: &Dialect, body: &[u8]) -> Vec<String> {
             _ = reader.feed(body, 0, &mut take);
             reader.finish(&mut take);
         }
-        // No file describes sound.
+        // No API file describes audio.
         Framing::Bytes => {}
     }
     events

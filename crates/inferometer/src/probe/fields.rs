@@ -4,7 +4,7 @@ use super::{Finding, Grade, Inquiry, Section};
 use ifm_analysis::warning::rejection_sentence;
 use serde_json::json;
 
-/// Looks at what was rejected so far. Fields that a question is about have findings of their own.
+/// Reports the rejected fields so far. Fields with their own question have separate findings.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let id = (Section::Wishes, "rejected_fields");
     if inquiry.api.is_none() {

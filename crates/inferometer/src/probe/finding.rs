@@ -1,18 +1,18 @@
-//! One thing that a probe found out: what, how, and what it means for a measurement.
+//! A finding of a probe: what, how, and what it means for a measurement.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Where in the report it stands.
+/// Section of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// What the server is.
+    /// Identity of the server.
     Server,
-    /// How answers come.
+    /// How answers arrive.
     Answers,
-    /// Which wishes are honoured.
+    /// Which parameters are honored.
     Wishes,
     /// How prompts are counted and cached.
     Prompts,
@@ -33,18 +33,18 @@ impl Section {
     }
 }
 
-/// What it means for a measurement, in one word.
+/// What it means for a measurement, as a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
-    /// As a measurement wants it.
+    /// As a measurement needs it.
     Good,
     /// Worth knowing.
     Note,
-    /// Some measurements are not possible, or mislead.
+    /// Some measurements are impossible, or mislead.
     Caution,
-    /// Could not be found out.
+    /// Could not be determined.
     Unknown,
 }
 
@@ -63,28 +63,28 @@ impl Grade {
     }
 }
 
-/// One thing that was found out, or could not be.
+/// A finding, or the reason for its absence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable id.
     pub id: &'static str,
-    /// Where it stands.
+    /// Its section.
     pub section: Section,
-    /// What it means, in one word.
+    /// What it means, as a state.
     pub grade: Grade,
-    /// The value for programs; null where it is not known.
+    /// The value as JSON; null if unknown.
     pub value: Value,
-    /// The value in words.
+    /// The value as text.
     pub text: String,
-    /// How it was found, in one sentence without an end mark.
+    /// How it was determined, in one sentence without an end mark.
     pub how: String,
-    /// What it means for a measurement; empty where nothing follows.
+    /// What it means for a measurement; empty if nothing follows.
     pub means: String,
 }
 
 impl Finding {
-    /// Something that is known.
+    /// A known value.
     pub fn known(
         (section, id): (Section, &'static str),
         grade: Grade,
@@ -102,7 +102,7 @@ impl Finding {
         }
     }
 
-    /// Something that could not be found out, and why.
+    /// An unknown value, and why.
     pub fn unknown((section, id): (Section, &'static str), why: impl Into<String>) -> Finding {
         Finding {
             id,
@@ -115,13 +115,13 @@ impl Finding {
         }
     }
 
-    /// Says how it was found.
+    /// Sets how it was determined.
     pub fn how(mut self, how: impl Into<String>) -> Finding {
         self.how = how.into();
         self
     }
 
-    /// Says what it means for a measurement.
+    /// Sets what it means for a measurement.
     pub fn means(mut self, means: impl Into<String>) -> Finding {
         self.means = means.into();
         self

@@ -3,7 +3,7 @@
 use super::{Finding, Grade, Inquiry, Section};
 use serde_json::json;
 
-/// Tells what the server said about itself before.
+/// Reports what the server said about itself before.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let (server, model) = (&inquiry.server, &inquiry.model);
     let mut findings = vec![software(inquiry)];
@@ -30,7 +30,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
         Some(tokens) => Finding::known(id, Grade::Good, tokens, format!("{tokens} tokens"))
             .how("GET /models")
             .means("prompt, template and answer together have to fit"),
-        None => Finding::unknown(id, "GET /models does not tell it"),
+        None => Finding::unknown(id, "GET /models does not report it"),
     });
     if !server.notes.is_empty() {
         let list: Vec<String> =
@@ -42,7 +42,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
                 json!(server.notes),
                 list.join(", "),
             )
-            .how("GET /models and what this software tells about itself"),
+            .how("GET /models and what this software reports about itself"),
         );
     }
     findings
@@ -53,10 +53,7 @@ fn software(inquiry: &Inquiry) -> Finding {
     let server = &inquiry.server;
     let Some(kind) = &server.kind else {
         let header = server.server_header.as_deref().unwrap_or("none");
-        return Finding::unknown(
-            id,
-            format!("no software that is known here; its Server header: {header}"),
-        );
+        return Finding::unknown(id, format!("no known software; its Server header: {header}"));
     };
     let version = server.version.as_deref().unwrap_or("");
     Finding::known(
@@ -65,10 +62,10 @@ fn software(inquiry: &Inquiry) -> Finding {
         json!({"kind": kind, "version": server.version}),
         format!("{kind} {version}").trim(),
     )
-    .how("its list of models, its headers, and what only this software answers")
+    .how("its list of models, its headers, and answers that only this software gives")
 }
 
-/// A value of which a few characters are enough to tell it from others.
+/// A value of which a few characters are enough to distinguish it.
 fn short(value: &str) -> String {
     const CHARS_MAX: usize = 40;
     const CHARS_KEPT: usize = 12;

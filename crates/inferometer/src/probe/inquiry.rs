@@ -1,5 +1,5 @@
-//! What all questions of a probe share: the server, the time that is left, and what earlier
-//! questions learned.
+//! The shared state of all questions of a probe: the server, the remaining time, and what earlier
+//! questions showed.
 
 use super::noted::{self, Length};
 use crate::caller::{Caller, Endpoint, Reply};
@@ -13,45 +13,45 @@ use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate, dialect};
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
-/// Most requests of a probe.
+/// Maximum number of requests of a probe.
 pub const REQUESTS_MAX: u32 = 48;
 /// The share of the whole time that one request may take.
 const REQUEST_SHARE: u32 = 3;
-/// Requests in a row without an answer in time, after which no more are sent.
+/// Number of consecutive requests without an answer in time after which no more are sent.
 const LATE_MAX: u32 = 2;
-/// Tokens asked for where an answer is to have some length.
+/// Requested tokens if an answer needs some length.
 pub const TOKENS: u32 = 24;
 
-/// A probe under way.
+/// A probe in progress.
 pub struct Inquiry {
-    /// Asks the server.
+    /// Sends requests to the server.
     pub caller: Caller,
-    /// What the server said about itself.
+    /// What the server reported about itself.
     pub server: ServerInfo,
-    /// Model to ask for.
+    /// Requested model.
     pub model: String,
-    /// Counts prompts on our side.
+    /// Counts prompts on the client.
     pub tokenizer: Tokenizer,
-    /// Whether the user named that tokenizer as the model's own.
+    /// Whether the user declared that tokenizer to be the model's own.
     pub is_own_tokenizer: bool,
-    /// Seed of the prompts that are to be new to the server.
+    /// Seed of the prompts, which must be new to the server.
     pub seed: u64,
     limit: Duration,
     until: Instant,
     late: u32,
-    /// The API that the questions about answers are put to: the first that answered.
+    /// The API used by the questions about answers: the first that answered.
     pub api: Option<Api>,
     /// Whether that API answers only in streams.
     pub only_streams: bool,
-    /// An answer that the model ended by itself, if it did.
+    /// An answer that the model ended by itself, if any.
     pub natural: Option<Answer>,
-    /// The answer to the same prompt that was told not to end, and the tokens asked for.
+    /// The answer to the same prompt with the request not to end, and the requested tokens.
     pub forced: Option<(Answer, u32)>,
     /// Lengths of the answers of that API so far.
     pub lengths: Vec<Length>,
-    /// Fields that the server rejects although no question is about them.
+    /// Fields that the server rejects without a question about them.
     pub rejected: Vec<RejectedField>,
-    /// Bounds on the server's clock less ours, nanoseconds: at least, at most.
+    /// Bounds on the server's clock minus the client's, nanoseconds: minimum, maximum.
     pub clock_bounds: Vec<(i64, i64)>,
 }
 
@@ -61,21 +61,21 @@ pub struct Wish<'wish> {
     pub api: Api,
     /// The prompt.
     pub prompt: &'wish Prompt,
-    /// Tokens asked for.
+    /// Requested tokens.
     pub tokens: u32,
-    /// Whether as a stream.
+    /// Whether to stream.
     pub stream: bool,
-    /// Whether to tell the server not to end by itself.
+    /// Whether to ask the server not to end by itself.
     pub ignore_eos: bool,
-    /// Other fields of the body.
+    /// Additional fields of the body.
     pub fields: Value,
 }
 
-/// A good answer, and the bytes that it came in.
+/// A valid answer, and its bytes.
 pub struct Heard {
-    /// As the run's decoder reads it.
+    /// As parsed by the run's decoder.
     pub answer: Answer,
-    /// As it came.
+    /// As received.
     pub reply: Reply,
 }
 
@@ -92,7 +92,7 @@ pub fn counted(answer: &Answer) -> Option<u32> {
 }
 
 impl Inquiry {
-    /// Nothing is asked yet; all questions together take at most `limit`.
+    /// Sends nothing yet; `limit` is the maximum time for all questions together.
     pub fn new(
         caller: Caller,
         (server, model): (ServerInfo, String),
@@ -123,23 +123,23 @@ impl Inquiry {
     /// How long the next request may take.
     ///
     /// # Errors
-    /// Why none is sent any more, in a clause.
+    /// Why no more are sent, in a clause.
     pub fn patience(&self) -> Result<Duration, String> {
         let left = self.until.saturating_duration_since(Instant::now());
         if self.late >= LATE_MAX {
-            return Err("not asked: the server left the questions before without an answer".into());
+            return Err("not tried: the server did not answer the previous questions".into());
         }
         if left.is_zero() {
             let limit = self.limit.as_secs_f64();
-            return Err(format!("not asked: the {limit} s were over (--limit gives more)"));
+            return Err(format!("not tried: the {limit} s were over (--limit gives more)"));
         }
         if self.caller.calls() >= REQUESTS_MAX {
-            return Err(format!("not asked: {REQUESTS_MAX} requests are enough"));
+            return Err(format!("not tried: {REQUESTS_MAX} requests are enough"));
         }
         Ok(left.min(self.limit / REQUEST_SHARE))
     }
 
-    /// Time that is left, seconds.
+    /// Remaining time, seconds.
     pub fn left_s(&self) -> f64 {
         self.until.saturating_duration_since(Instant::now()).as_secs_f64()
     }
@@ -147,20 +147,20 @@ impl Inquiry {
     /// Gets a document, whatever its status.
     ///
     /// # Errors
-    /// Why there is none, in a clause.
+    /// Why there is no document, in a clause.
     pub fn get(&mut self, path: &str, more: &[(&str, &str)]) -> Result<Reply, String> {
         let patience = self.patience()?;
         let reply = self.caller.get(path, more, patience);
         self.note(reply)
     }
 
-    /// Asks an API for an answer.
+    /// Requests an answer from an API.
     ///
     /// # Errors
-    /// Why there is no good one, in a clause: refused, late, or not understood.
+    /// Why there is no valid one, in a clause: refused, late, or not understood.
     pub fn ask(&mut self, wish: &Wish<'_>) -> Result<Heard, String> {
         let patience = self.patience()?;
-        // What a question is about stays, and so does a stream.
+        // The field that a question is about stays, and so does a stream.
         let has_to_stay = |name: &str| {
             let is_asked = wish.fields.get(name).is_some();
             is_asked || name == "stream" || (name == "ignore_eos" && wish.ignore_eos)
@@ -178,7 +178,7 @@ impl Inquiry {
         let reply = self.note(reply)?;
         match (answer.outcome, &answer.error) {
             (Outcome::Ok | Outcome::OkFiltered, _) => {
-                // Some APIs have a least length of their own: only the one that is looked at counts.
+                // Some APIs have their own minimum length: only the one that is tested counts.
                 if self.api.is_none_or(|api| api == wish.api) {
                     self.lengths.extend(counted(&answer).map(|counted| Length {
                         asked: wish.tokens,
@@ -193,7 +193,7 @@ impl Inquiry {
         }
     }
 
-    /// Asks the API that was found to answer. `fields` are added to the body.
+    /// Requests an answer from the API that responded. `fields` are added to the body.
     ///
     /// # Errors
     /// As [`Inquiry::ask`]; or that no API answered.
@@ -210,7 +210,7 @@ impl Inquiry {
         self.ask(&Wish { api, prompt: &prompt, tokens, stream, ignore_eos, fields })
     }
 
-    /// Remembers whether the server keeps answering, and what its clock says.
+    /// Records whether the server keeps answering, and its clock.
     fn note(&mut self, reply: Reply) -> Result<Reply, String> {
         self.late = if reply.is_late() { self.late + 1 } else { 0 };
         if reply.status().is_none() {
@@ -226,7 +226,7 @@ impl Inquiry {
 /// A request as bytes.
 ///
 /// # Errors
-/// What of it cannot be sent, in a clause.
+/// The part that cannot be sent, in a clause.
 pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
     let template = template(endpoint, model, wish)?;
     let mut bytes = RequestBytes::default();
@@ -235,10 +235,10 @@ pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<
     Ok(bytes.to_vec())
 }
 
-/// What is the same for every request like this one.
+/// The parts that are the same for every request like this one.
 ///
 /// # Errors
-/// What of it cannot be sent, in a clause.
+/// The part that cannot be sent, in a clause.
 pub fn template(
     endpoint: &Endpoint,
     model: &str,

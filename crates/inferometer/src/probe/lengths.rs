@@ -1,10 +1,10 @@
-//! Whether answers keep to the length that was asked for: over all answers of the probe.
+//! Whether answers have the requested length: over all answers of the probe.
 
 use super::noted::Length;
 use super::{Finding, Grade, Inquiry, Section};
 use serde_json::Value;
 
-/// Looks at what came so far.
+/// Checks the lengths so far.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     vec![judge(&inquiry.lengths)]
 }
@@ -13,20 +13,20 @@ fn judge(lengths: &[Length]) -> Finding {
     let id = (Section::Wishes, "max_tokens");
     let told = |length: &Length| {
         let reason = length.finish_reason.as_deref().unwrap_or("none");
-        format!("{} tokens for {} asked, finish reason {reason}", length.counted, length.asked)
+        format!("{} tokens for {} requested, finish reason {reason}", length.counted, length.asked)
     };
     let worst = lengths.iter().filter(|length| length.counted > length.asked);
     if let Some(worst) = worst.max_by_key(|length| length.counted - length.asked) {
         return Finding::known(id, Grade::Caution, false, "exceeded")
             .how(told(worst))
-            .means("answers are longer than asked: compare tokens, not requests");
+            .means("answers are longer than requested: compare tokens, not requests");
     }
     let is_cut = |length: &&Length| length.finish_reason.as_deref() == Some("length");
     let cut: Vec<&Length> = lengths.iter().filter(is_cut).collect();
     match cut.iter().find(|length| length.counted < length.asked) {
         Some(short) => Finding::known(id, Grade::Caution, false, "too short")
             .how(told(short))
-            .means("the server cuts answers earlier than asked, or counts them otherwise"),
+            .means("the server cuts answers earlier than requested, or counts them differently"),
         None if cut.is_empty() => {
             let why = match lengths.is_empty() {
                 true => "the server does not count its answers",

@@ -1,9 +1,9 @@
-//! `inferometer probe`: what a server is and can do, as far as it bears on a measurement, in some
-//! seconds.
+//! `inferometer probe`: identifies a server and its features, as far as they matter for a
+//! measurement, in a few seconds.
 //!
 //! One file per kind of question, one line in `QUESTIONS`. Each question sends a few small
-//! requests, one after another, each with a time limit, and says what it found, how, and what
-//! follows. What could not be found out is said to be unknown, and why.
+//! requests, one after another, each with a time limit. It reports what it found, how, and what
+//! follows. What could not be determined is reported as unknown, with the reason.
 
 mod apis;
 mod cache;
@@ -33,10 +33,10 @@ pub use render::{ProbeDocument, text};
 use ifm_core::order::Order as _;
 use std::time::Duration;
 
-/// A kind of question. Later ones build on what earlier ones learned.
+/// A kind of question. Later ones use the results of earlier ones.
 type Question = fn(&mut Inquiry) -> Vec<Finding>;
 
-/// Every question, in the order in which they are asked: what others need first, then by weight.
+/// Every question, in order: prerequisites first, then by importance.
 const QUESTIONS: [Question; 11] = [
     connection::ask,
     stream::ask,
@@ -51,7 +51,7 @@ const QUESTIONS: [Question; 11] = [
     clock::ask,
 ];
 
-/// What a probe found.
+/// The findings of a probe.
 pub struct Report {
     /// Base URL.
     pub url: String,
@@ -59,9 +59,9 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Requests that were sent.
     pub requests: u32,
-    /// Time that it took.
+    /// Elapsed time.
     pub took: Duration,
-    /// Whether any API gave a good answer.
+    /// Whether any API gave a valid answer.
     pub has_answers: bool,
 }
 

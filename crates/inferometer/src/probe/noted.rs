@@ -1,4 +1,4 @@
-//! What is noted of every answer of a probe, for the questions about all of them together.
+//! What is recorded of every answer of a probe, for the questions about all of them together.
 //!
 //! Not here: what follows from it (`lengths`, `clock`).
 
@@ -7,21 +7,22 @@ use jiff::fmt::rfc2822::DateTimeParser;
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
-/// Servers write the date of a cached second: that much later than it says.
+/// Servers write a cached date: it may be up to this much too old.
 const STALE_NS: i64 = SECOND_NS / 2;
 
-/// What one answer had.
+/// Data of one answer.
 #[derive(Debug, Clone)]
 pub struct Length {
-    /// Tokens asked for.
+    /// Requested tokens.
     pub asked: u32,
-    /// Tokens as the server counted them.
+    /// Tokens as counted by the server.
     pub counted: u32,
     /// Its finish reason.
     pub finish_reason: Option<String>,
 }
 
-/// What one answer says: the server's clock less ours is at least and at most, nanoseconds.
+/// Bounds of the server's clock minus the client's from one answer: minimum and maximum,
+/// nanoseconds.
 pub fn bounds(reply: &Reply) -> Option<(i64, i64)> {
     let date = DateTimeParser::new().parse_timestamp(&reply.header("date")?).ok()?;
     let date_ns = i64::try_from(date.as_nanosecond()).ok()?;

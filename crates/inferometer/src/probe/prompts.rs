@@ -1,4 +1,4 @@
-//! How the server counts prompts, and whether it takes token ids.
+//! How the server counts prompts, and whether it accepts token IDs.
 
 use super::inquiry::Wish;
 use super::{Finding, Grade, Inquiry, Section};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 /// Tokens of the two texts together.
 const TEXT_TOKENS: u32 = 256;
-/// Token ids of the prompt of ids.
+/// Token IDs of a prompt of IDs.
 const IDS: [u32; 8] = [300, 301, 302, 303, 304, 305, 306, 307];
 
-/// Texts whose tokens we know, apart and together.
+/// Texts with known token counts, separately and together.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let mut findings = vec![match count(inquiry) {
         Ok(counts) => counts.finding(inquiry.is_own_tokenizer),
@@ -28,7 +28,8 @@ struct Counts {
     made: i64,
 }
 
-/// What a prompt has whatever it says is what two texts have apart, less what they have together.
+/// The constant part of a prompt is the sum of two texts counted separately, minus the count of
+/// both together.
 fn count(inquiry: &mut Inquiry) -> Result<Counts, String> {
     let [(first, _), (second, _)] =
         word_texts(&inquiry.tokenizer, TEXT_TOKENS).map_err(|error| error.to_string())?;
@@ -38,7 +39,7 @@ fn count(inquiry: &mut Inquiry) -> Result<Counts, String> {
     for (place, text) in counts.iter_mut().zip([first, second, both]) {
         let heard = inquiry.say(&text, 1, false, Value::Null)?;
         let counted = heard.answer.prompt_tokens.filter(|counted| !counted.from.is_estimate());
-        let counted = counted.ok_or("the server does not tell how long a prompt was")?;
+        let counted = counted.ok_or("the server does not report how long a prompt was")?;
         *place = i64::from(counted.tokens);
     }
     let [first, second, both] = counts;
@@ -52,9 +53,8 @@ impl Counts {
         let (template, counted, made) = (self.template_tokens, self.counted, self.made);
         let ratio = counted as f64 / made.max(1) as f64;
         let value = json!({"ratio": ratio, "template_tokens": template});
-        let how = format!(
-            "{made} tokens of ours were counted as {counted}, {template} of the template apart"
-        );
+        let how =
+            format!("{made} tokens were counted as {counted}, without {template} of the template");
         if template < 0 || counted <= 0 {
             return Finding::unknown(id, format!("its counts do not add up: {how}"));
         }
@@ -63,7 +63,7 @@ impl Counts {
                 id,
                 Grade::Good,
                 value,
-                format!("as ours, and {template} tokens of its chat template"),
+                format!("like the embedded tokenizer, plus {template} tokens of its chat template"),
             ),
             (false, true) => Finding::known(
                 id,
@@ -72,17 +72,17 @@ impl Counts {
                 format!("{ratio:.3} of its tokens to one of the given tokenizer"),
             )
             .means(
-                "the file of --tokenizer is not the model's: prompts have other lengths than asked",
+                "the file of --tokenizer is not the model's: prompts have other lengths than requested",
             ),
             (false, false) => Finding::known(
                 id,
                 Grade::Note,
                 value,
                 format!(
-                    "{ratio:.3} of its tokens to one of ours, and {template} of its chat template"
+                    "{ratio:.3} of its tokens per embedded-tokenizer token, and {template} of its chat template"
                 ),
             )
-            .means("a run calibrates its prompts by the server's count, or takes --tokenizer FILE"),
+            .means("a run calibrates its prompts by the server's count, or uses --tokenizer FILE"),
         };
         finding.how(how)
     }
@@ -104,11 +104,11 @@ fn token_ids(inquiry: &mut Inquiry) -> Finding {
             let counted = heard.answer.prompt_tokens.map(|counted| counted.tokens);
             let asked = IDS.len() as u32;
             let (text, grade) = match counted {
-                Some(tokens) if tokens == asked => ("taken as they are".to_owned(), Grade::Good),
+                Some(tokens) if tokens == asked => ("accepted unchanged".to_owned(), Grade::Good),
                 Some(tokens) if tokens == asked + 1 => {
-                    ("taken, and a mark put before them".to_owned(), Grade::Good)
+                    ("accepted, with a special token before them".to_owned(), Grade::Good)
                 }
-                Some(tokens) => (format!("taken, but counted as {tokens}"), Grade::Note),
+                Some(tokens) => (format!("accepted, but counted as {tokens}"), Grade::Note),
                 None => ("taken".to_owned(), Grade::Good),
             };
             Finding::known(id, grade, true, text).how(format!("{asked} ids to /completions"))

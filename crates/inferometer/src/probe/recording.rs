@@ -1,4 +1,4 @@
-//! The recording that APIs of recordings are asked about: a second of silence.
+//! The recording for APIs that accept audio: a second of silence.
 //!
 //! Not here: recordings of workloads (`ifm-workload`).
 
@@ -6,13 +6,13 @@ use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// Samples of eight bits, and the one that stands for silence. Models of speech want this rate.
+/// Sample rate of eight-bit samples, and the value of silence. Speech models need this rate.
 const SAMPLES_PER_S: u32 = 16_000;
 const SILENCE: u8 = 0x80;
-/// Bytes of the head behind its first eight.
+/// Bytes of the header after its first eight.
 const HEAD_BYTES: u32 = 36;
 
-/// A prompt that is a second of silence, as a WAV file.
+/// A prompt with a second of silence, as a WAV file.
 pub fn silence() -> Prompt {
     let mut file = b"RIFF".to_vec();
     file.extend((HEAD_BYTES + SAMPLES_PER_S).to_le_bytes());

@@ -1,4 +1,4 @@
-//! A probe's report for people and for programs.
+//! A probe's report as text and as JSON.
 
 use super::{Finding, Report, Section};
 use ifm_core::words::counted;
@@ -17,14 +17,14 @@ pub struct ProbeDocument<'a> {
     /// Version of the document. Major versions are not compatible.
     #[cfg_attr(test, schemars(extend("pattern" = "^1[.]")))]
     schema_version: &'static str,
-    /// What the document is.
+    /// The kind of the document.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_probe")))]
     kind: &'static str,
     /// Address.
     url: &'a str,
-    /// Requests that it took.
+    /// Number of requests.
     requests: u32,
-    /// Time that it took, seconds.
+    /// Elapsed time, seconds.
     seconds: f64,
     /// The answers.
     findings: &'a [Finding],

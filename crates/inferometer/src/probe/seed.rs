@@ -1,4 +1,4 @@
-//! Whether a seed makes an answer come again.
+//! Whether a seed makes an answer reproducible.
 
 use super::{Finding, Grade, Inquiry, Section};
 use serde_json::json;
@@ -20,12 +20,12 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let is_same = |a: usize, b: usize| texts.get(a) == texts.get(b);
     vec![match (is_same(0, 1), is_same(0, 2)) {
         _ if texts.iter().any(String::is_empty) => Finding::unknown(id, "an answer had no text"),
-        (true, false) => Finding::known(id, Grade::Good, true, "honoured").how(how),
+        (true, false) => Finding::known(id, Grade::Good, true, "honored").how(how),
         (true, true) => {
             Finding::unknown(id, "the answer is the same for every seed, even at temperature 1")
         }
-        (false, _) => Finding::known(id, Grade::Note, false, "not honoured")
+        (false, _) => Finding::known(id, Grade::Note, false, "not honored")
             .how(how)
-            .means("texts do not come again; lengths do if ignore_eos is honoured"),
+            .means("texts are not reproducible; lengths are if ignore_eos is honored"),
     }]
 }

@@ -8,15 +8,15 @@ use serde_json::json;
 /// Characters of the stop text.
 const STOP_CHARS: usize = 3;
 
-/// A part of an answer's middle as the stop text of the same request.
+/// A part from the middle of an answer as the stop text of the same request.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let id = (Section::Wishes, "stop");
     let (before, tokens) = match &inquiry.forced {
         Some((answer, tokens)) => (text_of(answer), *tokens),
-        None => return vec![Finding::unknown(id, "there was no answer to be stopped")],
+        None => return vec![Finding::unknown(id, "there was no answer to stop")],
     };
     let Some(stop) = middle(&before) else {
-        return vec![Finding::unknown(id, "no answer was long enough to be stopped")];
+        return vec![Finding::unknown(id, "no answer was long enough to stop")];
     };
     let heard = inquiry.say(SHORT_ANSWER, tokens, true, json!({"stop": [stop]}));
     let text = match heard {
@@ -27,9 +27,9 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     vec![if !before.starts_with(&text) && !text.starts_with(&before) {
         Finding::unknown(id, "the same request did not give the same answer")
     } else if text.len() < before.len() {
-        Finding::known(id, Grade::Good, true, "honoured").how(how)
+        Finding::known(id, Grade::Good, true, "honored").how(how)
     } else {
-        Finding::known(id, Grade::Note, false, "not honoured").how(how)
+        Finding::known(id, Grade::Note, false, "not honored").how(how)
     }]
 }
 
@@ -37,7 +37,7 @@ fn text_of(answer: &Answer) -> String {
     answer.text.as_deref().unwrap_or_default().to_owned()
 }
 
-/// Some characters from behind the middle of a text that do not stand before.
+/// Some characters after the middle of a text that do not occur before.
 fn middle(text: &str) -> Option<String> {
     let chars: Vec<char> = text.chars().collect();
     let half = chars.len() / 2;

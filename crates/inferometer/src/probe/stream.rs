@@ -1,5 +1,5 @@
-//! How answers come: which API answers, as a stream, who counts, and whether the length that was
-//! asked for is honoured.
+//! How answers arrive: which API answers, whether it streams, who counts tokens, and whether the
+//! requested length is honored.
 
 use super::inquiry::{Heard, TOKENS, Wish, counted};
 use super::{Finding, Grade, Inquiry, Section};
@@ -9,14 +9,14 @@ use ifm_core::{CountSource, Prompt};
 use ifm_wire::{Answer, dialect};
 use serde_json::{Value, json};
 
-/// A prompt that a model answers shortly.
+/// A prompt with a short answer.
 pub const SHORT_ANSWER: &str = "Reply with the single word OK.";
-/// Lengths of the further answers that all have to come at once before that is believed.
+/// Lengths of the additional answers that must all arrive at once before that is reported.
 const AT_ONCE_TRIES: [u32; 2] = [TOKENS, 4 * TOKENS];
-/// Events that make it unlikely that a stream came at once by chance.
+/// Number of events that makes it unlikely that a stream arrived at once by chance.
 const EVENTS_MIN: usize = 4;
 
-/// Asks for an answer as it is, for one that must not end, and for counts in each event.
+/// Requests an answer without options, one that must not end, and one with counts in each event.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     if let Err(findings) = first_answer(inquiry) {
         return findings;
@@ -39,7 +39,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     findings
 }
 
-/// Finds the API that answers, and how the model answers when left alone.
+/// Finds the API that answers, and how the model answers without options.
 fn first_answer(inquiry: &mut Inquiry) -> Result<(), Vec<Finding>> {
     let prompt = Prompt::Text(SHORT_ANSWER.to_owned());
     let mut why = String::new();
@@ -79,12 +79,12 @@ fn first_answer(inquiry: &mut Inquiry) -> Result<(), Vec<Finding>> {
     )])
 }
 
-/// Whether an API makes text from a prompt.
+/// Whether an API generates text from a prompt.
 fn is_text_api(api: Api) -> bool {
     dialect::of(api).endpoint.stream.is_some() && api.generates() && !api.takes_recordings()
 }
 
-/// A proxy that says so only in its answers.
+/// A proxy that identifies itself only in its answers.
 fn note_proxy(inquiry: &mut Inquiry, reply: &crate::caller::Reply) {
     if let Some(version) = reply.header("x-litellm-version") {
         inquiry.server.kind = Some("LiteLLM".to_owned());
@@ -92,7 +92,7 @@ fn note_proxy(inquiry: &mut Inquiry, reply: &crate::caller::Reply) {
     }
 }
 
-/// The same prompt as a stream that must go on to the asked length.
+/// The same prompt as a stream that must continue to the requested length.
 fn forced(inquiry: &mut Inquiry, findings: &mut Vec<Finding>) -> Result<Heard, String> {
     let api = inquiry.api.ok_or("no API answered")?;
     let prompt = Prompt::Text(SHORT_ANSWER.to_owned());
@@ -107,7 +107,7 @@ fn forced(inquiry: &mut Inquiry, findings: &mut Vec<Finding>) -> Result<Heard, S
     let mut asked = TOKENS;
     let mut heard = inquiry.ask(&wish(true, asked));
     for tokens in AT_ONCE_TRIES {
-        // It may have been us who were away for a moment.
+        // The client itself may have been paused for a moment.
         if !heard.as_ref().is_ok_and(is_at_once) {
             break;
         }
@@ -121,7 +121,7 @@ fn forced(inquiry: &mut Inquiry, findings: &mut Vec<Finding>) -> Result<Heard, S
             Ok(heard)
         }
         Err(refusal) => {
-            // Perhaps it is only the unknown field that it does not like.
+            // The unknown field may be the only problem.
             let heard = inquiry.ask(&wish(false, TOKENS));
             let id = (Section::Wishes, "ignore_eos");
             findings.push(match &heard {
@@ -135,13 +135,13 @@ fn forced(inquiry: &mut Inquiry, findings: &mut Vec<Finding>) -> Result<Heard, S
     }
 }
 
-/// Tokens of the answer that was left alone, if the model ended it.
+/// Tokens of the answer without options, if the model ended it.
 fn ended_by_itself(inquiry: &Inquiry) -> Option<u32> {
     let natural = inquiry.natural.as_ref()?;
     counted(natural).filter(|tokens| *tokens < TOKENS && !is_cut(natural))
 }
 
-/// Whether the server says that the length ended the answer.
+/// Whether the server reports that the length ended the answer.
 fn is_cut(answer: &Answer) -> bool {
     answer.finish_reason.as_deref() == Some("length")
 }
@@ -153,24 +153,22 @@ fn ignore_eos(inquiry: &Inquiry, heard: &Heard) -> Finding {
     };
     match ended_by_itself(inquiry) {
         Some(natural) => {
-            let is_honoured = is_cut(&heard.answer);
-            let (grade, text, means) = match is_honoured {
-                true => (Grade::Good, "honoured", "answers have the length that is asked for"),
+            let is_honored = is_cut(&heard.answer);
+            let (grade, text, means) = match is_honored {
+                true => (Grade::Good, "honored", "answers have the requested length"),
                 false => (
                     Grade::Caution,
-                    "not honoured",
+                    "not honored",
                     "answers end where the model ends them: lengths differ between runs",
                 ),
             };
-            Finding::known(id, grade, is_honoured, text)
+            Finding::known(id, grade, is_honored, text)
                 .how(format!("{natural} tokens without it, {tokens} with it"))
                 .means(means)
         }
         None => Finding::unknown(
             id,
-            format!(
-                "the model does not end by itself within {TOKENS} tokens, so that it shows nothing"
-            ),
+            format!("can't tell: the model does not stop by itself within {TOKENS} tokens"),
         ),
     }
 }
@@ -182,11 +180,11 @@ fn streaming(heard: &Heard) -> Finding {
     let ms = |ns: u64| ns as f64 / 1e6;
     let (Some(&first), Some(&last)) = (stamps.first(), stamps.last()) else {
         return Finding::known(id, Grade::Caution, false, "no token in the stream")
-            .how("an answer was asked for as a stream");
+            .how("a streamed answer was requested");
     };
     if !answer.streamed {
-        return Finding::known(id, Grade::Caution, false, "the answer comes whole")
-            .how("an answer was asked for as a stream")
+        return Finding::known(id, Grade::Caution, false, "the answer arrives whole")
+            .how("a streamed answer was requested")
             .means("TTFT and ITL cannot be measured");
     }
     let ttft = ms(first.saturating_sub(heard.reply.start_ns));
@@ -198,11 +196,11 @@ fn streaming(heard: &Heard) -> Finding {
             id,
             Grade::Caution,
             value,
-            format!("all {events} events come at once"),
+            format!("all {events} events arrive at once"),
         )
         .how(format!("after {ttft:.1} ms, in one read, and so did others before"))
         .means(
-            "something holds the stream back: TTFT, ITL and TPOT are not the model's. HAProxy needs \
+            "something buffers the stream: TTFT, ITL and TPOT are not the model's. HAProxy needs \
              `option http-no-delay`, nginx `proxy_buffering off`",
         );
     }
@@ -211,7 +209,7 @@ fn streaming(heard: &Heard) -> Finding {
     Finding::known(id, Grade::Good, value, text).how(format!("{events} events, one request alone"))
 }
 
-/// Whether all of a stream of some length came in one read.
+/// Whether a whole stream of some length arrived in one read.
 fn is_at_once(heard: &Heard) -> bool {
     let stamps = &heard.answer.events.at_ns;
     stamps.len() >= EVENTS_MIN && stamps.first() == stamps.last()
@@ -229,7 +227,7 @@ fn usage(heard: &Heard) -> Finding {
         Some(CountSource::ChunkUsage) => {
             Finding::known(id, Grade::Good, "chunks", "the server counts, in each event").how(how)
         }
-        _ => Finding::known(id, Grade::Caution, "none", "nobody counts the tokens of a stream")
+        _ => Finding::known(id, Grade::Caution, "none", "the tokens of a stream are not counted")
             .how(how)
             .means("output tokens are estimated from events"),
     }
@@ -256,7 +254,7 @@ fn per_event(heard: &Heard) -> Finding {
     finding.how(how)
 }
 
-/// Counts in each event, where a server offers them.
+/// Counts in each event, if a server supports them.
 fn chunk_usage(inquiry: &mut Inquiry) -> Finding {
     let id = (Section::Answers, "usage_in_chunks");
     let Some(api @ (Api::Chat | Api::Completions)) = inquiry.api else {
@@ -273,9 +271,9 @@ fn chunk_usage(inquiry: &mut Inquiry) -> Finding {
             let how = "stream_options.continuous_usage_stats in a stream";
             match from {
                 Some(CountSource::ChunkUsage) => {
-                    Finding::known(id, Grade::Good, true, "if asked for").how(how).means(
+                    Finding::known(id, Grade::Good, true, "if requested").how(how).means(
                         "--extra-body '{\"stream_options\": {\"include_usage\": true, \
-                         \"continuous_usage_stats\": true}}' tells the tokens of each event",
+                         \"continuous_usage_stats\": true}}' reports the tokens of each event",
                     )
                 }
                 _ => Finding::known(id, Grade::Good, false, "no").how(how),
@@ -287,9 +285,7 @@ fn chunk_usage(inquiry: &mut Inquiry) -> Finding {
 fn min_tokens(inquiry: &mut Inquiry) -> Option<Finding> {
     let id = (Section::Wishes, "min_tokens");
     let Some(natural) = ended_by_itself(inquiry) else {
-        let why = format!(
-            "the model does not end by itself within {TOKENS} tokens, so that it shows nothing"
-        );
+        let why = format!("can't tell: the model does not stop by itself within {TOKENS} tokens");
         return Some(Finding::unknown(id, why));
     };
     let heard = inquiry.say(SHORT_ANSWER, TOKENS, false, json!({"min_tokens": TOKENS}));
@@ -299,8 +295,8 @@ fn min_tokens(inquiry: &mut Inquiry) -> Option<Finding> {
         Ok(Some(tokens)) => {
             let how = format!("{natural} tokens without it, {tokens} of {TOKENS} with it");
             match tokens >= TOKENS {
-                true => Finding::known(id, Grade::Good, true, "honoured").how(how),
-                false => Finding::known(id, Grade::Note, false, "not honoured").how(how),
+                true => Finding::known(id, Grade::Good, true, "honored").how(how),
+                false => Finding::known(id, Grade::Note, false, "not honored").how(how),
             }
         }
     })

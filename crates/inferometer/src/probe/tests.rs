@@ -1,4 +1,4 @@
-//! Probes of servers that keep what they promise, that do not, and that say nothing.
+//! Probes of servers that keep their promises, that do not, and that report nothing.
 
 use super::*;
 use crate::caller::{Caller, Endpoint};
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Tokens that the model says by itself.
+/// Tokens that the model generates by itself.
 const NATURAL: u64 = 3;
 
 fn findings(endpoint: Endpoint, limit_s: f64) -> (Map<String, Value>, u32) {
@@ -43,7 +43,7 @@ fn prompt_of(asked: &Asked) -> String {
         .to_owned()
 }
 
-/// The words of an answer: numbers from the seed on, as long as the request wants it.
+/// The words of an answer: numbers from the seed on, as many as requested.
 fn words(asked: &Asked) -> (Vec<String>, &'static str) {
     let body = &asked.body;
     let most = body["max_tokens"].as_u64().unwrap_or(1);
@@ -60,7 +60,7 @@ fn words(asked: &Asked) -> (Vec<String>, &'static str) {
     (words, if length == most { "length" } else { "stop" })
 }
 
-/// An honest server with a cache, 5 tokens of template, and a token to each word.
+/// An honest server with a cache, 5 tokens of template, and one token per word.
 fn honest(asked: &Asked, seen: &Mutex<HashSet<String>>) -> Said {
     if asked.method == "GET" {
         return Said::Json(200, json!({"data": []}));
@@ -130,8 +130,8 @@ fn what_a_server_keeps_is_found_out() {
     assert!(calls <= inquiry::REQUESTS_MAX);
 }
 
-/// A server that does as it likes: no stream, no counts but those of the prompt, which is always
-/// 7, no wish heeded, and no ids.
+/// A server that ignores requests: no stream, no counts except for the prompt, which is always
+/// 7, no parameter honored, and no IDs.
 fn liar(asked: &Asked) -> Said {
     match asked.method.as_str() {
         "GET" => Said::Json(200, json!({"data": []})),
@@ -170,7 +170,7 @@ fn a_server_that_hangs_is_told_and_not_waited_for() {
             _ => Said::Silence,
         });
         let (found, calls) = findings(hanging, 0.6 * factor as f64);
-        // On a busy host the little that is answered may come too late as well.
+        // On a busy host, even the few answers may arrive too late.
         match value(&found, "keep_alive") == &json!(true) {
             true => Ok((found, calls)),
             false => Err(found["keep_alive"].to_string()),

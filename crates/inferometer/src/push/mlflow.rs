@@ -1,4 +1,4 @@
-//! Runs to a tracking server of MLflow, by its REST API, with the report as an artefact.
+//! Sends runs to an MLflow tracking server, by its REST API, with the report as an artifact.
 
 use super::target::{Parcel, Reply};
 use super::{Push, Results, Target, nothing, number};
@@ -11,16 +11,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) const PUSH: Push =
     Push { format: "mlflow", example: "http://localhost:5000", has_report: true, send };
 
-/// The API's version, as its paths begin.
+/// The API's version, at the start of its paths.
 const API: &str = "/api/2.0/mlflow";
-/// Where the server takes artefacts, if it does.
+/// Path for artifacts, if the server accepts them.
 const ARTIFACTS: &str = "/api/2.0/mlflow-artifacts/artifacts";
-/// How the places of artefacts begin that the server itself keeps.
+/// Prefix of locations for artifacts that the server itself stores.
 const KEPT_BY_SERVER: &str = "mlflow-artifacts:";
-/// MLflow's own variable for the experiment, and ours where it is not set.
+/// MLflow's own variable for the experiment, and inferometer's name if it is not set.
 const EXPERIMENT_VARIABLE: &str = "MLFLOW_EXPERIMENT_NAME";
 const EXPERIMENT: &str = "inferometer";
-/// Most metrics, parameters of one request.
+/// Maximum number of metrics and parameters per request.
 const METRICS_MAX: usize = 1000;
 const PARAMS_MAX: usize = 100;
 const WANTED: &str = "check that the URL is that of an MLflow tracking server (usually port 5000)";
@@ -51,7 +51,7 @@ fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// The id of the experiment of that name, which is made where there is none.
+/// The ID of the experiment of that name, which is created if it does not exist.
 fn experiment(target: &Target) -> Result<String, Failure> {
     let name = std::env::var(EXPERIMENT_VARIABLE).ok().filter(|name| !name.trim().is_empty());
     let name = name.unwrap_or_else(|| EXPERIMENT.to_owned());
@@ -77,7 +77,7 @@ fn experiment(target: &Target) -> Result<String, Failure> {
 /// A server that does not know the path of the API, or answers it with something else.
 fn not_mlflow(target: &Target, url: &str, reply: &Reply) -> Failure {
     match reply.is_ok() {
-        true => Failure::server("what answers there is no tracking server of MLflow").hint(WANTED),
+        true => Failure::server("the server there is not an MLflow tracking server").hint(WANTED),
         false => target.refused(url, reply, WANTED),
     }
 }
@@ -98,12 +98,13 @@ fn id_of(value: &Value, url: &str) -> Result<String, Failure> {
 struct Sender<'target> {
     target: &'target Target,
     experiment: String,
-    /// What stands in for times that results do not tell, milliseconds since 1970.
+    /// Substitute for times that results lack, milliseconds since 1970.
     at_ms: u64,
 }
 
 impl Sender<'_> {
-    /// Makes a run with all that it holds, and ends it. Its id and the place of its artefacts come back.
+    /// Creates a run with all its content, and ends it. Returns its ID and the location of its
+    /// artifacts.
     fn run(&self, run: &Tracked, parent: Option<&str>) -> Result<(String, String), Failure> {
         let url = self.target.below(&format!("{API}/runs/create"));
         let made = post(self.target, &url, &run.create(&self.experiment, parent, self.at_ms))?;
@@ -124,8 +125,8 @@ impl Sender<'_> {
         post(self.target, &self.target.below(&format!("{API}/runs/log-batch")), body).map(drop)
     }
 
-    /// Stores a file beside a run, where the server keeps such files: others have them in a place that
-    /// needs a key of its own.
+    /// Stores a file with a run, if the server stores such files: others keep them in a location that
+    /// needs its own key.
     fn artifact(
         &self,
         uri: &str,

@@ -1,7 +1,7 @@
-//! Results sent to where people already look: an OpenTelemetry collector, Prometheus, MLflow.
+//! Sends results to existing systems: an OpenTelemetry collector, Prometheus, MLflow.
 //!
-//! One file for each format that can be sent, one line in `PUSHES`. What is sent is what `export` writes.
-//! Not here: the formats (`ifm-interop`), the client (`client`).
+//! One file per supported format, one line in `PUSHES`. The content is what `export` writes. Not here:
+//! the formats (`ifm-interop`), the client (`client`).
 
 mod mlflow;
 mod otlp;
@@ -13,14 +13,14 @@ pub use target::{Target, authorization};
 use crate::exit::Failure;
 use ifm_core::{RunData, Sheet};
 
-/// One run or document to be sent.
+/// One run or document to send.
 #[derive(Debug)]
 pub struct Results {
     /// Its rows.
     pub sheet: Sheet,
-    /// The run that they were computed from, where it is one of ours.
+    /// The run that they were computed from, for inferometer's own runs.
     pub run: Option<RunData>,
-    /// The report of them as a page, where the server keeps one.
+    /// The report of them as a page, if the server stores one.
     pub report: Option<String>,
 }
 
@@ -28,18 +28,19 @@ pub struct Results {
 pub struct Push {
     /// Id of the format on the command line.
     pub format: &'static str,
-    /// A URL that it can be sent to, for messages.
+    /// An example URL, for messages.
     pub example: &'static str,
-    /// Whether the report goes along.
+    /// Whether the report is sent too.
     pub has_report: bool,
     send: fn(&Target, &Results) -> Result<String, Failure>,
 }
 
 impl Push {
-    /// Sends results; what was sent comes back in words.
+    /// Sends results; returns a description of what was sent.
     ///
     /// # Errors
-    /// There is nothing in them for this format, nobody answers, or what was sent is not taken.
+    /// There is nothing in them for this format, the server does not respond, or it does not accept
+    /// them.
     pub fn send(&self, target: &Target, results: &Results) -> Result<String, Failure> {
         (self.send)(target, results)
     }
@@ -51,19 +52,19 @@ pub const PUSHES: &[Push] = &[otlp::PUSH, prometheus::PUSH, mlflow::PUSH];
 /// How a format is sent.
 ///
 /// # Errors
-/// It cannot be.
+/// It cannot be sent.
 pub fn of_format(format: &str) -> Result<&'static Push, Failure> {
     let known = PUSHES.iter().find(|push| push.format == format);
     known.ok_or_else(|| {
         let names: Vec<&str> = PUSHES.iter().map(|push| push.format).collect();
-        Failure::usage(format!("{format} is a file, and no server takes it"))
-            .hint(format!("what can be sent with --push: {}", names.join(", ")))
+        Failure::usage(format!("{format} is a file, and no server accepts it"))
+            .hint(format!("formats for --push: {}", names.join(", ")))
     })
 }
 
-/// What has nothing in it for a format.
+/// The error for results without anything for a format.
 fn nothing(results: &Results, holds: &str) -> Failure {
-    Failure::usage(format!("{} holds no {holds}: nothing was sent", results.sheet.source.name))
+    Failure::usage(format!("{} contains no {holds}: nothing was sent", results.sheet.source.name))
 }
 
 /// `1 span`, `5 spans`.

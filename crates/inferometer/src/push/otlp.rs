@@ -1,4 +1,4 @@
-//! Spans to a collector of OpenTelemetry, by OTLP over HTTP with JSON.
+//! Sends spans to an OpenTelemetry collector, by OTLP over HTTP with JSON.
 
 use super::target::Parcel;
 use super::{Push, Results, Target, nothing, number};
@@ -9,9 +9,9 @@ use serde_json::Value;
 pub(super) const PUSH: Push =
     Push { format: "otlp", example: "http://localhost:4318", has_report: false, send };
 
-/// Where receivers take spans.
+/// Path of receivers for spans.
 const PATH: &str = "/v1/traces";
-/// Spans of one request, as OpenTelemetry's own exporters send them.
+/// Spans per request, as in OpenTelemetry's own exporters.
 const SPANS_MAX: usize = 512;
 const WANTED: &str = "check that the URL is that of an OTLP receiver over HTTP: of a collector usually port 4318 \
                       (4317 is gRPC)";
@@ -48,16 +48,16 @@ fn send(target: &Target, results: &Results) -> Result<String, Failure> {
     Ok(format!("{} in {traces}", number(sent, "span")))
 }
 
-/// How many spans a receiver says it did not take.
+/// How many spans a receiver reports as rejected.
 fn rejected(reply: &Value) -> u64 {
     let count = &reply["partialSuccess"]["rejectedSpans"];
     count.as_u64().or_else(|| count.as_str()?.parse().ok()).unwrap_or(0)
 }
 
-/// A failure after a part had been taken.
+/// A failure after a part had been accepted.
 fn told(failure: Failure, sent: usize) -> Failure {
     match sent {
         0 => failure,
-        sent => failure.also(&format!("{} had been taken before", number(sent, "span"))),
+        sent => failure.also(&format!("{} had been accepted before", number(sent, "span"))),
     }
 }

@@ -1,8 +1,9 @@
-//! Figures to Prometheus: through a Pushgateway, which keeps them for its scrapes, or by remote write.
+//! Sends figures to Prometheus: through a Pushgateway, which keeps them for its scrapes, or by remote
+//! write.
 //!
-//! Which of the two it is, the URL tells: a path that ends as those of remote write do (`/api/v1/write` of
-//! Prometheus, `/api/v1/push` of Mimir, `/api/v1/receive` of Thanos) is one. A Pushgateway gets one group for each
-//! name of runs, which the next run of that name replaces.
+//! The URL decides which of the two: a path with an ending of remote write (`/api/v1/write` of Prometheus,
+//! `/api/v1/push` of Mimir, `/api/v1/receive` of Thanos) means remote write. A Pushgateway gets one group
+//! per run name, which the next run of that name replaces.
 //!
 //! Not here: the figures and their labels (`ifm-interop`).
 
@@ -16,9 +17,9 @@ use ifm_interop::export::openmetrics::{Family, Sample, families, text};
 pub(super) const PUSH: Push =
     Push { format: "openmetrics", example: "http://localhost:9091", has_report: false, send };
 
-/// How the paths of remote write end.
+/// Endings of remote write paths.
 const WRITES: [&str; 3] = ["/write", "/push", "/receive"];
-/// Where a Pushgateway takes a group, and the job of all of ours.
+/// Path of a group in a Pushgateway, and inferometer's job name.
 const GROUPS: &str = "/metrics/job/";
 const JOB: &str = "inferometer";
 const GATEWAY_WANTED: &str = "check that the URL is that of a Pushgateway (usually port 9091), or ends with /api/v1/write for \
@@ -55,7 +56,8 @@ fn group(target: &Target, results: &Results, families: &[Family]) -> Result<(), 
     target.send(&target.at(&path), parcel, GATEWAY_WANTED).map(drop)
 }
 
-/// The part of a group's path that tells its runs from others: their name, which is a label of theirs too.
+/// The part of a group's path that distinguishes its runs from others: their name, which is also one of
+/// their labels.
 fn of_name(results: &Results) -> String {
     let (label, value) = match &results.run {
         Some(run) => ("name", run.manifest.name.as_deref().unwrap_or_default()),
@@ -113,14 +115,14 @@ fn series(name: &str, sample: &Sample, now_s: u64) -> Vec<u8> {
     series
 }
 
-/// Bytes with their length, as a field of this number.
+/// Bytes with their length, as a field with this number.
 fn field(to: &mut Vec<u8>, number: u8, bytes: &[u8]) {
     to.push(number << 3 | 2);
     varint(to, bytes.len() as u64);
     to.extend(bytes);
 }
 
-/// Seven bits a byte, the lowest first; the eighth says that more follow.
+/// Seven bits per byte, lowest first; the eighth means that more follow.
 fn varint(to: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         to.push((value & 0x7f) as u8 | 0x80);

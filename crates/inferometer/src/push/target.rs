@@ -1,4 +1,4 @@
-//! Where results are sent: a URL, a key and headers, and what comes back.
+//! Where to send results: a URL, a key and headers, and the response.
 
 use crate::client::{agent, unreachable};
 use crate::exit::Failure;
@@ -8,24 +8,24 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use ureq::{Agent, Proxy};
 
-/// Longest wait for one answer.
+/// Time limit for one answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Most bytes of an answer.
+/// Maximum number of bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Most characters of what a server says that a message repeats.
+/// Maximum number of characters of a server's message to repeat.
 const SAID_CHARS_MAX: usize = 300;
 
-/// The value of the `Authorization` header from a variable: `user:password` is that of a user, anything
-/// else a token.
+/// The value of the `Authorization` header from a variable: `user:password` for basic authentication,
+/// anything else is a token.
 ///
 /// # Errors
-/// The variable holds no key, or one that no header can carry.
+/// The variable contains no key, or one that a header cannot contain.
 pub fn authorization(name: &str) -> Result<String, Failure> {
     use base64::Engine as _;
     let value = std::env::var(name).unwrap_or_default();
     let value = value.trim();
     if value.is_empty() {
-        return Err(Failure::usage(format!("the environment variable {name} holds no key")));
+        return Err(Failure::usage(format!("the environment variable {name} contains no key")));
     }
     // A token has no colon; a password may have anything.
     if value.contains(':') {
@@ -34,14 +34,14 @@ pub fn authorization(name: &str) -> Result<String, Failure> {
     }
     if value.bytes().any(|byte| !byte.is_ascii_graphic()) {
         return Err(Failure::usage(format!(
-            "the key in {name} holds a space or another character that no header can carry"
+            "the key in {name} contains a space or another character that a header cannot contain"
         ))
         .hint("copy it again, without line breaks"));
     }
     Ok(format!("Bearer {value}"))
 }
 
-/// A server that takes results.
+/// A server that receives results.
 #[derive(Debug)]
 pub struct Target {
     agent: Agent,
@@ -51,7 +51,7 @@ pub struct Target {
     secrets: Secrets,
 }
 
-/// What is sent in one request.
+/// The content of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Parcel<'body> {
     /// `POST`, `PUT` or `GET`.
@@ -64,7 +64,7 @@ pub struct Parcel<'body> {
     pub headers: &'static [(&'static str, &'static str)],
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub struct Reply {
     /// HTTP status.
@@ -73,19 +73,19 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The answer as JSON; null where it is none.
+    /// The answer as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
 
-    /// Whether it was taken.
+    /// Whether it was accepted.
     pub fn is_ok(&self) -> bool {
         (200..=299).contains(&self.status)
     }
 }
 
 impl Target {
-    /// A server at this URL. A proxy of the environment is used.
+    /// A server at this URL. A proxy from the environment is used.
     pub fn new(
         uri: Uri,
         authorization: Option<String>,
@@ -97,18 +97,18 @@ impl Target {
         Target { agent, uri, authorization, headers, secrets }
     }
 
-    /// The path that was typed, without a slash at its end.
+    /// The path as typed, without a slash at its end.
     pub fn path(&self) -> &str {
         self.uri.path().trim_end_matches('/')
     }
 
-    /// The URL of another path of the same server; what was typed behind a `?` stays behind it.
+    /// The URL of another path of the same server; a typed query is kept.
     pub fn at(&self, path: &str) -> String {
         let query = self.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         format!("{}{path}{query}", self.root())
     }
 
-    /// The URL of a path below the one that was typed.
+    /// The URL of a path below the typed one.
     pub fn below(&self, path: &str) -> String {
         self.at(&format!("{}{path}", self.path()))
     }
@@ -119,15 +119,15 @@ impl Target {
         format!("{scheme}://{}", self.uri.authority().map_or("", |authority| authority.as_str()))
     }
 
-    /// A URL as messages show it: a query may hold a key.
+    /// A URL as messages show it: a query may contain a key.
     fn shown(url: &str) -> &str {
         url.split('?').next().unwrap_or(url)
     }
 
-    /// Sends one request, and takes whatever comes back.
+    /// Sends one request, and returns any response.
     ///
     /// # Errors
-    /// Nothing comes back.
+    /// There is no response.
     pub fn ask(&self, url: &str, parcel: Parcel<'_>, wanted: &str) -> Result<Reply, Failure> {
         let mut request = http::Request::builder().method(parcel.method).uri(url);
         if !parcel.media.is_empty() {
@@ -160,16 +160,16 @@ impl Target {
         Ok(Reply { status, text: String::from_utf8_lossy(&bytes).into_owned() })
     }
 
-    /// Sends one request that has to be taken.
+    /// Sends one request that must be accepted.
     ///
     /// # Errors
-    /// Nothing comes back, or it is not taken.
+    /// There is no response, or it is not accepted.
     pub fn send(&self, url: &str, parcel: Parcel<'_>, wanted: &str) -> Result<Reply, Failure> {
         let reply = self.ask(url, parcel, wanted)?;
         if reply.is_ok() { Ok(reply) } else { Err(self.refused(url, &reply, wanted)) }
     }
 
-    /// What a server said to something that it did not take.
+    /// A server's message about something that it did not accept.
     pub fn refused(&self, url: &str, reply: &Reply, wanted: &str) -> Failure {
         let url = Self::shown(url);
         let status = reply.status;
@@ -177,28 +177,28 @@ impl Target {
         let said: String = self.secrets.blot(&sentence).chars().take(SAID_CHARS_MAX).collect();
         let said = if said.is_empty() { said } else { format!(": {said}") };
         match (status, &self.authorization) {
-            (401 | 403, None) => Failure::server(format!("{url} answered {status}: it wants a key"))
+            (401 | 403, None) => Failure::server(format!("{url} returned {status}: authentication required"))
                 .hint("put the key into an environment variable, and name it with --push-key-env"),
             (401 | 403, Some(_)) => {
-                Failure::server(format!("{url} answered {status}: it does not accept the key"))
+                Failure::server(format!("{url} returned {status}: it does not accept the key"))
                     .hint("check the variable that --push-key-env names")
             }
             (404 | 405, _) => {
-                Failure::server(format!("{url} answered {status}{said}")).hint(wanted)
+                Failure::server(format!("{url} returned {status}{said}")).hint(wanted)
             }
-            (413, _) => Failure::server(format!("{url} answered 413{said}"))
-                .hint("what it takes at once is limited: raise the limit of the server, or of the proxy before it"),
-            (300..=399, _) => Failure::server(format!("{url} answered {status}: it is elsewhere"))
-                .hint("write the URL that it leads to"),
-            _ => Failure::server(format!("{url} answered {status}{said}"))
-                .hint("nothing is sent again by itself: send it again when the server takes it"),
+            (413, _) => Failure::server(format!("{url} returned 413{said}"))
+                .hint("the request size is limited: raise the limit of the server, or of the proxy before it"),
+            (300..=399, _) => Failure::server(format!("{url} returned {status}: a redirect"))
+                .hint("use the URL that it redirects to"),
+            _ => Failure::server(format!("{url} returned {status}{said}"))
+                .hint("there is no automatic retry: send it again when the server accepts it"),
         }
     }
 
-    /// A request that cannot be written, such as for a header with a line break.
+    /// A request that cannot be written, for example because of a header with a line break.
     fn unfit(&self, error: &http::Error) -> Failure {
         let text = error.to_string();
-        Failure::usage(format!("this cannot be sent: {}", self.secrets.blot(&text)))
+        Failure::usage(format!("cannot send this: {}", self.secrets.blot(&text)))
             .hint("check the headers and the key")
     }
 }

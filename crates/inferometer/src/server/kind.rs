@@ -1,5 +1,5 @@
-//! Which software a server is: by what its list of models and its headers say, or by what it alone
-//! answers. To add one, a line in `KINDS`.
+//! Identifies the server software, by its list of models and its headers, or by answers that only
+//! it gives. To add one, add a line in `KINDS`.
 
 use super::{Answer, Client, NOTE_CHARS_MAX, NOTES_MAX};
 use crate::url::BaseUrl;
@@ -11,16 +11,16 @@ struct Kind {
     name: &'static str,
     /// `owned_by` of its first model.
     owner: Option<&'static str>,
-    /// How its `Server` header begins.
+    /// Prefix of its `Server` header.
     header: Option<&'static str>,
-    /// Where it tells about itself; the first that answers is taken.
+    /// Endpoints with facts about itself; the first that answers is used.
     told_at: &'static [&'static str],
-    /// Whether an answer from there is its own: for servers that neither owner nor header gives
-    /// away, which are tried one after another.
+    /// Whether an answer from there identifies it: for servers without an owner or header that
+    /// does, which are tried one after another.
     sign: Option<fn(&Answer) -> bool>,
-    /// The fields that are kept as notes; of a kind that tells few, all.
+    /// The fields to keep as notes; for a kind with few fields, all.
     notes: Notes,
-    /// Where it tells how long a request may be, in all: what its list of models says may be the
+    /// Where it reports the maximum length of a request, in all: its list of models may contain the
     /// length that the model was made for.
     context: Option<&'static str>,
 }
@@ -36,7 +36,7 @@ const KINDS: [Kind; 12] = [
     kind("inferometer", Some("inferometer"), &["/version"], Notes::All),
     Kind {
         header: Some("llama.cpp"),
-        // Of one slot, whatever their number.
+        // For one slot, whatever their number.
         context: Some("/default_generation_settings/n_ctx"),
         ..kind("llama.cpp", Some("llamacpp"), &["/props"], Notes::Some(LLAMA_CPP))
     },
@@ -65,7 +65,7 @@ const KINDS: [Kind; 12] = [
     },
 ];
 
-/// What bears on speed among the many fields of SGLang, llama.cpp and TGI.
+/// The fields that matter for speed, among the many of SGLang, llama.cpp and TGI.
 const SGLANG: &[&str] = &[
     "attention_backend",
     "chunked_prefill_size",
@@ -104,7 +104,7 @@ fn field(answer: &Answer, name: &str) -> Option<String> {
     answer.json.as_ref()?.get(name)?.as_str().map(str::to_owned)
 }
 
-/// Recognises the kind of server, and keeps what it tells about itself. `models` is its list of
+/// Identifies the kind of server, and keeps what it reports about itself. `models` is its list of
 /// models.
 pub(super) fn recognise(
     client: &Client<'_>,

@@ -1,4 +1,4 @@
-//! Asking a server what it is, before any load.
+//! Identifies a server before any load.
 
 mod kind;
 mod page;
@@ -17,48 +17,49 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 use ureq::Agent;
 
-/// Ports of usual servers on loopback: vLLM, llama.cpp, Ollama, SGLang, LM Studio.
+/// Default ports of common servers on loopback: vLLM, llama.cpp, Ollama, SGLang, LM Studio.
 const USUAL_PORTS: [u16; 5] = [8000, 8080, 11434, 30000, 1234];
-/// Longest wait for one answer, unless told otherwise.
+/// Default time limit for one answer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// Statuses of servers that have no list of models. (Triton answers 400 where it has no such path.)
+/// Statuses of servers without a list of models. (Triton answers 400 if it has no such path.)
 const ABSENT: [u16; 5] = [400, 404, 405, 410, 501];
-/// Most bytes of an answer.
+/// Maximum number of bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Most facts about a server that are kept, and most characters of each.
+/// Maximum number of facts about a server to keep, and of characters of each.
 const NOTES_MAX: usize = 32;
 const NOTE_CHARS_MAX: usize = 200;
 
-/// What a server said about itself, and the model to ask for.
+/// What a server reported about itself, and the model to request.
 #[derive(Debug, Clone)]
 pub struct Inspection {
-    /// Model to ask for.
+    /// Model to request.
     pub model: String,
     /// The rest, for the manifest.
     pub info: ServerInfo,
 }
 
-/// Finds a server on loopback at the usual ports, and says which it took.
+/// Finds a server on loopback at the usual ports, and reports which one it uses.
 ///
 /// # Errors
-/// None listens.
+/// No server listens.
 pub fn find_local() -> Result<BaseUrl, Failure> {
     for port in USUAL_PORTS {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         if TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
             let (url, _) = BaseUrl::parse(&format!("http://127.0.0.1:{port}"))?;
-            crate::terminal::tell(&format!("no URL given: taking {url}"));
+            crate::terminal::tell(&format!("no URL given: using {url}"));
             return Ok(url);
         }
     }
     Err(Failure::server("no URL given, and no server listens on this host at the usual ports")
-        .hint("give the URL, or try `inferometer demo`, which brings its own server"))
+        .hint("pass the URL, or try `inferometer demo`, which starts its own server"))
 }
 
-/// Asks for the models, and for what else the kind of server tells.
+/// Requests the list of models, and what else this kind of server reports.
 ///
 /// # Errors
-/// Nothing answers, the key is refused, the answer is not an OpenAI API, or the model is not offered.
+/// There is no response, the key is refused, the answer is not that of an OpenAI API, or the model is
+/// not available.
 pub fn inspect(
     url: &BaseUrl,
     insecure: bool,
@@ -72,11 +73,10 @@ pub fn inspect(
     client.inspect(url, None, wanted, patience)
 }
 
-/// The same of an API that a file describes: what the file says of a list of models, or the model that
-/// was named.
+/// The same for an API from a file: by the file's list of models, or the named model.
 ///
 /// # Errors
-/// As [`inspect`]; and a file that knows of no list, where no model was named.
+/// As [`inspect`]; and a file without a list if no model is named.
 pub fn inspect_by_file(
     (url, insecure): (&BaseUrl, bool),
     file: &Description,
@@ -93,19 +93,16 @@ pub fn inspect_by_file(
             };
             client.inspect(url, Some(list), wanted, PATIENCE)
         }
-        // The first request tells.
+        // The first request will show it.
         (None, Some(model)) => {
             Ok(Inspection { model: model.to_owned(), info: ServerInfo::default() })
         }
-        (None, None) => {
-            Err(Failure::usage("the file of this API says nothing of a list of models")
-                .hint("name the model with --model, or give the file a table [models]"))
-        }
+        (None, None) => Err(Failure::usage("the file of this API has no list of models")
+            .hint("name the model with --model, or add a table [models] to the file")),
     }
 }
 
-/// What an API that a file describes has at its root, where a version at the end of the base URL is
-/// left out.
+/// The paths at the root of an API from a file, without a version at the end of the base URL.
 fn list_url(url: &BaseUrl, list: Option<&ModelList>) -> String {
     match list {
         None => format!("{url}/models"),
@@ -113,8 +110,8 @@ fn list_url(url: &BaseUrl, list: Option<&ModelList>) -> String {
     }
 }
 
-/// Keeps what the list of models says about the chosen one (`meta`, as llama.cpp and our own
-/// server have it), and says in plain words when its weights are random.
+/// Keeps what the list of models reports about the chosen one (`meta`, in llama.cpp and
+/// inferometer's own server), and reports plainly if its weights are random.
 fn note_model(json: &Value, model: &str, info: &mut ServerInfo) {
     let list = json.get("data").and_then(Value::as_array);
     let meta = list
@@ -141,7 +138,7 @@ struct Client<'client> {
     headers: &'client [(String, String)],
 }
 
-/// What came back.
+/// The response.
 struct Answer {
     status: u16,
     server: Option<String>,
@@ -151,7 +148,7 @@ struct Answer {
 }
 
 impl Client<'_> {
-    /// Asks for the models, and chooses one.
+    /// Requests the list of models, and chooses one.
     fn inspect(
         &self,
         url: &BaseUrl,
@@ -205,7 +202,7 @@ impl Client<'_> {
         Ok(Inspection { model, info })
     }
 
-    /// Why an answer is no list of models.
+    /// Why an answer is not a list of models.
     fn no_list(
         &self,
         (url, at): (&BaseUrl, &str),
@@ -215,11 +212,11 @@ impl Client<'_> {
     ) -> Failure {
         match answer.status {
             401 | 403 => {
-                // A file may send the key in a header of another name.
+                // A file may send the key in a header with another name.
                 let in_header = list.is_some() && !self.headers.is_empty();
                 let has_key = self.authorization.is_some() || in_header;
                 refused(url, has_key, answer.status, "").hint(match has_key {
-                    true => "check the variable that holds the key; with --model the list is not needed",
+                    true => "check the variable that contains the key; with --model the list is not needed",
                     false => {
                         "put the key into OPENAI_API_KEY, or name its variable with --api-key-env; with \
                          --model the list is not needed"
@@ -241,8 +238,7 @@ impl Client<'_> {
         request.call()
     }
 
-    /// Status and body, of which at most so many bytes may come. Bytes that are not UTF-8 are
-    /// replaced.
+    /// Status and body, up to a maximum number of bytes. Bytes that are not UTF-8 are replaced.
     fn get_text(&self, url: &str, bytes_max: u64) -> Result<(u16, String), ureq::Error> {
         let mut response = self.call(url)?;
         let bytes = response.body_mut().with_config().limit(bytes_max).read_to_vec()?;
@@ -263,7 +259,7 @@ impl Client<'_> {
     }
 }
 
-/// Names and context lengths in an answer; absent where it holds no list of models.
+/// Names and context lengths in an answer; absent if it contains no list of models.
 fn listed(answer: &Answer, list: Option<&ModelList>) -> Option<Vec<(String, Option<u32>)>> {
     let json = answer.json.as_ref().filter(|_| (200..300).contains(&answer.status))?;
     match list {
@@ -276,7 +272,8 @@ fn listed(answer: &Answer, list: Option<&ModelList>) -> Option<Vec<(String, Opti
 fn models(json: &Value) -> Option<Vec<(String, Option<u32>)>> {
     let list = json.get("data").or_else(|| json.get("models"))?.as_array()?;
     let context = |model: &Value| {
-        // What one request may hold comes first; llama.cpp also tells what the model was made for.
+        // The limit of one request takes precedence; llama.cpp also reports the length that the
+        // model was made for.
         let known = [
             "/max_model_len",
             "/context_length",
@@ -313,8 +310,9 @@ fn choose(
         (Some(model), _) if !has_list || offered.iter().any(|name| name == model) => {
             Ok(model.to_owned())
         }
-        // Servers may list adapters or aliases incompletely: warn, and let the first requests
-        // tell. A refusal of every request ends the level early with the server's own words.
+        // Servers may list adapters or aliases incompletely, so this only warns, and the first
+        // requests decide. If every request is refused, the level ends early with the server's own
+        // message.
         (Some(model), _) => {
             crate::terminal::warn(&format!(
                 "{url} does not list the model \"{model}\"; {}",
@@ -335,15 +333,15 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error, patience: Duration) -> Failur
     client::unreachable(&url.to_string(), error, patience, WANTED)
 }
 
-/// Why a server that refuses a key, or the lack of one, cannot be measured. `words` are the server's, without
-/// secrets; empty where it gave none.
+/// Why a server that refuses a key, or the lack of one, cannot be measured. `words` is the server's
+/// message, without secrets; empty if it gave none.
 pub fn refused(url: &BaseUrl, has_key: bool, status: u16, words: &str) -> Failure {
     let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
     match has_key {
         true => Failure::server(format!(
             "{url} answered {status}: it does not accept the API key{words}"
         ))
-        .hint("check the variable that holds the key"),
+        .hint("check the variable that contains the key"),
         false => Failure::server(format!("{url} answered {status}: it needs an API key{words}"))
             .hint("put the key into OPENAI_API_KEY, or name its variable with --api-key-env"),
     }
@@ -360,7 +358,7 @@ fn no_api(at: &str, answer: &Answer, list: Option<&ModelList>, secrets: &Secrets
     Failure::server(format!("{at} {what}{says}")).hint(match list {
         Some(_) => {
             "the file of this API says in [models] that the list is there; name the model with --model, \
-             or mend the path"
+             or fix the path"
         }
         None => {
             "check that the URL is that of an OpenAI-compatible server (it usually ends with /v1); if \
@@ -495,7 +493,7 @@ mod tests {
         });
         let error = inspect(&url, true, None, &[], None, PATIENCE).unwrap_err().to_string();
         server.join().unwrap();
-        assert!(error.contains("does not speak TLS") && error.contains("http://"), "{error}");
+        assert!(error.contains("does not use TLS") && error.contains("http://"), "{error}");
     }
 
     #[test]

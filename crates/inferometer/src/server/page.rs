@@ -1,14 +1,15 @@
-//! Pages that are read again and again while a run goes on: metrics of servers and devices.
+//! Pages that are read repeatedly during a run: metrics of servers and devices.
 
 use super::{ANSWER_BYTES_MAX, Client};
 use crate::client::agent;
+use crate::secrets::mask_url;
 use std::time::Duration;
 use ureq::Agent;
 
-/// Longest wait for a page: it is read between samples a second apart.
+/// Time limit for a page: it is read between samples a second apart.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// A page, and what is sent with each request for it.
+/// A page, and what to send with each request for it.
 pub struct PageReader {
     agent: Agent,
     url: String,
@@ -17,8 +18,8 @@ pub struct PageReader {
 }
 
 impl PageReader {
-    /// A page at this URL. Key and headers are for the server under test alone: pages elsewhere
-    /// are asked without.
+    /// A page at this URL. Key and headers are only for the server under test: pages elsewhere are
+    /// requested without them.
     pub fn new(
         url: String,
         insecure: bool,
@@ -33,10 +34,10 @@ impl PageReader {
         &self.url
     }
 
-    /// The page as it is now.
+    /// The current page.
     ///
     /// # Errors
-    /// What came instead, in words.
+    /// The error, as text.
     pub fn read(&self) -> Result<String, String> {
         let client = Client {
             agent: self.agent.clone(),
@@ -45,8 +46,8 @@ impl PageReader {
         };
         match client.get_text(&self.url, ANSWER_BYTES_MAX) {
             Ok((200..=299, text)) => Ok(text),
-            Ok((status, _)) => Err(format!("{} answered {status}", self.url)),
-            Err(error) => Err(format!("{}: {error}", self.url)),
+            Ok((status, _)) => Err(format!("{} answered {status}", mask_url(&self.url))),
+            Err(error) => Err(format!("{}: {error}", mask_url(&self.url))),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What a session begins with: the head of its run, the template of its requests, the plan of a level, and
-//! what would keep it from starting.
+//! The start of a session: the head of its run, the template of its requests, the plan of a level, and
+//! reasons not to start.
 //!
-//! Not here: what comes of it (`session`).
+//! Not here: its results (`session`).
 
 use crate::exit::Failure;
 use crate::host;
@@ -19,12 +19,12 @@ use ifm_wire::{Expect, RequestBytes, RequestTemplate};
 use ifm_workload::WorkItem;
 use std::time::{Duration, Instant};
 
-/// Users that one reading thread serves.
+/// Users per reading thread.
 const USERS_PER_READER: u32 = 500;
-/// File descriptors that a run needs beside its connections.
+/// File descriptors that a run needs in addition to its connections.
 const SPARE_FILES: u64 = 64;
 
-/// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.
+/// The plan of a job's level, for a host whose clock started at 0 and that takes no timestamps.
 pub fn level_plan(job: &Job, index: usize, first_seq: u32, source: &Source) -> LevelPlan {
     let follows_answers = source.follows_answers();
     let spec = &job.spec;
@@ -43,7 +43,7 @@ pub fn level_plan(job: &Job, index: usize, first_seq: u32, source: &Source) -> L
         },
         expect: Expect {
             api: spec.target.api,
-            // An answer with a form is read once, and dropped unless it is to be kept.
+            // An answer with a form is read once, and dropped unless it should be kept.
             keep_text: spec.keep_text || follows_answers || !job.forms.is_empty(),
             stream: spec.target.stream,
         },
@@ -87,7 +87,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         stop_reason: None,
         spec: job.spec.clone(),
         host: match &job.deployed {
-            // Nothing is received, so nothing is stamped.
+            // Nothing is received, so there are no timestamps.
             Some(_) => HostInfo { kernel_stamps: false, ..host::describe() },
             None => host::describe_with(job.stamps),
         },
@@ -114,10 +114,10 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
     }
 }
 
-/// Writes the requests of a job. The run's id is part of those of its requests and sessions.
+/// Writes the requests of a job. The run's ID is part of the IDs of its requests and sessions.
 ///
 /// # Errors
-/// What cannot be sent.
+/// The part that cannot be sent.
 pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Failure> {
     template(job, run_id, job.spec.workload.ignore_eos)
 }
@@ -125,7 +125,7 @@ pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Fail
 /// Writes the requests of its probe.
 ///
 /// # Errors
-/// What cannot be sent.
+/// The part that cannot be sent.
 pub(super) fn probe_template(
     job: &Job,
     run_id: &str,
@@ -156,26 +156,26 @@ fn template(job: &Job, run_id: &str, ignore_eos: bool) -> Result<RequestTemplate
     .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The templates of a run, with those of its forms.
+/// The templates of a run and of its forms.
 ///
 /// # Errors
-/// A form that the API cannot carry.
+/// A form that the API does not support.
 pub fn form_templates(job: &Job, free: RequestTemplate) -> Result<Templates, Failure> {
     let ignore_eos = job.spec.workload.forms.iter().any(|form| form.ignore_eos);
     let manner = (job.form_speech, ignore_eos);
     Templates::new(free, job.forms.clone(), manner).map_err(|error| {
         Failure::usage(error.to_string())
-            .hint("choose the API with --api, and whose words it is told in with --forms-as")
+            .hint("choose the API with --api, and the server dialect with --forms-as")
     })
 }
 
-/// Items whose requests are written before anything is sent, at most, and how long that may take: made-up
-/// media take long, and those of the first item stand for all.
+/// Maximum number of items whose requests are written before anything is sent, and the time limit:
+/// synthetic media take long, and the first item represents all.
 const CHECKED_ITEMS_MAX: u32 = 4096;
 const CHECKED_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Whether the API takes what the workload makes, before anything is stored or sent: each of the first
-/// items, as far as there are different ones and time for them.
+/// Checks, before anything is stored or sent, whether the API accepts the workload: each of the first
+/// items, as far as they differ and time allows.
 pub(super) fn check_items(job: &Job, template: &RequestTemplate) -> Result<(), Failure> {
     let began = Instant::now();
     let different = u32::try_from(job.dataset.distinct_items()).ok();
@@ -187,11 +187,11 @@ pub(super) fn check_items(job: &Job, template: &RequestTemplate) -> Result<(), F
             Ok(item) => item,
             Err(_) if number > 0 => return Ok(()),
             Err(error) => {
-                return Err(Failure::usage(format!("the workload cannot be made: {error}")));
+                return Err(Failure::usage(format!("the workload cannot be created: {error}")));
             }
         };
         check_item(&item, template, &mut buffer).map_err(|error| {
-            let hint = "another --api takes it, or another workload";
+            let hint = "use another --api, or another workload";
             match number {
                 0 => Failure::usage(error.to_string()).hint(hint),
                 _ => Failure::usage(format!("item {} of the workload: {error}", number + 1))
@@ -205,7 +205,7 @@ pub(super) fn check_items(job: &Job, template: &RequestTemplate) -> Result<(), F
     Ok(())
 }
 
-/// Writes the requests of an item, each without what was said before it.
+/// Writes the requests of an item, each without the earlier turns.
 fn check_item(
     item: &WorkItem,
     template: &RequestTemplate,
@@ -216,7 +216,7 @@ fn check_item(
     let of_agents = item.agents.iter().flat_map(|agent| &agent.turns);
     let turns = item.turns.iter().chain(of_agents);
     let prompts = turns.map(|turn| (&turn.prompt, turn.fields.as_deref()));
-    // A conversation goes on in messages, whatever it began with.
+    // A conversation continues with messages, whatever it started with.
     let prompts = prompts.chain((!is_alone).then_some((&said, None)));
     for (prompt, fields) in prompts {
         let ask = Ask {
@@ -246,7 +246,7 @@ pub(super) fn check_open_files(job: &Job) -> Result<(), Failure> {
             counted(most, "user"),
             most + SPARE_FILES
         ))
-        .hint("raise the limit (ulimit -n), or ask for fewer users")),
+        .hint("raise the limit (ulimit -n), or use fewer users")),
         _ => Ok(()),
     }
 }

@@ -1,10 +1,9 @@
-//! What a server counts for a medium where it does not tell: two requests for one token, the same
-//! prompt with the medium and without it.
+//! What a server counts for a medium if it does not report that: two requests for one token, the
+//! same prompt with the medium and without it.
 //!
-//! Media that are not made anew for each prompt are known to the server from then on, and count as
-//! seen.
+//! The server then knows media that are not created anew for each prompt, and they count as seen.
 //!
-//! Not here: which requests have these tokens (`pairs`), how answers are read (`ifm-wire`).
+//! Not here: which requests have these tokens (`pairs`), how answers are parsed (`ifm-wire`).
 
 use crate::exit::Failure;
 use crate::job::Job;
@@ -18,36 +17,36 @@ use ifm_workload::{Dataset, FAR_ITEM};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most sizes that are asked about.
+/// Maximum number of sizes to measure.
 const PAIRS_MAX: usize = 6;
-/// Items that are looked through for them.
+/// Number of items to search for them.
 const ITEMS_MAX: u32 = 24;
-/// Items that show whether a workload has media at all.
+/// Number of items that show whether a workload has media at all.
 const FIRST_ITEMS: u32 = 3;
-/// Longest time for all of it.
+/// Time limit for everything.
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// What stands beside the medium.
+/// The text next to the medium.
 const TEXT: &str = "Describe it.";
 
-/// What is to be asked.
+/// What to measure.
 struct PairsAsk<'ask> {
-    /// Whether all sizes are asked about even where the server tells by itself: a context is limited.
+    /// Whether to measure all sizes even if the server reports them: a context is limited.
     wants_all: bool,
-    /// Where media come from.
+    /// Source of the media.
     dataset: &'ask dyn Dataset,
 }
 
-/// What was found out.
+/// The result.
 #[derive(Default)]
 pub(super) struct Paired {
     pub pairs: Vec<MediaPair>,
-    /// Tokens that the server told by itself of one medium of each shape.
+    /// Tokens that the server itself reported for one medium of each shape.
     pub told: Vec<(Shape, u32)>,
-    /// The media that the server has had since.
+    /// The media that the server has received meanwhile.
     pub had: Vec<[u8; 32]>,
 }
 
-/// The media of a workload that stand for all of their size, at most a few.
+/// The media of a workload that represent all of their size, at most a few.
 fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
     let media_of = |number| {
         let item = dataset.item(number).ok()?;
@@ -59,8 +58,8 @@ fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
     }
     let mut found: Vec<Arc<Medium>> = Vec::new();
     for number in 0..ITEMS_MAX {
-        // Far from those that a run sends, media that are made for each item are new to the server when
-        // they are measured. A file that ends has no items so far away.
+        // Far from the items that a run sends: media that are created for each item are new to the
+        // server when they are measured. A file that ends has no items so far away.
         let media = media_of(FAR_ITEM + number).or_else(|| media_of(number));
         for medium in media.into_iter().flatten() {
             let is_known = found.iter().any(|other| shape(other) == shape(&medium));
@@ -75,10 +74,10 @@ fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
     found
 }
 
-/// The pairs of a job, as they are told and stored. None for a simulation.
+/// The pairs of a job, as reported and stored. None for a simulation.
 ///
 /// # Errors
-/// A medium that the server refuses while it answers without it: the load would be refused as well.
+/// A medium that the server refuses while it answers without it: it would also refuse the load.
 pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Result<Paired, Failure> {
     let (None, Some(mut preflight)) = (&job.deployed, job.preflight(template.clone())) else {
         return Ok(Paired::default());
@@ -103,7 +102,7 @@ fn sentence(pair: &MediaPair) -> String {
     )
 }
 
-/// How large a medium is, or how long.
+/// The size or duration of a medium.
 fn size(size: Option<(u32, u32)>, frames: Option<u32>, duration_ns: Option<u64>) -> String {
     match (size, frames, duration_ns) {
         (Some((width, height)), Some(frames), _) => format!("{frames} frames of {width}x{height}"),
@@ -113,18 +112,18 @@ fn size(size: Option<(u32, u32)>, frames: Option<u32>, duration_ns: Option<u64>)
     }
 }
 
-/// Measures the pairs of a workload. None where it has no media, where the server tells by itself what
-/// they are, and where it counts no prompts; the failure of a request ends it.
+/// Measures the pairs of a workload. None if it has no media, if the server itself reports their
+/// tokens, or if it counts no prompts. The failure of a request ends the measurement.
 ///
 /// # Errors
-/// What the server says against a medium, where it answers the same prompt without it.
+/// The server's message about a refused medium, if it answers the same prompt without it.
 fn measure(preflight: &mut Preflight, ask: &PairsAsk<'_>) -> Result<Paired, Failure> {
     let until = Instant::now() + TIME_MAX;
     let mut found = Paired::default();
     let mut without = None;
     for medium in samples(ask.dataset) {
         if shape(&medium) == (medium.kind, None, None, None) {
-            // Nobody could say which others are like it.
+            // It would be unknown which others are similar to it.
             continue;
         }
         let with = match answer(preflight, Some(&medium), until) {
@@ -136,7 +135,7 @@ fn measure(preflight: &mut Preflight, ask: &PairsAsk<'_>) -> Result<Paired, Fail
                     medium.kind.word(),
                     size(medium.size, medium.frames, medium.duration_ns)
                 ))
-                .hint("choose a model that takes it, or a workload without it"));
+                .hint("choose a model that accepts it, or a workload without it"));
             }
             Asked::Stopped(failure) => return Err(*failure),
             Asked::Refused(_) | Asked::Failed => break,
@@ -174,14 +173,14 @@ fn measure(preflight: &mut Preflight, ask: &PairsAsk<'_>) -> Result<Paired, Fail
     Ok(found)
 }
 
-/// What became of a question.
+/// The result of a request.
 enum Asked {
     Answered(Box<Answer>),
-    /// The server does not want it, and says why.
+    /// The server refuses it, with this message.
     Refused(String),
     /// Anything else: no time, no connection, too many requests.
     Failed,
-    /// There must be no load.
+    /// The load must not start.
     Stopped(Box<Failure>),
 }
 
@@ -208,7 +207,7 @@ fn answer(preflight: &mut Preflight, medium: Option<&Arc<Medium>>, until: Instan
     let prompt = Prompt::Messages(vec![message]);
     match preflight.ask(&one_token(&prompt), left) {
         Ok(exchange) => Asked::Answered(Box::new(exchange.answer)),
-        // 500 is what llama.cpp says of a model without images.
+        // llama.cpp returns 500 for a model without images.
         Err(Fault::TooLong(_, why) | Fault::Refused(_, why)) => Asked::Refused(why),
         Err(Fault::Failed(_)) => Asked::Failed,
         Err(Fault::Stop(failure)) => Asked::Stopped(failure),
@@ -256,8 +255,8 @@ mod tests {
     }
 
     /// What is measured against a server that counts a token for each byte of an address, and how
-    /// often it was asked.
-    fn measured(items: u32, tells: bool, wants_all: bool) -> (Paired, usize) {
+    /// many requests it received.
+    fn measured(items: u32, reports: bool, wants_all: bool) -> (Paired, usize) {
         let asked_for = Arc::new(Mutex::new(0));
         let count = asked_for.clone();
         let endpoint = server(move |asked| {
@@ -267,7 +266,7 @@ mod tests {
             let url = content[0]["image_url"]["url"].as_str().unwrap_or_default();
             assert!(!content.to_string().contains("a prompt of the run"));
             let mut usage = json!({"prompt_tokens": 12 + url.len(), "completion_tokens": 1});
-            if tells && !url.is_empty() {
+            if reports && !url.is_empty() {
                 usage["prompt_tokens_details"] = json!({"multimodal_tokens": {"image": 7}});
             }
             let choice = json!({"index": 0, "message": {"role": "assistant", "content": "a"},
@@ -301,7 +300,7 @@ mod tests {
         let told = refusal(false).expect("the image is refused");
         assert!(told.starts_with("the server refuses image 100x50 of the workload"), "{told}");
         assert!(told.ends_with("m is not a multimodal model"), "{told}");
-        // What is wrong is not the image: the run tells.
+        // The image is not the problem: the run will show it.
         assert_eq!(refusal(true), None);
     }
 
@@ -314,7 +313,7 @@ mod tests {
         assert_eq!(found, [(Some(100), Some(url + 100)), (Some(200), Some(url + 200))]);
         assert_eq!((asked, pairs[0].tokens_without), (3, 12));
         assert_eq!(had, [[0; 32], [1; 32]]);
-        // The server has had the medium of which it told the tokens by itself.
+        // The server has already received the medium whose tokens it reported.
         let (told, asked) = measured(4, true, false);
         assert_eq!((told.pairs, told.had, asked), (Vec::new(), vec![[0; 32]], 1));
         let (told, asked) = measured(4, true, true);

@@ -46,7 +46,7 @@ fn a_field_that_a_strict_server_refuses_can_be_left_out() {
         let failure = verdict(&run, &summary, &Ended::Planned, &Signals::default()).unwrap_err();
         failure.to_string().split_once("hint: ").unwrap().1.to_owned()
     };
-    // As transformers' server, OpenAI and pydantic say it.
+    // As formulated by transformers' server, OpenAI and pydantic.
     let eos = hint(422, "HTTP 422: Unexpected fields in the request: {'ignore_eos'}");
     assert!(eos.starts_with("--ignore-eos=false"), "{eos}");
     let most = "HTTP 400: Unsupported parameter: 'max_tokens' is not supported with this model. Use \

@@ -8,7 +8,7 @@ pub(super) fn way_out(run: &RunData, why: &str, failures: Option<&Failures>) -> 
     let status = run.requests.iter().find_map(|record| record.http_status);
     let refused = refused_field(why).filter(|_| matches!(status, Some(400 | 422)));
     if came_whole(run) {
-        return "the server does not stream: --no-stream measures its whole answers".to_owned();
+        return "the server does not stream: --no-stream measures whole answers".to_owned();
     }
     if let Some(way) = refused {
         return way.to_owned();
@@ -17,7 +17,7 @@ pub(super) fn way_out(run: &RunData, why: &str, failures: Option<&Failures>) -> 
         run.requests.iter().any(|record| record.media.as_ref().is_some_and(|it| it.audios > 0));
     if status == Some(404) && has_audio && !run.manifest.spec.target.api.takes_recordings() {
         return format!(
-            "a speech model answers another API: --api transcriptions (this run used --api {})",
+            "a speech model uses another API: --api transcriptions (this run used --api {})",
             run.manifest.spec.target.api_words()
         );
     }
@@ -29,18 +29,15 @@ pub(super) fn way_out(run: &RunData, why: &str, failures: Option<&Failures>) -> 
     )
 }
 
-/// Fields of a body that strict servers refuse and that a user can leave out, and how.
+/// Fields of a body that strict servers refuse and that a user can omit, and how.
 const LEFT_OUT: &[(&str, &str)] = &[
     ("ignore_eos", "--ignore-eos=false leaves ignore_eos out; answers may then end early"),
     ("stream_options", "--extra-body '{\"stream_options\": null}' leaves it out"),
-    (
-        "max_tokens",
-        "--extra-body '{\"max_completion_tokens\": 64}' sends the newer name in its place",
-    ),
+    ("max_tokens", "--extra-body '{\"max_completion_tokens\": 64}' sends the newer name instead"),
     ("temperature", "--temperature none leaves it out"),
 ];
 
-/// How to leave out the field that a server's words refuse.
+/// How to omit the field that a server's message rejects.
 fn refused_field(why: &str) -> Option<&'static str> {
     let lower = why.to_ascii_lowercase();
     let refusals = [
@@ -61,7 +58,7 @@ fn refused_field(why: &str) -> Option<&'static str> {
     Some(way)
 }
 
-/// Whether streams were asked for, and answers came whole.
+/// Whether streams were requested, and answers arrived whole.
 fn came_whole(run: &RunData) -> bool {
     let is_whole = |record: &RequestRecord| {
         record.http_status == Some(200)

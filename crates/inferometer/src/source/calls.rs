@@ -12,15 +12,15 @@ use ifm_core::{Message, Role, ToolCall};
 /// What answers a call for which nothing was recorded.
 const NOT_RUN: &str = "not run";
 
-/// The messages behind an answer with these calls, each with what has to stand before it. `recorded`
-/// are the calls of the answer that was recorded; empty where that one is carried.
+/// The messages after an answer with these calls, each with the messages that must precede it.
+/// `recorded` are the calls of the recorded answer; empty where that answer is carried itself.
 pub fn settle(
     calls: &[ToolCall],
     recorded: &[ToolCall],
     messages: Vec<Message>,
 ) -> Vec<(Vec<Message>, Message)> {
     let mut left: Vec<&ToolCall> = calls.iter().collect();
-    // Results directly behind the answer are those of its calls.
+    // Results directly after the answer belong to its calls.
     let results = messages.iter().take_while(|message| message.role == Role::Tool).count();
     let mut settled = Vec::with_capacity(messages.len());
     let mut said_by_user = Vec::new();
@@ -40,7 +40,7 @@ pub fn settle(
             None => said_by_user.push(Message { role: Role::User, ..message }),
         }
     }
-    // Results stand before whatever else is said.
+    // Results precede everything else.
     let not_run = left.into_iter().map(|call| Message {
         tool_call_id: Some(call.id.clone()),
         ..Message::text(Role::Tool, NOT_RUN)
@@ -50,7 +50,7 @@ pub fn settle(
         settled.push((std::mem::take(&mut not_run), message));
     }
     if let (false, Some((before, last))) = (not_run.is_empty(), settled.last_mut()) {
-        // All are results: which of them stands last is all one.
+        // All are results, so their order does not matter.
         before.append(&mut not_run);
         debug_assert_eq!(last.role, Role::Tool);
     }
@@ -86,7 +86,7 @@ mod tests {
         let results = || vec![result("r1", "one"), result("r2", "two"), result("r3", "three")];
         let live = [call("x", "cat"), call("y", "ls"), call("z", "ls")];
         assert_eq!(sent(&live, &recorded, results()), ["tool y one", "tool x two", "tool z three"]);
-        // The answer holds one call of the three, and one that nobody recorded.
+        // The answer contains one call of the three, and one that was not recorded.
         let live = [call("x", "ls"), call("y", "rm")];
         let expected = ["tool x one", "tool y not run", "user  two", "user  three"];
         assert_eq!(sent(&live, &recorded, results()), expected);

@@ -1,9 +1,9 @@
 //! Conversations: each user holds one session at a time, turn after turn, with pauses to think.
 //!
 //! A turn is due when the answer to the one before has come and the pause is over. It carries the
-//! whole conversation so far: what was said before, the answers (the server's own, or those that
-//! were recorded), and what the turn adds. Agents of a session send beside each other, so that there
-//! may be more requests in flight than users.
+//! whole conversation so far: the earlier messages, the answers (the server's own, or the recorded
+//! ones), and what the turn adds. Agents of a session send at the same time, so that there may be
+//! more requests in flight than users.
 //!
 //! A session ends before its last turn when a request fails, when an answer holds nothing that could
 //! be carried on, or when its next prompt would be longer than the context.
@@ -46,7 +46,7 @@ pub struct Carrying {
     /// Tokens of prompt and answer together at which a session ends as too long; absent: the server
     /// alone says so.
     pub max_context_tokens: Option<u32>,
-    /// Time from one turn of a user to the next, nanoseconds, in place of the workload's pauses.
+    /// Time from one turn of a user to the next, nanoseconds, instead of the workload's pauses.
     pub cadence_ns: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ struct Talk {
 struct Held {
     session: Session,
     talks: HashMap<u16, Talk>,
-    /// What a router wants to see again from an agent, as its last answer said.
+    /// The value that a router expects from an agent in its next request, from its last answer.
     tokens: HashMap<u16, String>,
     /// The fixed time of the user's current turn, where there is a cadence.
     timed_ns: Option<u64>,
@@ -137,13 +137,13 @@ pub struct ConversationSource {
     too_long: u32,
     /// Whether a prompt was made before, so that what all share has been said.
     has_said: bool,
-    /// What stands before a prompt, as bytes.
+    /// The conversation before a prompt, as bytes.
     before: Written,
     pairs: Arc<Pairs>,
 }
 
 impl ConversationSource {
-    /// Has requests with media told to who fills in their tokens.
+    /// Reports requests with media to the code that fills in their tokens.
     pub fn with_pairs(&mut self, pairs: Arc<Pairs>) {
         self.pairs = pairs;
     }
@@ -181,8 +181,8 @@ impl ConversationSource {
         }
     }
 
-    /// Begins a level of new sessions. Those that the former level left unfinished are dropped: their
-    /// next turn would find a cache that has gone cold.
+    /// Begins a level of new sessions. Sessions that the previous level left unfinished are dropped:
+    /// their next turn would find a cold cache.
     pub fn begin_level(&mut self, sent: u32, users: u32, sessions: Option<u32>) {
         self.ledger.truncate(sent);
         self.held.clear();
@@ -195,7 +195,7 @@ impl ConversationSource {
         self.to_begin = sessions.unwrap_or(u32::MAX);
     }
 
-    /// Has the media of so many sessions made before they are held, as [`Dataset::make_ahead`] does.
+    /// Prepares the media of this many sessions before they start, as [`Dataset::make_ahead`] does.
     pub fn make_sessions_ahead(&self, needed: u32, go_on: &dyn Fn() -> bool) {
         self.dataset.make_ahead(self.next_item, needed, go_on);
     }
@@ -211,7 +211,7 @@ impl ConversationSource {
         self.begun
     }
 
-    /// Sessions that have ended so far, in whatever way, for whoever shows them.
+    /// Sessions that have ended so far, in whatever way, for display.
     pub fn ended(&self) -> Arc<AtomicU64> {
         self.ended.clone()
     }
@@ -221,7 +221,7 @@ impl ConversationSource {
         &self.ended_early
     }
 
-    /// Requests that one session can have in flight at once at most.
+    /// Maximum number of requests that one session can have in flight at once.
     pub fn parallel(&self) -> u32 {
         self.dataset.parallel()
     }
@@ -288,7 +288,7 @@ impl ConversationSource {
         let has_time = next_ns.is_none_or(|at_ns| at_ns > now_ns.saturating_add(AHEAD_NS));
         let wanted = self.users.min(AHEAD_MAX).min(self.to_begin as usize);
         if has_time && self.ahead.len() < wanted && self.ahead_bytes < AHEAD_BYTES_MAX {
-            // What is wrong with an item is told when its turn comes.
+            // An error in an item is reported when its turn comes.
             if let Ok(item) = self.dataset.item(self.next_item)
                 && let Some(next) = self.next_item.checked_add(1)
             {
@@ -504,7 +504,7 @@ impl ConversationSource {
 struct Ready {
     turn: Turn,
     begun: Begun,
-    /// What it asks, behind what was said before.
+    /// Its question, after the earlier messages.
     prompt: Prompt,
     digest: [u8; 32],
 }

@@ -1,6 +1,6 @@
 //! What was sent: a digest and the lengths of each prompt, in order. 48 bytes for a request.
 //!
-//! The digest of a prompt that stands alone is that of its canonical bytes. In a conversation of
+//! The digest of a single-turn prompt is the digest of its canonical bytes. In a conversation of
 //! several turns it is a chain over the messages (`said`), so that a turn costs what it adds.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
@@ -83,8 +83,8 @@ impl Ledger {
         (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
     }
 
-    /// Small images of the first different media that were sent, as they stand in the head of a run:
-    /// `medium` and `picture`, a data URL. None where there are no media that can be drawn.
+    /// Small images of the first different media that were sent, as stored in the manifest of a run:
+    /// `medium` and `picture`, a data URL. None where no media can be drawn.
     pub fn media_sheet(&self) -> Option<serde_json::Value> {
         let drawn = self.shown.iter().filter_map(|(_, medium)| {
             let small = ifm_workload::thumbnail(medium)?;
@@ -148,8 +148,8 @@ fn held(medium: &Medium) -> usize {
     medium.carried.bytes().map_or(0, |bytes| bytes.len())
 }
 
-/// The digest of a prompt that stands alone: BLAKE3, since SHA-256 of a prompt of 500,000 tokens costs
-/// about as much as sending it, and several times that on a processor without instructions for it.
+/// The digest of a single-turn prompt: BLAKE3, since SHA-256 of a prompt of 500,000 tokens costs about
+/// as much as sending it, and several times that on a processor without instructions for it.
 pub fn digest(prompt: &Prompt) -> [u8; 32] {
     blake3::hash(&prompt.canonical_bytes()).into()
 }

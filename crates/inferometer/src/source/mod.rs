@@ -1,7 +1,7 @@
 //! From work items to requests: what is sent next, and what was sent in all.
 //!
-//! Prompts that stand alone are made ahead of the load. Conversations cannot be: a turn carries
-//! the answer to the one before, so it is made when that has come.
+//! Single-turn prompts are made ahead of the load. Conversations cannot be: a turn carries the
+//! answer to the one before, so it is made when that has come.
 //!
 //! Not here: items (`ifm-workload`), bytes of a request (`ifm-wire`), when a user is free
 //! (`ifm-drive`).
@@ -40,11 +40,11 @@ const REQUESTS_PER_USER: u32 = 16;
 /// one each.
 const REQUESTS_OF_AGENTS: u32 = 16_384;
 
-/// Items that are made ahead of a level at most.
+/// Maximum number of items that are made ahead of a level.
 const AHEAD_ITEMS_MAX: u32 = 1024;
 
-/// Requests in flight at most: one for each user, or as many as the agents of their sessions can send
-/// beside each other, within bounds.
+/// Maximum requests in flight: one for each user, or as many as the agents of their sessions can send
+/// at the same time, within bounds.
 pub fn slots(users: u32, parallel: u32) -> u32 {
     let wanted = users.saturating_mul(parallel.clamp(1, REQUESTS_PER_USER));
     wanted.min(REQUESTS_OF_AGENTS.max(users))
@@ -52,7 +52,7 @@ pub fn slots(users: u32, parallel: u32) -> u32 {
 
 /// The requests of a run, level by level.
 pub enum Source {
-    /// Requests that stand alone.
+    /// Single-turn requests.
     Prompts(Box<PromptSource>),
     /// Turns of conversations.
     Conversations(Box<ConversationSource>),
@@ -95,8 +95,8 @@ impl Source {
         matches!(self, Source::Conversations(_))
     }
 
-    /// Requests that a user can have in flight at once at most: more than one where sessions have
-    /// agents that work beside each other.
+    /// Maximum number of requests that a user can have in flight at once: more than one where
+    /// sessions have agents that work at the same time.
     pub fn parallel(&self) -> u32 {
         match self {
             Source::Prompts(_) => 1,
@@ -104,7 +104,7 @@ impl Source {
         }
     }
 
-    /// Conversations that have ended so far; absent where requests stand alone.
+    /// Conversations that have ended so far; absent for single-turn requests.
     pub fn ended_conversations(&self) -> Option<Arc<AtomicU64>> {
         match self {
             Source::Prompts(_) => None,
@@ -151,7 +151,7 @@ impl Source {
     }
 
     /// Has media that take long to make ready before a level whose `sent` requests were sent before it
-    /// begins, so far as it goes on: those of its warm-up, and those that its users send at once, or its
+    /// begins, as far as it gets: the media of its warm-up, and those that its users send at once, or its
     /// rate in a second.
     pub fn make_ahead(&self, sent: u32, load: &LoadSpec, go_on: &dyn Fn() -> bool) {
         let at_once = match &load.arrivals {
@@ -186,7 +186,7 @@ impl Source {
         self.ledger().prompts_blake3()
     }
 
-    /// What was sent in all: so many requests.
+    /// Describes everything that was sent: this many requests.
     pub fn sent_workload(&mut self, sent: u32, api: Api, facts: &WorkloadFacts) -> SentWorkload {
         let (ledger, sessions, ended_sessions) = match self {
             Source::Prompts(prompts) => (prompts.ledger_mut(), None, Vec::new()),

@@ -1,4 +1,4 @@
-//! Prompts that stand alone, in the order of their items.
+//! Single-turn prompts, in the order of their items.
 
 use super::ledger::{Ledger, digest};
 use super::templates::Templates;
@@ -16,7 +16,7 @@ pub enum Due {
     Schedule(Box<Arrivals>),
     /// By the times of the items, counted from the first measured one.
     Recorded {
-        /// So many times as fast.
+        /// Speed-up factor.
         speed: f64,
         /// Time of the first measured item, once it is known.
         first_ns: Option<u64>,
@@ -54,12 +54,12 @@ impl PromptSource {
         }
     }
 
-    /// Has requests with media told to who fills in their tokens.
+    /// Reports requests with media to the code that fills in their tokens.
     pub fn with_pairs(&mut self, pairs: Arc<Pairs>) {
         self.pairs = pairs;
     }
 
-    /// Begins a level behind the items that were sent; with due times, in an open loop.
+    /// Begins a level after the items that were sent; with due times, in an open loop.
     pub fn begin_level(&mut self, sent: u32, due: Option<Due>) {
         self.next_item = sent;
         self.ledger.truncate(sent);
@@ -152,7 +152,7 @@ impl PromptSource {
         }))
     }
 
-    /// Passes over a request of an open loop for which there is no time left. Its item stays for
+    /// Skips a request of an open loop for which there is no time left. Its item stays for
     /// the next level.
     pub fn skip(&mut self) -> Option<RequestMeta> {
         let due_ns = match self.due.as_mut()? {

@@ -11,7 +11,7 @@ use ifm_wire::RequestTemplate;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Messages as they stand in a request, and the media in them.
+/// Messages as a request contains them, and the media in them.
 #[derive(Default)]
 pub struct Written {
     /// A comma between two messages, a hole for each medium.
@@ -33,11 +33,11 @@ impl Written {
 pub struct Said {
     /// All of them as the API has them, one after the other.
     bytes: Vec<u8>,
-    /// Where each stands.
+    /// The position of each message.
     spans: Vec<Range<usize>>,
     /// The media of each that is written.
     media: Vec<Vec<Arc<Medium>>>,
-    /// Those of an API that writes a message by what stands beside it.
+    /// Messages for an API whose format of a message depends on its neighbors.
     messages: Vec<Vec<Message>>,
     digests: Vec<[u8; 32]>,
 }

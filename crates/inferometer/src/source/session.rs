@@ -141,7 +141,7 @@ impl Session {
             return Heard::Said(recorded, Carried { tokens, is_of_server: false, prompt_tokens });
         }
         let echoes = echo_reasoning && !reply.reasoning.is_empty();
-        // A length that was asked for is no half answer.
+        // An answer of the requested length is complete.
         let is_half = reply.is_cut && length.is_none();
         if (is_half || reply.is_empty() && !echoes) && !is_last {
             self.end(SessionEnd::EmptyAnswer);
@@ -184,7 +184,7 @@ impl Session {
         for number in self.children(agent, |child| child.before_turn == Some(turn)) {
             match self.stages.get(usize::from(number)) {
                 Some(Stage::Done { at_ns }) => from_ns = from_ns.max(*at_ns),
-                // One that was to start behind the turn that waits for it never does.
+                // An agent that should start after the turn that waits for it never does.
                 Some(Stage::Unborn) | None => {}
                 Some(Stage::Busy | Stage::Waits { .. }) => return None,
             }

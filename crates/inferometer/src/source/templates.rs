@@ -10,8 +10,8 @@ use ifm_wire::request::{Ask, RequestError};
 use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::Forms;
 
-/// Room for what stands around the text of a request.
-const BESIDE_BYTES: usize = 4096;
+/// Room for the part of a request around its text.
+const ENVELOPE_BYTES: usize = 4096;
 /// Share of a text by which the next one may be longer and still find room in the same buffer.
 const LONGER: usize = 64;
 
@@ -36,8 +36,8 @@ impl From<RequestTemplate> for Templates {
 }
 
 impl Templates {
-    /// Templates for forms, told in the words of `speech`. With `ignore_eos` a server is told to go
-    /// on past the end of the text in requests with a form too.
+    /// Templates for forms, expressed in the dialect `speech`. With `ignore_eos` the server must
+    /// continue past the end of the text in requests with a form too.
     ///
     /// # Errors
     /// A form that the API cannot carry.
@@ -84,8 +84,8 @@ impl Templates {
         };
         buffer.clear();
         let said_bytes = text_bytes + ask.said.len();
-        let beside_bytes = BESIDE_BYTES + said_bytes / LONGER;
-        pages::make_room(buffer.own_mut(), said_bytes, beside_bytes);
+        let envelope_bytes = ENVELOPE_BYTES + said_bytes / LONGER;
+        pages::make_room(buffer.own_mut(), said_bytes, envelope_bytes);
         let results = template.write(ask, buffer).map_err(|error| error.to_string())?;
         Ok((results, index))
     }

@@ -122,7 +122,7 @@ fn service_ns(item: u32, agent: u16, turn: u16) -> u64 {
     1 + (u64::from(item) * 7 + u64::from(agent) * 13 + u64::from(turn) * 29) % 23
 }
 
-/// A session with agents here and there, some of which are waited for.
+/// A session with agents here and there, some of them awaited.
 fn random_session(id: u32) -> WorkItem {
     let mut draws = Rng::new(5).stream("session").item(u64::from(id));
     let mut turns = |name: String| -> Vec<Turn> {
@@ -233,7 +233,7 @@ fn turns_agents_and_joins_come_when_they_should() {
             let item = &items[turn.session as usize];
             assert_eq!(usize::from(turn.turns), item.turns_of(turn.agent).len());
             assert_eq!(turn.has_agents, !item.agents.is_empty());
-            // Everything that this agent said and was told, and nothing of any other.
+            // Everything that this agent said and received, and nothing of any other.
             let expected: Vec<String> = (0..=turn.turn)
                 .flat_map(|before| {
                     let agent = turn.agent;
@@ -316,7 +316,7 @@ fn a_cadence_holds_for_each_user() {
 
 /// The schedule begins when the last request that warms up has been answered.
 #[test]
-fn a_cadence_begins_behind_the_warm_up() {
+fn a_cadence_begins_after_the_warm_up() {
     let carrying = Carrying { cadence_ns: Some(100), ..Carrying::default() };
     let items = (0..2).map(|id| WorkItem::new(id, vec![user("a"); 2])).collect();
     let made = Made { items, shared_tokens: None };
@@ -354,7 +354,7 @@ fn a_turn_that_is_not_sent_costs_its_user_no_beat() {
     assert_eq!(sent.iter().map(|sent| sent.at_ns).collect::<Vec<_>>(), [0, 100]);
 }
 
-/// An answer that a limit cut off is a half one where nobody asked for that length.
+/// An answer that a limit cut off is incomplete unless that length was requested.
 #[test]
 fn a_half_answer_is_not_carried_on() {
     for (length, expect) in [(None, (1, 1)), (Some(7), (3, 0))] {
@@ -435,7 +435,7 @@ fn a_context_holds_media_as_the_server_counts_them() {
     };
     let told = [(shape(&medium), 40)];
     assert!(is_sent(57, &told) && !is_sent(56, &told));
-    assert!(is_sent(17, &[]), "what nobody counted is left out");
+    assert!(is_sent(17, &[]), "uncounted media are left out");
 }
 
 #[test]
@@ -470,7 +470,7 @@ fn what_was_said_and_what_all_share_is_known() {
     let (tokens, message) = known(false, Some(3));
     assert_eq!(tokens, [Some(0), Some(14), Some(4), Some(14)]);
     assert_eq!(message, serde_json::json!({"role": "assistant", "content": "b"}));
-    // How much of the answer was thought is not told: neither is what is left.
+    // The reasoning tokens are not reported, so neither is the rest.
     assert_eq!(known(false, None).0, [Some(0), None, Some(4), None]);
     assert_eq!(known(true, None).0, [Some(0), Some(17), Some(4), Some(17)]);
 }

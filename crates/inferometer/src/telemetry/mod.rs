@@ -1,10 +1,10 @@
-//! What is recorded beside the answers while levels run, or while a command runs: the server's
-//! counters, power and clocks.
+//! What is recorded in addition to the answers while levels or a command run: the server's metrics,
+//! power and clocks.
 //!
-//! A thread of low priority reads everything once a second; the session has it read before and
-//! after each level too, so that counters can be told apart by level. Whatever fails, the run goes
-//! on: what is missing is absent. Not here: what pages and devices say (`ifm-telemetry`), what
-//! follows from it (`ifm-analysis`).
+//! A low-priority thread reads everything once a second. It also reads before and after each level,
+//! so that counters can be assigned to levels. If a source fails, the run continues without its
+//! values. Not here: the content of pages and devices (`ifm-telemetry`), and what follows from it
+//! (`ifm-analysis`).
 
 mod sources;
 
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 
 /// Time between two samples.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Time between two samples while the server still counts requests that have ended.
+/// Time between two samples while the server is still counting finished requests.
 const SETTLE_PERIOD: Duration = Duration::from_millis(100);
 /// Time without a new count after which no more is expected.
 const SETTLE_STILL: Duration = Duration::from_secs(1);
-/// Longest time for all of it.
+/// Time limit for that.
 const SETTLE_MAX: Duration = Duration::from_secs(3);
-/// Steps by which the thread gives way to the load.
+/// Granularity at which the thread yields to the load.
 const NICE_STEPS: i32 = 10;
 
 /// Recording.
@@ -38,7 +38,7 @@ pub struct Telemetry {
 
 struct Shared {
     state: Mutex<State>,
-    /// Rung when the run is over.
+    /// Signaled when the run is over.
     bell: Condvar,
 }
 
@@ -49,7 +49,7 @@ struct State {
     is_over: bool,
 }
 
-/// Requests that have ended, and tokens that they generated. Absent where they are not counted.
+/// Finished requests, and their generated tokens. Absent if they are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counted {
     /// Requests.
@@ -59,8 +59,8 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Whether all of `ended` was counted since `before`: requests where the server counts them, else
-    /// tokens. So too where it counts neither.
+    /// Whether all of `ended` was counted since `before`: requests if the server counts them, else
+    /// tokens. Also true if it counts neither.
     fn has(self, before: Counted, ended: Counted) -> bool {
         let of = |now: Option<f64>, before: Option<f64>, ended: Option<f64>| {
             now.zip(before).zip(ended).map(|((now, before), ended)| now - before >= ended)
@@ -71,8 +71,8 @@ impl Counted {
     }
 }
 
-/// What a server has to count for these requests: those that were answered. Without tokens where some
-/// answers were not counted.
+/// What a server has to count for these requests: the answered ones. Without tokens if some answers
+/// were not counted.
 pub fn ended(records: &[RequestRecord]) -> Counted {
     let answered = || records.iter().filter(|record| record.outcome.is_ok());
     let tokens = |record: &RequestRecord| {
@@ -99,24 +99,24 @@ impl State {
 
     fn sample(&mut self) {
         let readings = self.sources.read();
-        // After the reading: what a counter says was so at the end of its answer at the latest.
+        // After the reading: a counter's value was reached by the end of its answer at the latest.
         let at_ns = ifm_sys::mono_ns().saturating_sub(self.origin_ns);
         self.recorder.add(at_ns, readings);
     }
 }
 
 impl Telemetry {
-    /// Looks for what there is to record, says what it is, and begins.
+    /// Looks for available sources, reports them, and starts.
     pub fn start(job: &Job, origin_ns: u64) -> Telemetry {
-        let tells = !job.quiet && job.format == Format::Text;
-        Telemetry::watch(&job.telemetry, Some(job), tells, origin_ns)
+        let reports = !job.quiet && job.format == Format::Text;
+        Telemetry::watch(&job.telemetry, Some(job), reports, origin_ns)
     }
 
-    /// The same for what runs on this host without a server: of a job only where there is one.
+    /// The same for what runs on this host without a server: for a job only if there is one.
     pub fn watch(
         ask: &TelemetryAsk,
         server: Option<&Job>,
-        tells: bool,
+        reports: bool,
         origin_ns: u64,
     ) -> Telemetry {
         let (sources, absent) = Sources::find(ask, server);
@@ -131,7 +131,7 @@ impl Telemetry {
         if words.is_empty() {
             return Telemetry { shared: None, thread: None };
         }
-        if tells {
+        if reports {
             say(&format!("also recorded: {}", words.join(", ")));
         }
         let state = State { sources, recorder: Recorder::default(), origin_ns, is_over: false };
@@ -149,13 +149,14 @@ impl Telemetry {
         }
     }
 
-    /// What the server has counted so far.
+    /// The server's counts so far.
     pub fn counted(&self) -> Counted {
         self.shared.as_ref().map_or_else(Counted::default, |shared| shared.lock().counted())
     }
 
     /// Reads again until the server has counted these requests and tokens since `before`, its counters
-    /// stand still, or it took too long: a busy server counts a request after its answer has ended.
+    /// no longer change, or it took too long: a busy server counts a request after its answer has
+    /// ended.
     pub fn settle(&self, before: Counted, ended: Counted, goes_on: impl Fn() -> bool) {
         let begun = Instant::now();
         let (mut last, mut moved) = (self.counted(), begun);
@@ -173,7 +174,7 @@ impl Telemetry {
         }
     }
 
-    /// Ends, and gives what was recorded.
+    /// Ends, and returns what was recorded.
     pub fn finish(mut self) -> Vec<Series> {
         self.end();
         let Some(shared) = &self.shared else { return Vec::new() };
@@ -190,7 +191,7 @@ impl Telemetry {
             shared.bell.notify_all();
         }
         if let Some(thread) = self.thread.take() {
-            // It gives nothing back: what it recorded is shared.
+            // It returns nothing: its recording is shared.
             let _ = thread.join();
         }
     }
@@ -237,7 +238,7 @@ mod tests {
         assert!(!counted(None, Some(1063.0)).has(no_requests, ended));
         assert!(counted(None, Some(1064.0)).has(no_requests, ended));
         assert!(counted(None, None).has(counted(None, None), ended));
-        // Answers that were not counted show nothing of the server's tokens.
+        // Answers that were not counted show nothing about the server's tokens.
         assert!(counted(None, Some(1000.0)).has(no_requests, counted(Some(8.0), None)));
     }
 }

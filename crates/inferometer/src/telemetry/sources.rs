@@ -1,4 +1,4 @@
-//! Everything that can be recorded for a run: found once, read again and again.
+//! All telemetry sources of a run: found once, read repeatedly.
 
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::server::PageReader;
@@ -10,15 +10,15 @@ use ifm_telemetry::rapl::Zones;
 use ifm_telemetry::{DeviceSource, Page, Reading, dcgm, drm, rapl};
 use std::path::Path;
 
-/// A page that failed so often in a row is not asked any more.
+/// Number of consecutive failures after which a page is no longer read.
 const FAILURES_MAX: u32 = 10;
-/// What the series of a stated power names as its source.
+/// The source name in the series of a stated power.
 const STATED: &str = "stated by the user";
 
-/// What is not recorded and why, and whether it was asked for by name.
+/// What is not recorded and why, and whether it was requested by name.
 pub type Absent = Vec<(String, bool)>;
 
-/// What is read for a run.
+/// The sources of a run.
 #[derive(Default)]
 pub struct Sources {
     counters: Option<Counters>,
@@ -27,7 +27,7 @@ pub struct Sources {
     stated_w: Option<f64>,
 }
 
-/// The server's page, and whose it is.
+/// The server's page, and its kind.
 struct Counters {
     page: Watched,
     engine: &'static Engine,
@@ -55,7 +55,7 @@ impl Watched {
 }
 
 impl Sources {
-    /// Looks for what is asked for. Without a server this host's devices are those that work.
+    /// Looks for the requested sources. Without a server, this host's devices do the work.
     pub fn find(ask: &TelemetryAsk, server: Option<&Job>) -> (Sources, Absent) {
         let mut sources = Sources::default();
         let mut absent = Absent::new();
@@ -95,7 +95,7 @@ impl Sources {
         (sources, absent)
     }
 
-    /// GPUs of the driver, or else those of the kernel; and the processors.
+    /// GPUs reported by the driver, or else by the kernel; and the processors.
     fn find_devices(&mut self, gpus: Option<&[u32]>, is_asked: bool, absent: &mut Absent) {
         let mut why = Vec::new();
         match Gpus::of_driver(crate::facts::library().as_deref(), gpus) {
@@ -115,7 +115,7 @@ impl Sources {
         absent.extend(why.chain(of_processors).map(|why| (why, nothing)));
     }
 
-    /// The processors; why not, where they tell nothing.
+    /// The processors; or why not, if they report nothing.
     fn find_processors(&mut self) -> Option<String> {
         match Zones::find(Path::new(rapl::ROOT)) {
             Ok(found) => self.devices.push(Box::new(found)),
@@ -124,7 +124,7 @@ impl Sources {
         None
     }
 
-    /// What is recorded, in words.
+    /// What is recorded, as text.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.extend(
@@ -136,7 +136,7 @@ impl Sources {
         words
     }
 
-    /// What everything tells now.
+    /// The current values of all sources.
     pub fn read(&mut self) -> Vec<Reading> {
         let mut readings = Vec::new();
         if let Some(counters) = &mut self.counters
@@ -156,11 +156,11 @@ impl Sources {
 
 /// Which devices of its host a server computes on.
 enum Computes {
-    /// Nobody knows: on any that there are.
+    /// Unknown: on any available device.
     Anywhere,
     /// The embedded engine: on no GPU, whatever one draws meanwhile.
     OnProcessors,
-    /// A simulated server: on none that this host has.
+    /// A simulated server: on no device of this host.
     Nowhere,
 }
 
@@ -174,7 +174,7 @@ fn computes(server: &Job) -> Computes {
     }
 }
 
-/// The page of the server's counters, if something that is known stands there.
+/// The page of the server's metrics, if a known format is found there.
 fn counters(job: &Job) -> Result<Option<Counters>, String> {
     let root = job.url.root();
     let url = match &job.telemetry.metrics {
@@ -186,7 +186,7 @@ fn counters(job: &Job) -> Result<Option<Counters>, String> {
             format!("{root}{}", known.map_or("/metrics", |engine| engine.path))
         }
     };
-    // Keys go nowhere but to the server that they are for.
+    // Keys are sent only to the server that they are for.
     let is_server = url.strip_prefix(&root).is_some_and(|path| path.starts_with('/'));
     let (key, headers) = match is_server {
         true => (job.authorization.clone(), job.headers.clone()),
@@ -196,10 +196,9 @@ fn counters(job: &Job) -> Result<Option<Counters>, String> {
     let text = reader.read().map_err(|error| format!("the server's counters: {error}"))?;
     match engine::recognise(&Page::read(&text)) {
         Some(engine) => Ok(Some(Counters { page: Watched::new(reader), engine })),
-        None => Err(format!(
-            "the server's counters: {} holds none of a server that is known",
-            reader.url()
-        )),
+        None => {
+            Err(format!("the server's counters: {} contains none of a known server", reader.url()))
+        }
     }
 }
 
@@ -208,7 +207,7 @@ fn exporter(server: Option<&Job>, url: &str) -> Result<Watched, String> {
     let reader = PageReader::new(url.to_owned(), insecure, None, Vec::new());
     let text = reader.read().map_err(|error| format!("power: {error}"))?;
     match dcgm::read(&Page::read(&text)).is_empty() {
-        true => Err(format!("power: {url} holds no fields of a DCGM exporter")),
+        true => Err(format!("power: {url} contains no fields of a DCGM exporter")),
         false => Ok(Watched::new(reader)),
     }
 }

@@ -76,7 +76,7 @@ fn plain(status: u16, body: &Value) -> String {
     format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// What stands in a conversation.
+/// The parts of a conversation.
 enum Item {
     Said(String),
     Call(String),
@@ -87,7 +87,7 @@ enum Item {
 struct Strictness {
     word: &'static str,
     line: &'static str,
-    /// What stands in each message of a body; an error for one that is not taken.
+    /// The items in each message of a body; an error for a message that is not accepted.
     items: fn(&Value) -> Result<Vec<Vec<Item>>, String>,
     /// Whether a tool is declared in the API's own words.
     is_tool: fn(&Value) -> bool,
@@ -286,7 +286,7 @@ impl Strictness {
             let error = json!({"message": fault, "type": "invalid_request_error"});
             return plain(400, &json!({"type": "error", "error": error}));
         }
-        // In another order than recorded, one call fewer, and one that nobody recorded.
+        // In a different order than recorded, with one call fewer and one that was not recorded.
         let calls: Vec<(String, &str)> = [("a", "cat"), ("b", "ls"), ("c", "rm")]
             .into_iter()
             .filter(|_| !has_answer)
@@ -374,7 +374,8 @@ fn results_of_tools_are_never_refused() {
         assert_measured(&output);
         let log = server.log.lock().unwrap();
         assert!(log.iter().all(|(_, fault)| fault.is_none()), "{api} {log:?}");
-        // The call that nobody recorded has a result, and the result without a call is said.
+        // The call that was not recorded has a result, and the result without a call becomes a user
+        // message.
         let second = match answers {
             "server" => "user assistant tool tool tool user",
             _ => "user assistant tool tool tool",

@@ -28,8 +28,8 @@ fn told(rule: &str, level: &str, line: u64) -> (String, String, u64) {
 
 const PUBLISHED: [&str; 5] = ["000", "001", "002", "003", "004"];
 
-/// How each finding behind these goldens was checked by hand stands in `tests/data/audit/README.md`.
-/// After a change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- audit`,
+/// `tests/data/audit/README.md` describes how each finding in these goldens was checked manually.
+/// After an intended change: `INSTA_UPDATE=always cargo test -p inferometer --test it -- audit`,
 /// then check what is new.
 #[test]
 #[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
@@ -58,7 +58,7 @@ fn real(name: &str) -> String {
 }
 
 #[test]
-fn files_of_several_tools_that_mean_different_things_are_told() {
+fn reports_files_of_several_tools_with_different_definitions() {
     let folder = tempfile::tempdir().unwrap();
     let notions = |names: &[&str]| {
         let files: Vec<String> = names.iter().map(|name| real(name)).collect();
@@ -91,7 +91,7 @@ fn files_of_several_tools_that_mean_different_things_are_told() {
 }
 
 #[test]
-fn what_a_real_file_computed_is_held_against_its_names() {
+fn computed_values_of_a_real_file_are_compared_with_their_names() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "vllm-serve-0.33/result.json",
@@ -135,6 +135,6 @@ fn a_clean_run_of_our_own_has_nothing_above_a_hint() {
     let findings = found(folder.path(), &["clean"]);
     assert!(findings.iter().all(|(_, level, _)| level == "hint"), "{findings:?}");
     let rules: Vec<&str> = findings.iter().map(|(rule, ..)| rule.as_str()).collect();
-    assert_eq!(rules, ["samples"], "60 requests are too few for a P99, and it is told");
+    assert_eq!(rules, ["samples"], "60 requests are too few for a P99, and the audit says so");
     assert_eq!(run(folder.path(), &["audit", "clean"]).status.code(), Some(0));
 }

@@ -22,7 +22,7 @@ fn a_server_that_is_not_there_is_code_5() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
     check(&["run", &url, "-n", "1"], 5, &["nothing listens at", "hint: start the server"]);
-    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["is not known"]);
+    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["cannot resolve the host"]);
 }
 
 #[test]
@@ -34,14 +34,14 @@ fn answers_that_are_no_openai_api_are_code_5() {
             ["answered with text/html", "OpenAI-compatible"],
         ),
         ("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n", ["API key", "OPENAI_API_KEY"]),
-        ("SSH-2.0-OpenSSH_9.2\r\n", ["cannot be asked", "hint:"]),
+        ("SSH-2.0-OpenSSH_9.2\r\n", ["request to http", "hint:"]),
     ] {
         check(&["run", &canned(answer), "-n", "1"], 5, &texts);
     }
 }
 
 #[test]
-fn tls_where_there_is_none_is_code_5() {
+fn tls_to_a_plain_port_is_code_5() {
     let answer = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let url = canned(answer).replace("http://", "https://");
     check(&["run", &url, "-n", "1", "--insecure"], 5, &["hint:"]);
@@ -52,7 +52,7 @@ fn a_server_that_goes_away_in_mid_run_is_code_5_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let (server, url) = serve(folder.path(), &[]);
     let mut client = program(folder.path())
-        // Several users see sooner that nobody is there any more.
+        // Several users notice sooner that the server is gone.
         .args(["run", &url, "-c", "8", "-n", "100000", "-W", "16/4", "--json=requests", "-w", "0"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -152,7 +152,7 @@ fn results_that_cannot_be_printed_are_code_74() {
 }
 
 #[test]
-fn what_may_mislead_is_told_beside_a_format_without_checks() {
+fn a_format_without_checks_comes_with_a_warning() {
     let quiet = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().unwrap();
         let server = paced(5 * factor, 0);
@@ -162,7 +162,7 @@ fn what_may_mislead_is_told_beside_a_format_without_checks() {
         let error = stderr(&run(folder.path(), &words));
         assert!(error.contains("warning: 1 user: only 2 complete answers"), "{error}");
         let quiet = run(folder.path(), &[&words[..], &["-s"]].concat());
-        // A host so busy that requests left late is told, quiet or not.
+        // A host so busy that requests left late is reported, quiet or not.
         if quiet.status.success() { Ok(quiet) } else { Err(stderr(&quiet)) }
     });
     assert_eq!(stderr(&quiet.unwrap()), "");

@@ -1,6 +1,6 @@
-//! A probe beside the load of a simulated server: what of it is told, and that the load knows nothing of
-//! it. Times are judged only as what the simulation does to them; a host that is too slow to show it is
-//! asked again of a slower server.
+//! A probe during the load of a simulated server: what is reported about it, and that the load is
+//! unaffected. Times are judged only by what the simulation does to them; on a host that is too slow to
+//! show it, the test is repeated with a slower server.
 
 use crate::support::{assert_measured, json, run, served, stderr, stdout};
 use ifm_truth::slower_and_slower;
@@ -24,7 +24,7 @@ fn manifest(folder: &std::path::Path) -> Value {
 }
 
 #[test]
-fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
+fn a_probe_measures_the_load_and_is_in_no_number_of_the_load() {
     let (folder, document) = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().expect("a folder");
         let scale = format!("{}", 0.2 * factor as f64);
@@ -48,8 +48,8 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     let probe = &level["probe"];
     assert_eq!((&probe["name"], &probe["workload"]), (&"probe".into(), &"random:32/4".into()));
     assert_eq!(probe["alone"]["ok"], 10, "{probe}");
-    let beside = probe["beside"]["ok"].as_u64().expect("a count");
-    assert!(beside >= 5, "{probe}");
+    let during = probe["beside"]["ok"].as_u64().expect("a count");
+    assert!(during >= 5, "{probe}");
     // The load is as it would be without.
     assert_eq!(level["requests"]["ok"], 40, "{level}");
     assert_eq!(level["tokens"]["output_total"], 40 * 4);
@@ -59,7 +59,7 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     assert_eq!(measured.len(), 40);
     assert!(measured.iter().all(|line| line.get("class").is_none()), "{measured:?}");
     let probes = in_phase(folder.path(), "probe");
-    assert!(probes.len() as u64 >= 10 + beside, "{} of {beside}", probes.len());
+    assert!(probes.len() as u64 >= 10 + during, "{} of {during}", probes.len());
     assert!(probes.iter().all(|line| line["class"] == 0), "{probes:?}");
     let warm = in_phase(folder.path(), "warmup");
     let of_probe = warm.iter().filter(|line| line["class"] == 0).count();
@@ -69,15 +69,15 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     let classes = &manifest["spec"]["workload"]["classes"];
     assert_eq!(classes[0]["name"], "probe", "{classes}");
     let text = stdout(&run(folder.path(), &["report", "last"]));
-    let rows = ["probe alone", "random:32/4 beside the load: median TTFT"];
+    let rows = ["probe alone", "random:32/4 during the load: median TTFT"];
     assert!(rows.iter().all(|row| text.contains(row)), "{text}");
 }
 
 #[test]
-fn what_cannot_be_a_probe_is_said() {
+fn rejects_what_cannot_be_a_probe() {
     let folder = tempfile::tempdir().expect("a folder");
     for (flags, part) in [
-        (&["--probe", "random:32/8?turns=3"][..], "its requests stand alone"),
+        (&["--probe", "random:32/8?turns=3"][..], "requests of a probe are independent"),
         (&["--probe", "nothing:3"], "--probe nothing:3"),
         (&["--probe-pause", "2s"], "--probe"),
     ] {

@@ -1,5 +1,5 @@
-//! The script of CI jobs, run as a runner runs it: with its variables, and here with programs that stand in
-//! for ours, for curl and for the server.
+//! The script of CI jobs, run as a runner runs it: with its variables, and here with stand-ins for our
+//! program, for curl and for the server.
 
 use crate::support::{served, stderr, stdout};
 use std::fs;
@@ -25,7 +25,8 @@ case $1 in
 esac
 "#;
 
-/// A curl that keeps its words and its key; comments that it finds are those of `comments`.
+/// A curl that records its arguments and its key; the comments that it returns come from
+/// `comments`.
 const CURL: &str = r#"#!/bin/sh
 printf '%s\n' "$*" >> asked
 while [ $# -gt 0 ]; do
@@ -34,7 +35,7 @@ while [ $# -gt 0 ]; do
 done
 "#;
 
-/// A folder with programs that stand in for others.
+/// A folder with stand-in programs.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("bin")).unwrap();
@@ -113,7 +114,7 @@ fn what_does_not_work_decides_nothing() {
         assert_eq!(read(folder.path(), "inferometer-results/state"), "error\n");
         assert!(read(folder.path(), "inferometer-results/gate.md").contains(says));
     }
-    // A server that ends before it answers is told with its last words.
+    // The last lines of a server that ends before it answers are reported.
     let folder = folder();
     fs::write(folder.path().join("bin/curl"), "#!/bin/sh\nexit 7\n").unwrap();
     let start = [("INFEROMETER_START", "echo no such model; exit 3")];
@@ -241,7 +242,7 @@ fn filled_in(
         .collect()
 }
 
-/// Runs a step of somebody's runner: its own variables, these, and no other.
+/// Runs a step of a CI runner: its own variables, these, and no other.
 fn step(folder: &Path, script: &[&str], variables: &[(String, String)]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-e", "-c", &script.join("\n")]).current_dir(folder).env_clear();
@@ -249,7 +250,7 @@ fn step(folder: &Path, script: &[&str], variables: &[(String, String)]) -> Outpu
     command.envs(variables.iter().cloned()).output().unwrap()
 }
 
-/// The steps themselves, as they stand in the action and in the template, with the real program.
+/// The steps themselves, unchanged from the action and the template, with the real program.
 #[test]
 fn the_steps_run_with_the_flags_of_the_program() {
     let integrations = Path::new(SCRIPT).parent().unwrap();

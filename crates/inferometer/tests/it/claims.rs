@@ -20,7 +20,7 @@ fn one_server_twice_is_rarely_called_different() {
 }
 
 #[test]
-fn a_difference_that_is_there_is_found_and_never_called_none() {
+fn a_real_difference_is_found_and_never_denied() {
     let folder = tempfile::tempdir().unwrap();
     let sides = Sides { law: Law::Lognormal, requests: 400, runs: 1, factor: 1.15 };
     let found = pairs(Path::new(PROGRAM), folder.path(), sides, (6, false)).unwrap();

@@ -98,7 +98,7 @@ fn a_key_that_the_server_repeats_is_neither_shown_nor_kept() {
         let shape = ["-W", "8/2", "--prompt-lengths", "tokenizer", "-n", "3", "-w", "0"];
         let report = ["--out", "report.html", "--out", "report.json", "--keep-text"];
         let told = program(&[&["run", &url], &shape[..], &report[..]].concat());
-        assert!(told.contains("***"), "the message itself is told: {told}");
+        assert!(told.contains("***"), "the message itself is shown: {told}");
         let said = [
             told,
             program(&[&["run", &url, "--json=requests"], &shape[..]].concat()),
@@ -175,8 +175,8 @@ fn a_turn_says_its_session_and_carries_the_calls_before_it() {
         let shape = ["-W", "random:8/2?turns=3", "--prompt-lengths", "tokenizer"];
         let load = ["-c", "1", "--sessions", "1", "-w", "0"];
         let output = run(folder.path(), &[&["run", &url], &shape[..], &load[..], more].concat());
-        // This server answers at once: on a busy host a turn may leave so late beside that that the run is
-        // invalid. What was sent is the same.
+        // This server answers at once: on a busy host a turn may leave so late in comparison that the run
+        // is invalid. The requests are the same.
         assert!(matches!(output.status.code(), Some(0 | 6)), "{}", stderr(&output));
         let mut requests = std::mem::take(&mut *sent.lock().unwrap());
         assert_eq!(requests.len(), 4);
@@ -223,7 +223,7 @@ fn a_turn_says_its_session_and_carries_the_calls_before_it() {
 }
 
 #[test]
-fn a_redirect_and_a_whole_answer_are_told_with_a_way_out() {
+fn a_redirect_and_an_unstreamed_answer_are_reported_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let words = |url: &str, more: &[&str]| {
         let words =
@@ -245,13 +245,13 @@ fn a_redirect_and_a_whole_answer_are_told_with_a_way_out() {
     let (code, told) = words(&whole, &[]);
     assert_eq!(code, Some(6), "{told}");
     assert!(told.contains("came whole") && told.contains("--no-stream"), "{told}");
-    // Whether a busy host let the client send in time, beside answers of 2 ms, is not asked here.
+    // Whether a busy host let the client send in time, with answers of 2 ms, is not tested here.
     let (_, told) = words(&whole, &["--no-stream"]);
     assert!(told.contains("2 sent · 2 ok") && !told.contains("came whole"), "{told}");
 }
 
 #[test]
-fn prompts_that_would_be_far_too_long_are_told_before_the_load() {
+fn reports_far_too_long_prompts_before_the_load() {
     // Every letter is a token, and a request may have 300 of them.
     let loads = Arc::new(Mutex::new(0));
     let seen = loads.clone();

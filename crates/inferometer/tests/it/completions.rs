@@ -70,7 +70,7 @@ fn a_real_bash_gets_the_runs_of_a_store_and_the_names_of_registries() {
     }
     assert_eq!(in_bash("inferometer swe"), ["sweep"]);
     assert_eq!(in_bash("inferometer limit --gpu l40s"), ["l40s"]);
-    // Only what stands behind the sign is replaced.
+    // Only the part after the sign is replaced.
     assert_eq!(in_bash("inferometer run --workload=sharegpt-c"), ["sharegpt-chat:"]);
     assert_eq!(in_bash("inferometer run --api custom:gem"), ["gemini"]);
     assert!(in_bash("inferometer run --seed ").is_empty());

@@ -58,7 +58,7 @@ fn a_client_that_invents_its_numbers_is_found_out() {
 }
 
 #[test]
-fn a_client_that_hangs_is_ended_and_one_that_says_nothing_is_told() {
+fn a_client_that_hangs_is_ended_and_a_silent_one_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let case = ["conform", "--case", "baseline", "--cmd"];
     let said = |rest: &[&str]| stdout(&run(folder.path(), &[&case, rest].concat()));

@@ -149,7 +149,7 @@ fn files_of_others_have_what_their_own_readers_ask_for() {
     assert_eq!(names, ["datasets", "endpoint", "models", "phases"], "its reader takes no other");
     assert_eq!(asked["endpoint"]["type"], "chat");
 
-    // The tool's readers go by this name, and by what stands in the metadata.
+    // The tool's readers use this name and the metadata.
     let genai = written("genai-bench", "experiment_metadata.json").remove(0);
     assert_eq!(genai["num_concurrency"], json!([1, 2]), "{genai}");
     let scenario = &genai["traffic_scenario"][0];
@@ -289,7 +289,7 @@ fn a_run_as_parquet_comes_back_bit_for_bit() {
         assert_eq!(*factors, truth["factors"]);
     }
 
-    // A file that was cut on its way is none, and says so.
+    // A truncated file is invalid, and the error says so.
     let bytes = fs::read(folder.path().join("run.parquet")).unwrap();
     fs::write(folder.path().join("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
     let output = run(folder.path(), &["import", "cut.parquet"]);
@@ -333,7 +333,7 @@ fn files_of_others_as_parquet_come_back_as_they_were_read() {
     names.sort();
     assert_eq!(names, ["parquet-01-result.parquet", "parquet-02-result.parquet"]);
 
-    // A document that was cut on its way, or changed, is told.
+    // A document that was truncated or changed is reported.
     let bytes = fs::read(folder.path().join("out.parquet")).unwrap();
     let text = b"inferometer.sheet";
     let at = bytes.windows(text.len()).position(|window| window == text).unwrap() + 200;
@@ -411,7 +411,7 @@ fn our_own_documents_are_results() {
     let factors = &back["parts"][0]["factors"];
     assert_eq!(factors["numbers"], "predicted");
     assert!(factors.as_object().unwrap().keys().any(|name| name.starts_with("predicted")));
-    // A report is none.
+    // A report is not a result.
     let page = run(folder.path(), &["report", "engine.json", "-o", "page.json"]);
     assert_eq!(page.status.code(), Some(0));
     let refused = run(folder.path(), &["compare", "page.json", "engine.json"]);

@@ -24,7 +24,7 @@ fn levels(document: &Value) -> &[Value] {
 #[test]
 fn a_level_that_is_settled_sends_fewer_requests_than_it_might() {
     let folder = tempfile::tempdir().unwrap();
-    // A host that stands still makes single answers slow; half of all is far away from that.
+    // A host that stalls makes single answers slow; half of all is far away from that.
     let flags = ["-c", "2", "-n", "1000000", "--until-settled=50%"];
     let (document, _) = measured(folder.path(), "run", &flags);
     let level = &levels(&document)[0];
@@ -55,8 +55,8 @@ fn a_look_ends_once_the_target_is_surely_missed() {
 
 #[test]
 fn a_budget_leaves_levels_out_and_says_so() {
-    // Room for one level and most of another: a host that stands still in between ends the first at
-    // the budget.
+    // Room for one level and most of another: a host that stalls in between ends the first at the
+    // budget.
     let (document, said) = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().unwrap();
         let [lasts, budget] = [300 * factor, 570 * factor].map(|ms| format!("{ms}ms"));

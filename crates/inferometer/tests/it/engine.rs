@@ -173,7 +173,7 @@ fn what_cannot_be_measured_is_a_row_and_the_rest_is_kept() {
     assert!(stderr(&output).contains("there is no file nothing"), "{}", stderr(&output));
     for (wrong, said) in [
         (&["-r", "0"][..], "0 is not in 1..=1000"),
-        (&["-p", "x"], "\"x\" is no number"),
+        (&["-p", "x"], "\"x\" is not a number"),
         (&["-p", "0", "-n", "0"], "nothing to measure"),
         (&["--static", "8x0/1"], "three positive numbers"),
         (&["--preset", "none"], "there are variants, quick"),

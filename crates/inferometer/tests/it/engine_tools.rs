@@ -1,5 +1,6 @@
-//! `engine` with programs of others: llama-bench and SGLang as stand-ins, real ones where they are
-//! installed are tried by hand. What engines do wrong is in `engine/tests.rs` of the program.
+//! `engine` with other tools' programs: stand-ins for llama-bench and SGLang; real ones are tried
+//! manually where they are installed. Faulty engines are tested in `engine/tests.rs` of the
+//! program.
 
 use crate::support::{program, run, stderr, stdout};
 use serde_json::Value;
@@ -20,7 +21,7 @@ fn llama_bench(folder: &Path) -> String {
 }
 
 #[test]
-fn what_llama_bench_tells_comes_out_again_field_by_field() {
+fn every_field_of_llama_bench_is_passed_on() {
     let folder = tempfile::tempdir().unwrap();
     let tool = llama_bench(folder.path());
     let script = std::fs::read_to_string(data().join("llama-bench")).unwrap();
@@ -47,7 +48,7 @@ fn what_llama_bench_tells_comes_out_again_field_by_field() {
             _ => assert_eq!(&written[name], value, "{name}"),
         }
     }
-    // A batch is refused with what to do, a failure is told in the tool's words; each is a row.
+    // A batch is refused with a hint, a failure is reported in the tool's words; each is a row.
     let refused =
         [&["engine", "--llama-bench", &tool], &flags[..], &["--static", "4x8/8"]].concat();
     let output = run(folder.path(), &[&refused[..], &["--json"]].concat());

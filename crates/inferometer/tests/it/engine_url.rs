@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn our_own_server_has_rows_of_what_it_computed() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, url) = serve(folder.path(), &[]);
-    // Many steps: those of so small a model may come in few reads, but not in one.
+    // Many steps: with so small a model they may arrive in few reads, but not in one.
     let words = ["engine", "--url", &url, "-p", "512", "-n", "200", "-d", "0,256", "-r", "2"];
     let words = [&words[..], &["--keep-disturbed", "--quiet", "--json"]].concat();
     let told = document(folder.path(), &words);

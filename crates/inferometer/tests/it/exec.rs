@@ -1,4 +1,4 @@
-//! `exec`: commands that end well, badly, not at all, or print what nobody expects.
+//! `exec`: commands that end well, badly, not at all, or print something unexpected.
 
 use crate::support::{Running, program, run, stderr, stdout};
 use serde_json::Value;
@@ -118,7 +118,7 @@ fn lines_make_steps_tokens_and_losses() {
     let (_, document) = exec(folder.path(), &["--json-lines", "step=.step,loss=.t.loss"], script);
     assert_eq!(figure(&rows(&document)[0], "loss"), Some(2.5));
     let (_, document) = exec(folder.path(), &["--steps", "step", "--loss", "l=(.)"], "echo none");
-    assert!(remarks(&document).contains("no line of the output told step"), "{document}");
+    assert!(remarks(&document).contains("no line of the output contained step"), "{document}");
     assert_eq!(figure(&rows(&document)[0], "step_rate"), None);
 }
 
@@ -222,7 +222,7 @@ fn a_command_ends_with_us_even_if_we_are_killed() {
         let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         !state.is_empty() && !state.contains(") Z ")
     };
-    // The guard takes its time; it has no end only if nobody ends the command.
+    // The guard takes its time; this loop never ends if the command is not killed.
     while lives() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -247,7 +247,7 @@ fn repeats_are_compared_ranked_and_gated() {
     let found: Value =
         serde_json::from_slice(&ranked.stdout).unwrap_or_else(|_| panic!("{}", stderr(&ranked)));
     assert_eq!(found["metric"], "time", "{found}");
-    // Each sleeps at least as long as it was told.
+    // Each sleeps at least as long as requested.
     let gate = |limit: &str| {
         run(folder.path(), &["gate", "slow", "--max", &format!("time={limit}")]).status.code()
     };

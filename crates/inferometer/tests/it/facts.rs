@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A library that stands in for NVIDIA's, and follows the files of its folder.
+/// A stand-in for NVIDIA's library that follows the files of its folder.
 struct StandIn {
     folder: tempfile::TempDir,
     library: PathBuf,
@@ -46,7 +46,7 @@ fn manifest(folder: &Path, name: &str) -> Manifest {
 }
 
 #[test]
-fn the_machine_is_told_written_and_attached() {
+fn the_machine_is_printed_written_and_attached() {
     let (stand_in, folder) = (StandIn::new(), tempfile::tempdir().unwrap());
     let folder = folder.path();
     stand_in.set("limit", "350000");

@@ -66,7 +66,7 @@ const TIMES: [Case; 4] = [
     Case { fault: "throttle:{900}:2", load: LONG, speaks: &["drift", "warm_up"], says: " ms (" },
 ];
 
-/// A fault with its times, so many times as long.
+/// A fault whose times are multiplied by `factor`.
 fn with_times(fault: &str, factor: u64) -> String {
     let Some((before, rest)) = fault.split_once('{') else { return fault.to_owned() };
     let (ms, behind) = rest.split_once('}').unwrap();
@@ -100,8 +100,8 @@ fn said(case: &Case, factor: u64) -> Vec<(String, String)> {
 /// Whether the checks that are about a fault speak, and no others.
 fn hold(case: &Case, said: &[(String, String)]) -> Result<(), String> {
     let is_about = |check: &str| case.speaks.contains(&check);
-    let tells = |(check, text): &(String, String)| is_about(check) && text.contains(case.says);
-    let speaks = case.speaks.is_empty() || said.iter().any(tells);
+    let speaks_of = |(check, text): &(String, String)| is_about(check) && text.contains(case.says);
+    let speaks = case.speaks.is_empty() || said.iter().any(speaks_of);
     let may = |check: &str| is_about(check) || OF_HOST.contains(&check) || OF_RUN.contains(&check);
     match said.iter().find(|(check, _)| !may(check)) {
         None if speaks => Ok(()),
@@ -111,23 +111,23 @@ fn hold(case: &Case, said: &[(String, String)]) -> Result<(), String> {
 
 fn all_hold(cases: &[Case]) {
     for case in cases {
-        // Answers stop, and others overtake them, on a host that stands still.
+        // On a host that stalls, answers stop and others overtake them.
         slower_and_slower(|factor| hold(case, &said(case, factor))).unwrap();
     }
 }
 
 #[test]
-fn answers_that_fail_are_told_and_a_sound_server_is_not() {
+fn reports_failing_answers_but_not_a_sound_server() {
     all_hold(&ENDS);
 }
 
 #[test]
-fn events_that_are_not_tokens_are_told() {
+fn reports_events_that_are_not_tokens() {
     all_hold(&EVENTS);
 }
 
 #[test]
-fn answers_that_wait_are_told() {
+fn reports_answers_that_wait() {
     all_hold(&TIMES);
 }
 

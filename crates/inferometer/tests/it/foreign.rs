@@ -179,7 +179,7 @@ fn as_writes_the_fields_of_the_tools_own_file() {
 }
 
 #[test]
-fn a_run_and_a_file_stand_on_two_sides_and_imports_count_as_files() {
+fn a_run_and_a_file_are_two_sides_and_imports_count_as_files() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write(folder);

@@ -2,18 +2,18 @@
 //! of its `console` blocks by a shell, with our program on the path.
 //!
 //! What a reader starts in a second terminal (`$ inferometer serve …`) runs to the end of the guide, on a port
-//! of its own: `http://localhost:8000` is then that server. The lines below a command are what it says, among
-//! others: each has to stand there but for its numbers. `…` stands for lines left out, or for the rest of a
-//! line. `$ echo $?` is held against the code. Our commands in sentences are parsed. What a reader does not
-//! see stands in a comment, `<!-- says LINE -->` or with several lines, in the language of `says.rs` and with
-//! these words besides:
+//! of its own: `http://localhost:8000` is then that server. The lines below a command are its expected output:
+//! the output must contain each of them, apart from numbers, and may contain others. `…` means omitted lines,
+//! or the rest of a line. `$ echo $?` is compared with the code. Our commands in sentences are parsed. A
+//! comment `<!-- says LINE -->`, with one or several lines, is invisible to a reader; it uses the language of
+//! `says.rs` and these additional words:
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `instead OLD => NEW` | in the commands of the next block this stands in place of that: a smaller count, say |
+//! | `instead OLD => NEW` | in the commands of the next block NEW replaces OLD: a smaller count, say |
 //! | `file NAME` | the next block, of whatever language, is this file |
 //! | `code N` | the code of the last command of the next block |
-//! | `elsewhere WHY` | what the next block shows was said by another run: its lines are held against nothing |
+//! | `elsewhere WHY` | what the next block shows is from another run: its lines are not compared |
 //! | `sample FILE NAME` | a file of another tool, from `crates/ifm-interop/tests/data`, has this name |
 //! | `not here REASON` | the next block is not run, for one of [`REASONS`]; our commands in it are parsed |
 
@@ -138,7 +138,7 @@ impl Reader<'_> {
             "elsewhere" => next.is_elsewhere = true,
             "not" if text.starts_with("here ") => {
                 let reason = &text["here ".len()..];
-                assert!(REASONS.contains(&reason), "{place}: {reason} is none of {REASONS:?}");
+                assert!(REASONS.contains(&reason), "{place}: {reason} is not in {REASONS:?}");
                 next.not_here = Some(reason.to_owned());
             }
             _ => match start(self.folder, word, text, place) {
@@ -199,7 +199,7 @@ impl Reader<'_> {
                 self.compare(&command, shown, place);
             }
         }
-        assert!(left.is_empty(), "{place}: stands in no command: {left:?}");
+        assert!(left.is_empty(), "{place}: not in any command: {left:?}");
         count
     }
 
@@ -224,8 +224,8 @@ impl Reader<'_> {
         }
         let own = program(self.folder);
         let mut shell = std::process::Command::new("sh");
-        let beside = Path::new(own.get_program()).parent().unwrap();
-        let path = format!("{}:{}", beside.display(), std::env::var("PATH").unwrap());
+        let own_folder = Path::new(own.get_program()).parent().unwrap();
+        let path = format!("{}:{}", own_folder.display(), std::env::var("PATH").unwrap());
         shell.args(["-c", &line]).current_dir(self.folder).env("PATH", path);
         for (name, value) in own.get_envs() {
             match value {
@@ -284,7 +284,7 @@ impl Reader<'_> {
     }
 }
 
-/// The commands of a line, as a shell takes them apart: what stands behind `|`, `;`, `&` and `>`, but in quotes.
+/// The commands of a line, split as a shell does: at `|`, `;`, `&` and `>`, except in quotes.
 fn parts(line: &str) -> Vec<&str> {
     let mut quote = None;
     line.split(|letter| {

@@ -80,7 +80,7 @@ fn a_level_that_was_cold_is_measured_again_and_counts_once() {
             levels.iter().map(|level| level["concurrency_asked"].as_u64().unwrap()).collect();
         let checks = document["checks"].as_array().unwrap();
         let cold = checks.iter().find(|check| check["id"] == "cold_level").unwrap();
-        // What the host adds to single answers is nothing beside slower ones.
+        // The host's delays of single answers are negligible compared with slower ones.
         match (&users[..], cold["state"].as_str()) {
             ([1, 2, 1], Some("passed")) => Ok(document),
             (users, state) => Err(format!("{users:?} {state:?}")),

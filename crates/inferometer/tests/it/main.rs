@@ -1,6 +1,6 @@
 //! The program as a user runs it: real processes, real sockets, exit codes and words.
 
-// Helpers beside the tests may fail as the tests do.
+// Test helpers may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]
 
 mod agents;

@@ -1,4 +1,4 @@
-//! Results sent to where people already look: a server here keeps what it is told.
+//! Results sent to other services: a server here records what it receives.
 
 use crate::support::{program, run, stderr, stdout, store, store_changed};
 use ifm_analysis::testing::{NoisyLoop, conversations, noisy_run, run as run_of};
@@ -26,7 +26,7 @@ impl Told {
     }
 }
 
-/// A server that keeps what it is told and answers by a function: status and document.
+/// A server that records requests and answers by a function: status and document.
 struct Keeper {
     url: String,
     told: Arc<Mutex<Vec<Told>>>,
@@ -191,7 +191,7 @@ fn spans_reach_a_collector_in_parts_and_with_the_key() {
 }
 
 #[test]
-fn what_a_server_does_not_take_is_told_without_the_key() {
+fn reports_what_a_server_rejects_without_the_key() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), "sweep", &[1], (5.0, 2.0));
     let left_out = || json!({"partialSuccess": {"rejectedSpans": "3", "errorMessage": "x"}});
@@ -210,17 +210,17 @@ fn what_a_server_does_not_take_is_told_without_the_key() {
         assert!(said.contains(says) && !said.contains("tok-1234"), "{status}: {said}");
     }
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://{}", free.local_addr().unwrap());
+    let unused = format!("http://{}", free.local_addr().unwrap());
     drop(free);
     for (words, code, says) in [
-        (&["--as", "otlp", "--push", &*nobody][..], 5, "nothing listens"),
+        (&["--as", "otlp", "--push", &*unused][..], 5, "nothing listens"),
         (&["--as", "otlp", "--push", "http://me:word-1@h"], 2, "user name or a password"),
         (&["--as", "otlp", "--push", "ftp://h"], 2, "http://localhost:4318"),
-        (&["--as", "csv", "--push", &nobody], 2, "otlp, openmetrics, mlflow"),
+        (&["--as", "csv", "--push", &unused], 2, "otlp, openmetrics, mlflow"),
         (
-            &["--as", "mlflow", "--push", &nobody, "--push-key-env", "NO_KEY"],
+            &["--as", "mlflow", "--push", &unused, "--push-key-env", "NO_KEY"],
             2,
-            "NO_KEY holds no key",
+            "NO_KEY contains no key",
         ),
         (&["--as", "mlflow", "--insecure"], 2, "--push"),
     ] {

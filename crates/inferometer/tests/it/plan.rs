@@ -82,7 +82,7 @@ fn a_plan_that_is_killed_goes_on_where_it_was_and_leaves_no_process() {
     wait_until("a first cell is done", || journal().contains("\"event\":\"done\""));
     running.0.kill().unwrap();
     running.0.wait().unwrap();
-    // Its server ends although nobody could tell it to.
+    // Its server ends although no process could ask it to.
     let facts: Value =
         serde_json::from_slice(&fs::read(kept.join("logs/facts-1.json")).unwrap()).unwrap();
     let server = format!("/proc/{}", facts["server"]["pid"]);
@@ -111,7 +111,7 @@ fn a_plan_that_is_killed_goes_on_where_it_was_and_leaves_no_process() {
     let grown = plan(folder.path(), &["run", "plan.toml", "-o", "r.html"]);
     assert_eq!(stderr(&grown).matches(": done in ").count(), 4, "{}", stderr(&grown));
     let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
-    assert!(page.contains("max-batch 2"), "curves are told apart by the parameter");
+    assert!(page.contains("max-batch 2"), "the parameter distinguishes the curves");
 }
 
 #[test]
@@ -272,9 +272,9 @@ fn plans_that_cannot_be_meant_end_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     for (text, expect) in [
         ("[plan]\nname = 1", "line 2"),
-        (&SMALL.replace("kind = \"embedded\"", "kind = \"vlm\""), "no kind of server is called"),
+        (&SMALL.replace("kind = \"embedded\"", "kind = \"vlm\""), "unknown kind of server"),
         (&SMALL.replace("users = [1, 2]", ""), "exactly one of users"),
-        (&format!("{SMALL}[[exclude]]\nuser = 1\n"), "no factor of this plan is called user"),
+        (&format!("{SMALL}[[exclude]]\nuser = 1\n"), "this plan has no factor user"),
     ] {
         write(folder.path(), text);
         let output = plan(folder.path(), &["run", "plan.toml"]);

@@ -40,13 +40,13 @@ fn the_embedded_engine_is_found_out() {
 }
 
 #[test]
-fn a_server_that_is_none_is_code_5() {
+fn a_service_that_is_not_a_model_server_is_code_5() {
     let folder = tempfile::tempdir().unwrap();
     let models = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
     let output = run(folder.path(), &["probe", &canned(models)]);
     assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
     assert!(stdout(&output).contains("no API gives an answer"), "{}", stdout(&output));
-    assert!(stderr(&output).contains("gives no answer"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("does not respond to any API"), "{}", stderr(&output));
     let output =
         run(folder.path(), &["probe", &canned("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n")]);
     assert_eq!(output.status.code(), Some(5));

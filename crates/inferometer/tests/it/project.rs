@@ -41,7 +41,7 @@ fn a_flag_wins_over_a_variable_and_that_over_the_file() {
     assert_eq!(setting(&first, "gpu"), ("l40s", "flag", None));
     assert_eq!(first["levels"].as_array().unwrap().len(), 2);
     assert_eq!(first["spec"]["workload"]["prompt_tokens"], 64);
-    // Paths begin at the file; the command tells everything, so that it can be typed again.
+    // Paths are relative to the file; the command is complete, so that it can be typed again.
     assert!(folder.path().join("kept").is_dir() && !below.join(".inferometer").exists());
     let command = first["run"]["command"].to_string();
     assert!(command.contains("--workload=64/8") && command.contains("--requests=4"), "{command}");
@@ -101,7 +101,7 @@ fn a_mistake_in_the_file_has_its_line_and_what_was_meant() {
         let said = stderr(&output);
         assert!(said.contains(&format!("error: inferometer.toml, {sentence}")), "{text}: {said}");
     }
-    // What is typed is told as always, whatever the file says.
+    // An error in a typed argument is reported as usual, whatever the file says.
     let folder = with_file("[predict]\nrequests = 4\n");
     let said = stderr(&run_in(folder.path(), &["predict", "--requests", "few"]));
     assert!(said.contains("invalid value 'few'") && !said.contains("inferometer.toml"), "{said}");
@@ -109,7 +109,7 @@ fn a_mistake_in_the_file_has_its_line_and_what_was_meant() {
 
 /// A flag that may be typed without its value is switched as one that takes none.
 #[test]
-fn a_switch_may_stand_for_a_value_that_may_be_left_out() {
+fn a_switch_can_replace_an_optional_value() {
     for (text, expected) in [("true", Some("5%")), ("false", None), ("\"3%\"", Some("3%"))] {
         let folder = with_file(&format!("[predict]\nuntil-settled = {text}\nrequests = 8\n"));
         let document = json(&run_in(folder.path(), &PREDICT));

@@ -83,7 +83,7 @@ fn each_kind_of_failure_is_listed_with_its_number() {
         .iter()
         .flat_map(|failure| [*failure, "quick", "quick", "quick", "quick"])
         .collect();
-    // A host that stands still for longer than a server may be silent makes silences of its own.
+    // A host that stalls for longer than a server may be silent causes silences of its own.
     let (folder, output, document) = slower_and_slower(|factor| {
         let folder = tempfile::tempdir().unwrap();
         let options = ScriptedOptions { turns: turns.clone(), ..ScriptedOptions::for_tests() };
@@ -116,7 +116,7 @@ fn each_kind_of_failure_is_listed_with_its_number() {
 }
 
 #[test]
-fn behind_a_limit_in_flight_latency_from_due_grows_and_from_start_does_not() {
+fn with_a_limit_in_flight_latency_from_due_grows_and_from_start_does_not() {
     slower_and_slower(|factor| {
         let folder = tempfile::tempdir().unwrap();
         let server = paced(50 * factor, 0);

@@ -1,8 +1,8 @@
-//! Every file that another tool wrote, audited as it is: what is found in each stands in a list.
+//! Every file that another tool wrote, audited unchanged: the findings in each are in a list.
 //!
-//! The list is `tests/data/audit/real-files.snap`: a rule that begins to accuse a real file, or no
-//! longer looks at one, changes it. A finding may join the list once it was checked by hand. After a
-//! change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
+//! The list is `tests/data/audit/real-files.snap`: it changes when a rule begins to accuse a real
+//! file, or no longer checks one. A finding may join the list once it was checked manually. After an
+//! intended change: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
 
 use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
 use ifm_analysis::survey::Survey;
@@ -13,9 +13,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// What stands beside the files of tools: logs of the server, what a tool was given, and documents
-/// that were made up.
-const BESIDE: [&str; 5] = ["truth.jsonl", "script.js", "README.md", "notes", "written"];
+/// Files next to the tools' files: logs of the server, a tool's inputs, and synthetic documents.
+const NOT_RESULTS: [&str; 5] = ["truth.jsonl", "script.js", "README.md", "notes", "written"];
 
 /// Files of other tools in the folder that each of them left behind.
 fn real() -> BTreeMap<PathBuf, Vec<PathBuf>> {
@@ -29,7 +28,7 @@ fn gather(folder: &Path, folders: &mut BTreeMap<PathBuf, Vec<PathBuf>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if BESIDE.contains(&name.as_str()) {
+        if NOT_RESULTS.contains(&name.as_str()) {
             continue;
         }
         match path.is_dir() {
@@ -110,7 +109,8 @@ fn a_folder_that_a_tool_left_is_read_once() {
         let survey = Survey::of_sheets(&sheets);
         let alone = Survey::of_sheets(&[read(&data.join(folder).join(fullest))]);
         assert_eq!(survey.points.len(), alone.points.len(), "{folder}");
-        // What is left is what the fullest file says, and the requests of the file beside it.
+        // The remainder is the content of the fullest file, with the requests of the file next to
+        // it.
         let row = |sheets: &[Sheet]| -> Vec<Row> {
             sheets
                 .iter()
@@ -128,9 +128,9 @@ fn a_folder_that_a_tool_left_is_read_once() {
     }
 }
 
-/// Rows that count, of the files of each folder with several one by one, and read together. Those of k6 and of
-/// llama-batched-bench are two runs, those of inference-perf a stage and a summary of several; llama-bench's
-/// files have too few figures to tell.
+/// Rows that count, of the files of each folder with several one by one, and read together. k6 and
+/// llama-batched-bench have two runs, inference-perf a stage and a summary of several; llama-bench's files
+/// have too few figures to decide.
 #[test]
 fn what_is_no_other_form_stays() {
     let rows = |sheets: &[Sheet]| {
@@ -189,7 +189,7 @@ fn found(rule: &str, folder: &Path, spoiled: Option<(&str, &str)>) -> Option<Vec
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let is_json = path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl");
-        if !is_json || BESIDE.contains(&name.as_str()) {
+        if !is_json || NOT_RESULTS.contains(&name.as_str()) {
             continue;
         }
         let mut text = fs::read_to_string(&path).unwrap();
@@ -214,7 +214,7 @@ fn found(rule: &str, folder: &Path, spoiled: Option<(&str, &str)>) -> Option<Vec
 }
 
 #[test]
-fn a_number_that_is_changed_in_a_real_file_is_told() {
+fn reports_a_changed_number_in_a_real_file() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
     let lines = include_str!("../data/audit/damages.txt").lines().skip(1);
     for line in lines {

@@ -1,27 +1,27 @@
 //! What commands say of files, and by which code: scripts of `tests/data/says`, each read by one function.
 //!
-//! A script is run in a folder of its own, beside the documents of `tests/data/says`. Its lines:
+//! A script is run in a folder of its own, with the documents of `tests/data/says`. Its lines:
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `# words` | why; how an expected figure was computed |
-//! | `write NAME` | a file of the lines that follow, each behind four spaces |
-//! | `bytes NAME HEX`, `large NAME BYTES`, `folder NAME` | a file of these bytes, one of so many, a folder |
-//! | `change NAME TO :: OLD => NEW` | a copy of a file, with this in place of that |
+//! | `write NAME` | a file of the lines that follow, each indented by four spaces |
+//! | `bytes NAME HEX`, `large NAME BYTES`, `folder NAME` | a file with these bytes, a file of this many bytes, a folder |
+//! | `change NAME TO :: OLD => NEW` | a copy of a file with NEW instead of OLD |
 //! | `store NAME USERS TTFT ITL [TOKENS]` | a stored run, times in ms |
 //! | `tools` | the files of other tools that `foreign.rs` writes |
 //! | `paced TTFT ITL`, `serve` | from here on `{url}` is a server with this pace in ms, or our own engine |
 //! | `simulated FLAGS` | likewise a simulated L40S with Llama 3.1 8B, with these flags |
 //! | `$ words` | runs the program; its code is 0 unless `code N` follows; with `measured` it may be that of a busy host |
 //! | `$ cat NAME` | looks at a file instead |
-//! | `has TEXT`, `out TEXT`, `err TEXT`, `not TEXT` | stands in what was said, on standard output, among the errors, nowhere |
-//! | `next TEXT` | stands behind what the former `next` found |
+//! | `has TEXT`, `out TEXT`, `err TEXT`, `not TEXT` | is in any output, on standard output, on standard error, in none |
+//! | `next TEXT` | occurs after the match of the previous `next` |
 //! | `line PART :: TEXT` | the first line with this part has the text, too |
-//! | `until TEXT`, `after TEXT` | from here on the lines are about what stands before, or behind, the text |
-//! | `flat TEXT` | stands on standard output, runs of white space being one space |
-//! | `count N TEXT` | the text stands so many times on standard output |
+//! | `until TEXT`, `after TEXT` | the following lines check only the output before, or after, the text |
+//! | `flat TEXT` | is on standard output, with each run of white space as one space |
+//! | `count N TEXT` | the text occurs N times on standard output |
 //! | `silent`, `width N` | standard output is empty; no line of it is longer |
-//! | `lines N`, `each POINTER JSON` | standard output has so many lines; every one is a document with this value there |
+//! | `lines N`, `each POINTER JSON` | standard output has N lines; every one is a document with this value there |
 //! | `check ID STATE` | the check of a run's document is in this state |
 //! | `at POINTER JSON`, `size POINTER N` | the document on standard output has this value, or a list of this length, there |
 //!
@@ -36,7 +36,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A test for each file of a folder with this ending, and one that says that there is none without.
+/// One test for each file with this ending in a folder, and one that fails if a file has no test.
 macro_rules! scripts {
     ($run:ident, $folder:expr, $ending:literal; $($name:ident $(: $attribute:meta)?),* $(,)?) => {
         $(#[test] $(#[$attribute])? fn $name() {
@@ -122,7 +122,7 @@ pub fn words(line: &str) -> Vec<String> {
     words.into_iter().map(document).collect()
 }
 
-/// Runs a command; its code is told by the line behind it.
+/// Runs a command; the line after it gives its code.
 fn command(folder: &Path, line: &str, behind: &str, place: &str) -> Said {
     let words = words(line);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

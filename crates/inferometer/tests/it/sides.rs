@@ -70,7 +70,7 @@ fn two_servers_of_one_model_are_two_sides_in_every_report() {
 
 /// The same model name and no run name: what their servers report distinguishes them.
 #[test]
-fn sides_without_names_are_told_apart_by_their_servers() {
+fn sides_without_names_are_distinguished_by_their_servers() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     measure(folder, "bf16", &[]);
@@ -164,7 +164,7 @@ fn copies_are_one_measurement() {
     // The run in three forms is its own report.
     let all = run(folder, &["report", "a", "a.json", "a.parquet"]);
     assert_eq!(stdout(&all), stdout(&run(folder, &["report", "a"])));
-    assert!(stderr(&all).contains("a.json holds the same measurement as a"), "{}", stderr(&all));
+    assert!(stderr(&all).contains("a.json contains the same measurement as a"), "{}", stderr(&all));
     for (name, seed) in [("old.json", "a"), ("new.json", "a"), ("other.json", "b")] {
         let words = ["export", seed, "--as", "vllm", "-o", name];
         assert!(run(folder, &words).status.success(), "{name}");

@@ -29,7 +29,7 @@ fn a_simulated_server_is_measured_as_any_other() {
 /// Three tokens a draft, each accepted with a chance of 0.7 if the one before it was: 0.7 + 0.49 + 0.343
 /// are accepted of a draft on average.
 #[test]
-fn drafts_are_counted_by_the_server_and_a_speed_up_is_told_against_none() {
+fn drafts_are_counted_by_the_server_and_a_speed_up_is_relative_to_no_drafts() {
     let folder = tempfile::tempdir().unwrap();
     let measure = |drafting: &[&str], name: &str| {
         let quick = ["--time-scale", "0.1", "--seed", "4"];

@@ -96,5 +96,31 @@ fn a_stored_run_is_written_again_in_every_format() {
     assert_eq!(stdout(&lines).lines().count(), 6, "5 measured and 1 to warm up");
     let removed = run(folder.path(), &["runs", "rm", "last"]);
     assert_eq!(removed.status.code(), Some(0), "{}", stderr(&removed));
-    assert!(stdout(&run(folder.path(), &["runs", "list"])).is_empty());
+    let list = || stdout(&run(folder.path(), &["runs", "list"]));
+    assert!(list().is_empty());
+    let bin = stdout(&run(folder.path(), &["runs", "restore"]));
+    let id = bin.trim();
+    assert_eq!(run(folder.path(), &["runs", "restore", id]).status.code(), Some(0));
+    assert!(list().contains(id), "{}", list());
+    let deleted = run(folder.path(), &["runs", "rm", "--permanent", id]);
+    assert_eq!(stdout(&deleted), format!("deleted {id}\n"));
+    assert!(list().is_empty());
+    assert!(stdout(&run(folder.path(), &["runs", "restore"])).is_empty(), "the bin is empty");
+}
+
+#[test]
+fn rerun_repeats_a_run_with_flags_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(5, 1);
+    let url = format!("http://{}", server.address());
+    let words = ["run", &url, "-n", "5", "-W", "16/4", "--name", "first", "--json"];
+    assert_measured(&run(folder.path(), &words));
+    let again = run(folder.path(), &["rerun", "first", "-c", "2", "--name", "second"]);
+    assert_measured(&again);
+    assert!(stderr(&again).contains("--requests=5"), "{}", stderr(&again));
+    let list = stdout(&run(folder.path(), &["runs", "list"]));
+    let rows: Vec<&str> = list.lines().filter(|line| line.starts_with("20")).collect();
+    assert!(rows.len() == 2 && rows[0].contains("second"), "newest first: {list}");
+    assert!(list.contains("2 users") && list.contains("1 user"), "{list}");
+    assert!(rows.iter().all(|row| row.contains(" tok/s output")), "{list}");
 }

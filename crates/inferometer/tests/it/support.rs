@@ -48,9 +48,9 @@ pub fn document(folder: &Path, words: &[&str]) -> Value {
     json(&run(folder, words))
 }
 
-/// That a run was measured. Its code is 6 where the host was so busy that half of the requests left
-/// late, or the way to the server took longer than its answer: that is told and has tests of its own,
-/// and no other test depends on it.
+/// Asserts that a run was measured. Its code is 6 where the host was so busy that half of the
+/// requests left late, or the way to the server took longer than its answer: that is reported and has
+/// its own tests, and no other test depends on it.
 #[track_caller]
 pub fn assert_measured(output: &Output) {
     let said = stderr(output);
@@ -82,7 +82,7 @@ pub fn store(folder: &Path, name: &str, users: &[u32], pace_ms: (f64, f64)) {
     store_changed(folder, name, users, (pace_ms, 10), |_| {});
 }
 
-/// The same with so many tokens to an answer, and a head that is changed first.
+/// The same with this many tokens per answer, and a manifest that is changed first.
 pub fn store_changed(
     folder: &Path,
     name: &str,
@@ -176,8 +176,8 @@ pub fn answering(say: impl Fn(&str) -> String + Send + Sync + 'static) -> String
     format!("http://{address}")
 }
 
-/// A published document by its number. Tests that read one are ignored where there is none: the build
-/// script says where they are looked for.
+/// A published document by its number. Tests that read one are ignored where it is missing: the build
+/// script reports where it looks for them.
 pub fn published(number: &str) -> PathBuf {
     let Some(folder) = option_env!("IFM_DOCUMENTS") else { panic!("no published documents") };
     let mut paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! What is recorded beside the answers, told by the program.
+//! What is recorded in addition to the answers, as the program reports it.
 
 use crate::support::{assert_measured, paced, run, stdout};
 use serde_json::Value;

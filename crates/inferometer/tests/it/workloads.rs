@@ -4,7 +4,7 @@ use crate::support::{assert_measured, paced, run, serve, stderr, stdout};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Conversations of so many turns each, as ShareGPT has them.
+/// Conversations of these many turns each, in ShareGPT's format.
 fn conversations(folder: &Path, turns: &[usize]) {
     let conversation = |(id, &turns): (usize, &usize)| {
         let said = (0..turns).map(|turn| {
@@ -41,8 +41,8 @@ fn conversations_go_on_with_the_servers_answers() {
         turns.iter().map(|turn| turn["prompt_mean"].as_f64().unwrap()).collect();
     assert!(prompts.len() >= 2 && prompts.windows(2).all(|pair| pair[0] < pair[1]), "{prompts:?}");
     assert_eq!(turns[0]["sent"], 3);
-    assert!(stdout(&output).contains("ok/sent"), "turns are told apart");
-    // Answers were needed for the next turns, and nobody asked to keep them.
+    assert!(stdout(&output).contains("ok/sent"), "each turn has a row");
+    // Answers were needed for the next turns, but keeping them was not requested.
     let lines = run(folder.path(), &["report", "last", "--format", "requests"]);
     assert!(!stdout(&lines).contains("\"text\""), "{}", stdout(&lines));
     assert!(stdout(&lines).contains("\"session\":2"));

@@ -5,11 +5,12 @@ use ifm_core::sheet::{PartKind, Quantity, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "answer_lengths",
-    title: "the same prompts get as many tokens at every level",
+    title: "the same prompts get equally long answers at every level",
     look,
 };
 
-/// Share by which the numbers of tokens may differ; and that from which rates are of different work.
+/// Share by which the numbers of tokens may differ; and the share from which rates are of different
+/// work.
 const APART: f64 = 0.01;
 const FAR: f64 = 0.1;
 
@@ -18,8 +19,8 @@ fn look(subject: &Subject) -> Looked {
     let groups: Vec<Vec<&Cell>> = sweeps.iter().flat_map(|sweep| same_prompts(sweep)).collect();
     if groups.is_empty() {
         return Looked::Needs(
-            "levels of the same prompts that give the length or data set that they asked for, with \
-             prompt and output tokens",
+            "levels of the same prompts that state the requested length or dataset, with prompt \
+             and output tokens",
         );
     }
     let findings = groups.iter().filter_map(|cells| told(cells));
@@ -41,9 +42,9 @@ fn same_prompts<'c>(sweep: &[&'c Cell<'c>]) -> Vec<Vec<&'c Cell<'c>>> {
     groups.into_iter().map(|(_, cells)| cells).filter(|cells| cells.len() > 1).collect()
 }
 
-/// Whether a level says what length of answers it asked for: a number, or a data set that has one
-/// for each prompt. Levels of a sweep share these settings; where they are unknown, one may have
-/// asked for longer answers than another.
+/// Whether a level states the requested length of answers: a number, or a dataset that has one for
+/// each prompt. Levels of a sweep share these settings; if they are unknown, one may have requested
+/// longer answers than another.
 fn asks_for_same(cell: &Cell) -> bool {
     let is_random = |name: &str| name.to_ascii_lowercase().contains("random");
     let has_lengths = cell.factors.get(key::WORKLOAD).is_some_and(|name| !is_random(name));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_another_length_are_told() {
+    fn reports_answers_of_another_length() {
         let sound = document("9020", "20000");
         let some = |sheet: &mut Sheet| *sheet = document("9200", "20000");
         check(

@@ -1,4 +1,4 @@
-//! A rate that was asked for is the rate that was measured.
+//! The requested rate is the rate that was measured.
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -6,16 +6,16 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "asked_rate", title: "requests are answered at the rate that was asked for", look };
+    Rule { id: "asked_rate", title: "requests are answered at the requested rate", look };
 
-/// Share by which the rate that was reached may be lower, beside the arrivals that chance spreads:
-/// so many deviations of their number.
+/// Share by which the actual rate may be lower, in addition to random variation of the arrivals:
+/// this many standard deviations of their number.
 const TOLERANCE: f64 = 0.15;
 const DEVIATIONS: f64 = 2.0;
 /// How many times lower it is where no innocent reason is left.
 const STRONG: f64 = 1.5;
 
-/// A level with the rates that were asked for and reached.
+/// A level with the requested and the achieved rate.
 struct Pace<'c> {
     cell: &'c Cell<'c>,
     asked: f64,
@@ -38,15 +38,14 @@ impl Pace<'_> {
 fn look(subject: &Subject) -> Looked {
     let levels: Vec<Pace> = subject.cells(RowRole::Measured).filter_map(level).collect();
     if levels.is_empty() {
-        return Looked::Needs("rows with the rate that was asked for and the one that was reached");
+        return Looked::Needs("rows with the requested and the achieved rate");
     }
     let mut below: Vec<&Pace> = levels.iter().filter(|level| level.level().is_some()).collect();
     below.order_by(|a, b| (a.reached / a.expected).total_cmp(&(b.reached / b.expected)));
     let Some(worst) = below.first() else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{} of {} levels stay below the rate that was asked for, such as {}: {:.2} of {:.2} requests \
-         per second{}: what was not answered piled up, so its latencies grow with the length of the \
-         run",
+        "{} of {} levels stay below the requested rate, such as {}: {:.2} of {:.2} requests per \
+         second{}: unanswered requests piled up, so latencies grow with the length of the run",
         below.len(),
         levels.len(),
         worst.cell.name(),
@@ -62,7 +61,7 @@ fn look(subject: &Subject) -> Looked {
         .at_all(below.iter().map(|level| level.cell.spot()))
         .with("reached", worst.reached, "/s")
         .with("asked for", worst.asked, "/s")
-        .remedy("name the level by the rate that was reached, or call it overload");
+        .remedy("name the level by the achieved rate, or report it as overload");
     Looked::Found(vec![finding])
 }
 
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_told() {
+    fn reports_a_rate_that_was_not_reached() {
         let sound = document("18.50", "1000", "4.00");
         let far = |sheet: &mut Sheet| *sheet = document("11.00", "1000", "4.00");
         check("asked_rate", &sound, far, Level::Strong, "11.01 of 20.00 requests per second");

@@ -9,7 +9,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "bandwidth_claim",
-    title: "what is called bound by memory bandwidth comes near to it",
+    title: "work described as memory-bandwidth-bound comes near the peak bandwidth",
     look,
 };
 
@@ -103,7 +103,7 @@ fn look(subject: &Subject) -> Looked {
     match looked {
         true => Looked::Found(findings),
         false => Looked::Needs(
-            "decode speeds of a known machine and model beside what is said of memory bandwidth; \
+            "decode speeds of a known machine and model and a statement about memory bandwidth; \
              --gpu and --model name them",
         ),
     }
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_step_far_from_the_peak_is_not_bound_by_it() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("90.0", CLAIM);
-        check("bandwidth_claim", &document("22.2", CLAIM), spoil, Level::Strong, "uses 19 % of");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("90.0", CLAIM);
+        check("bandwidth_claim", &document("22.2", CLAIM), corrupt, Level::Strong, "uses 19 % of");
     }
 
     #[test]

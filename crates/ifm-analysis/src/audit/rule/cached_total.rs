@@ -8,9 +8,9 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "cached_total", title: "total rates are mostly of tokens that were computed", look };
+    Rule { id: "cached_total", title: "total rates consist mostly of computed tokens", look };
 
-/// From this share of cached tokens in a total on it is told.
+/// A share of cached tokens in a total is reported from this value on.
 const HINT: f64 = 0.5;
 /// From here on hardly anything of it was computed.
 const STRONG: f64 = 0.8;
@@ -24,7 +24,7 @@ fn look(subject: &Subject) -> Looked {
         .filter_map(|cell| Some((cell, cached(cell)?)))
         .collect();
     if rows.is_empty() {
-        return Looked::Needs("total rates beside what of the prompts came from a cache");
+        return Looked::Needs("total rates and the number of prompt tokens that came from a cache");
     }
     let mut high: Vec<&(&Cell, f64)> = rows.iter().filter(|(_, share)| *share > HINT).collect();
     high.order_by(|a, b| b.1.total_cmp(&a.1));
@@ -45,7 +45,7 @@ fn look(subject: &Subject) -> Looked {
         .with("total", total, "tok/s")
         .with("cached share of the total", *share, "")
         .at_all(high.iter().map(|(cell, _)| cell.spot()))
-        .remedy("state output and uncached prompt tokens per second apart");
+        .remedy("state output and uncached prompt tokens per second separately");
     Looked::Found(vec![finding])
 }
 
@@ -93,7 +93,7 @@ mod tests {
     const VALUE: Statistic = Statistic::Value;
 
     #[test]
-    fn a_total_of_cached_prompts_is_told_by_how_much_of_it_they_are() {
+    fn reports_the_cached_share_of_a_total() {
         let of = |cached: &str| {
             let figures = [
                 (Quantity::TotalRate, VALUE, "50000", Unit::PerS),
@@ -120,13 +120,13 @@ mod tests {
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("96.8");
-        check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| *sheet = of("96.8");
+        check("cached_total", &of("20"), corrupt, Level::Strong, "92 % were not computed");
+        let corrupt = |sheet: &mut Sheet| {
             let unknown = &mut sheet.parts[0].rows[0].unknown;
             unknown.insert("cache hit rate (%)".to_owned(), "96.8".into());
             sheet.parts[0].rows[0].figures.truncate(2);
         };
-        check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
+        check("cached_total", &of("20"), corrupt, Level::Strong, "92 % were not computed");
     }
 }

@@ -1,11 +1,11 @@
-//! What was measured before the server was warm stands out in the tail.
+//! Measurements before the server was warm show up in the tail.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "cold_first", title: "tails hold no first, cold requests", look };
+    Rule { id: "cold_first", title: "tails contain no cold first requests", look };
 
 /// A tail of a single stream that is this many times its median has no queue to come from.
 const ALONE: f64 = 3.0;
@@ -31,7 +31,7 @@ fn look(subject: &Subject) -> Looked {
                 cell.name(),
                 tail / median
             );
-            findings.push(told(cell, text, tail, median));
+            findings.push(finding(cell, text, tail, median));
         }
     }
     let (more, compared) = breaks(subject);
@@ -42,11 +42,11 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-fn told(cell: &Cell, text: String, tail: f64, beside: f64) -> Finding {
+fn finding(cell: &Cell, text: String, tail: f64, reference: f64) -> Finding {
     Finding::new(RULE.id, Level::Hint, text)
         .at(cell.spot())
         .with("tail", tail, "ms")
-        .with("beside", beside, "ms")
+        .with("beside", reference, "ms")
         .remedy("warm up, and leave the first requests out")
 }
 
@@ -72,19 +72,20 @@ fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
         for pair in cells.windows(2) {
             let [(load, lighter), (more, heavier)] = pair else { continue };
             let of = |cell: &Cell| tail(cell, &Quantity::Itl).filter(|(_, tail)| *tail > 0.0);
-            let (Some((p, tail)), Some((p_beside, beside))) = (of(lighter), of(heavier)) else {
+            let (Some((p, tail)), Some((p_heavier, heavier_tail))) = (of(lighter), of(heavier))
+            else {
                 continue;
             };
-            if p != p_beside || load == more {
+            if p != p_heavier || load == more {
                 continue;
             }
             compared += 1;
-            if tail > BREAK * beside {
+            if tail > BREAK * heavier_tail {
                 let text = format!(
-                    "p{p} of the ITL is {tail} ms with {load} requests in flight and {beside} ms with \
+                    "p{p} of the ITL is {tail} ms with {load} requests in flight and {heavier_tail} ms with \
                      {more}: something other than the load slowed the lighter level, a cold start or a disturbance"
                 );
-                findings.push(told(lighter, text, tail, beside).at(heavier.spot()));
+                findings.push(finding(lighter, text, tail, heavier_tail).at(heavier.spot()));
             }
         }
     }
@@ -121,14 +122,26 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_first_request_of_a_single_stream_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("210.0", "25.0");
-        check("cold_first", &document("70.0", "25.0"), spoil, Level::Hint, "4.2 times its median");
+    fn reports_a_cold_first_request_of_a_single_stream() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document("210.0", "25.0");
+        check(
+            "cold_first",
+            &document("70.0", "25.0"),
+            corrupt,
+            Level::Hint,
+            "4.2 times its median",
+        );
     }
 
     #[test]
-    fn a_lighter_level_with_the_longer_tail_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("70.0", "75.0");
-        check("cold_first", &document("70.0", "25.0"), spoil, Level::Hint, "75 ms with 8 requests");
+    fn reports_a_lighter_level_with_a_longer_tail() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document("70.0", "75.0");
+        check(
+            "cold_first",
+            &document("70.0", "25.0"),
+            corrupt,
+            Level::Hint,
+            "75 ms with 8 requests",
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! Sessions that were cut are not counted as served.
 //!
-//! A session whose context overflows ends early: the long turns that it would have had are in no
-//! latency. Above one in a hundred a result of agents does not hold (the rule of InferenceX). Runs of
-//! our own have a check for it, `sessions`, which an audit of them tells; here are the documents of
-//! others: counts of what was cut beside counts of all, and turns that were done beside those planned.
+//! A session whose context overflows ends early: the long turns that it would have had are missing
+//! from the latencies. If more than one in a hundred are cut, a result of agents is not valid (the
+//! rule of InferenceX). Runs of our own have a check for this, `sessions`, which their audit
+//! reports; this rule covers the documents of other tools: the number cut against the number of
+//! all, and the turns done against the turns planned.
 
 use super::super::subject::Other;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -28,14 +29,14 @@ const AIPERF: &str = "context overflow";
 /// Words in the name of a number of all.
 const OF_ALL: [&str; 8] =
     ["num", "number of", "total", "count", "planned", "expected", "scheduled", "all"];
-/// Words in the name of a number of those that came to their end.
+/// Words in the name of a count of completed ones.
 const DONE: [&str; 5] = ["done", "completed", "finished", "successful", "served"];
 
 /// What a row says of sessions that were cut.
 struct Said<'a> {
     cell: &'a Cell<'a>,
     cut: Other,
-    /// Of the sessions or requests of the row, where it tells them.
+    /// Share of the sessions or requests of the row, if the row states their number.
     share: Option<f64>,
     /// Whether it is the share of requests, where sessions have many.
     is_least: bool,
@@ -73,12 +74,13 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
         None => String::new(),
     };
     let text = format!(
-        "{} of {seen} rows hold sessions or requests that were cut, such as {}: {name}{count}{of}; the \
-         long turns that they would have had are in no latency and no rate",
+        "{} of {seen} rows contain sessions or requests that were cut, such as {}: \
+         {name}{count}{of}; the long turns that they would have had are missing from latencies \
+         and rates",
         rows.len(),
         worst.cell.name(),
     );
-    // What is called truncated may be answers that reached their length.
+    // A count named truncated may be of answers that reached their length.
     let is_sure = worst.share.is_some_and(|share| share > SHARE_MAX) && !name.contains("truncated");
     let level = if is_sure { Level::Strong } else { Level::Hint };
     Some(
@@ -86,12 +88,13 @@ fn of_cut(mut rows: Vec<Said>) -> Option<Finding> {
             .with("cut", worst.cut.value, "")
             .at_all(rows.iter().map(|said| said.cut.spot.clone()))
             .remedy(
-                "give a longer context or shorter sessions, and count what was cut as not served",
+                "allow a longer context or use shorter sessions, and count the cut ones as not \
+                 served",
             ),
     )
 }
 
-/// Sessions or turns that were planned and not done: why, nobody says.
+/// Sessions or turns that were planned and not done, for no stated reason.
 struct Undone<'a> {
     cell: &'a Cell<'a>,
     done: Other,
@@ -119,7 +122,7 @@ fn of_undone(mut rows: Vec<Undone>) -> Option<Finding> {
             .with("done", worst.done.value, "")
             .with("planned", worst.planned, "")
             .at_all(rows.iter().map(|row| row.done.spot.clone()))
-            .remedy("say what ended them, and end the load after whole sessions"),
+            .remedy("state what ended them, and end the load after whole sessions"),
     )
 }
 
@@ -159,7 +162,7 @@ fn requests(cell: &Cell) -> Option<f64> {
     cell.row.value(&Quantity::Requests, Statistic::Value).or_else(|| cell.requests())
 }
 
-/// Whether it counts all of a thing, as `sessions` or `total turns` do.
+/// Whether it counts all of something, as `sessions` or `total turns` do.
 fn is_all(other: &Other, thing: &str) -> bool {
     let name = other.name.trim();
     let plain = name.strip_suffix('s').unwrap_or(name);
@@ -202,11 +205,11 @@ mod tests {
     }
 
     #[test]
-    fn one_in_a_hundred_may_be_cut_and_no_more() {
+    fn allows_one_cut_session_in_a_hundred() {
         let name = "requests_overflowed";
-        let spoil = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
-        check("cut_sessions", &document(&[(name, "9")]), spoil, Level::Strong, "42, 4.2 %");
-        // Of how many sessions, nobody says; and answers may be truncated as asked.
+        let corrupt = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
+        check("cut_sessions", &document(&[(name, "9")]), corrupt, Level::Strong, "42, 4.2 %");
+        // The number of sessions is not stated; and answers may be truncated as asked.
         for name in ["sessions_overflowed", "truncated_requests"] {
             assert_eq!(levels(&[(name, "42")]), [Level::Hint], "{name}");
         }
@@ -217,11 +220,11 @@ mod tests {
     /// 8 of 200 sessions are 4 %, though of 1 000 requests they are 0.8.
     #[test]
     fn sessions_are_counted_of_sessions() {
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             *sheet = document(&[("sessions", "200"), ("sessions_overflowed", "8")]);
         };
         let fine = document(&[("sessions", "200"), ("sessions_overflowed", "2")]);
-        check("cut_sessions", &fine, spoil, Level::Strong, "sessions overflowed 8, 4.0 %");
+        check("cut_sessions", &fine, corrupt, Level::Strong, "sessions overflowed 8, 4.0 %");
         for all in ["num_sessions", "Total sessions", "session_count"] {
             assert_eq!(levels(&[("truncated sessions", "0"), (all, "200")]), [], "{all}");
             let cut = ("overflowed_sessions", "8");
@@ -241,8 +244,8 @@ mod tests {
     #[test]
     fn a_full_context_that_aiperf_left_out_is_counted() {
         let name = "context_overflow_count";
-        let spoil = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
-        check("cut_sessions", &document(&[(name, "0")]), spoil, Level::Strong, "42, 4.0 %");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(&[(name, "42")]);
+        check("cut_sessions", &document(&[(name, "0")]), corrupt, Level::Strong, "42, 4.0 %");
         let few = found("cut_sessions", &[document(&[(name, "5")])]);
         let [few] = few.as_slice() else { panic!("{few:?}") };
         assert_eq!(few.level, Level::Hint);
@@ -252,9 +255,9 @@ mod tests {
     #[test]
     fn turns_that_were_planned_and_not_done_are_a_hint() {
         let of = |done| document(&[("turns_planned", "2000"), ("turns_completed", done)]);
-        let spoil = |sheet: &mut Sheet| *sheet = of("1700");
-        check("cut_sessions", &of("1990"), spoil, Level::Hint, "1700 of 2000 (85.0 %)");
-        assert_eq!(levels(&[("turns_completed", "1700")]), [], "of how many, nobody says");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("1700");
+        check("cut_sessions", &of("1990"), corrupt, Level::Hint, "1700 of 2000 (85.0 %)");
+        assert_eq!(levels(&[("turns_completed", "1700")]), [], "their number is not stated");
         assert_eq!(levels(&[("turns_planned", "9"), ("sessions_completed", "3")]), []);
     }
 }

@@ -4,7 +4,7 @@ use super::super::{Finding, Level, Looked, Rule, Subject};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule =
-    Rule { id: "duplicate_label", title: "every run has a label of its own", look };
+    Rule { id: "duplicate_label", title: "every run has its own label", look };
 
 fn look(subject: &Subject) -> Looked {
     let repeats = subject.repeats();
@@ -50,15 +50,15 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn a_label_that_is_used_twice_is_told() {
+    fn reports_a_label_that_is_used_twice() {
         let run = |line: u32, label: &str| {
             let mut row = row(line, &[(Quantity::E2e, Statistic::Value, "0.51", Unit::S)]);
             row.label = Some(label.to_owned());
             row
         };
         let sound = sheet(PartKind::StaticBatch, vec![run(1, "a1"), run(2, "a2"), run(3, "a3")]);
-        let spoil =
+        let corrupt =
             |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[1].label = Some("a3".to_owned());
-        check("duplicate_label", &sound, spoil, Level::Proof, "1 of 1 groups");
+        check("duplicate_label", &sound, corrupt, Level::Proof, "1 of 1 groups");
     }
 }

@@ -5,7 +5,7 @@ use ifm_core::sheet::RemarkKind;
 use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
-    Rule { id: "encoding", title: "characters are those that were written", look };
+    Rule { id: "encoding", title: "text is decoded as it was written", look };
 
 fn look(subject: &Subject) -> Looked {
     let mut spots = Vec::new();
@@ -39,15 +39,15 @@ mod tests {
     use ifm_core::sheet::{PartKind, Place, Remark};
 
     #[test]
-    fn repaired_text_is_told() {
+    fn reports_repaired_text() {
         let sound = sheet(PartKind::Other, vec![row(1, &[])]);
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             sheet.remarks.push(Remark {
                 kind: RemarkKind::Repaired,
                 place: Place::line(12),
                 text: "plus-minus".to_owned(),
             });
         };
-        check("encoding", &sound, spoil, Level::Strong, "1 kind of damage");
+        check("encoding", &sound, corrupt, Level::Strong, "1 kind of damage");
     }
 }

@@ -1,7 +1,7 @@
 //! Hardly any request of a level failed.
 //!
-//! Latencies and rates are those of the requests that were answered: a server that refuses a part of
-//! the work is quick with the rest.
+//! Latencies and rates cover the answered requests: a server that refuses part of the work is quick
+//! with the rest.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::slo::ERROR_RATE_MAX;
@@ -11,7 +11,7 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic};
 pub(super) const RULE: Rule =
     Rule { id: "failed_requests", title: "hardly any request of a level failed", look };
 
-/// Share of failed requests from which the rest says little about the load that was asked for.
+/// Share of failed requests from which the rest says little about the requested load.
 const STRONG: f64 = 0.1;
 
 fn look(subject: &Subject) -> Looked {
@@ -29,7 +29,7 @@ fn look(subject: &Subject) -> Looked {
     let (cell, failed, all) = worst;
     let text = format!(
         "{} of {} levels had more than {:.0} % of their requests fail, such as {}: {failed} of {all}; \
-         latencies and rates are those of the answered requests, and a server that refuses a part of \
+         latencies and rates cover only the answered requests, and a server that refuses a part of \
          the work is quick with the rest",
         high.len(),
         levels.len(),
@@ -41,7 +41,7 @@ fn look(subject: &Subject) -> Looked {
         .at_all(high.iter().map(|(cell, ..)| cell.spot()))
         .with("failed", *failed, "requests")
         .with("all", *all, "requests")
-        .remedy("find out why they failed, or say the share beside every latency");
+        .remedy("find out why they failed, or state their share with every latency");
     Looked::Found(vec![finding])
 }
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_with_failed_requests_are_told() {
+    fn reports_levels_with_failed_requests() {
         let sound = document("1", (Quantity::RequestsOk, "99"));
         let some = |sheet: &mut Sheet| *sheet = document("2", (Quantity::RequestsOk, "98"));
         check("failed_requests", &sound, some, Level::Hint, "2 of 100");

@@ -7,7 +7,7 @@ use ifm_core::sheet::Quantity;
 use ifm_roofline::Verdict;
 
 pub(super) const RULE: Rule =
-    Rule { id: "faster_than_light", title: "nothing is faster than its machine can be", look };
+    Rule { id: "faster_than_light", title: "no figure is faster than its machine allows", look };
 
 fn look(subject: &Subject) -> Looked {
     told(&RULE, subject, |verdict| verdict == Verdict::BelowStrict, "strict")
@@ -106,10 +106,22 @@ mod tests {
 
     #[test]
     fn prompts_from_a_cache_are_faster_than_light() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("40.0", "25.0");
-        check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TTFT of");
-        let spoil = |sheet: &mut Sheet| *sheet = document("400.0", "9.0");
-        check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TPOT of");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("40.0", "25.0");
+        check(
+            "faster_than_light",
+            &document("400.0", "25.0"),
+            corrupt,
+            Level::Proof,
+            "the TTFT of",
+        );
+        let corrupt = |sheet: &mut Sheet| *sheet = document("400.0", "9.0");
+        check(
+            "faster_than_light",
+            &document("400.0", "25.0"),
+            corrupt,
+            Level::Proof,
+            "the TPOT of",
+        );
     }
 
     /// 64 users who begin together: of 400 requests 4 at most took longer than the P99, so that 60
@@ -131,15 +143,15 @@ mod tests {
             sheet
         };
         let vllm = "vllm bench serve";
-        let spoil = |sheet: &mut Sheet| *sheet = document("900", vllm);
+        let corrupt = |sheet: &mut Sheet| *sheet = document("900", vllm);
         let sound = document("4000", vllm);
-        check("faster_than_light", &sound, spoil, Level::Strong, "40 or more prompts");
+        check("faster_than_light", &sound, corrupt, Level::Strong, "40 or more prompts");
         // Users of other tools may begin one after the other.
         assert_eq!(found("faster_than_light", &[document("900", "genai-bench")]), []);
     }
 
     #[test]
-    fn a_model_given_by_hand_is_for_rows_that_name_none() {
+    fn given_model_applies_to_rows_without_a_model() {
         let proof = |name: &str, given: &str| {
             let mut sheet = document("400.0", "9.0");
             sheet.parts[0].rows[0].factors.set(key::MODEL, name);
@@ -172,7 +184,7 @@ mod tests {
 
     /// 32 tokens in a step of 17.4 ms are 1800 per second; prompts are read at 24000 per second.
     #[test]
-    fn rates_of_a_load_are_held_against_its_steps() {
+    fn checks_rates_of_a_load_against_its_steps() {
         let document = |users: &str, output: &str, total: &str| {
             let mut sheet = document("400.0", "25.0");
             let rates = row(
@@ -189,8 +201,8 @@ mod tests {
             sheet
         };
         let sound = document("32", "900", "9000");
-        let say = |spoiled: Sheet, level: Level, word: &str| {
-            check("faster_than_light", &sound, |sheet| *sheet = spoiled, level, word);
+        let say = |corrupted: Sheet, level: Level, word: &str| {
+            check("faster_than_light", &sound, |sheet| *sheet = corrupted, level, word);
         };
         let word = "the output throughput of";
         say(document("32", "90000", "900000"), Level::Proof, word);
@@ -202,7 +214,7 @@ mod tests {
         copies.parts[0].rows[0].factors.set(key::HARDWARE, "");
         let findings = found("faster_than_light", &[copies]);
         assert_eq!(findings.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Hint]);
-        assert!(findings[0].text.contains("other copies of it are not counted"));
+        assert!(findings[0].text.contains("further copies of the model are not counted"));
         // With more in flight a step gives more.
         assert_eq!(found("faster_than_light", &[document("64", "2000", "9000")]), []);
         assert_eq!(found("faster_than_light", &[document("max", "20000", "21000")]), []);
@@ -213,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_assumed_is_no_proof() {
+    fn assumptions_are_not_proof() {
         let mut sheet = document("40.0", "25.0");
         let factors = &mut sheet.parts[0].rows[0].factors;
         let kept: Vec<(String, String)> = factors
@@ -252,9 +264,9 @@ mod tests {
                 .with(key::HARDWARE, hardware);
             sheet(PartKind::Serving, vec![row])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("8x NVIDIA H100 80GB HBM3", "3.00");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("8x NVIDIA H100 80GB HBM3", "3.00");
         let sound = document("8x NVIDIA H100 80GB HBM3", "9.00");
-        check("faster_than_light", &sound, spoil, Level::Proof, "on 8 x NVIDIA H100 SXM by");
+        check("faster_than_light", &sound, corrupt, Level::Proof, "on 8 x NVIDIA H100 SXM by");
         // Weights of four bits are read in a quarter of the time.
         let mut bare = document("8x NVIDIA H100 80GB HBM3", "3.00");
         bare.parts[0].rows[0].factors.set(key::QUANTIZATION, "");

@@ -26,7 +26,7 @@ fn look(subject: &Subject) -> Looked {
             if cell.factors.get(KERNEL) == Some(GEMM) {
                 continue;
             }
-            // A row that says that it computes another mask is held against others that do.
+            // A row that says that it computes another mask is compared with others that do.
             let pass = [PASS, COMPUTES].map(|name| cell.factors.get(name));
             match passes.iter_mut().find(|(known, _)| *known == pass) {
                 Some((_, rows)) => rows.push((cell, operations)),
@@ -58,8 +58,8 @@ fn look(subject: &Subject) -> Looked {
     let worst = apart.iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let Some((ratio, words, _)) = worst else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{} of {compared} comparisons of arithmetic rates are not of like with like, another mask or \
-         another rule to count operations, up to {ratio:.1} times: {words}",
+        "{} of {compared} comparisons of arithmetic rates do not compare like with like (another \
+         mask, or another rule to count operations), up to {ratio:.1} times: {words}",
         apart.len()
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)
@@ -87,7 +87,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Unit};
 
     #[test]
-    fn one_that_counts_what_a_mask_leaves_out_is_told() {
+    fn reports_a_kernel_that_counts_masked_operations() {
         let kernel = |line, ms: &str, rate: &str| {
             row(
                 line,
@@ -99,7 +99,7 @@ mod tests {
         };
         let sound =
             sheet(PartKind::Kernel, vec![kernel(3, "10.0", "200.0"), kernel(4, "20.0", "101.0")]);
-        let spoil = |sheet: &mut Sheet| sheet.parts[0].rows[1] = kernel(4, "20.0", "203.0");
-        check("flop_counts", &sound, spoil, Level::Hint, "counts 4.06 Tflop");
+        let corrupt = |sheet: &mut Sheet| sheet.parts[0].rows[1] = kernel(4, "20.0", "203.0");
+        check("flop_counts", &sound, corrupt, Level::Hint, "counts 4.06 Tflop");
     }
 }

@@ -9,13 +9,13 @@ use ifm_core::sheet::{Quantity, RowRole, meaning};
 
 pub(super) const RULE: Rule = Rule {
     id: "image_rate",
-    title: "rates of images are of a run, and of images whose size is told",
+    title: "image rates are of a run, and the image size is stated",
     look,
 };
 
 /// Names of rates of images that no reader knows.
 const NAMES: [&str; 4] = ["images/s", "images per s", "image throughput", "image rate"];
-/// How many times a rate of one request may be below that of the run before it is told.
+/// Reported from this factor on: the rate of one request below the rate of the run.
 const TIMES_MIN: f64 = 1.2;
 
 fn look(subject: &Subject) -> Looked {
@@ -37,7 +37,7 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(found)
 }
 
-/// Images per second of a run, and where they stand.
+/// Images per second of a run, and where the figure is.
 fn rate(cell: &Cell) -> Option<(f64, Spot)> {
     let figure = cell.central(&Quantity::ImageRate);
     let known = figure.and_then(|figure| Some((figure.canonical()?, cell.spot_of_figure(figure))));
@@ -84,7 +84,7 @@ fn without_sizes(rows: &[(&Cell, f64, Spot)]) -> Option<Finding> {
     let finding = Finding::new(RULE.id, Level::Hint, text)
         .at_all(rows.iter().map(|(_, _, spot)| spot.clone()))
         .with("images per second", *rate, "images/s")
-        .remedy("state the width and height of the images, or megapixels per second beside it");
+        .remedy("state the width and height of the images, or also state megapixels per second");
     Some(finding)
 }
 
@@ -96,14 +96,14 @@ mod tests {
     use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     #[test]
-    fn a_rate_without_a_size_is_told() {
+    fn reports_a_rate_without_a_size() {
         let document = |size: &str| {
             let mut row = row(3, &[(Quantity::ImageRate, Statistic::Value, "12.5", Unit::PerS)]);
             row.factors = row.factors.with("image_resolution", size);
             sheet(PartKind::Serving, vec![row])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("mixed");
-        check("image_rate", &document("720p"), spoil, Level::Hint, "12.50 images/s");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("mixed");
+        check("image_rate", &document("720p"), corrupt, Level::Hint, "12.50 images/s");
         let with_pixels = |pixels: &str| {
             let name = Quantity::Other("images/s".to_owned());
             let mut figures = vec![(name, Statistic::Value, "12.5", Unit::PerS)];
@@ -112,12 +112,12 @@ mod tests {
             }
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = with_pixels("");
-        check("image_rate", &with_pixels("11520000"), spoil, Level::Hint, "how large they are");
+        let corrupt = |sheet: &mut Sheet| *sheet = with_pixels("");
+        check("image_rate", &with_pixels("11520000"), corrupt, Level::Hint, "how large they are");
     }
 
     #[test]
-    fn a_rate_of_one_request_is_told_with_that_of_the_run() {
+    fn reports_a_rate_of_one_request_with_that_of_the_run() {
         // 6 requests/s with 2 images each: 12 images/s, whatever one request had.
         let document = |of_request: &str| {
             let name = Quantity::Other(meaning::IMAGES_OF_A_REQUEST.to_owned());
@@ -130,7 +130,7 @@ mod tests {
             sheet.source.tool = Some("aiperf".to_owned());
             sheet
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("4.0");
-        check("image_rate", &document("11.8"), spoil, Level::Hint, "had 12.00 images/s");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("4.0");
+        check("image_rate", &document("11.8"), corrupt, Level::Hint, "had 12.00 images/s");
     }
 }

@@ -1,8 +1,8 @@
 //! Tokens of images fit their model, their size, each other, and the prompts that they are part of.
 //!
-//! Clients that count them themselves get it wrong without failing: SGLang's told 2 a request where
-//! the server read 326 (its pull request 38035). GuideLLM adds those that the server tells apart to a
-//! sum that holds them already.
+//! Clients that count these tokens themselves can be wrong without failing: SGLang's reported 2 a
+//! request where the server read 326 (its pull request 38035). GuideLLM adds the image tokens that
+//! the server reports separately to a sum that already includes them.
 
 use super::super::images::{images_of_a_request, pixels_of_an_image, tokens_of_a_request};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -15,13 +15,14 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// Models that are known make so many tokens of the smallest image that they take, 56 x 56 pixels.
+/// Known models make at least this many tokens of the smallest image that they accept, 56 x 56
+/// pixels.
 const EACH_MIN: f64 = 4.0;
 /// Counts of images of one size and model differ by up to this ratio where only their sides do.
 const RATIO_MAX: f64 = 1.5;
 /// Share by which parts may be more than the whole, beyond what rounding explains.
 const BEYOND: f64 = 0.01;
-/// Prompt tokens by what they stand for.
+/// Prompt tokens by kind.
 const PARTS: [Quantity; 4] =
     [Quantity::TextTokens, Quantity::ImageTokens, Quantity::AudioTokens, Quantity::VideoTokens];
 /// What holds prompt tokens.
@@ -65,12 +66,13 @@ fn model<'s>(subject: &'s Subject, cell: &'s Cell) -> Option<&'s str> {
     cell.factors.get(key::MODEL).or_else(|| subject.model())
 }
 
-/// What a row says by itself: too few tokens, or not those of the model's rule.
+/// What is wrong with a row by itself: too few tokens, or a number that does not follow the model's
+/// rule.
 fn alone(subject: &Subject, row: &Counted, all: &[Counted]) -> Option<Finding> {
     let Counted { cell, tokens, each, pixels } = row;
     let (name, remedy) = (
         cell.name(),
-        "take what the server tells, or the difference of a prompt with and without its image",
+        "use the server's count, or the difference of a prompt with and without its image",
     );
     let told = |level, text: String| {
         Finding::new(RULE.id, level, text)
@@ -88,8 +90,8 @@ fn alone(subject: &Subject, row: &Counted, all: &[Counted]) -> Option<Finding> {
             None => format!("the smallest image takes {EACH_MIN:.0}"),
         };
         let text = format!(
-            "{name}: images are {tokens:.1} tokens a request, and {of}: whoever counted them did not \
-             count as the model reads them"
+            "{name}: images are {tokens:.1} tokens a request, and {of}: they were not counted as \
+             the model reads them"
         );
         return Some(told(Level::Strong, text));
     }
@@ -137,12 +139,12 @@ fn unlike(subject: &Subject, all: &[Counted]) -> Option<Finding> {
         .at_all([low.cell.spot(), high.cell.spot()])
         .with("fewest tokens of an image", *fewest, "tokens")
         .with("most tokens of an image", *most, "tokens")
-        .remedy("count by the server, or by a prompt with and without its image");
+        .remedy("use the server's count, or compare a prompt with and without its image");
     Some(finding)
 }
 
-/// Tokens by what they stand for, with at least two kinds told, and all prompt tokens: all totals, or
-/// all of a request.
+/// Tokens by kind, with at least two kinds given, and all prompt tokens: all totals, or all per
+/// request.
 fn parts<'s, 'c>(cell: &'s &'s Cell<'c>) -> Option<(&'s Cell<'c>, f64, f64)> {
     if is_twice(cell) {
         return None;
@@ -177,14 +179,14 @@ fn is_twice(cell: &Cell) -> bool {
     })
 }
 
-/// Prompt tokens of a tool that counts those of media twice, with what they are.
+/// Prompt tokens of a tool that counts media tokens twice, and what they are.
 fn doubled(cells: &[&Cell]) -> Option<Finding> {
     let first = cells.first()?;
     let kinds = PARTS.iter().skip(1).filter_map(|quantity| first.mean_tokens(quantity));
     let media: f64 = kinds.sum();
     let stated = first.mean_tokens(&Quantity::InputTokens)?;
     let text = format!(
-        "{} prompt tokens of {} count those of images, audio and videos twice, such as {}: {stated:.0} a \
+        "{} prompt tokens of {} count image, audio and video tokens twice, such as {}: {stated:.0} a \
          request, where the server counted {:.0}",
         cells.len(),
         first.measured_by().unwrap_or("the tool"),
@@ -195,7 +197,7 @@ fn doubled(cells: &[&Cell]) -> Option<Finding> {
         .at_all(cells.iter().map(|cell| cell.spot()))
         .with("prompt tokens of a request", stated, "tokens")
         .with("of media", media, "tokens")
-        .remedy("take the tokens of media off the prompt tokens and off the rates of them");
+        .remedy("subtract the media tokens from the prompt tokens and from their rates");
     Some(finding)
 }
 
@@ -208,7 +210,7 @@ mod tests {
 
     const VALUE: Statistic = Statistic::Value;
 
-    /// 100 requests of a model with so many tokens of one image each, 1280 x 720.
+    /// 100 requests of a model with this many tokens of one image each, 1280 x 720.
     fn of(model: &str, image: &str) -> Row {
         let figures = [
             (Quantity::RequestsOk, VALUE, "100", Unit::Count),
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_cannot_hold_an_image_are_told() {
+    fn reports_too_few_tokens_for_an_image() {
         let name = || Quantity::Other("total_input_vision_tokens".to_owned());
         let document = |tokens: &str| {
             let figures = [
@@ -234,22 +236,22 @@ mod tests {
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("200");
-        check("image_tokens", &document("32600"), spoil, Level::Strong, "2.0 tokens a request");
-        let spoil = |sheet: &mut Sheet| *sheet = told("x", "1000");
-        check("image_tokens", &told("x", "120000"), spoil, Level::Strong, "at least 16");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("200");
+        check("image_tokens", &document("32600"), corrupt, Level::Strong, "2.0 tokens a request");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("x", "1000");
+        check("image_tokens", &told("x", "120000"), corrupt, Level::Strong, "at least 16");
     }
 
     #[test]
-    fn a_model_with_a_rule_is_held_to_it() {
+    fn checks_counts_against_the_rule_of_the_model() {
         // 1280 x 720 is 46 x 26 squares of 28 pixels: 1,196.
-        let spoil = |sheet: &mut Sheet| *sheet = told("Qwen2-VL-2B", "180000");
-        check("image_tokens", &told("Qwen2-VL-2B", "119600"), spoil, Level::Strong, "28 x 28");
-        let spoil = |sheet: &mut Sheet| *sheet = told("gemma-3-4b-it", "8100");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("Qwen2-VL-2B", "180000");
+        check("image_tokens", &told("Qwen2-VL-2B", "119600"), corrupt, Level::Strong, "28 x 28");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("gemma-3-4b-it", "8100");
         check(
             "image_tokens",
             &told("gemma-3-4b-it", "25600"),
-            spoil,
+            corrupt,
             Level::Strong,
             "is 81 tokens",
         );
@@ -258,15 +260,15 @@ mod tests {
     #[test]
     fn counts_of_one_model_and_size_go_together() {
         let both = |image: &str| sheet(PartKind::Serving, vec![of("x", "120000"), of("x", image)]);
-        let spoil = |sheet: &mut Sheet| *sheet = both("30000");
-        check("image_tokens", &both("119000"), spoil, Level::Strong, "300 tokens in");
+        let corrupt = |sheet: &mut Sheet| *sheet = both("30000");
+        check("image_tokens", &both("119000"), corrupt, Level::Strong, "300 tokens in");
         let mut other = both("30000");
         other.parts[0].rows[1].factors.set(key::MODEL, "y");
         assert_eq!(super::super::super::testing::found("image_tokens", &[other]), []);
     }
 
     #[test]
-    fn parts_are_no_more_than_the_whole() {
+    fn reports_parts_larger_than_the_whole() {
         let document = |whole: &str| {
             let figures = [
                 (Quantity::InputTokens, VALUE, whole, Unit::Count),
@@ -275,12 +277,12 @@ mod tests {
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = document("30000");
-        check("image_tokens", &document("41900"), spoil, Level::Proof, "41900 together");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("30000");
+        check("image_tokens", &document("41900"), corrupt, Level::Proof, "41900 together");
     }
 
     #[test]
-    fn prompts_that_hold_images_twice_are_told_with_what_they_are() {
+    fn reports_prompts_that_count_images_twice() {
         let document = |definition| {
             let figures = [
                 (Quantity::InputTokens, Statistic::Mean, "718", Unit::Count),
@@ -291,7 +293,7 @@ mod tests {
             sheet
         };
         let twice = Definition::Different(meaning::MEDIA_TWICE.to_owned());
-        let spoil = |sheet: &mut Sheet| *sheet = document(twice);
-        check("image_tokens", &document(Definition::Same), spoil, Level::Strong, "counted 419");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(twice);
+        check("image_tokens", &document(Definition::Same), corrupt, Level::Strong, "counted 419");
     }
 }

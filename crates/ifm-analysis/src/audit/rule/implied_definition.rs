@@ -1,9 +1,9 @@
-//! What a figure was computed as, found by arithmetic from the others of its row.
+//! How a figure was computed, found by arithmetic from the other figures of its row.
 //!
 //! A time per output token is with or without the time to the first token; a throughput counts
-//! output tokens or all. Where the row holds what they are made of, the one that fits is found, and
-//! told where the name or the tool's own definition says another. A figure that fits nothing, or
-//! two things alike, is left alone.
+//! output tokens or all. If the row holds the parts, the definition that fits is found, and
+//! reported if the name or the tool's own definition says another. A figure that fits no
+//! definition, or fits two equally well, is left alone.
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -55,7 +55,7 @@ fn look(subject: &Subject) -> Looked {
     }
     match seen {
         0 => Looked::Needs(
-            "times per token beside E2E, TTFT and token counts, or token rates beside tokens and \
+            "times per token with E2E, TTFT and token counts, or token rates with tokens and \
              duration",
         ),
         _ => Looked::Found(told.into_iter().filter_map(|(.., same)| merged(same)).collect()),
@@ -83,7 +83,7 @@ fn answer<'q>(question: &'q Question) -> Option<(&'q Way, f64)> {
     }
     let mut fitting = question.others.iter().filter(|way| off(way) <= FITS);
     let way = fitting.next()?;
-    // Two that fit alike tell nothing, unless they are one number.
+    // Two that fit equally well decide nothing, unless they are one number.
     let is_sole = fitting.all(|other| (other.value / way.value - 1.0).abs() <= FITS);
     is_sole.then_some((way, stated))
 }
@@ -94,7 +94,7 @@ fn tell(cell: &Cell, question: &Question, way: &Way, stated: f64) -> Finding {
     let (level, said) = match expected {
         Some(by_name) => (
             Level::Strong,
-            format!(", while its name stands for {}, which is {:.4}", by_name.words, by_name.value),
+            format!(", while its name means {}, which is {:.4}", by_name.words, by_name.value),
         ),
         None => (Level::Hint, ", which its name does not say".to_owned()),
     };
@@ -127,7 +127,7 @@ fn answer_tokens(cell: &Cell) -> Option<f64> {
     if let Some((min, max)) = value(Statistic::Min).zip(value(Statistic::Max)) {
         return (min == max).then_some(min);
     }
-    // No answer is longer than what was asked for: a mean of that length is all of them.
+    // No answer is longer than requested: a mean of that length is the length of all of them.
     let asked = cell.factors.number(key::OUTPUT_TOKENS)?;
     let completed = cell.row.value(&Quantity::RequestsOk, Statistic::Value);
     let sum = value(Statistic::Sum).or_else(|| value(Statistic::Value));
@@ -164,7 +164,7 @@ fn tpot<'c>(cell: &'c Cell) -> Option<Question<'c>> {
         }
         _ => (without, vec![with, short]),
     };
-    let remedy = "say which it is, and compare it only with its like";
+    let remedy = "state the definition, and compare only figures of the same definition";
     Some(Question { figure, by_name: vec![by_name], others, remedy })
 }
 
@@ -206,7 +206,7 @@ fn rate<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<Question<'c>> {
     Some(Question { figure, by_name: vec![own], others: vec![other], remedy })
 }
 
-/// A throughput of which the name does not say which tokens it counts.
+/// A throughput whose name does not say which tokens it counts.
 fn bare<'c>(cell: &'c Cell) -> Option<Question<'c>> {
     let figure = cell.central(&Quantity::Other("token throughput".to_owned()))?;
     let [output, total] = rates(cell)?;
@@ -241,9 +241,15 @@ mod tests {
         sheet(PartKind::Serving, vec![row])
     }
 
-    fn fires(name: &Quantity, unit: &Unit, [sound, spoiled]: [&str; 2], level: Level, word: &str) {
+    fn fires(
+        name: &Quantity,
+        unit: &Unit,
+        [sound, corrupted]: [&str; 2],
+        level: Level,
+        word: &str,
+    ) {
         let of = |printed| document(name.clone(), printed, unit.clone());
-        check("implied_definition", &of(sound), |sheet| *sheet = of(spoiled), level, word);
+        check("implied_definition", &of(sound), |sheet| *sheet = of(corrupted), level, word);
     }
 
     #[test]
@@ -252,7 +258,7 @@ mod tests {
         fires(&Quantity::Tpot, &Unit::Ms, ["10.0", "15.0"], Level::Strong, with);
         let short = "computed as (E2E - TTFT) / n";
         fires(&Quantity::Tpot, &Unit::Ms, ["10.0", "8.75"], Level::Strong, short);
-        // What fits nothing is left alone.
+        // A figure that fits nothing is left alone.
         assert_eq!(
             super::super::super::testing::found(
                 "implied_definition",
@@ -263,16 +269,16 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_holds_the_first_token_by_definition_is_held_to_it() {
+    fn checks_a_tool_against_its_own_definition() {
         let of = |printed| {
             let mut sheet = document(Quantity::Tpot, printed, Unit::Ms);
             sheet.parts[0].rows[0].figures[0].definition =
                 Definition::Different(meaning::TPOT_WITH_FIRST.to_owned());
             sheet
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("10.0");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("10.0");
         let word = "computed as (E2E - TTFT) / (n - 1)";
-        check("implied_definition", &of("15.0"), spoil, Level::Strong, word);
+        check("implied_definition", &of("15.0"), corrupt, Level::Strong, word);
     }
 
     #[test]
@@ -283,9 +289,9 @@ mod tests {
                 Definition::Different(meaning::TPOT_BY_ALL.to_owned());
             sheet
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("15.0");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("15.0");
         let word = "computed as E2E / n";
-        check("implied_definition", &of("8.75"), spoil, Level::Strong, word);
+        check("implied_definition", &of("8.75"), corrupt, Level::Strong, word);
     }
 
     #[test]

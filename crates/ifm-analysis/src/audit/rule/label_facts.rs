@@ -1,4 +1,4 @@
-//! What a model is called agrees with its size, its parameters and the layers that ran.
+//! A model's label agrees with its size, its parameters and the layers that ran.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::roof::sizes;
@@ -11,8 +11,9 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// Share by which bits per weight may be below those of the format: nothing in a file is stored
-/// narrower than what it is named by, but for some tensors. Above, wider tensors are common.
+/// Share by which bits per weight may be below those of the format: apart from some tensors,
+/// nothing in a file is stored narrower than the format in its name. Above, wider tensors are
+/// common.
 const NARROWER: f64 = 0.07;
 const WIDER: f64 = 1.6;
 /// Share by which a size may be off the number of parameters, and how much nearer another has to be.
@@ -39,8 +40,8 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-/// Bytes of the weights over the number of them, beside the format that the label names. `None`
-/// where there is nothing to look at; so for the others.
+/// Bytes of the weights over the number of them, against the format in the label. `None` if the
+/// data are missing; the same holds for the other functions.
 fn bits(cell: &Cell) -> Option<Option<Finding>> {
     let value = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
     let bytes = value(&Quantity::Other("model_size".to_owned())).filter(|bytes| *bytes > 0.0)?;
@@ -57,7 +58,8 @@ fn bits(cell: &Cell) -> Option<Option<Finding>> {
     let level = if is_narrower { Level::Strong } else { Level::Hint };
     let text = format!(
         "\"{label}\" names {}, {:.4} bits per weight, and {:.2} GiB over {:.2} B parameters are \
-         {bits:.2}: most weights are stored in another format, by which limits and comparisons go",
+         {bits:.2}: most weights are stored in another format, which limits and comparisons \
+         depend on",
         format.id,
         format.bits,
         bytes / BYTES_PER_GIB,
@@ -67,13 +69,13 @@ fn bits(cell: &Cell) -> Option<Option<Finding>> {
         .at(cell.spot())
         .with("bits per weight", bits, "bits")
         .with("by the label", format.bits, "bits")
-        .remedy("name the format of the weights that are most of the file");
+        .remedy("name the format of most weights in the file");
     Some(Some(finding))
 }
 
 const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
-/// The size in a label beside the number of parameters, where a heading has one that fits.
+/// The size in a label against the number of parameters, if a heading has one that fits.
 fn size(cell: &Cell) -> Option<Option<Finding>> {
     let parameters = cell.row.value(&Quantity::Parameters, Statistic::Value)?;
     let label = cell.factors.get(key::MODEL)?;
@@ -85,7 +87,7 @@ fn size(cell: &Cell) -> Option<Option<Finding>> {
     let is_off = titled != named && apart(named) > SIZE_APART && apart(titled) <= SIZE_APART;
     let finding = is_off.then(|| {
         let text = format!(
-            "\"{label}\" stands below \"{heading}\", and the model has {:.2} B parameters: the label \
+            "\"{label}\" is listed under \"{heading}\", and the model has {:.2} B parameters: the label \
              is that of another model of the same shape",
             parameters / 1e9
         );
@@ -98,7 +100,7 @@ fn size(cell: &Cell) -> Option<Option<Finding>> {
     Some(finding)
 }
 
-/// Layers on the accelerator beside those that the model has.
+/// Layers on the accelerator against the layers of the model.
 fn layers(cell: &Cell) -> Option<Option<Finding>> {
     let on_gpu = cell.factors.number("n_gpu_layers").filter(|layers| *layers > 0.0)?;
     let named = cell.factors.get(key::MODEL).unwrap_or_default();
@@ -109,15 +111,15 @@ fn layers(cell: &Cell) -> Option<Option<Finding>> {
     let layers = model.layers() as f64;
     let finding = (on_gpu < layers).then(|| {
         let text = format!(
-            "\"{named}\" is {}, of whose {layers:.0} layers {on_gpu:.0} were on the GPU: the others \
-             ran on the processor, so its figures are not those of the GPU",
+            "\"{named}\" is {} with {layers:.0} layers, of which {on_gpu:.0} were on the GPU: \
+             the others ran on the CPU, so the figures are not for the GPU alone",
             model.name
         );
         Finding::new(RULE.id, Level::Hint, text)
             .at(cell.spot())
             .with("layers on the GPU", on_gpu, "layers")
             .with("layers", layers, "layers")
-            .remedy("say that part of the model ran on the processor")
+            .remedy("state that part of the model ran on the CPU")
     });
     Some(finding)
 }
@@ -146,11 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_the_file_is_too_small_for_is_told() {
+    fn reports_a_format_that_the_file_is_too_small_for() {
         let of = |label: &str, gib: &str| document(label, gib, "116.83", 99, "");
         let sound = of("gpt-oss 120B MXFP4 MoE", "60.03");
-        let spoil = |sheet: &mut Sheet| *sheet = of("gpt-oss 120B Q8_0", "60.03");
-        check("label_facts", &sound, spoil, Level::Strong, "are 4.41");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("gpt-oss 120B Q8_0", "60.03");
+        check("label_facts", &sound, corrupt, Level::Strong, "are 4.41");
         let wide = document("llama 7B Q4_0", "12.55", "6.74", 99, "");
         let wide = |sheet: &mut Sheet| *sheet = wide;
         check("label_facts", &sound, wide, Level::Hint, "are 15.99");
@@ -162,21 +164,21 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_another_models_is_told() {
+    fn reports_the_size_of_another_model() {
         let of = |label: &str| document(label, "6.96", "12.25", 99, "Mistral Nemo 12B");
-        let spoil = |sheet: &mut Sheet| *sheet = of("llama 13B Q4_K - Medium");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("llama 13B Q4_K - Medium");
         let sound = of("llama 12B Q4_K - Medium");
-        check("label_facts", &sound, spoil, Level::Hint, "12.25 B parameters");
+        check("label_facts", &sound, corrupt, Level::Hint, "12.25 B parameters");
         // Sizes are rounded as their makers like.
         let gemma = document("gemma 2B Q4_K - Medium", "1.50", "2.51", 99, "gemma-2b");
         assert_eq!(found("label_facts", &[gemma]), []);
     }
 
     #[test]
-    fn layers_that_were_left_to_the_processor_are_told() {
+    fn reports_layers_that_ran_on_the_cpu() {
         let of = |layers| document("llama ?B IQ2_XXS", "99.90", "405.85", layers, "Single card");
-        let spoil = |sheet: &mut Sheet| *sheet = of(116);
-        check("label_facts", &of(126), spoil, Level::Hint, "of whose 126 layers 116 were");
+        let corrupt = |sheet: &mut Sheet| *sheet = of(116);
+        check("label_facts", &of(126), corrupt, Level::Hint, "with 126 layers, of which 116 were");
         assert_eq!(found("label_facts", &[of(-1)]), []);
     }
 }

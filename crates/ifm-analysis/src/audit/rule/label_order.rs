@@ -1,9 +1,9 @@
-//! Repeats stand in the order of their numbers.
+//! Repeats are listed in the order of their numbers.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 
 pub(super) const RULE: Rule =
-    Rule { id: "label_order", title: "repeats stand in the order of their numbers", look };
+    Rule { id: "label_order", title: "repeats are in the order of their numbers", look };
 
 fn look(subject: &Subject) -> Looked {
     let repeats = subject.repeats();
@@ -27,7 +27,7 @@ fn look(subject: &Subject) -> Looked {
     let Some(first) = out.first() else { return Looked::Found(Vec::new()) };
     let text = format!(
         "{} of {} groups of repeats are not in the order of their numbers, such as {}: they may have \
-         been put together by hand, or carry labels of others",
+         been merged manually, or have wrong labels",
         out.len(),
         numbered.len(),
         first.name()
@@ -54,14 +54,14 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn a_number_that_falls_is_told() {
+    fn reports_a_number_out_of_order() {
         let run = |line: u32, label: &str| {
             let mut row = row(line, &[(Quantity::E2e, Statistic::Value, "0.51", Unit::S)]);
             row.label = Some(label.to_owned());
             row
         };
         let sound = sheet(PartKind::StaticBatch, vec![run(1, "a1"), run(2, "a2"), run(3, "a10")]);
-        let spoil = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows.swap(0, 1);
-        check("label_order", &sound, spoil, Level::Hint, "such as a1");
+        let corrupt = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows.swap(0, 1);
+        check("label_order", &sound, corrupt, Level::Hint, "such as a1");
     }
 }

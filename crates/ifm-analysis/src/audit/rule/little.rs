@@ -1,7 +1,7 @@
 //! Little's law: the mean number in flight is the rate times the mean time in the system.
 //!
-//! Where a row has no end-to-end time, it follows from the time to first token, the gaps and the
-//! length of the answers: by ITL and by TPOT, of which the one that accuses less counts.
+//! If a row has no end-to-end time, it follows from the time to first token, the gaps and the
+//! length of the answers: by ITL and by TPOT; the one with the smaller deviation counts.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::order::Order as _;
@@ -9,25 +9,25 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
-    Rule { id: "littles_law", title: "requests in flight are rate times latency", look };
+    Rule { id: "littles_law", title: "requests in flight equal rate times latency", look };
 
-/// Share by which the smaller may be below the larger: ramp and drain, and medians that stand for
-/// means.
+/// Share by which the smaller may be below the larger: allows for ramp and drain, and for medians
+/// used instead of means.
 const TOLERANCE: f64 = 0.15;
 /// How many times one may be the other before no innocent reason is left.
 const STRONG: f64 = 1.5;
 /// Requests for each user below which ramp and drain are most of a run.
 const REQUESTS_PER_USER: f64 = 5.0;
 
-/// A row beside the law.
+/// A row compared with the law.
 struct Held<'c> {
     cell: &'c Cell<'c>,
     /// Rate times latency.
     product: f64,
-    /// What the row says of requests in flight, or what was asked for.
+    /// What the row says about requests in flight, or the requested number.
     in_flight: f64,
     is_measured: bool,
-    /// Requests for each user, where what was asked for is looked at.
+    /// Requests for each user, if the figure is the requested concurrency.
     per_user: f64,
 }
 
@@ -41,14 +41,14 @@ impl Held<'_> {
         let is_short = !self.is_measured && self.per_user < REQUESTS_PER_USER;
         let is_below = self.product < self.in_flight;
         let allowed = if is_short { STRONG } else { 1.0 / (1.0 - TOLERANCE) };
-        // With few requests for each user only a level that was not held is told, and not where
-        // some failed: they were in flight as well, and the rate leaves them out.
+        // With few requests per user, only a concurrency that was not reached is reported, and not
+        // if some requests failed: they were in flight as well, and the rate leaves them out.
         let failed = self.cell.row.value(&Quantity::RequestsFailed, Statistic::Value);
         let is_open = is_short && (!is_below || failed.is_some_and(|failed| failed > 0.0));
         if self.off() <= allowed + 1e-9 || is_open {
             return None;
         }
-        // With fewer requests than users the limit may stand for none.
+        // With fewer requests than users, the stated concurrency may mean "no limit".
         let is_far = self.off() > STRONG + 1e-9 && self.per_user > 1.0;
         Some(if is_far { Level::Strong } else { Level::Hint })
     }
@@ -74,7 +74,7 @@ fn look(subject: &Subject) -> Looked {
 fn contradiction(held: &Held) -> Option<Finding> {
     let (product, in_flight) = (held.product, held.in_flight);
     let what = match held.is_measured {
-        true => "rate and latency are of different requests",
+        true => "rate and latency cover different requests",
         false => "more requests were in flight than the limit allows",
     };
     let text = format!(
@@ -89,7 +89,7 @@ fn contradiction(held: &Held) -> Option<Finding> {
     Some(finding)
 }
 
-/// One finding for all levels that were asked for and not held.
+/// One finding for all levels that did not reach the requested concurrency.
 fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
     levels.order_by(|a, b| b.off().total_cmp(&a.off()));
     let worst = levels.first()?;
@@ -105,7 +105,7 @@ fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
             .to_owned(),
     };
     let text = format!(
-        "{} did not hold the concurrency that was asked for: rate times latency gives {} in flight{}: \
+        "{} did not reach the requested concurrency: rate times latency gives {} in flight{}: \
          {why}",
         counted(levels.len() as u64, "level"),
         all.join(", "),
@@ -115,14 +115,18 @@ fn not_held(mut levels: Vec<&Held>) -> Option<Finding> {
         .at_all(levels.iter().map(|held| held.cell.spot()))
         .with("rate times latency", worst.product, "requests")
         .with("asked for", worst.in_flight, "requests")
-        .remedy("name the level by what was in flight, or send many more requests than users");
+        .remedy(
+            "name the level by the actual requests in flight, or send many more requests \
+                 than users",
+        );
     Some(finding)
 }
 
 /// Levels that a sentence shows.
 const SHOWN: usize = 6;
 
-/// Rate times latency beside what the row says is in flight, and beside what was asked for.
+/// Rate times latency against the requests in flight that the row states, and against the
+/// concurrency that was requested.
 fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
     let measured = cell.central(&Quantity::InFlight).and_then(Figure::canonical);
     let rate = cell.central(&Quantity::RequestRate).and_then(Figure::canonical);
@@ -131,7 +135,7 @@ fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
         && is_sharp(cell.row.figure(&Quantity::E2e, Statistic::Mean))
         && is_sharp(cell.central(&Quantity::InFlight));
     let asked = cell.users().zip(cell.requests());
-    let beside = [
+    let comparisons = [
         measured.map(|in_flight| (in_flight, true, f64::INFINITY)),
         asked.map(|(users, requests)| (users, false, requests / users)),
     ];
@@ -143,7 +147,7 @@ fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
         let is_there = in_flight > 0.0 && product > 0.0 && is_sharp;
         is_there.then_some(Held { cell, product, in_flight, is_measured, per_user })
     };
-    beside.into_iter().flatten().filter_map(held).collect()
+    comparisons.into_iter().flatten().filter_map(held).collect()
 }
 
 /// The mean time of a request: as the row says, else what its parts add up to.
@@ -191,10 +195,10 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_was_never_reached_is_told() {
-        let spoil =
+    fn reports_a_level_that_was_never_reached() {
+        let corrupt =
             |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 12);
-        check("littles_law", &sound(), spoil, Level::Hint, "never reached");
+        check("littles_law", &sound(), corrupt, Level::Hint, "never reached");
     }
 
     /// 1000 requests of 92 tokens at 32.9 per second: by ITL 4.3 s and 141 in flight, by TPOT 166.
@@ -226,20 +230,20 @@ mod tests {
         let figure = (Quantity::RequestsFailed, Statistic::Value, "200", Unit::Count);
         failed.parts[0].rows[0].figures.extend(row(7, &[figure]).figures);
         assert_eq!(found("littles_law", &[failed]), []);
-        // What holds by one of the two is not told.
+        // Nothing is reported if one of the two agrees.
         assert_eq!(found("littles_law", &[document(256, "75.00")]), []);
-        // A limit that no run could reach is none.
+        // A limit that no run could reach is not a limit.
         let none = found("littles_law", &[document(4096, "53.93")]);
         assert_eq!(none.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Hint]);
     }
 
     #[test]
-    fn measured_numbers_of_different_requests_are_told() {
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+    fn reports_numbers_of_different_requests() {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             let figure = Figure::new(Quantity::InFlight, Statistic::Mean, 3.0, Unit::Count);
             sheet.parts[0].rows[0].figures.push(figure);
         };
-        check("littles_law", &sound(), spoil, Level::Strong, "different requests");
+        check("littles_law", &sound(), corrupt, Level::Strong, "different requests");
     }
 
     #[test]
@@ -247,12 +251,12 @@ mod tests {
         for (in_flight, level) in
             [(16.2, Level::Strong), (3.9, Level::Strong), (10.5, Level::Hint), (6.1, Level::Hint)]
         {
-            let spoil = |sheet: &mut ifm_core::Sheet| {
+            let corrupt = |sheet: &mut ifm_core::Sheet| {
                 let figure =
                     Figure::new(Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
                 sheet.parts[0].rows[0].figures.push(figure);
             };
-            check("littles_law", &sound(), spoil, level, "different requests");
+            check("littles_law", &sound(), corrupt, level, "different requests");
         }
     }
 

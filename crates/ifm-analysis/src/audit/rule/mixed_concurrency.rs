@@ -5,7 +5,7 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "mixed_concurrency",
-    title: "asked, mean and peak concurrency keep their names",
+    title: "requested, mean and peak concurrency are not mixed up",
     look,
 };
 
@@ -41,7 +41,7 @@ fn look(subject: &Subject) -> Looked {
         }
     }
     if seen == 0 {
-        return Looked::Needs("stated peaks of requests in flight beside measured ones");
+        return Looked::Needs("stated and measured peaks of requests in flight");
     }
     let n = mixed.len();
     let Some((peak, highest, mean, _)) = mixed.first().cloned() else {
@@ -56,7 +56,7 @@ fn look(subject: &Subject) -> Looked {
         .at_all(mixed.into_iter().flat_map(|(_, _, _, spots)| spots))
         .with("stated peak", peak, "requests")
         .with("highest measured", highest, "requests")
-        .remedy("say which is meant: asked for, mean, median or peak");
+        .remedy("state which one it is: requested, mean, median or peak");
     Looked::Found(vec![finding])
 }
 
@@ -104,8 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_median_that_is_called_a_peak_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(12.0);
-        check("mixed_concurrency", &document(64.0), spoil, Level::Strong, "the median of one row");
+    fn reports_a_median_labeled_as_peak() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document(12.0);
+        check(
+            "mixed_concurrency",
+            &document(64.0),
+            corrupt,
+            Level::Strong,
+            "the median of one row",
+        );
     }
 }

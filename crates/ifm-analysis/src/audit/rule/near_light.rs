@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_time_without_room_is_a_hint() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("1.3");
-        check("near_light", &document("4.0"), spoil, Level::Hint, "faster than the serial limit");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("1.3");
+        check("near_light", &document("4.0"), corrupt, Level::Hint, "faster than the serial limit");
     }
 }

@@ -7,11 +7,8 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Factors, Quantity, RowRole, key};
 use std::collections::BTreeMap;
 
-pub(super) const RULE: Rule = Rule {
-    id: "no_queue_claim",
-    title: "where nothing is said to queue, first tokens do not wait for others",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "no_queue_claim", title: "\"no queueing\" claims agree with TTFT", look };
 
 /// Phrases that say that nothing waits.
 const CLAIMS: [&str; 14] = [
@@ -30,7 +27,7 @@ const CLAIMS: [&str; 14] = [
     "immediate gpu attention",
     "no scheduling delay",
 ];
-/// Growth with the load that is worth a look, and that for which sharing the machine is no reason.
+/// Growth with the load that is worth a look, and growth that sharing the machine does not explain.
 const GROWS: f64 = 4.0;
 const GROWS_FAR: f64 = 10.0;
 
@@ -65,7 +62,7 @@ fn look(subject: &Subject) -> Looked {
     match looked {
         true => Looked::Found(findings),
         false => {
-            Looked::Needs("times to first token at several loads, beside what is said of queues")
+            Looked::Needs("times to first token at several loads, and a statement about queues")
         }
     }
 }
@@ -101,8 +98,9 @@ fn grows(claim: &Sentence, groups: &Groups) -> Option<Finding> {
     let (low, high) = (group.get(at_low)?, group.get(at_high)?);
     let level = if ratio >= GROWS_FAR { Level::Strong } else { Level::Hint };
     let text = format!(
-        "nothing is said to queue (\"{}\"), but the TTFT grows {ratio:.1} times, from {} ms to {} ms, \
-         between {} and {} streams{}: first tokens wait for the prompts of others",
+        "the document claims that nothing queues (\"{}\"), but the TTFT grows {ratio:.1} times, \
+         from {} ms to {} ms, between {} and {} streams{}: first tokens wait for the prompts of \
+         other requests",
         claim.shown(),
         low.ms,
         high.ms,
@@ -124,9 +122,9 @@ fn spreads(claim: &Sentence, groups: &Groups) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "nothing is said to queue (\"{}\"), but the TTFT is between {} ms and {} ms, {ratio:.0} times \
-         as much at {} streams{}: unless it is the length of the prompts alone, they wait for each \
-         other",
+        "the document claims that nothing queues (\"{}\"), but the TTFT is between {} ms and {} \
+         ms, {ratio:.0} times as much at {} streams{}: unless the length of the prompts alone \
+         explains it, they wait for each other",
         claim.shown(),
         low.ms,
         high.ms,
@@ -152,8 +150,8 @@ fn finding(
         .remedy("show the TTFT of one workload over the number of streams")
 }
 
-/// How many of the document's decode steps a first token waits, where the same row, or another of
-/// the same setting, tells the gap.
+/// How many of the document's decode steps a first token waits, if the same row or another of the
+/// same setting states the gap.
 fn steps(first: &First) -> String {
     let gap_ms = gap(first.cell).map(|(_, gap)| gap.middle());
     gap_ms.map_or_else(String::new, |gap_ms| format!(" ({:.0} decode steps)", first.ms / gap_ms))

@@ -1,10 +1,10 @@
-//! What was not measured is not zero.
+//! Unmeasured values are not zero.
 
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "not_measured", title: "what was not measured is not printed as zero", look };
+    Rule { id: "not_measured", title: "unmeasured values are not printed as zero", look };
 
 fn look(subject: &Subject) -> Looked {
     let mut seen = false;
@@ -44,14 +44,14 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn a_zero_that_is_kept_as_missing_is_told() {
+    fn reports_a_zero_that_means_missing() {
         let figures = [
             (Quantity::InputRate, Statistic::Value, "0.00", Unit::PerS),
             (Quantity::E2e, Statistic::Value, "0.38", Unit::S),
         ];
         // A zero that nothing contradicts may be one.
         let sound = sheet(PartKind::StaticBatch, vec![row(4, &figures)]);
-        let spoil = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].figures[0].value = None;
-        check("not_measured", &sound, spoil, Level::Proof, "1 cells print zero");
+        let corrupt = |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].figures[0].value = None;
+        check("not_measured", &sound, corrupt, Level::Proof, "1 cells print zero");
     }
 }

@@ -4,11 +4,8 @@ use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic, meaning};
 
-pub(super) const RULE: Rule = Rule {
-    id: "one_population",
-    title: "figures of a row are of the requests that completed",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "one_population", title: "figures of a row cover the completed requests", look };
 
 /// How many times more prompt tokens an answer's token may have at one level than at another.
 const MORE: f64 = 1.1;
@@ -52,7 +49,7 @@ fn look(subject: &Subject) -> Looked {
 /// The share of requests that do not belong to a row's figures, and what they do there.
 type Look = fn(&Cell) -> Option<(f64, String)>;
 
-/// What is looked at in single rows: how, from which share on, and how sure it is.
+/// The checks of single rows: how, from which share on, and how sure they are.
 const PARTS: [(Look, f64, Level); 3] = [
     (failed_in_times, FAILED, Level::Strong),
     (failed_in_rate, FAILED, Level::Hint),
@@ -76,7 +73,7 @@ fn begun(sweep: &[&Cell]) -> (usize, Option<Finding>) {
             (value > slack).then_some((value - slack, value + slack))
         };
         let (input, output) = (rate(&Quantity::InputRate)?, rate(&Quantity::OutputRate)?);
-        // Lengths that are given may be those of other prompts.
+        // Lengths given as figures may be of other prompts.
         let is_told = cell.row.figures.iter().any(|f| f.quantity == Quantity::InputTokens);
         (!is_told).then_some((input.0 / output.1, input.1 / output.0))
     };
@@ -96,9 +93,9 @@ fn begun(sweep: &[&Cell]) -> (usize, Option<Finding>) {
     let is_contradicted = contradicts_its_sum(most.cell);
     let level = if times > FAR && is_contradicted { Level::Strong } else { Level::Hint };
     let text = format!(
-        "{:.2} prompt tokens come to each output token in {}, and {:.2} in {}, {times:.2} times as \
-         many, though all levels are of one workload: prompt tokens are counted of requests that \
-         began, output tokens of those that were answered",
+        "{:.2} prompt tokens come to each output token in {}, and {:.2} in {}, {times:.2} times \
+         as many, though all levels are of one workload: prompt tokens are counted for started \
+         requests, output tokens only for answered ones",
         f64::midpoint(least.low, least.high),
         least.cell.name(),
         f64::midpoint(most.low, most.high),
@@ -134,12 +131,12 @@ fn contradicts_its_sum(cell: &Cell) -> bool {
     sum.zip(total).is_some_and(|(sum, total)| sum > total * MORE)
 }
 
-fn counts(cell: &Cell, beside: Quantity) -> Option<(f64, f64)> {
+fn counts(cell: &Cell, other: Quantity) -> Option<(f64, f64)> {
     let count = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
-    count(&Quantity::RequestsOk).zip(count(&beside)).filter(|(ok, other)| ok + other > 0.0)
+    count(&Quantity::RequestsOk).zip(count(&other)).filter(|(ok, other)| ok + other > 0.0)
 }
 
-/// Times that hold those of requests which failed.
+/// Times that include those of failed requests.
 fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
     let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
     let holds = |figure: &&Figure| {
@@ -149,13 +146,13 @@ fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
     };
     let figure = cell.row.figures.iter().find(holds)?;
     let text = format!(
-        "the {} holds the times of {failed} requests that failed beside {ok} that were answered",
+        "the {} includes the times of {failed} requests that failed and {ok} that were answered",
         figure.quantity
     );
     Some((failed / (ok + failed), text))
 }
 
-/// A rate that counts requests which failed beside times and tokens of those that did not.
+/// A rate that counts failed requests, while times and tokens cover only the others.
 fn failed_in_rate(cell: &Cell) -> Option<(f64, String)> {
     let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
     let rate = cell.row.value(&Quantity::RequestRate, Statistic::Value)?;
@@ -164,7 +161,7 @@ fn failed_in_rate(cell: &Cell) -> Option<(f64, String)> {
     let is_of_all = (rate * seconds / all - 1.0).abs() < EXACT && failed > 2.0 * EXACT * all;
     let share = if is_of_all { failed / all } else { 0.0 };
     let text = format!(
-        "{rate:.2} requests per second count {failed} that failed beside {ok} that were answered, at \
+        "{rate:.2} requests per second count {failed} that failed and {ok} that were answered, at \
          {:.2} per second",
         ok / seconds
     );
@@ -211,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn prompts_without_answers_are_told() {
+    fn reports_prompts_without_answers() {
         let sound = sweep(["9.0", "9000.0", "4500.0", "13500.0"]);
-        let spoil = |heavy: [&'static str; 4]| move |sheet: &mut Sheet| *sheet = sweep(heavy);
-        let far = spoil(["9.0", "15000.0", "4500.0", "13500.0"]);
+        let corrupt = |heavy: [&'static str; 4]| move |sheet: &mut Sheet| *sheet = sweep(heavy);
+        let far = corrupt(["9.0", "15000.0", "4500.0", "13500.0"]);
         check("one_population", &sound, far, Level::Strong, "1.67 times as many");
-        let some = spoil(["9.0", "11000.0", "4500.0", "13500.0"]);
+        let some = corrupt(["9.0", "11000.0", "4500.0", "13500.0"]);
         check("one_population", &sound, some, Level::Hint, "2.44 in strategy throughput");
         // Shorter answers are another workload.
         let other = sweep(["9.0", "9000.0", "2250.0", "11250.0"]);
@@ -239,10 +236,10 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_failed_or_did_not_end_are_told() {
+    fn reports_requests_that_failed_or_did_not_end() {
         let sound = counted("8.00", "20", "4", "those that succeeded");
         let times = |sheet: &mut Sheet| *sheet = counted("8.00", "20", "4", meaning::WITH_FAILED);
-        check("one_population", &sound, times, Level::Strong, "20 requests that failed beside 80");
+        check("one_population", &sound, times, Level::Strong, "20 requests that failed and 80");
         let rate = |sheet: &mut Sheet| *sheet = counted("10.00", "20", "4", "succeeded");
         check("one_population", &sound, rate, Level::Hint, "at 8.00 per second");
         let open = |sheet: &mut Sheet| *sheet = counted("8.00", "20", "20", "succeeded");

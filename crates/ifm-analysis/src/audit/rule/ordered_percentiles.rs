@@ -8,11 +8,12 @@ use ifm_core::sheet::{Figure, PartKind, Quantity, RowRole, Statistic, Unit};
 
 pub(super) const RULE: Rule = Rule {
     id: "ordered_percentiles",
-    title: "percentiles rise, and times and counts are what can be",
+    title: "percentiles rise, and times and counts are possible",
     look,
 };
 
-/// Times and numbers of tokens: what is larger of a rate stands at either end of a table.
+/// Times and numbers of tokens. Rates are left out: a table may start with the largest or the
+/// smallest rate.
 const QUANTITIES: [Quantity; 11] = [
     Quantity::Ttft,
     Quantity::Ttfot,
@@ -57,7 +58,7 @@ fn look(subject: &Subject) -> Looked {
     let Some((cell, _, words)) = wrong.first() else { return Looked::Found(Vec::new()) };
     let text = match wrong.len() {
         1 => format!("{}: {words}", cell.name()),
-        n => format!("{n} figures cannot be; {}: {words}", cell.name()),
+        n => format!("{n} figures are impossible; {}: {words}", cell.name()),
     };
     // A table of an unknown author may hold differences under the name of what differs.
     let is_known = |cell: &Cell| cell.part.tool.is_some() || cell.sheet.source.tool.is_some();
@@ -67,7 +68,7 @@ fn look(subject: &Subject) -> Looked {
     };
     let finding = Finding::new(RULE.id, level, text)
         .at_all(wrong.iter().map(|(cell, figure, _)| cell.spot_of_figure(figure)))
-        .remedy("look for figures that were exchanged, or that are of other requests");
+        .remedy("look for swapped figures, or figures of other requests");
     Looked::Found(vec![finding])
 }
 
@@ -88,7 +89,7 @@ fn impossible(figure: &Figure) -> Option<String> {
         .then(|| format!("the number of {} is not a whole number: {shown}", figure.quantity))
 }
 
-/// The first figure of a quantity that is above what stands behind it.
+/// The first figure of a quantity that is larger than the one after it.
 fn disordered<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<(&'c Figure, String)> {
     let mut ranked: Vec<(f64, &Figure)> = Vec::new();
     let figures = cell.row.figures.iter().filter(|f| f.quantity == *quantity && is_meant(f));
@@ -179,8 +180,8 @@ mod tests {
     #[test]
     fn what_cannot_be_is_proof() {
         let sound = document("35.00", "30.00", "80.00");
-        let say = |spoiled: Sheet, word: &str| {
-            check("ordered_percentiles", &sound, |sheet| *sheet = spoiled, Level::Proof, word);
+        let say = |corrupted: Sheet, word: &str| {
+            check("ordered_percentiles", &sound, |sheet| *sheet = corrupted, Level::Proof, word);
         };
         say(
             document("35.00", "81.00", "80.00"),

@@ -32,7 +32,7 @@ fn look(subject: &Subject) -> Looked {
     let Some(first) = wrong.first() else { return Looked::Found(Vec::new()) };
     let text = match wrong.len() {
         1 => first.sentence(),
-        n => format!("{n} pairs of times cannot be; {}", first.sentence()),
+        n => format!("{n} pairs of times are impossible; {}", first.sentence()),
     };
     let level = wrong.iter().map(Pair::level).max().unwrap_or(Level::Strong);
     let finding = Finding::new(RULE.id, level, text)

@@ -1,8 +1,8 @@
 //! The rates of a serving row are its counts over the time that they are over.
 //!
-//! Looked at where it is known over which time the tool takes its rates ([`window`]): that of
-//! GuideLLM is a window, which has to hold all of the run, and AIPerf's is its phase. k6 counts
-//! requests that failed, and is not looked at.
+//! Applied only if it is known over which time the tool computes its rates ([`window`]): GuideLLM
+//! uses a window, which has to hold all of the run, and AIPerf its phase. k6 counts requests that
+//! failed, and is skipped.
 
 use super::super::subject::slack;
 use super::super::window::{self, Over, Span};
@@ -43,10 +43,10 @@ fn look(subject: &Subject) -> Looked {
     }
     if seen == 0 {
         return Looked::Needs(
-            "serving rows with duration, counts and rates of a tool whose rates are known to be \
-             the ones by the other; of GuideLLM: JSON or YAML of version 0.8 without warm-up, \
-             cool-down and requests that were cut off; of AIPerf: JSON, with the times between \
-             which it ran",
+            "serving rows with duration, counts and rates of a tool that is known to divide its \
+             counts by the duration; of GuideLLM: JSON or YAML of version 0.8 without warm-up, \
+             cool-down and requests that were cut off; of AIPerf: JSON, with the start and the \
+             end of the run",
         );
     }
     let Some((cell, _, text, [stated, computed])) = wrong.first() else {
@@ -62,7 +62,7 @@ fn look(subject: &Subject) -> Looked {
         }))
         .with("stated", *stated, "/s")
         .with("counts over duration", *computed, "/s")
-        .remedy("look for a figure that was changed, or that is of another run");
+        .remedy("check for an edited number or one from another run");
     Looked::Found(vec![finding])
 }
 
@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn a_row_that_contradicts_itself_is_proof() {
         let sound = document("8.00", "3.00", "24");
-        let say = |spoiled: Sheet, word: &str| {
-            check("own_arithmetic", &sound, |sheet| *sheet = spoiled, Level::Proof, word);
+        let say = |corrupted: Sheet, word: &str| {
+            check("own_arithmetic", &sound, |sheet| *sheet = corrupted, Level::Proof, word);
         };
         say(document("16.00", "3.00", "24"), "16.00 are stated as requests per second");
         say(document("8.00", "3.00", "48"), "48 successful requests in 3.00 s are 16.00");

@@ -59,14 +59,14 @@ mod tests {
     use ifm_core::sheet::{PartKind, Unit};
 
     #[test]
-    fn a_p99_of_few_requests_is_told() {
+    fn reports_a_p99_of_few_requests() {
         let figures = [
             (Quantity::RequestsOk, Statistic::Value, "1000", Unit::Count),
             (Quantity::Ttft, Statistic::Percentile(99.0), "91.04", Unit::Ms),
         ];
         let sound = sheet(PartKind::Serving, vec![row(4, &figures)]);
-        let spoil =
+        let corrupt =
             |sheet: &mut ifm_core::Sheet| sheet.parts[0].rows[0].figures[0].value = Some(180.0);
-        check("percentile_samples", &sound, spoil, Level::Hint, "p99 of 180 requests");
+        check("percentile_samples", &sound, corrupt, Level::Hint, "p99 of 180 requests");
     }
 }

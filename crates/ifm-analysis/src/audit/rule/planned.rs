@@ -1,14 +1,11 @@
-//! What a document announces is there.
+//! What a document announces is in it.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{RowRole, WHY};
 use ifm_core::words::counted;
 
-pub(super) const RULE: Rule = Rule {
-    id: "planned_cells",
-    title: "every announced cell holds a figure, or says why it holds none",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "planned_cells", title: "every announced cell has a figure, or says why not", look };
 
 fn look(subject: &Subject) -> Looked {
     // A cell that says why it is empty hides nothing.
@@ -52,12 +49,12 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Row, Statistic, Unit};
 
     #[test]
-    fn an_empty_cell_is_told() {
+    fn reports_an_empty_cell() {
         let sound = sheet(
             PartKind::Serving,
             vec![row(1, &[(Quantity::E2e, Statistic::Mean, "2", Unit::S)])],
         );
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             let place = ifm_core::sheet::Place::line(9);
             sheet.parts[0].rows.push(Row::new(RowRole::Planned, place));
         };
@@ -69,7 +66,7 @@ mod tests {
         check(
             "planned_cells",
             &sound,
-            spoil,
+            corrupt,
             Level::Proof,
             "1 announced cell holds no figure, 1 row does",
         );

@@ -4,7 +4,7 @@ use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{RowRole, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "predicted_rows", title: "a prediction is not taken for a measurement", look };
+    Rule { id: "predicted_rows", title: "predictions are not presented as measurements", look };
 
 fn look(subject: &Subject) -> Looked {
     let cells: Vec<_> = subject.cells(RowRole::Measured).collect();
@@ -16,14 +16,14 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Needs("rows that say that they were predicted");
     }
     let text = format!(
-        "{} of {} rows say that they were predicted: they are no measurement",
+        "{} of {} rows say that they were predicted: they are not measurements",
         predicted.len(),
         cells.len()
     );
     let finding = Finding::new(RULE.id, Level::Strong, text)
         .with("rows", predicted.len() as f64, "")
         .at_all(predicted)
-        .remedy("name the machine and the constants that they were computed from beside them");
+        .remedy("state next to them the machine and the constants that they were computed from");
     Looked::Found(vec![finding])
 }
 
@@ -34,12 +34,12 @@ mod tests {
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
 
     #[test]
-    fn rows_that_say_so_are_told() {
+    fn reports_predicted_rows() {
         let figures = [(Quantity::OutputRate, Statistic::Value, "44.8", Unit::PerS)];
         let sound = sheet(PartKind::Serving, vec![row(3, &figures), row(4, &figures)]);
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             sheet.parts[0].rows[1].factors.set(key::NUMBERS, key::PREDICTED);
         };
-        check("predicted_rows", &sound, spoil, Level::Strong, "1 of 2 rows");
+        check("predicted_rows", &sound, corrupt, Level::Strong, "1 of 2 rows");
     }
 }

@@ -1,8 +1,8 @@
-//! A gap between tokens that grows with the prompts of others is not a decode speed.
+//! A gap between tokens that grows with the prompts of other requests is not a decode speed.
 //!
-//! A stream by itself shows what a longer context costs: its keys and values are read for every
-//! token. Among `n` streams that is read `n` times in a step, and no more. What a gap grows beyond
-//! is other work between the tokens: prompts of others, as servers mix them in.
+//! A single stream shows what a longer context costs: its keys and values are read for every token.
+//! With `n` streams they are read `n` times in a step, and no more. Any further growth of the gap
+//! is other work between the tokens: prompts of other requests that the server mixes in.
 
 use super::super::streams::{Interval, Stream, streams};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
     id: "prefill_interference",
-    title: "gaps between tokens do not grow with the prompts of others",
+    title: "gaps between tokens do not grow with the prompts of other requests",
     look,
 };
 
-/// A smaller growth between two workloads is not looked at.
+/// A smaller growth between two workloads is ignored.
 const GROWS: f64 = 1.5;
 /// Share by which the growth must pass what reading explains.
 const BEYOND: f64 = 1.1;
 /// Ratio of two lengths from which on one prompt is the longer one.
 const LONGER: f64 = 2.0;
-/// Growth of the tail over the middle that is told.
+/// Growth of the tail over the middle from which on it is reported.
 const TAIL_GROWS: f64 = 2.0;
 
 /// Streams of two workloads at one number of streams.
@@ -149,7 +149,7 @@ impl Excess<'_> {
 fn tell_beyond(found: &[Excess]) -> Option<Finding> {
     let worst = found.first()?;
     let text = format!(
-        "{}: the rest is other work between the tokens, most likely prompts of others, so the figure \
+        "{}: the rest is other work between the tokens, most likely prompts of other requests, so the figure \
          is not a decode speed",
         worst.words()
     );
@@ -173,7 +173,7 @@ fn tell_grown(groups: &[Vec<&Stream>]) -> Option<Finding> {
     let (short, long) = worst;
     let text = format!(
         "with {} streams the gap between tokens grows from {:.1} ms ({}) to {:.1} ms ({}): prompts \
-         of others may be worked on between the tokens, or a longer context read",
+         of other requests may be computed between the tokens, or a longer context read",
         long.users,
         short.gap.middle(),
         short.workload_name(),
@@ -182,7 +182,7 @@ fn tell_grown(groups: &[Vec<&Stream>]) -> Option<Finding> {
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)
         .at_all(found.iter().flat_map(|(short, long)| [long.cell.spot(), short.cell.spot()]))
-        .remedy("measure both workloads with one stream: that tells the two apart");
+        .remedy("measure both workloads with one stream to distinguish the two causes");
     Some(finding)
 }
 
@@ -207,7 +207,7 @@ fn tell_tails(groups: &[Vec<&Stream>]) -> Option<Finding> {
     let (_, short, long) = worst?;
     let text = format!(
         "with {} streams P99 of the gap is {:.1} times its median for {} and {:.1} times for {}: \
-         whole prompts of others are worked on in single steps",
+         whole prompts of other requests are computed in single steps",
         long.users,
         tail(short.cell)?,
         short.workload_name(),
@@ -255,11 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_beyond_what_reading_explains_is_told() {
+    fn reports_a_gap_that_reading_does_not_explain() {
         // 20 ms and 16 times 1 ms are 36 ms; 1000 / 12.5 = 80 ms.
-        let spoil = |sheet: &mut Sheet| *sheet = document("12.5");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("12.5");
         let word = "the gap between tokens is 20.0 ms (Search) and 80.0 ms (Code)";
-        check("prefill_interference", &document("28.0"), spoil, Level::Strong, word);
+        check("prefill_interference", &document("28.0"), corrupt, Level::Strong, word);
     }
 
     fn level(prompt: u32, mean: &str, median: &str, p99: &str) -> Row {
@@ -276,8 +276,14 @@ mod tests {
             let rows = vec![level(128, "20.0", "20.0", "25.0"), level(4096, mean, mean, "50.0")];
             sheet(PartKind::Serving, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("40.0");
-        check("prefill_interference", &of("28.0"), spoil, Level::Hint, "from 20.0 ms (128 prompt");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("40.0");
+        check(
+            "prefill_interference",
+            &of("28.0"),
+            corrupt,
+            Level::Hint,
+            "from 20.0 ms (128 prompt",
+        );
     }
 
     #[test]
@@ -286,12 +292,18 @@ mod tests {
             let rows = vec![level(128, "20.0", "20.0", "25.0"), level(4096, "28.0", "20.0", p99)];
             sheet(PartKind::Serving, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("400.0");
-        check("prefill_interference", &of("40.0"), spoil, Level::Hint, "1.2 times its median for");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("400.0");
+        check(
+            "prefill_interference",
+            &of("40.0"),
+            corrupt,
+            Level::Hint,
+            "1.2 times its median for",
+        );
     }
 
     #[test]
-    fn one_workload_at_several_loads_tells_nothing() {
+    fn ignores_one_workload_at_several_loads() {
         let mut sheet = sheet(
             PartKind::Serving,
             vec![level(128, "20.0", "20.0", "25.0"), level(128, "80.0", "60.0", "500.0")],

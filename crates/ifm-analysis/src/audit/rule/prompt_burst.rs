@@ -4,11 +4,8 @@ use super::super::burst::{Burst, bursts};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::Quantity;
 
-pub(super) const RULE: Rule = Rule {
-    id: "prompt_burst",
-    title: "prompts take as long to compute at one level as at another",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "prompt_burst", title: "prompts take equally long to compute at every level", look };
 
 /// How many times faster the same prompts may be computed at another level: more requests that begin
 /// together keep the server's front end and its decode steps busy. And from where on little but a
@@ -69,13 +66,13 @@ fn look(subject: &Subject) -> Looked {
         .at(worst.other.spot())
         .with("prompt tokens per second", burst.rate(), "/s")
         .with("where all began together", by.rate(), "/s")
-        .remedy("turn the prefix cache off, or send other prompts at each level");
+        .remedy("disable the prefix cache, or send other prompts at each level");
     Looked::Found(vec![finding])
 }
 
-/// Levels that were compared, and those that are too fast: beside the fastest of those whose
-/// requests all began together, by as many prompts or fewer. Of more prompts some may have waited
-/// for a place on the server.
+/// Number of levels that were compared, and the levels that are too fast: compared with the fastest
+/// level whose requests all began together, with as many prompts or fewer. With more prompts some
+/// may have waited for a place on the server.
 fn of_sweep<'c>(sweep: &[&'c Cell<'c>]) -> (usize, Vec<Fast<'c>>) {
     let total = |cell: &Cell| Some((cell.tokens(&Quantity::InputTokens)?, cell.requests()?));
     let fastest =
@@ -132,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_that_cost_nothing_at_a_later_level_are_told() {
+    fn reports_prompts_that_cost_nothing_at_a_later_level() {
         let sound = document("3000", "100000");
         let cached = |sheet: &mut Sheet| *sheet = document("250", "100000");
         check("prompt_burst", &sound, cached, Level::Strong, "295 or more of its first prompts");

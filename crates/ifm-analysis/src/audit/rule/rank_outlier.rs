@@ -37,7 +37,7 @@ fn look(subject: &Subject) -> Looked {
                 continue;
             };
             let text = format!(
-                "{}: stands at place {place} of the document's ranking, and at {new} without the run that was probably measured wrongly",
+                "{}: has place {place} in the document's ranking, and place {new} without the run that was probably measured wrongly",
                 cell.name()
             );
             findings.push(
@@ -49,7 +49,7 @@ fn look(subject: &Subject) -> Looked {
             );
         }
     }
-    if seen { Looked::Found(findings) } else { Looked::Needs("a ranking together with repeats") }
+    if seen { Looked::Found(findings) } else { Looked::Needs("a ranking with repeats") }
 }
 
 fn has_broken(repeats: &[Vec<&Cell>], broken: &[&Cell], cell: &Cell) -> bool {
@@ -119,17 +119,17 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_a_broken_run_made_is_told() {
+    fn reports_a_rank_that_rests_on_a_broken_run() {
         let sound = document("498.0", [("a", "1", "501.0"), ("b", "2", "451.0")]);
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             *sheet = document("200.0", [("b", "1", "451.0"), ("a", "2", "401.7")]);
         };
         check(
             "rank_outlier",
             &sound,
-            spoil,
+            corrupt,
             Level::Strong,
-            "at place 2 of the document's ranking, and at 1 without",
+            "has place 2 in the document's ranking, and place 1 without",
         );
     }
 }

@@ -34,7 +34,7 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Found(Vec::new());
     };
     if pairs.is_empty() {
-        return Looked::Needs("a ranking together with repeats of what it ranks");
+        return Looked::Needs("a ranking with repeats of what it ranks");
     }
     let shown = pairs.iter().filter(|pair| pair.p < ALPHA).count();
     let shown_corrected = corrected.iter().filter(|p| **p < ALPHA).count();
@@ -42,8 +42,8 @@ fn look(subject: &Subject) -> Looked {
         return Looked::Found(Vec::new());
     }
     let text = format!(
-        "of {} pairs of neighbours in rankings by {} only {shown} differ by Welch's test at 5 %, and \
-         {shown_corrected} when it is corrected for their number: the other places are shared",
+        "of {} pairs of neighbors in rankings by {} only {shown} differ by Welch's test at 5 %, \
+         and {shown_corrected} when it is corrected for their number: the other places are shared",
         pairs.len(),
         pairs.first().map(|pair| pair.quantity.to_string()).unwrap_or_default(),
     );
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn places_without_a_shown_difference_are_shared() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(["99.5", "101.5", "98.0"]);
+        let corrupt = |sheet: &mut Sheet| *sheet = document(["99.5", "101.5", "98.0"]);
         let sound = document(["90.0", "91.0", "89.0"]);
-        check("rank_tie", &sound, spoil, Level::Strong, "only 0 differ");
+        check("rank_tie", &sound, corrupt, Level::Strong, "only 0 differ");
     }
 }

@@ -1,8 +1,8 @@
-//! A percentile of a speed is told from its slow side.
+//! A percentile of a speed is reported from its slow side.
 //!
-//! Nine of ten users are slower than the P90 of a speed: stated as if it were what a user gets, it is the
-//! luck of the fastest. What a user can rely on is the P10, or the speed at the P90 of the time per
-//! token. Documents that tell both sides hide nothing, and are let be.
+//! Nine of ten users are slower than the P90 of a speed. Stated as what a user gets, it describes
+//! the fastest tenth. A user can rely on the P10, or on the speed at the P90 of the time per token.
+//! Documents that report both sides hide nothing, and are left alone.
 
 use super::super::subject::shown;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
@@ -10,9 +10,10 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 use ifm_core::spec::other_end;
 
 pub(super) const RULE: Rule =
-    Rule { id: "rate_tail", title: "percentiles of speeds are of the slow side", look };
+    Rule { id: "rate_tail", title: "percentiles of speeds describe the slow side", look };
 
-/// A speed this many times that at the same percentile of the time per token is no matter of digits.
+/// A speed this many times that at the same percentile of the time per token is not a rounding
+/// difference.
 const APART: f64 = 1.2;
 const MS_PER_S: f64 = 1e3;
 
@@ -92,8 +93,8 @@ fn told(found: &[Fast]) -> Option<Finding> {
                 )
             }
             (None, Some(median)) =>
-                format!("its median is {median}, and no lower percentile is told"),
-            (None, None) => "no lower percentile is told".to_owned(),
+                format!("its median is {median}, and no lower percentile is given"),
+            (None, None) => "no lower percentile is given".to_owned(),
         }
     );
     let level = if worst.slow.is_some() { Level::Strong } else { Level::Hint };
@@ -142,24 +143,24 @@ mod tests {
                 (Quantity::Tpot, P90, "44.2", Unit::Ms),
             ])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("371");
-        check("rate_tail", &of("22.6"), spoil, Level::Strong, "gets 22.6 tok/s");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("371");
+        check("rate_tail", &of("22.6"), corrupt, Level::Strong, "gets 22.6 tok/s");
     }
 
     #[test]
-    fn a_p90_above_its_median_is_a_hint_unless_the_slow_side_is_told_too() {
+    fn p90_above_its_median_is_a_hint_unless_the_slow_side_is_given() {
         let median = (Quantity::UserRate, Statistic::Median, "60", Unit::PerS);
         let fast = (Quantity::UserRate, P90, "95", Unit::PerS);
         let slow = (Quantity::UserRate, Statistic::Percentile(10.0), "31", Unit::PerS);
         let sound = document(&[median.clone(), fast.clone(), slow]);
-        let spoil = |sheet: &mut Sheet| *sheet = document(&[median, fast]);
-        check("rate_tail", &sound, spoil, Level::Hint, "its median is 60");
+        let corrupt = |sheet: &mut Sheet| *sheet = document(&[median, fast]);
+        check("rate_tail", &sound, corrupt, Level::Hint, "its median is 60");
         let whole = document(&[
             (Quantity::UserRate, Statistic::Min, "12", Unit::PerS),
             (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
             (Quantity::UserRate, P90, "95", Unit::PerS),
         ]);
-        assert_eq!(found("rate_tail", &[whole]), [], "the slowest is told");
+        assert_eq!(found("rate_tail", &[whole]), [], "the slowest is given");
         let ranked = document(&[
             (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
             (Quantity::UserRate, P90, "40", Unit::PerS),

@@ -1,16 +1,16 @@
-//! A real-time factor says of what it is.
+//! A real-time factor says what it covers.
 //!
-//! That of a request and that of a level differ by the number of requests in flight.
+//! The factors of a request and of a level differ by the number of requests in flight.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "real_time_factor", title: "real-time factors say of what they are", look };
+    Rule { id: "real_time_factor", title: "real-time factors say what they cover", look };
 
 /// Names of real-time factors.
 const REAL_TIME: [&str; 3] = ["rtfx", "real time factor", "realtime factor"];
-/// Words by which such a name says of what it is.
+/// Words by which such a name says what it covers.
 const OF_WHAT: [&str; 6] = ["request", "level", "total", "wall", "overall", "run"];
 
 fn look(subject: &Subject) -> Looked {
@@ -34,20 +34,21 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-/// A real-time factor without a word of what it is.
+/// A real-time factor that does not say what it covers.
 fn of_nothing(cell: &Cell, name: &str, factor: f64) -> Option<Finding> {
-    // What a known tool's factor is stands in its source.
+    // The source of a known tool defines its factor.
     if cell.measured_by().is_some() || OF_WHAT.iter().any(|word| name.contains(word)) {
         return None;
     }
     let text = format!(
-        "{}: a {name} of {factor} does not say of what it is: the audio of one request over its \
-         time, or of all over the time of the run; they differ by the number of requests in flight",
+        "{}: a {name} of {factor} does not say what it covers: the audio of one request over its \
+         time, or of all over the time of the run; they differ by the number of requests in \
+         flight",
         cell.name()
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)
         .with("real-time factor", factor, "")
-        .remedy("say whether it is of a request or of the run, and how many were in flight");
+        .remedy("state whether it is of a request or of the run, and how many were in flight");
     Some(finding)
 }
 
@@ -68,11 +69,17 @@ mod tests {
 
     #[test]
     fn a_factor_has_to_say_of_what_it_is() {
-        let spoil = |sheet: &mut Sheet| *sheet = told("RTFx");
-        check("real_time_factor", &told("RTFx of a request"), spoil, Level::Hint, "a rtfx of 41.5");
+        let corrupt = |sheet: &mut Sheet| *sheet = told("RTFx");
+        check(
+            "real_time_factor",
+            &told("RTFx of a request"),
+            corrupt,
+            Level::Hint,
+            "a rtfx of 41.5",
+        );
         let mut own = told("RTFx");
         own.source.tool = Some("vllm bench serve".to_owned());
-        let spoil = |sheet: &mut Sheet| sheet.source.tool = None;
-        check("real_time_factor", &own, spoil, Level::Hint, "does not say of what it is");
+        let corrupt = |sheet: &mut Sheet| sheet.source.tool = None;
+        check("real_time_factor", &own, corrupt, Level::Hint, "does not say what it covers");
     }
 }

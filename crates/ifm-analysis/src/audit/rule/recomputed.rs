@@ -1,5 +1,5 @@
-//! Means and deviations that a document states follow from the rows that it shows, and what it
-//! states of requests from the single ones that it holds.
+//! Means and deviations that a document states follow from the rows that it shows, and its figures
+//! of requests from the single requests that it contains.
 
 use super::super::requests;
 use super::super::subject::{self, repeats_of, slack, unit_word};
@@ -23,9 +23,7 @@ fn look(subject: &Subject) -> Looked {
     }
     let (single, of_requests) = single_requests(subject);
     if tally.means + tally.deviations + single == 0 {
-        return Looked::Needs(
-            "summaries together with the runs or single requests that they summarise",
-        );
+        return Looked::Needs("summaries with the runs or single requests that they summarize");
     }
     let mut findings = merged(tally.wrong, tally.means + tally.deviations, "runs");
     let is_sound = findings.is_empty();
@@ -42,7 +40,7 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(findings)
 }
 
-/// One finding for all that is wrong, with the first as an example.
+/// One finding for all errors, with the first as an example.
 fn merged(wrong: Vec<Finding>, seen: usize, from: &str) -> Vec<Finding> {
     let n = wrong.len();
     let spots: Vec<_> = wrong.iter().filter_map(|finding| finding.spots.first().cloned()).collect();
@@ -174,7 +172,7 @@ impl Tally {
                                 .is_some_and(|v| (v - stated / factor).abs() <= 1.0)
                         {
                             finding.text.push_str(OVERFLOW);
-                            finding = finding.remedy("take the deviation from the runs");
+                            finding = finding.remedy("compute the deviation from the runs");
                         }
                         self.wrong.push(finding);
                     }
@@ -246,11 +244,11 @@ mod tests {
 
     #[test]
     fn a_wrong_mean_is_proof() {
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             let mean = &mut sheet.parts[0].rows[3].figures[0];
             (mean.value, mean.printed) = (Some(12.5), Some("12.50".to_owned()));
         };
-        check("recomputed", &document("2.00"), spoil, Level::Proof, "the 3 runs give 12.0000");
+        check("recomputed", &document("2.00"), corrupt, Level::Proof, "the 3 runs give 12.0000");
     }
 
     /// Three samples of `llama-bench`, whose deviation is 3549414917 ns.
@@ -287,7 +285,7 @@ mod tests {
 
     /// Four requests of `vllm bench serve`; their median TTFT is 25 ms, P99 39.7, TPOT 10.
     #[test]
-    fn single_requests_are_held_against_the_figures_of_their_row() {
+    fn checks_single_requests_against_the_figures_of_their_row() {
         let document = |median: &str, p99: &str, tpot: &str, gap: &str| {
             let p = Statistic::Percentile(99.0);
             let mut row = row(
@@ -317,8 +315,8 @@ mod tests {
             sheet
         };
         let sound = document("25.00", "39.70", "10.00", "20.00");
-        let say = |spoiled: Sheet, word: &str| {
-            check("recomputed", &sound, |sheet| *sheet = spoiled, Level::Proof, word);
+        let say = |corrupted: Sheet, word: &str| {
+            check("recomputed", &sound, |sheet| *sheet = corrupted, Level::Proof, word);
         };
         let twice = document("50.00", "39.70", "10.00", "20.00");
         say(twice, "TTFT (median) is stated as 50.00 ms, the 4 single requests give 25.0000 ms");

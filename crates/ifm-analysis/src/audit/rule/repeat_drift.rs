@@ -7,10 +7,10 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind, key};
 pub(super) const RULE: Rule =
     Rule { id: "repeat_drift", title: "repeats of an engine scatter around one speed", look };
 
-/// Share of the mean from which on a deviation is none of chance. An engine alone on its machine
+/// Share of the mean from which on a deviation is not chance. An engine alone on its machine
 /// repeats itself within 1 %.
 const SHARE: f64 = 0.05;
-/// Repeats that llama-bench makes unless it is told otherwise.
+/// Default number of repeats of llama-bench.
 const REPEATS: f64 = 5.0;
 /// Share within which a reconstructed first repeat is another row's speed.
 const SAME: f64 = 0.03;
@@ -22,7 +22,7 @@ struct Wide<'c> {
 }
 
 impl Wide<'_> {
-    /// Speeds of the first and of the other repeats, if one was fast and the others alike: the
+    /// Speeds of the first and of the other repeats, if one was fast and the others equal: the
     /// deviation of a sample is then their difference over the root of the number.
     fn first_and_rest(&self) -> (f64, f64) {
         let rest = self.mean - self.std / REPEATS.sqrt();
@@ -33,7 +33,7 @@ impl Wide<'_> {
 fn look(subject: &Subject) -> Looked {
     let rows: Vec<Wide> = subject.cells(RowRole::Measured).filter_map(wide).collect();
     if rows.is_empty() {
-        return Looked::Needs("engine benchmarks with deviations");
+        return Looked::Needs("engine benchmarks with standard deviations");
     }
     let seen = rows.len();
     let drifting: Vec<&Wide> = rows.iter().filter(|row| row.std > SHARE * row.mean).collect();
@@ -74,7 +74,7 @@ fn look(subject: &Subject) -> Looked {
 }
 
 /// Whether one fast run explains the worst row, and whether it explains the others too: two free
-/// speeds make any mean and deviation, so it is no more than possible.
+/// speeds make any mean and deviation, so it is only a possibility.
 fn explained((first, rest): (f64, f64), known: &Wide, drifting: &[&Wide]) -> String {
     let at = |row: &Wide| power(row.cell).unwrap_or_else(|| "another setting".to_owned());
     let contrary: Vec<String> = drifting
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_first_repeat_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
+    fn reports_a_fast_first_repeat() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
         let word = "One run at 1000 and four at 500 tok/s";
-        check("repeat_drift", &document("600.0", "6.0"), spoil, Level::Strong, word);
+        check("repeat_drift", &document("600.0", "6.0"), corrupt, Level::Strong, word);
     }
 
     #[test]
-    fn a_spread_that_nothing_confirms_is_a_hint() {
+    fn unconfirmed_spread_is_a_hint() {
         assert_eq!(found("repeat_drift", &[document("400.0", "90.0")])[0].level, Level::Hint);
     }
 }

@@ -8,7 +8,7 @@ pub(super) const RULE: Rule =
 
 /// Repeats of one group that a median needs.
 const REPEATS_MIN: usize = 3;
-/// Share of the median by which a repeat must be off before anything is said.
+/// Share of the median by which a repeat must be off to be reported.
 const OFF_MIN: f64 = 0.2;
 /// How many times as far from the median as the usual spread of all groups.
 const SPREADS: f64 = 8.0;
@@ -37,7 +37,7 @@ fn look(subject: &Subject) -> Looked {
         for cells in &groups {
             for (cell, value, middle) in outliers(cells, quantity, usual) {
                 let key = format!("{:?}", cell.spot());
-                // A run that stands out by several quantities is one finding.
+                // A run that is an outlier in several quantities is one finding.
                 if !findings.iter().any(|(known, _)| *known == key) {
                     findings.push((key, tell(cells, cell, quantity, value, middle)));
                 }
@@ -47,7 +47,7 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(findings.into_iter().map(|(_, finding)| finding).collect())
 }
 
-/// Every row that stands out among its repeats by any quantity.
+/// Every row that is an outlier among its repeats in any quantity.
 pub(super) fn outlying_rows<'c>(repeats: &[Vec<&'c Cell<'c>>]) -> Vec<&'c Cell<'c>> {
     let groups: Vec<_> =
         repeats.iter().filter(|cells| cells.len() >= REPEATS_MIN).cloned().collect();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_capture_is_told_from_a_slow_run() {
+    fn distinguishes_a_broken_capture_from_a_slow_run() {
         let broken = |sheet: &mut Sheet| sheet.parts[0].rows[1].figures[0].value = Some(200.0);
         check("repeat_outlier", &document(), broken, Level::Strong, "not a slow run");
         let slow = |sheet: &mut Sheet| {

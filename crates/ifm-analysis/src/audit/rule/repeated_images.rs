@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// From this share of image tokens out of a cache on it is told.
+/// Reported from this share of image tokens out of a cache on.
 const CACHED_MIN: f64 = 0.05;
 /// From this share of repeats, or of tokens out of a cache, on it is what was measured.
 const MOST: f64 = 0.5;
@@ -37,8 +37,8 @@ fn look(subject: &Subject) -> Looked {
     let pooled: Vec<(&Cell, Pool)> = cells().filter_map(|cell| Some((cell, pool(cell)?))).collect();
     if cached.is_empty() && pooled.is_empty() {
         return Looked::Needs(
-            "times to first token of images, beside how many different images there were or what of the \
-             prompts came from a cache",
+            "times to first token of images, with the number of different images or the number of \
+             prompt tokens that came from a cache",
         );
     }
     Looked::Found(from_cache(&cached).into_iter().chain(from_pool(&pooled)).collect())
@@ -87,7 +87,7 @@ fn from_cache(rows: &[(&Cell, Cached)]) -> Option<Finding> {
         .at_all(high().map(|(cell, _)| cell.spot()))
         .with("cached tokens of a request", most.tokens, "tokens")
         .with("image tokens of a request", most.images, "tokens")
-        .remedy("send every image once, or say that a cache was measured");
+        .remedy("send every image once, or state that a cache was measured");
     Some(finding)
 }
 
@@ -131,8 +131,8 @@ fn from_pool(rows: &[(&Cell, Pool)]) -> Option<Finding> {
     let few = || rows.iter().filter(|(_, pool)| pool.repeats() > CACHED_MIN);
     let (cell, most) = few().max_by(|a, b| a.1.repeats().total_cmp(&b.1.repeats()))?;
     let text = format!(
-        "{}: of {:.0} images, or prompts with them, {:.0} are different ({}), so that {:.0} % had been sent \
-         before: a server that keeps what it made of an image was measured with its cache",
+        "{}: of {:.0} images, or prompts with them, {:.0} are different ({}), so that {:.0} % \
+         had been sent before: a server that caches processed images was measured with its cache",
         cell.name(),
         most.sent,
         most.different,
@@ -144,7 +144,10 @@ fn from_pool(rows: &[(&Cell, Pool)]) -> Option<Finding> {
         .at_all(few().map(|(cell, _)| cell.spot()))
         .with("sent", most.sent, "")
         .with("different", most.different, "")
-        .remedy("send every image once, or state the TTFT of new and of repeated images apart");
+        .remedy(
+            "send every image once, or state the TTFT of new and of repeated images \
+                 separately",
+        );
     Some(finding)
 }
 
@@ -174,18 +177,18 @@ mod tests {
     #[test]
     fn more_cached_tokens_than_text_has_are_those_of_images() {
         // 389 cached tokens of a prompt, of which 120 may be text: 269 of 299 are an image's.
-        let spoil = |sheet: &mut Sheet| *sheet = document("38900", 100);
-        check("repeated_images", &document("12000", 100), spoil, Level::Strong, "least 90 %");
+        let corrupt = |sheet: &mut Sheet| *sheet = document("38900", 100);
+        check("repeated_images", &document("12000", 100), corrupt, Level::Strong, "least 90 %");
     }
 
     #[test]
-    fn a_pool_of_few_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document("0", 8);
-        check("repeated_images", &document("0", 100), spoil, Level::Strong, "92 % had been sent");
-        let spoil = |sheet: &mut Sheet| {
+    fn reports_a_small_pool_of_images() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document("0", 8);
+        check("repeated_images", &document("0", 100), corrupt, Level::Strong, "92 % had been sent");
+        let corrupt = |sheet: &mut Sheet| {
             let factors = &mut sheet.parts[0].rows[0].factors;
             *factors = Factors::default().with("image_content", "blank");
         };
-        check("repeated_images", &document("0", 100), spoil, Level::Strong, "99 % had been sent");
+        check("repeated_images", &document("0", 100), corrupt, Level::Strong, "99 % had been sent");
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_prompts_that_a_cache_held() {
+    fn reports_prompts_found_in_a_cache() {
         let sound = document("1990.0", "10240", true);
         let cached = |sheet: &mut Sheet| *sheet = document("190.0", "10240", true);
         let text = "the TTFT is 190.0 ms, 10.7 times shorter than the 2040.0 ms of an earlier run";

@@ -1,17 +1,14 @@
-//! The output tokens that were counted are those that the texts of the answers hold.
+//! The counted output tokens equal the tokens in the texts of the answers.
 //!
-//! SGLang counts what the server reports or, where it reports nothing, what was asked for; then it
+//! SGLang counts what the server reports or, if it reports nothing, the requested number; then it
 //! tokenizes the texts again and prints that number too.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::meaning::RETOKENIZED;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
-pub(super) const RULE: Rule = Rule {
-    id: "retokenized",
-    title: "output tokens are as many when the texts are tokenized again",
-    look,
-};
+pub(super) const RULE: Rule =
+    Rule { id: "retokenized", title: "output token counts agree with the retokenized texts", look };
 
 /// Ratios of the two numbers from which on they differ, and differ beyond what tokenizing does.
 const APART: f64 = 1.15;

@@ -1,9 +1,9 @@
 //! A percentage or a factor between two figures is theirs.
 //!
-//! `red is 23 % faster than blue` is compared with the rows of both, where the sentence names two
-//! things of one kind that rows were measured for, and what was measured; `from 120 ms to 90 ms, a
-//! 25 % reduction` against its own numbers. Where a word can be read in two ways both are right;
-//! what cannot be told for sure is left alone.
+//! `red is 23 % faster than blue` is compared with the rows of both if the sentence names the
+//! quantity and two subjects of one kind that rows were measured for; `from 120 ms to 90 ms, a 25 %
+//! reduction` is compared with its own numbers. If a word has two meanings, both are accepted;
+//! ambiguous statements are left alone.
 
 use super::super::change::{Change, Direction, change};
 use super::super::sentence::{Sentence, sentences};
@@ -16,14 +16,14 @@ use std::ops::Range;
 
 pub(super) const RULE: Rule = Rule {
     id: "stated_change",
-    title: "stated percentages and factors are those of their figures",
+    title: "stated percentages and factors agree with their figures",
     look,
 };
 
 /// What two things that are compared may differ in.
 pub(super) const SIDES: [&str; 6] =
     [key::MODEL, key::CONDITION, key::QUANTIZATION, key::GPU, key::ENGINE, key::WORKLOAD];
-/// Pairs of rows that are looked at for one sentence at most.
+/// Maximum number of pairs of rows that are checked for one sentence.
 const PAIRS_MAX: usize = 10_000;
 
 /// Names of quantities in sentences. Of overlapping ones the longest counts.
@@ -82,15 +82,15 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-/// A change beside what its figures give.
+/// A change and what its figures give.
 struct Checked {
     change: Change,
     /// Smallest and largest change that the figures give, by any reading, as the sentence counts it.
     low: f64,
     high: f64,
-    /// The first reading: what is told.
+    /// The first reading, which is reported.
     told: f64,
-    /// The figures in words.
+    /// The figures as text.
     figures: String,
     spots: Vec<Spot>,
 }
@@ -117,7 +117,7 @@ impl Checked {
             .at_all(self.spots.clone())
             .with("stated", number.value, sign.trim())
             .with("of the figures", self.told, sign.trim())
-            .remedy("compute it again, and name the two figures that it is of");
+            .remedy("compute it again, and name the two figures");
         Some(finding)
     }
 }
@@ -151,8 +151,9 @@ fn readings(change: &Change, is_time: bool, a: f64, b: f64) -> Vec<f64> {
     found.into_iter().map(|value| value * scale).collect()
 }
 
-/// Readings of two figures that may each be off by so much: the first, the smallest, the largest.
-/// A gap between two readings is none between their ends: each is compared with the number by itself.
+/// Readings of two figures that may each be off by a given error: the first, the smallest, the
+/// largest. Values between two readings are not readings: each is compared with the number by
+/// itself.
 fn span(change: &Change, is_time: bool, a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64, f64)> {
     let told = *readings(change, is_time, a.0, b.0).first()?;
     let corners = [(a.0 - a.1, b.0 + b.1), (a.0 + a.1, b.0 - b.1)];
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn true_changes_are_left_alone_and_false_ones_told() {
+    fn reports_only_false_changes() {
         for (text, expect) in [
             ("Red-7B has a 20 % higher output throughput than Blue.", None),
             (
@@ -434,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Nothing of this can be told for sure.
+    /// All of these are ambiguous.
     #[test]
     fn what_cannot_be_identified_is_left_alone() {
         for text in [

@@ -1,9 +1,9 @@
-//! A figure in prose stands in the rows that it was taken from.
+//! A figure in prose occurs in the rows that it was taken from.
 //!
-//! Told where a sentence gives a model and a quantity, rows of that model hold the quantity, and
-//! no row has the figure: by no statistic, at no load, and not as the mean of all; in a sentence
-//! about a change not as the difference of two either. Limits, targets, estimates and what others
-//! measured are not figures of the document.
+//! Reported if a sentence names a model and a quantity, rows of that model have the quantity, and
+//! no row has the figure: not by any statistic, not at any load, and not as the mean of all; in a
+//! sentence about a change, not as the difference of two either. Limits, targets, estimates and
+//! measurements by others are not figures of the document.
 
 use super::super::sentence::{Sentence, sentences};
 use super::super::subject::{shown, slack};
@@ -11,7 +11,7 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "stated_figure", title: "figures in prose are those of their rows", look };
+    Rule { id: "stated_figure", title: "figures in prose agree with their rows", look };
 
 /// Quantities that are sought, and under which names a table may hold them.
 const SOUGHT: [(Quantity, &[Quantity]); 10] = [
@@ -181,7 +181,7 @@ fn figures<'c>(cell: &'c Cell, names: &[Quantity]) -> Vec<&'c Figure> {
     cell.row.figures.iter().filter(is_meant).collect()
 }
 
-/// Whether a figure is one of these or the mean of all; where the sentence tells a change also the
+/// Whether a figure is one of these or the mean of all; if the sentence states a change, also the
 /// difference of two.
 fn is_held(stated: &Figure, held: &[&Figure], is_change: bool) -> bool {
     let Some(value) = stated.canonical() else { return true };
@@ -279,10 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_no_row_has_is_told() {
+    fn reports_a_figure_that_no_row_has() {
         let sound = document("Compressed model: ITL = 34.5 ms", "34.5", "int8");
-        let say = |spoiled: Sheet, level: Level, word: &str| {
-            check("stated_figure", &sound, |sheet| *sheet = spoiled, level, word);
+        let say = |corrupted: Sheet, level: Level, word: &str| {
+            check("stated_figure", &sound, |sheet| *sheet = corrupted, level, word);
         };
         let text = "Compressed model: ITL = 43.5 ms";
         say(document(text, "43.5", "int8"), Level::Strong, "no row of int8 has 43.5 ms as ITL");

@@ -1,4 +1,4 @@
-//! What a sentence calls faster, slower, higher or lower is so in the rows.
+//! What a sentence describes as faster, slower, higher or lower is so in the rows.
 //!
 //! `Red is faster than blue`, `Blue has the lowest TTFT`: compared with the rows of the things that
 //! it names. Told only where not one setting that was measured for them agrees, by any quantity that
@@ -16,8 +16,11 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, key};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-pub(super) const RULE: Rule =
-    Rule { id: "stated_order", title: "what is called faster or slower is so in its rows", look };
+pub(super) const RULE: Rule = Rule {
+    id: "stated_order",
+    title: "what is described as faster or slower is so in its rows",
+    look,
+};
 
 /// What rows have to share to be compared, whatever else is a property of the things themselves.
 const SETTING: [&str; 9] = [
@@ -31,7 +34,7 @@ const SETTING: [&str; 9] = [
     key::TEST,
     key::POWER_LIMIT_W,
 ];
-/// What may stand between a name and its superlative.
+/// Words allowed between a name and its superlative.
 const LINKS: [&str; 12] = [
     "is the",
     "was the",
@@ -46,7 +49,7 @@ const LINKS: [&str; 12] = [
     "gives the",
     "remains the",
 ];
-/// Rows that are looked at for one sentence at most.
+/// Maximum number of rows that are checked for one sentence.
 const ROWS_MAX: usize = 5_000;
 
 fn look(subject: &Subject) -> Looked {
@@ -110,7 +113,7 @@ impl Held<'_> {
             .at(sentence.cell.spot())
             .at_all(spots.clone())
             .with("settings", self.settings as f64, "")
-            .remedy("say at which setting and by which figure, or turn the sentence round");
+            .remedy("state the setting and the figure, or reverse the sentence");
         Some(finding)
     }
 }
@@ -228,7 +231,7 @@ fn contrary<'c>(
             cells.iter().filter_map(|cell| cell.central(quantity)).collect()
         };
         let (first, second) = (figures(a), figures(b));
-        // A number that is called higher is greater; what is faster takes less time or does more.
+        // A number described as higher is greater; what is faster takes less time or does more.
         let is_more = match order.direction {
             Direction::Higher => true,
             Direction::Lower => false,
@@ -300,10 +303,10 @@ mod tests {
 
     #[test]
     fn what_is_called_faster_is_faster() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(FALSE, &ROWS);
+        let corrupt = |sheet: &mut Sheet| *sheet = document(FALSE, &ROWS);
         let words =
             "in each of the 2 settings that were measured for both it is the other way round";
-        check("stated_order", &document(TRUE, &ROWS), spoil, Level::Strong, words);
+        check("stated_order", &document(TRUE, &ROWS), corrupt, Level::Strong, words);
         for (text, expect) in [
             ("Blue has a higher output throughput than Red-7B.", true),
             ("Blue has a lower output throughput than Red-7B.", false),
@@ -320,10 +323,10 @@ mod tests {
         }
     }
 
-    /// Where a setting agrees, or one of the quantities that may be meant, nothing is said; nor
-    /// where the sentence can be read otherwise.
+    /// If a setting agrees, or one of the possible quantities, nothing is reported; nor if the
+    /// sentence has another meaning.
     #[test]
-    fn what_may_be_meant_is_left_alone() {
+    fn skips_ambiguous_sentences() {
         let mut mixed = ROWS;
         mixed[3].2 = "800.0";
         mixed[3].3 = "70.0";

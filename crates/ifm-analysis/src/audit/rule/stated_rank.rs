@@ -1,8 +1,9 @@
-//! Places in a ranking follow the figure that stands beside them.
+//! Places in a ranking follow the figure next to them.
 //!
-//! Only where one time or rate stands beside the places: of several figures, or of columns that
-//! were not understood, any may be the one that is ranked by. Shared places are in any order. Not
-//! here: whether a place is one's own (`rank_tie`), or rests on a broken run (`rank_outlier`).
+//! Only if the places have exactly one time or rate next to them: with several figures, or with
+//! columns that were not understood, the ranking may be by any of them. Shared places are in any
+//! order. Not here: whether a place is distinguishable from the next (`rank_tie`), or rests on a
+//! broken run (`rank_outlier`).
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -13,7 +14,7 @@ use ifm_core::sheet::{Figure, Quantity};
 pub(super) const RULE: Rule =
     Rule { id: "stated_rank", title: "places in a ranking follow its figures", look };
 
-/// Two rows of which the worse stands above the better.
+/// Two rows where the worse is ranked above the better.
 struct Turned<'c> {
     above: (&'c Cell<'c>, &'c Figure),
     below: (&'c Cell<'c>, &'c Figure),
@@ -29,11 +30,11 @@ fn look(subject: &Subject) -> Looked {
         wrong.extend(ranking.windows(2).find_map(|neighbours| turned(neighbours, quantity)));
     }
     if seen == 0 {
-        return Looked::Needs("a ranking with one time or rate beside its places");
+        return Looked::Needs("a ranking with one time or rate next to its places");
     }
     let Some(Turned { above, below }) = wrong.first() else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{} of {seen} rankings do not follow their figures: {} stands above {}, with {} {} against {}",
+        "{} of {seen} rankings do not follow their figures: {} is above {}, with {} {} against {}",
         wrong.len(),
         above.0.name(),
         below.0.name(),
@@ -46,11 +47,11 @@ fn look(subject: &Subject) -> Looked {
         .at_all(spots)
         .with("rankings", seen as f64, "")
         .with("out of order", wrong.len() as f64, "")
-        .remedy("sort them again, or say what the places are by");
+        .remedy("sort them again, or state what the ranking is by");
     Looked::Found(vec![finding])
 }
 
-/// The time or rate of all rows of a ranking, if nothing else stands beside their places.
+/// The time or rate of all rows of a ranking, if it is the only figure next to their places.
 fn ranked_by<'c>(ranking: &[&'c Cell<'c>]) -> Option<&'c Quantity> {
     let quantity = ranking.first()?.ranked_by()?;
     let is_all = |cell: &&Cell| {
@@ -111,11 +112,11 @@ mod tests {
     #[test]
     fn places_follow_the_figures() {
         let sound = document(&[("a", "1", "120.0", ""), ("b", "2", "100.0", "")]);
-        let spoil = |sheet: &mut Sheet| {
+        let corrupt = |sheet: &mut Sheet| {
             *sheet = document(&[("a", "1", "100.0", ""), ("b", "2", "120.0", "")]);
         };
-        let word = "model a stands above model b, with output throughput 100.0 against 120.0";
-        check("stated_rank", &sound, spoil, Level::Proof, word);
+        let word = "model a is above model b, with output throughput 100.0 against 120.0";
+        check("stated_rank", &sound, corrupt, Level::Proof, word);
     }
 
     #[test]
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_places_and_rounding_are_no_order() {
+    fn accepts_shared_places_and_rounding() {
         for rows in [
             [("a", "1", "100.0", ""), ("b", "1", "120.0", "")],
             [("a", "1", "100.0", ""), ("b", "2", "100.1", "")],

@@ -1,11 +1,11 @@
-//! A ratio that stands beside its two numbers is their ratio.
+//! A ratio stated next to two numbers is the ratio of those numbers.
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
-    Rule { id: "stated_ratio", title: "stated ratios are those of their numbers", look };
+    Rule { id: "stated_ratio", title: "stated ratios agree with their numbers", look };
 
 fn look(subject: &Subject) -> Looked {
     let mut seen = 0;
@@ -72,7 +72,7 @@ fn printed(figure: &Figure, value: f64) -> String {
     figure.printed.clone().unwrap_or_else(|| value.to_string())
 }
 
-/// Decimals that a rounding of half a unit of the last one stands for.
+/// Decimals of a number whose rounding is half a unit of the last one.
 fn decimals(rounding: f64) -> usize {
     (0..9).find(|digits| rounding > 0.4 * 10_f64.powi(-digits)).unwrap_or(9) as usize
 }

@@ -67,11 +67,11 @@ fn apart(low: &Stream, high: &Stream) -> Finding {
         .at_all([low.cell.spot(), high.cell.spot()])
         .with("gap of one", low.gap.middle(), "ms")
         .with("gap of the other", high.gap.middle(), "ms")
-        .remedy("say over what each is a mean")
+        .remedy("state what each one is a mean over")
 }
 
-/// The fastest of a range of speeds at so many streams that names no workload: that of the workload
-/// with the largest of the efficiencies there, where it is the fastest by itself too.
+/// The fastest of a range of speeds at this number of streams that names no workload: the speed of
+/// the workload with the largest efficiency there, if it is also the fastest by itself.
 fn top<'r, 'c>(streams: &'r [Stream<'c>], of: &Cell, users: f64) -> Option<&'r Stream<'c>> {
     let said = |stream: &&Stream| {
         stream.sort == Sort::Said && !stream.is_derived && std::ptr::eq(stream.cell.sheet, of.sheet)
@@ -144,7 +144,7 @@ mod tests {
 
     /// As a narrative says it: the efficiencies name workloads, the range of speeds does not.
     #[test]
-    fn an_efficiency_is_held_against_the_top_of_a_range() {
+    fn checks_an_efficiency_against_the_top_of_a_range() {
         let document = |top: &str, efficiency: &str| {
             let mut rows = vec![stated(1, Quantity::UserRate, "172.5", Unit::PerS)];
             for (workload, share) in [("Chat", efficiency), ("Agent", "8")] {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_one_thing_that_differ_are_told() {
+    fn reports_contradicting_figures() {
         let gap = |sheet: &mut Sheet| *sheet = document("8.5", "41");
         check("stated_speed", &document("5.8", "41"), gap, Level::Strong, "another 8.50 ms");
         let share = |sheet: &mut Sheet| *sheet = document("5.8", "61");

@@ -86,10 +86,10 @@ mod tests {
                 ],
             )],
         );
-        let spoil = |sheet: &mut ifm_core::Sheet| {
+        let corrupt = |sheet: &mut ifm_core::Sheet| {
             let total = &mut sheet.parts[0].rows[0].figures[2];
             (total.value, total.printed) = (Some(137.4), Some("137.4".to_owned()));
         };
-        check("token_sum", &sound, spoil, Level::Proof, "1 of 1 rows");
+        check("token_sum", &sound, corrupt, Level::Proof, "1 of 1 rows");
     }
 }

@@ -1,10 +1,10 @@
-//! What a tool is known to count otherwise is named, with what it would be.
+//! What a tool is known to count differently is named, with its corrected value.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "tool_bias", title: "no known bias of the tool is in the figures", look };
+    Rule { id: "tool_bias", title: "figures have no known bias of their tool", look };
 
 /// Share from which on a bias is worth telling.
 const WORTH: f64 = 0.01;
@@ -23,7 +23,7 @@ fn look(subject: &Subject) -> Looked {
         }
     }
     if seen == 0 {
-        return Looked::Needs("figures that a tool is known to count otherwise");
+        return Looked::Needs("figures that a tool is known to count differently");
     }
     let mut findings = Vec::new();
     if let Some((cell, bias)) = decode.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
@@ -86,7 +86,7 @@ fn decode_bias(cell: &Cell) -> Option<f64> {
     is_after_first.then(|| output / (output - 1.0) - 1.0)
 }
 
-/// Peak in flight and the limit that was asked for.
+/// Peak in flight and the requested limit.
 fn peak(cell: &Cell) -> Option<(f64, f64)> {
     let peak = cell.row.value(&Quantity::PeakInFlight, Statistic::Value)?;
     Some((peak, cell.factors.number(key::CONCURRENCY)?))
@@ -113,17 +113,17 @@ mod tests {
     }
 
     #[test]
-    fn tokens_over_one_step_too_few_are_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = batch("60.0");
-        check("tool_bias", &batch("42.0"), spoil, Level::Hint, "up to 5.0 % too high");
+    fn reports_tokens_over_one_step_too_few() {
+        let corrupt = |sheet: &mut Sheet| *sheet = batch("60.0");
+        check("tool_bias", &batch("42.0"), corrupt, Level::Hint, "up to 5.0 % too high");
     }
 
     #[test]
-    fn a_peak_above_the_limit_is_told() {
+    fn reports_a_peak_above_the_limit() {
         let mut row = row(3, &[(Quantity::PeakInFlight, Statistic::Value, "8", Unit::Count)]);
         row.factors = row.factors.with(key::CONCURRENCY, 8);
         let sound = sheet(PartKind::Serving, vec![row]);
-        let spoil = |sheet: &mut Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 3);
-        check("tool_bias", &sound, spoil, Level::Hint, "such as 8 of 3");
+        let corrupt = |sheet: &mut Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 3);
+        check("tool_bias", &sound, corrupt, Level::Hint, "such as 8 of 3");
     }
 }

@@ -1,8 +1,8 @@
 //! One name means one thing in all documents of an audit.
 //!
-//! What a tool means by a number stands beside the number. Where two tools mean different things by
-//! one name, the meanings are told with whether one follows from the other. Documents that do not
-//! say what they mean are left alone here: what they computed is found in `implied_definition`.
+//! A tool's definition of a number is kept with the number. If two tools mean different things by
+//! one name, the definitions are reported with whether one follows from the other. Documents that
+//! do not state their definitions are skipped here: `implied_definition` infers what they computed.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::implied_definition::without_first;
@@ -27,7 +27,7 @@ const NAMES: [Quantity; 11] = [
     Quantity::OutputTokens,
     Quantity::InputTokens,
 ];
-/// Numbers that are compared: those of the whole or its mean, else the middle.
+/// Numbers that are compared: a value for the whole or a mean, otherwise the median.
 const CENTERS: [&[Statistic]; 2] = [&[Statistic::Mean, Statistic::Value], &[Statistic::Median]];
 /// Share by which asked and reached concurrency may differ and count as the same.
 const REACHED: f64 = 0.1;
@@ -35,7 +35,7 @@ const REACHED: f64 = 0.1;
 fn look(subject: &Subject) -> Looked {
     let tools: BTreeSet<&str> = subject.cells(RowRole::Measured).filter_map(tool).collect();
     if tools.len() < 2 {
-        return Looked::Needs("figures of two tools of which it is known what they mean");
+        return Looked::Needs("figures of two tools with known definitions");
     }
     let names = NAMES.iter().filter_map(|name| of_name(subject, name));
     Looked::Found(names.chain(concurrency(subject)).collect())
@@ -49,7 +49,7 @@ fn tool<'c>(cell: &'c Cell) -> Option<&'c str> {
 /// What one tool means by a name.
 struct Notion<'c> {
     tool: &'c str,
-    /// In words; several where the tool has several ways.
+    /// As text; several where the tool has several ways.
     words: BTreeSet<&'c str>,
     /// How ours follows from it; absent where it does not.
     conversion: Option<String>,
@@ -80,7 +80,7 @@ fn of_name(subject: &Subject, name: &Quantity) -> Option<Finding> {
     })
 }
 
-/// A definition in words; absent where none is known.
+/// A definition as text; absent where none is known.
 fn words<'d>(name: &Quantity, definition: &'d Definition) -> Option<&'d str> {
     match definition {
         Definition::Same => ours(name),
@@ -94,7 +94,7 @@ fn ours(name: &Quantity) -> Option<&'static str> {
     Some(match name {
         Quantity::Ttft => "from the start of the request to its first token",
         Quantity::Itl => "gaps between tokens, one value for each gap",
-        Quantity::Tpot => "from first to last token, by the tokens behind the first",
+        Quantity::Tpot => "from first to last token, over the tokens after the first",
         Quantity::E2e => "from the start of the request to its last token",
         Quantity::OutputTokens | Quantity::InputTokens => "as the server counts them",
         // Of a rate it does not say over which window.
@@ -148,7 +148,7 @@ fn tell(name: &Quantity, notions: &[Notion]) -> Finding {
     }
     if !stuck.is_empty() {
         text.push_str(&format!(
-            ". That of {} cannot be converted: the file lacks what it takes",
+            ". The one of {} cannot be converted: the file lacks the needed figures",
             stuck.join(", ")
         ));
     }
@@ -157,7 +157,7 @@ fn tell(name: &Quantity, notions: &[Notion]) -> Finding {
         .remedy("give each meaning a column of its own, or measure both with one tool")
 }
 
-/// The number that was asked for in one tool's rows, and the one that was reached in another's.
+/// The requested number in one tool's rows, and the achieved one in another's.
 fn concurrency(subject: &Subject) -> Option<Finding> {
     let reached = |cell: &Cell| {
         [Statistic::Mean, Statistic::Value]
@@ -194,7 +194,10 @@ fn concurrency(subject: &Subject) -> Option<Finding> {
             format!(". Converted: rate times mean E2E of {asked_tool} is {product:.1} in flight")
         }
         None => {
-            format!(". That of {asked_tool} cannot be converted: the file lacks what it takes")
+            format!(
+                ". The one of {asked_tool} cannot be converted: the file lacks the needed \
+                     figures"
+            )
         }
     });
     let finding = Finding::new(RULE.id, Level::Hint, text)
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tools_that_mean_different_things_are_told_with_what_follows() {
+    fn reports_different_meanings_with_the_conversion() {
         let with_first = || Definition::Different(meaning::TPOT_WITH_FIRST.to_owned());
         let same = document("red", Definition::Same);
         assert_eq!(found("two_notions", &[same.clone(), document("blue", Definition::Same)]), []);
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_follow_is_told() {
+    fn reports_meanings_that_cannot_be_converted() {
         let late = Definition::Different("ends with the last line".to_owned());
         let of = [document("red", Definition::Same), document("blue", late)];
         let text = &found("two_notions", &of)[0].text;

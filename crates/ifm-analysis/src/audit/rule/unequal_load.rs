@@ -6,13 +6,13 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "unequal_load", title: "what is compared was measured at equal load", look };
+    Rule { id: "unequal_load", title: "compared figures were measured at equal load", look };
 
 /// Share by which two loads may differ and count as equal.
 const EQUAL: f64 = 0.1;
 /// Times that grow with load.
 const TIMES: [Quantity; 4] = [Quantity::Itl, Quantity::Tpot, Quantity::Ttft, Quantity::E2e];
-/// What a load is told by, and its name.
+/// Quantities that state a load, and their names.
 const LOADS: [(Quantity, &str); 2] =
     [(Quantity::RequestRate, "requests per second"), (Quantity::InFlight, "requests in flight")];
 
@@ -153,8 +153,8 @@ fn value(figure: &Figure) -> Option<f64> {
     figure.canonical().filter(|value| *value > 0.0)
 }
 
-/// The statistic by which the loads of all rows of these are told: of requests in flight the mean,
-/// which the number of requests and their latency agree with; of a rate the median, which a ramp
+/// The statistic by which the loads of all these rows are stated: of requests in flight the mean,
+/// which agrees with the number of requests and their latency; of a rate the median, which a ramp
 /// does not move.
 fn statistic(growths: &[&Growth], quantity: &Quantity) -> Option<Statistic> {
     let order = match quantity {
@@ -227,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn a_headline_that_reverses_at_equal_load_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(true);
+    fn reports_a_headline_that_reverses_at_equal_load() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document(true);
         let word = "at 2 requests per second (median) for both they are 1.40 and 2.00, the other way round";
-        check("unequal_load", &document(false), spoil, Level::Strong, word);
+        check("unequal_load", &document(false), corrupt, Level::Strong, word);
     }
 }

@@ -1,7 +1,7 @@
 //! A comparison is of two sides that differ in one thing.
 //!
 //! Rankings, ratios of measured rows, and sentences with two figures of one quantity are
-//! comparisons. What differs beside the thing compared is told.
+//! comparisons. Any difference other than the compared factor is reported.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::cached_total::hit_share;
@@ -11,7 +11,7 @@ use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule =
-    Rule { id: "unlike_sides", title: "what is compared differs in one thing", look };
+    Rule { id: "unlike_sides", title: "compared sides differ in one thing", look };
 
 /// What makes two sides unlike, and its name.
 const SETTINGS: [(&str, &str); 11] = [
@@ -164,7 +164,7 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     let (what, quantity, _) = unlike.first()?;
     let text = format!(
         "sentences set figures side by side that differ in more than one thing ({}), such as \
-         {quantity} by {}: what the difference comes from cannot be told",
+         {quantity} by {}: the cause of the difference is ambiguous",
         unlike.len(),
         what.join(" and ")
     );
@@ -174,7 +174,8 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     Some(finding)
 }
 
-/// Figures of others, beside results that do not say what they were measured on.
+/// Other people's figures used as a reference, next to results that do not say what they were
+/// measured on.
 fn references(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     let mut found: Vec<&Cell> = Vec::new();
     for cell in subject.cells(RowRole::Stated) {
@@ -195,7 +196,7 @@ fn references(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     });
     let first = found.first()?;
     let text = format!(
-        "figures of others are taken as a reference (\"{}\"), while the document's own do not say \
+        "other people's figures are used as a reference (\"{}\"), while the document's own do not say \
          which model and machine they are of",
         first.row.text.as_deref().unwrap_or_default()
     );
@@ -223,16 +224,16 @@ mod tests {
     }
 
     #[test]
-    fn a_ranking_of_two_lengths_is_told() {
+    fn reports_a_ranking_of_two_lengths() {
         let of = |input: &str| {
             sheet(PartKind::StaticBatch, vec![ranked(1, "red", "128"), ranked(2, "blue", input)])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("2048");
-        check("unlike_sides", &of("128"), spoil, Level::Strong, "prompt length");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("2048");
+        check("unlike_sides", &of("128"), corrupt, Level::Strong, "prompt length");
     }
 
     #[test]
-    fn a_ranking_of_two_corpora_is_told_by_their_names_and_by_what_a_cache_served() {
+    fn reports_a_ranking_of_two_corpora_by_names_and_cache_hits() {
         let of = |corpus: &str, hits: &str| {
             let with = |rank, label, corpus: &str, hits: &str| {
                 let mut row = ranked(rank, label, "128");
@@ -262,17 +263,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_changes_two_things_is_a_hint() {
+    fn sentence_that_changes_two_factors_is_a_hint() {
         let of = |users| {
             let rows = vec![stated("Chat", 1, "172.5"), stated("Agents", users, "13.2")];
             sheet(PartKind::Conclusion, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of(32);
-        check("unlike_sides", &of(1), spoil, Level::Hint, "workload and number of streams");
+        let corrupt = |sheet: &mut Sheet| *sheet = of(32);
+        check("unlike_sides", &of(1), corrupt, Level::Hint, "workload and number of streams");
     }
 
     #[test]
-    fn a_ratio_across_machines_and_models_is_told() {
+    fn reports_a_ratio_across_machines_and_models() {
         let of = |gpu: &str| {
             let level = |line, model: &str, gpu: &str, printed: &str| {
                 let mut row = row(line, &[(Quantity::Itl, Statistic::Median, printed, Unit::Ms)]);
@@ -293,8 +294,8 @@ mod tests {
             let rows = vec![level(3, "red", "l4", "30.0"), level(4, "blue", gpu, "15.0"), ratio];
             sheet(PartKind::Serving, rows)
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("h100");
-        check("unlike_sides", &of("l4"), spoil, Level::Strong, "model, machine");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("h100");
+        check("unlike_sides", &of("l4"), corrupt, Level::Strong, "model, machine");
     }
 
     #[test]
@@ -310,7 +311,7 @@ mod tests {
             other.text = Some("For reference, others reach 4 ms.".to_owned());
             sheet(PartKind::Conclusion, vec![own, other])
         };
-        let spoil = |sheet: &mut Sheet| *sheet = of("");
-        check("unlike_sides", &of("red"), spoil, Level::Hint, "do not say which model");
+        let corrupt = |sheet: &mut Sheet| *sheet = of("");
+        check("unlike_sides", &of("red"), corrupt, Level::Hint, "do not say which model");
     }
 }

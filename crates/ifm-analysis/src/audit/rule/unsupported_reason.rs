@@ -5,7 +5,7 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
-    Rule { id: "unsupported_reason", title: "reasons rest on something measured", look };
+    Rule { id: "unsupported_reason", title: "stated reasons rest on measurements", look };
 
 /// Words that a reason begins with.
 const REASONS: [&str; 9] = [
@@ -75,12 +75,12 @@ mod tests {
 
     #[test]
     fn a_reason_without_a_measurement_is_a_hypothesis() {
-        let spoil =
+        let corrupt =
             |sheet: &mut Sheet| *sheet = document("The ITL is 31 ms because copies are slow.");
         check(
             "unsupported_reason",
             &document("The ITL is 31 ms."),
-            spoil,
+            corrupt,
             Level::Hint,
             "hypothesis",
         );

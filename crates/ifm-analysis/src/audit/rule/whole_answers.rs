@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Time per token below which an answer came at once: 5000 tokens per second of one user, ms.
 const AT_ONCE_MS: f64 = 0.2;
-/// Share of the whole time from which on a TTFT is no other time.
+/// Share of the whole time from which on a TTFT is practically the same time.
 const WHOLE: f64 = 0.9;
 /// Tokens of an answer from which on it would come in several pieces.
 const TOKENS_MIN: f64 = 8.0;

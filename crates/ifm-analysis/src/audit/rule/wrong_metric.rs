@@ -4,12 +4,15 @@ use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
-pub(super) const RULE: Rule =
-    Rule { id: "wrong_metric", title: "rankings go by what the time is spent on", look };
+pub(super) const RULE: Rule = Rule {
+    id: "wrong_metric",
+    title: "rankings use the figure that most of the time is spent on",
+    look,
+};
 
 /// Share of the whole time that prompts take from which on decode speed can crown the wrong one.
 const PREFILL_SHARE: f64 = 1.0 / 3.0;
-/// Share from which on decode speed does not rank, whoever is first.
+/// Share from which on decode speed does not decide a ranking, whoever is first.
 const PREFILL_BOUND: f64 = 0.5;
 /// By how much the whole time of another must be shorter to be called faster.
 const FASTER: f64 = 0.05;
@@ -79,7 +82,7 @@ fn tell(places: &[Place]) -> Option<Finding> {
     if is_wrong {
         finding = finding.at(fastest.cell.spot());
     }
-    Some(finding.remedy("rank by the whole time, or by prompt and decode speed apart"))
+    Some(finding.remedy("rank by the whole time, or by prompt and decode speed separately"))
 }
 
 fn rank(cell: &Cell) -> f64 {
@@ -151,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn a_winner_that_is_slower_over_the_whole_is_told() {
-        let spoil = |sheet: &mut Sheet| *sheet = document(["3.0", "2.0"]);
+    fn reports_a_winner_that_is_slower_overall() {
+        let corrupt = |sheet: &mut Sheet| *sheet = document(["3.0", "2.0"]);
         check(
             "wrong_metric",
             &document(["1.1", "1.2"]),
-            spoil,
+            corrupt,
             Level::Strong,
             "red is ranked first",
         );

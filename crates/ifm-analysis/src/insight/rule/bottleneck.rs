@@ -1,5 +1,5 @@
-//! What probably stands in the way, from how the curves run. A guess, always with the two numbers
-//! that it rests on: nothing here looked at the server.
+//! The probable bottleneck, from the shape of the curves. A guess, always with the two numbers
+//! that it rests on: the server itself was not examined.
 
 use super::context_penalty::extremes;
 use super::{CENTER, curves, efficiency_curves, told_by};

@@ -34,12 +34,12 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
         (UsersState::Found, Some(load), _) => (Tone::Note, say!("{} up to {}"; head, load => Load)),
         (UsersState::AtLeast, Some(load), _) => {
             let tone = if fitting.is_sure { Tone::Good } else { Tone::Note };
-            (tone, say!("{} at every load, the highest being {}"; head, load => Load))
+            (tone, say!("{} at all loads up to {}"; head, load => Load))
         }
         (UsersState::None, _, Some(above)) => {
             (Tone::Warn, say!("{} up to {}"; head, above.value() => Load))
         }
-        (UsersState::None, ..) => (Tone::Bad, say!("{} at no load"; head)),
+        (UsersState::None, ..) => (Tone::Bad, say!("{} at no tested load"; head)),
         _ => return None,
     };
     if let Some((cell, misses)) = fitting.resumed.as_ref().and_then(|resumed| resumed.next.as_ref())
@@ -57,7 +57,7 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
         }
     }
     if !fitting.is_sure {
-        sentence = say!("{} (not settled: too few requests to be sure)"; sentence);
+        sentence = say!("{} (more requests needed to be sure)"; sentence);
     }
     let insight = Insight::new(RULE.id, Topic::Capacity, tone, say!("{}."; sentence));
     Some(insight.weighing(load.unwrap_or(0.0)))

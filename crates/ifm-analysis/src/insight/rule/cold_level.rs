@@ -49,7 +49,7 @@ fn told(cold: &Cold) -> Option<Insight> {
     Some(Insight::new(RULE.id, Topic::Itl, Tone::Warn, sentence).weighing(ratio.ln()))
 }
 
-/// What fits without the levels that stand out.
+/// What fits without the outlying levels.
 fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
     let target = match question.slo.terms.is_empty() {
         false => question.slo.clone(),
@@ -65,7 +65,7 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let (name, over) = term.asked();
         let found = super::shown(term.shown(*ms), true);
         let sentence = say!(
-            "Without the level that stands out, {} would fit inside {}, and {} would fail: {} {} {}.";
+            "Without the outlying level, {} would fit inside {}, and {} would fail: {} {} {}.";
             fits => Load, super::target(&target), next.load()?.value() => Load,
             name, over, found
         );
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_that_grow_with_the_load_say_nothing() {
+    fn ignores_tails_that_grow_with_the_load() {
         assert!(found(&survey(&[(1, 10.0, 50.0), (2, 12.0, 60.0), (4, 11.0, 70.0)])).is_empty());
     }
 }

@@ -1,4 +1,5 @@
-//! What a condition costs: by model, by load, by length, in the tail, and where nobody knows.
+//! The cost of a condition: by model, by load, by length, in the tail, and where it was not
+//! measured.
 
 use crate::comparison::Verdict;
 use crate::insight::grid::{Grid, median_change};
@@ -35,19 +36,19 @@ pub(super) const TREND: InsightRule = InsightRule {
 
 pub(super) const TAIL: InsightRule = InsightRule {
     id: "condition_tail",
-    title: "whether a condition hits the tail harder than the mean",
+    title: "whether a condition affects the tail more than the mean",
     look: tail,
 };
 
 pub(super) const TIE: InsightRule = InsightRule {
     id: "condition_tie",
-    title: "in how many pairs of cells a condition shows no difference",
+    title: "number of pairs of cells in which a condition shows no difference",
     look: ties,
 };
 
 pub(super) const MISSING: InsightRule = InsightRule {
     id: "condition_missing",
-    title: "how many figures of a grid were not measured",
+    title: "number of figures of a grid that were not measured",
     look: missing,
 };
 
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn announced_cells_are_missing_and_nothing_else_is_said() {
+    fn reports_only_that_announced_cells_are_missing() {
         let mut points = Vec::new();
         for condition in ["CC", "No CC"] {
             points.extend(cell("a", 1, condition, None));

@@ -15,7 +15,7 @@ const SHARING_MIN: f64 = 2.0;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "context_penalty",
-    title: "how much slower the longest context is than the shortest, among many users and alone",
+    title: "slowdown from the shortest to the longest context, with many users and with one",
     look,
 };
 

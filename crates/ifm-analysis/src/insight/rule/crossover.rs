@@ -8,14 +8,15 @@ use ifm_core::order::Order as _;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "crossover",
-    title: "what is faster than the baseline in some configurations and slower in others, both shown by the repeats",
+    title: "rows that are faster than the baseline in some configurations and slower in others, both shown by the repeats",
     look,
 };
 
 /// Sizes that are named one by one, at most.
 const SIZES_MAX: usize = 6;
 
-/// The configurations in which a thing is shown to be faster, and to be slower.
+/// The configurations in which something is shown to be faster, and those in which it is shown to
+/// be slower.
 struct Crossing {
     thing: usize,
     faster: Vec<(usize, Ratio)>,

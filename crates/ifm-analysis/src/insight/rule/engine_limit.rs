@@ -98,7 +98,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let shares = question.survey.engine_tests().filter_map(|point| {
         let rate = point.central(&Quantity::DecodeRate)?.value;
         match decode_limit(question, point)? {
-            // Above one of these nothing is wrong: the weights came from a cache.
+            // Exceeding one of these is possible: the weights came from a cache.
             EngineLimit::AtMost(limit) if limit.is_measured => None,
             EngineLimit::AtMost(limit) => Some((point, rate, limit)),
             EngineLimit::Larger { .. } => None,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_nobody_knows_has_no_limit() {
+    fn an_unknown_machine_has_no_limit() {
         assert!(found("zx9000").is_empty());
     }
 }

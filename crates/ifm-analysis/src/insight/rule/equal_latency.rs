@@ -9,17 +9,16 @@ use ifm_core::sheet::Quantity;
 
 /// Distances of round limits, ms, the finest first.
 const STEPS_MS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
-/// Limits that are looked at, at most.
+/// Maximum number of limits.
 const LIMITS_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "equal_latency",
-    title: "the largest measured load of the baseline and of the other below the same median ITL",
+    title: "largest measured load of the baseline and of the other below the same median ITL",
     look,
 };
 
-/// Limits of ITL, ms, that all of these curves cross: those that were asked for, else round ones.
-/// Rising.
+/// Limits of ITL, ms, that all of these curves cross: the requested ones, else round ones. Rising.
 pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
     let crossed = |limit: &f64| curves.iter().all(|curve| curve.crossing(*limit).is_some());
     let asked = question.slo.terms.iter().filter(|term| term.metric == Metric::Itl);

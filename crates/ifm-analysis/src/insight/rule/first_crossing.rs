@@ -8,7 +8,7 @@ use ifm_core::sheet::{PartKind, Quantity};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "first_crossing",
-    title: "up to which load ITL and TTFT keep their words of quality",
+    title: "loads up to which ITL and TTFT keep their quality words",
     look,
 };
 

@@ -8,7 +8,7 @@ use ifm_core::sheet::Quantity;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "itl_growth",
-    title: "the ITL at the lowest and at the highest load of each, and at the highest load that both were asked for",
+    title: "ITL at the lowest and the highest load of each, and at the highest load requested of both",
     look,
 };
 

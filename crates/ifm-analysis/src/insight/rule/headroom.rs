@@ -21,8 +21,8 @@ pub fn setup_of(question: &Question, cell: &Pooled) -> Option<Setup> {
     roof::setup(named, cell.setting()?, None, None)?.as_told()
 }
 
-/// Users that share a step: those that were asked for, or those that were in flight on average where
-/// that is clearly less. Absent in an open loop.
+/// Users that share a step: the requested ones, or those in flight on average if that is clearly
+/// less. Absent in an open loop.
 pub fn step_users(cell: &Pooled) -> Option<f64> {
     let Load::Users(users) = cell.load()? else { return None };
     Some(cell.held_less().unwrap_or(f64::from(users)))

@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "held_load",
-    title: "levels at which clearly fewer requests were in flight on average than the users that were asked for",
+    title: "levels with clearly fewer requests in flight on average than requested users",
     look,
 };
 
@@ -31,7 +31,7 @@ fn look(question: &Question) -> Vec<Insight> {
     curves.iter().filter_map(tell).collect()
 }
 
-/// Whether nobody told how many were in flight, so that it follows from Little's law.
+/// Whether the requests in flight were not reported, so that they follow from Little's law.
 fn is_derived(cell: &Pooled) -> bool {
     cell.reading(&Quantity::InFlight, Statistic::Mean).is_none()
 }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_levels_that_were_not_held_and_no_other() {
+    fn names_only_the_levels_that_were_not_reached() {
         let mut survey = sweep();
         let found = numbers(&survey).expect("128 and 512 were not held");
         assert!((found[0] - 83.39).abs() < 0.05 && (found[2] - 178.95).abs() < 0.05, "{found:?}");

@@ -1,4 +1,4 @@
-//! What "so many concurrent requests" means: held by a rate, or thrown in at once.
+//! What "N concurrent requests" means: sustained by a rate, or all sent at once.
 
 use crate::insight::versus::{Party, Versus, is_burst};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
@@ -7,12 +7,12 @@ use ifm_core::sheet::{Quantity, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "in_flight_words",
-    title: "the most requests in flight that a rate step held, apart from those of all requests at once: neither is a limit of the server",
+    title: "maximum requests in flight that a rate step held, separate from sending all requests at once; neither is a limit of the server",
     look,
 };
 
-/// The row with the largest median in flight, of those that hold a load or of those that do not:
-/// its median, and its mean where that is told.
+/// The row with the largest median in flight, of the rows that hold a load or of those that do not:
+/// its median, and its mean if reported.
 fn largest(party: &Party, of_bursts: bool) -> Option<(f64, Option<f64>)> {
     let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
     let in_flight = |cell: &crate::survey::Pooled| {

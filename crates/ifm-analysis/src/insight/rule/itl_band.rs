@@ -7,8 +7,8 @@ use crate::say;
 use crate::survey::{Curve, CurvePoint};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
-/// A mean that is so many times as long as the median says what the median hides: gaps in which
-/// the server reads the prompts of others.
+/// A mean that exceeds the median by this factor shows what the median hides: gaps in which the
+/// server computes the prompts of other requests.
 const WORTH: f64 = 1.25;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -41,7 +41,7 @@ fn look(question: &Question) -> Vec<Insight> {
     vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)]
 }
 
-/// The mean beside a median that it exceeds clearly.
+/// The mean next to a median that it exceeds clearly.
 fn mean_beside(point: &CurvePoint) -> Option<f64> {
     if point.reading.statistic != Statistic::Median {
         return None;

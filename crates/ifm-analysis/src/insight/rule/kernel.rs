@@ -17,7 +17,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 const FORWARD: &str = "forward";
 const BACKWARD: &str = "backward";
-/// A backward pass is told after any forward one.
+/// A backward pass is listed after any forward one.
 const BACKWARD_WEIGHT: f64 = 0.1;
 /// Two kernels whose lead differs by less over all masks have nothing to tell.
 const LEAD_MIN: f64 = 1.2;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backward_pass_is_told_after_the_forward_one() {
+    fn lists_a_backward_pass_after_the_forward_one() {
         let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
         let mut backward = mask(0, "Causal Mask", 0.4922, [20.0, 99.5174, 9.8839]);
         backward.retain(|point| point.setting.get("pass").is_some());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_of_other_lengths_are_not_held_against_each_other() {
+    fn does_not_compare_masks_of_different_lengths() {
         let with_shape = |part, name, sparsity, times, shape: &str| {
             let mut points = mask(part, name, sparsity, times);
             points.iter_mut().for_each(|point| point.setting.set("shape", shape));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn one_kernel_alone_is_no_comparison() {
+    fn one_kernel_alone_is_not_compared() {
         let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
         points.retain(|point| point.setting.get("kernel") == Some("flexattention"));
         let survey = Survey { origins: Vec::new(), points };

@@ -12,7 +12,7 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// A mean that lies this share beside the median tells of values that are not spread evenly.
+/// A mean that differs from the median by this share shows that the values are not spread evenly.
 const UNEVEN: f64 = 0.05;
 
 /// The load from which on more of it brings little more; absent where output grows to the end.
@@ -26,7 +26,7 @@ struct Step<'c, 'a> {
     high: &'c CurvePoint<'a>,
     /// Growth of the output, as a share.
     gain: f64,
-    /// What that is called beside the growth of the load.
+    /// The word for that growth, compared with the growth of the load.
     word: &'static str,
 }
 
@@ -49,8 +49,8 @@ fn middle(cell: &Pooled, quantity: &Quantity) -> Option<Reading> {
     CENTER.iter().find_map(|statistic| cell.reading(quantity, *statistic))
 }
 
-/// Beside a median that has no neighbours: where the mean lies. A median between two heaps of values
-/// jumps from one to the other, and its change says little.
+/// Added to a median between two clusters of values: the mean and the range. Such a median jumps
+/// from one cluster to the other, so its change says little.
 fn spread(cell: &Pooled, quantity: &Quantity, middle: &Reading) -> Option<Sentence> {
     let of = |statistic| Some(cell.reading(quantity, statistic)?.value);
     let (mean, min, max) = (of(Statistic::Mean)?, of(Statistic::Min)?, of(Statistic::Max)?);

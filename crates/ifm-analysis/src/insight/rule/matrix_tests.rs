@@ -29,7 +29,7 @@ fn numbers(insight: &Insight) -> Vec<f64> {
 }
 
 #[test]
-fn what_is_faster_alone_and_slower_in_a_large_batch_is_told() {
+fn reports_a_row_that_is_faster_alone_and_slower_in_a_large_batch() {
     let found = of_rule(&published(), "crossover");
     let [only] = found.as_slice() else { panic!("{found:?}") };
     let numbers = numbers(only);
@@ -50,7 +50,7 @@ fn text(insight: &Insight) -> String {
 /// Published figures of a batch of one and of eight: short prompts gain, long ones lose, and a mean
 /// over both would say "faster at batch 1".
 #[test]
-fn configurations_of_a_size_are_told_apart() {
+fn distinguishes_configurations_of_one_size() {
     let mut points = Vec::new();
     for (asked, original, awq) in [
         ((1, 256, 512), [136.42, 136.51, 136.47], [186.96, 188.07, 187.44]),
@@ -78,7 +78,7 @@ fn configurations_of_a_size_are_told_apart() {
 
 /// A published batch of 32: the decode is faster, the whole batch takes longer.
 #[test]
-fn measures_that_contradict_each_other_are_both_told() {
+fn reports_both_of_two_contradicting_measures() {
     let rows = [
         ("original", [(3755.92, 0.64), (3789.70, 0.62), (3805.71, 0.60)]),
         ("w8a16", [(4048.26, 0.74), (4009.73, 0.72), (3923.16, 0.75)]),
@@ -114,7 +114,7 @@ fn the_first_of_each_configuration_and_of_all() {
 
 /// 3196 ± 1444 tok/s, and pp512 at 200 W.
 #[test]
-fn wild_repeats_are_told() {
+fn reports_noisy_repeats() {
     let asked = (32, 256, 32);
     let mut points = repeats("w8a16_sparse_awq", asked, &[1530.0, 3990.0, 4067.0]);
     points.extend(repeats("original", asked, &[3780.0, 3790.0, 3781.0]));
@@ -134,7 +134,7 @@ fn wild_repeats_are_told() {
 }
 
 #[test]
-fn calm_repeats_and_a_single_thing_say_nothing() {
+fn calm_repeats_and_a_single_row_give_no_insight() {
     let calm = survey(&repeats("original", (1, 128, 64), &[100.0, 101.0, 100.5]));
     for rule in
         ["crossover", "measures_disagree", "configuration_best", "overall_winner", "repeat_noise"]

@@ -8,7 +8,7 @@ use ifm_core::sheet::Quantity;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "measures_disagree",
-    title: "what is faster than the baseline by one measure and slower by another in the same runs, both shown, and which measure ranks it",
+    title: "rows that are faster than the baseline by one measure and slower by another in the same runs, both shown, and which measure ranks them",
     look,
 };
 

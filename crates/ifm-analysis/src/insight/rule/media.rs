@@ -12,7 +12,7 @@ use ifm_core::sheet::{Definition, PartKind, Quantity, Statistic, meaning};
 
 pub(super) const SHARE: InsightRule = InsightRule {
     id: "media_share",
-    title: "what share of the prompt tokens images, audio and videos are",
+    title: "share of images, audio and videos in the prompt tokens",
     look: share,
 };
 pub(super) const UPLOAD: InsightRule = InsightRule {
@@ -26,17 +26,17 @@ pub(super) const CACHE: InsightRule = InsightRule {
     look: cache,
 };
 
-/// A smaller share of the prompt tokens is not told.
+/// A smaller share of the prompt tokens is not reported.
 const SHARE_MIN: f64 = 0.05;
 /// From this share on there is nothing else in the prompts.
 const SHARE_ALL: f64 = 0.99;
-/// Shares of two levels that are this near to each other are told as one.
+/// Shares of two levels that differ by less than this are reported as one.
 const SHARE_APART: f64 = 0.01;
-/// Less of the TTFT than this is no upload to speak of.
+/// A smaller share of the TTFT is a negligible upload.
 const UPLOAD_MIN: f64 = 0.1;
-/// From here on the TTFT is no longer the server's alone.
+/// From this share on the TTFT is not the server's alone.
 const UPLOAD_MUCH: f64 = 0.25;
-/// From this share of the image tokens on a cache is told.
+/// A cache is reported from this share of the image tokens on.
 const CACHED_MIN: f64 = 0.05;
 
 /// What is carried, as a sentence begins.
@@ -98,7 +98,7 @@ fn share(question: &Question) -> Vec<Insight> {
     KINDS.iter().filter_map(of_kind).collect()
 }
 
-/// Where a level stands: its load, and what tells it apart.
+/// A level: its load, and what distinguishes it.
 fn at(question: &Question, cell: &Pooled) -> Sentence {
     let by = told_by(question);
     let words: Vec<String> =
@@ -130,7 +130,7 @@ enum Shown {
     /// TTFT of what had been sent before over that of new, with both medians, ms, and the share of the
     /// media that had been sent before.
     Times(Box<Reading>, [f64; 2], f64),
-    /// At least so much of the image tokens came from it, as a share.
+    /// At least this much of the image tokens came from it, as a share.
     Tokens(f64),
 }
 
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_images_is_told_where_all_were_counted() {
+    fn reports_the_share_of_images_if_all_were_counted() {
         let found = numbers(&sound_images(), "media_share").expect("299 of 419 tokens");
         assert_eq!(found, [299.0 / 419.0, 299.0, 419.0]);
         let mut run = sound_images();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_is_told_where_it_is_much_of_the_ttft() {
+    fn reports_an_upload_that_is_much_of_the_ttft() {
         let sent =
             |ms: u64| images(move |_, record| record.sent_ns = Some(record.start_ns + ms * MS));
         let found = numbers(&sent(40), "upload_share").expect("40 of 100 ms");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_is_told_where_times_or_tokens_show_it() {
+    fn reports_a_cache_that_times_or_tokens_show() {
         let again = images(|number, record| {
             if number >= 60 {
                 record.media.as_mut().expect("an image").seen = 1;

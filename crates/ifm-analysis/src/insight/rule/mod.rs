@@ -121,7 +121,7 @@ pub(super) const OF_WINNERS: [&str; 16] = [
     condition::MISSING.id,
 ];
 
-/// The middle of a population, where it is told, else its mean.
+/// The median of a population if available, else its mean.
 const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
 
 /// Factors that are lengths.
@@ -131,8 +131,8 @@ const LENGTHS: [&str; 2] = [key::INPUT_TOKENS, key::OUTPUT_TOKENS];
 const PREDICTED_FIRST: [&str; 3] =
     ["predicted_machine", "predicted_quantization", "predicted_gpus"];
 
-/// The factors by which serving curves are told apart: those that differ, lengths only where they
-/// do not follow from the others, such as the name of a workload or a tag.
+/// The factors that distinguish serving curves: those that differ, and lengths only if they do not
+/// follow from the others, such as the name of a workload or a tag.
 pub fn told_by(question: &Question) -> Vec<String> {
     let varying = question.survey.varying(PartKind::Serving);
     let is_length = |name: &&String| LENGTHS.contains(&name.as_str());
@@ -220,7 +220,7 @@ fn matrix<'a>(question: &Question<'a>) -> Option<Matrix<'a>> {
     Some(matrix.ranked_by(question.ranks.by))
 }
 
-/// What a measure of a matrix is called in a sentence.
+/// The name of a matrix's measure in a sentence.
 fn measure_word(measure: &Quantity) -> String {
     match measure {
         Quantity::TotalRate => "overall throughput".to_owned(),
@@ -249,7 +249,7 @@ fn measured(measure: &Quantity) -> Meant {
     }
 }
 
-/// A latency target in words: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
+/// A latency target as text: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
 fn target(slo: &SloSpec) -> Sentence {
     let words = |term: &SloTerm| {
         let (metric, over) = term.asked();
@@ -309,8 +309,8 @@ fn joined(names: &[&str]) -> String {
     }
 }
 
-/// What a reading is called in a sentence: `Chatbot, 1 user, median`. What a document gives without
-/// saying which number of its population it is has no last word.
+/// A reading in a sentence: `Chatbot, 1 user, median`. If a document does not state the statistic
+/// of a figure, the last word is missing.
 fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
     let place = place_words(curve, &point.cell);
     match point.reading.statistic {
@@ -320,7 +320,7 @@ fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
     }
 }
 
-/// What a point is called in a sentence: `Chatbot, 1 user`.
+/// A point in a sentence: `Chatbot, 1 user`.
 fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
     let load = match cell.load() {
         Some(Load::Users(users)) => counted(users.into(), "user"),
@@ -336,7 +336,7 @@ fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
     }
 }
 
-/// What a curve is called where its quantity has to be named as well.
+/// A curve in a sentence where its quantity has to be named as well.
 fn subject(curve: &Curve, quantity: &str) -> String {
     match curve.name() {
         name if name.is_empty() => quantity.to_owned(),

@@ -1,4 +1,4 @@
-//! Output that is highest at a load in the middle and falls behind it.
+//! Output that is highest at a load in the middle and falls after it.
 
 use super::{curves, told_by};
 use crate::comparison::{Doubt, Settings, Verdict};
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_in_the_middle_is_told_and_a_flat_end_is_not() {
+    fn reports_a_peak_in_the_middle_but_not_a_flat_end() {
         let found = numbers([1855.0, 1771.0, 1745.0]).expect("it falls");
         assert_eq!((found[0], found[1], found[2], found[3]), (4.0, 1855.0, 32.0, 1745.0));
         assert!((found[4] + 0.0593).abs() < 1e-3, "{found:?}");

@@ -13,7 +13,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 fn look(question: &Question) -> Vec<Insight> {
     let series = question.survey.power_series();
-    // Generation is what lasts; prompts are told only where there is nothing else.
+    // Generation takes most of the time; prompts are reported only if there is nothing else.
     let is_prompt = |series: &&PowerSeries| series.quantity == Quantity::PrefillRate;
     let all_prompts = series.iter().all(|series| is_prompt(&series));
     series
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_limit_or_a_speed_that_follows_it_says_nothing() {
+    fn one_limit_or_a_speed_that_follows_it_gives_no_insight() {
         assert!(found(&[(600, 278.95)]).is_empty());
         assert!(found(&[(600, 600.0), (300, 200.0)]).is_empty());
     }

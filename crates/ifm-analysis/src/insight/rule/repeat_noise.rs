@@ -9,11 +9,11 @@ use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "repeat_noise",
-    title: "measurements whose repeats spread by more than a fifth of their mean, and how many spread less but noticeably",
+    title: "measurements whose repeats vary by more than a fifth of their mean, and how many vary less but noticeably",
     look,
 };
 
-/// Measurements that are told one by one, at most.
+/// Maximum number of measurements that are listed one by one.
 const TOLD_MAX: usize = 5;
 
 /// One measurement with its spread.
@@ -74,7 +74,7 @@ fn of_matrix(question: &Question) -> Vec<Spread> {
         let is_ranked = measure == configuration.measure;
         let by = if is_ranked { String::new() } else { format!(", {}", measure_word(&measure)) };
         let name = configuration.name();
-        // What does not rank is told where it says nothing at all.
+        // What does not rank is reported only if it says nothing at all.
         (is_ranked || !sample.is_trusted()).then_some(Spread {
             name: format!("{} at {name}{by}", matrix.thing(cell.thing)),
             mean: sample.mean,

@@ -11,7 +11,7 @@ const LEVELS_MIN: usize = 2;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "same_prompts",
-    title: "levels of a document that sent the same number of prompt tokens in as many requests of differing lengths: the same prompts again",
+    title: "levels of a document that sent the same number of prompt tokens in as many requests of differing lengths: probably the same prompts",
     look,
 };
 
@@ -33,7 +33,7 @@ fn look(question: &Question) -> Vec<Insight> {
 
 /// Levels that sent the same.
 struct Alike {
-    /// What they are told apart by from those of others.
+    /// Values that distinguish them from other levels.
     of: Vec<Option<String>>,
     /// Prompt tokens and requests of each.
     sent: (f64, f64),

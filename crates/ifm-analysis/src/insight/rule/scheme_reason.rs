@@ -10,7 +10,7 @@ use ifm_core::sheet::{Quantity, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "scheme_reason",
-    title: "what about the quantization could explain a steeper ITL or a higher speed",
+    title: "properties of the quantization that could explain a steeper ITL or a higher speed",
     look,
 };
 

@@ -9,7 +9,7 @@ use ifm_core::sheet::PartKind;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "speed_spread",
-    title: "how far the speeds for one user lie apart at the highest load that several curves share",
+    title: "spread of the speeds for one user at the highest load that several curves share",
     look,
 };
 

@@ -51,7 +51,7 @@ fn the_scenarios_of_a_published_report() {
 }
 
 #[test]
-fn a_flat_end_is_a_knee_and_a_line_is_none() {
+fn a_flat_end_is_a_knee_and_a_line_is_not() {
     let rising = levels("a", &[(1, 10.0, 100.0), (2, 10.0, 200.0), (4, 10.0, 400.0)]);
     let survey = Survey { origins: Vec::new(), points: rising };
     assert!(numbers(&survey, "knee", Topic::Throughput).is_empty());
@@ -63,7 +63,7 @@ fn a_flat_end_is_a_knee_and_a_line_is_none() {
 }
 
 #[test]
-fn one_point_says_nothing_of_a_range() {
+fn one_point_gives_no_range() {
     let survey = Survey { origins: Vec::new(), points: levels("a", &[(4, 10.0, 100.0)]) };
     assert_eq!(insights(&Question::new(&survey)), []);
     assert_eq!(insights(&Question::new(&Survey::default())), []);
@@ -185,7 +185,7 @@ fn capacity_and_price_are_those_of_measured_loads() {
 /// L40S, Llama-3.1-8B in 16 bits, 22.2 ms between tokens: a published comparison. The limit of one
 /// sequence of 1314 tokens is 17.57 ms (the example of `ifm-roofline`).
 #[test]
-fn decode_is_held_against_the_limit_of_its_machine() {
+fn compares_decode_with_the_limit_of_its_machine() {
     let points = with(
         levels("a", &[(1, 22.2, 45.0)]),
         &[(key::INPUT_TOKENS, "1186"), (key::OUTPUT_TOKENS, "256"), (key::QUANTIZATION, "bf16")],

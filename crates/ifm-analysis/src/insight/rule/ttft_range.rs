@@ -15,7 +15,7 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// The middle of the TTFT of measurements whose load nobody told, ms.
+/// The middle of the TTFT of measurements with an unknown load, ms.
 fn unknown_load(pool: &Pool) -> Vec<f64> {
     let cells = pool.cells.iter().filter(|cell| cell.load().is_none() && !is_burst(cell));
     let middle = |cell: &Pooled| CENTER.iter().find_map(|of| cell.reading(&Quantity::Ttft, *of));
@@ -26,9 +26,9 @@ fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
     let mut curves = curves(&pool, &by, &Quantity::Ttft, CENTER);
-    let mut beside = unknown_load(&pool);
+    let mut unplaced = unknown_load(&pool);
     if curves.iter().map(|curve| curve.points.len()).sum::<usize>() < 2 {
-        beside.clear();
+        unplaced.clear();
         // A sentence may say the best and the worst, and the load of one of them alone.
         let names: Vec<&str> = by.iter().map(String::as_str).collect();
         curves = pool.curves_against(&names, |cell| {
@@ -52,9 +52,9 @@ fn look(question: &Question) -> Vec<Insight> {
     }
     let band = &Bands::get().ttft_ms;
     let tone = if band.is_poor(worst.1.reading.value) { Tone::Warn } else { Tone::Note };
-    let longest = beside.iter().copied().max_by(f64::total_cmp);
-    let beside = longest.filter(|longest| *longest > worst.1.reading.value).map(|longest| {
-        let (count, levels) = (beside.len(), plural(beside.len() as u64, "level"));
+    let longest = unplaced.iter().copied().max_by(f64::total_cmp);
+    let left_out = longest.filter(|longest| *longest > worst.1.reading.value).map(|longest| {
+        let (count, levels) = (unplaced.len(), plural(unplaced.len() as u64, "level"));
         say!(
             "; left out: {} {} without a known load, up to {}";
             count as f64 => Count, levels, longest => Ms
@@ -65,7 +65,7 @@ fn look(question: &Question) -> Vec<Insight> {
         best.1.reading.value => Ms, measured_at(best.0, best.1), worst.1.reading.value => Ms,
         measured_at(worst.0, worst.1),
         if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Ttft, CENTER)),
-        beside.unwrap_or_default()
+        left_out.unwrap_or_default()
     );
     vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]
 }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_without_a_load_is_told_apart() {
+    fn lists_a_level_without_a_load_separately() {
         let mut survey = sweep();
         assert_eq!(numbers(&survey), [62.26, 430.01]);
         survey.points[2].load = None;

@@ -14,19 +14,19 @@ const TAILS: [f64; 2] = [95.0, 99.0];
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "versus_speed",
-    title: "against the baseline at the loads that both were asked for, with the interval of the comparison: ITL, TTFT and output",
+    title: "comparison with the baseline at the loads requested of both, with its interval: ITL, TTFT and output",
     look,
 };
 
 pub(super) const CROSSOVER: InsightRule = InsightRule {
     id: "versus_crossover",
-    title: "from which load on the one that is shown to be faster is shown to be slower",
+    title: "load from which on the faster side is shown to be slower",
     look: crossovers,
 };
 
 pub(super) const TIE: InsightRule = InsightRule {
     id: "versus_tie",
-    title: "at how many equal loads a relevant difference from the baseline is ruled out",
+    title: "number of equal loads at which a relevant difference from the baseline is ruled out",
     look: ties,
 };
 
@@ -48,7 +48,7 @@ struct Pair<'v, 'a> {
 }
 
 impl Pair<'_, '_> {
-    /// What the other is called, under its conditions where there are several.
+    /// The name of the other, with its conditions if there are several.
     fn name(&self) -> String {
         match &self.versus.scene {
             Some(scene) => format!("{scene}: {}", self.party.short),

@@ -83,7 +83,7 @@ fn assert_near(found: &[f64], expect: &[f64]) {
 }
 
 #[test]
-fn the_twins_are_told_apart_and_the_shorter_name_is_the_baseline() {
+fn distinguishes_twins_and_uses_the_shorter_name_as_baseline() {
     let survey = survey();
     let all = Versus::all(&Question::new(&survey));
     let [versus] = all.as_slice() else { panic!("{}", all.len()) };
@@ -95,7 +95,7 @@ fn the_twins_are_told_apart_and_the_shorter_name_is_the_baseline() {
     assert!(Versus::all(&question).is_empty());
 }
 
-/// Rows of which no load was requested, or not the same, are not compared.
+/// Rows without a requested load, or with different ones, are not compared.
 #[test]
 fn rows_that_were_not_asked_for_the_same_are_not_compared() {
     let survey = survey();
@@ -128,7 +128,7 @@ fn the_growth_with_both_loads() {
 }
 
 #[test]
-fn medians_of_rows_are_no_limit_of_the_server() {
+fn medians_of_rows_are_not_a_limit_of_the_server() {
     let survey = survey();
     let [found] = of_rule(&survey, "in_flight_words").try_into().expect("one");
     assert_near(&numbers(&found), &[34.0, 28.5, 44.0, 37.5, 125.0, 100.5, 194.0, 152.8]);
@@ -155,7 +155,7 @@ fn a_reason_is_a_hypothesis_and_asks_for_a_difference_that_is_shown() {
 }
 
 #[test]
-fn one_thing_or_one_load_says_nothing_of_the_other() {
+fn one_side_or_one_load_gives_no_insight() {
     for points in [twin("m", &BASE, MEDIANS[0]), Vec::new()] {
         let survey = Survey { origins: Vec::new(), points };
         assert!(Versus::all(&Question::new(&survey)).is_empty());
@@ -187,7 +187,7 @@ fn repeated(model: &str, rows: &[(u32, f64)]) -> Vec<Point> {
 }
 
 #[test]
-fn where_the_faster_becomes_the_slower_and_where_nothing_differs() {
+fn finds_where_the_faster_becomes_slower_and_where_nothing_differs() {
     let mut points = repeated("m", &[(1, 100.0), (8, 700.0), (64, 6305.0)]);
     points.extend(repeated("m-w8a16", &[(1, 140.0), (8, 910.0), (64, 5240.0)]));
     let survey = Survey { origins: Vec::new(), points };

@@ -1,8 +1,8 @@
-//! Conversations as wholes: what became of each session of a level, and of all of them.
+//! Conversations as wholes: the outcome of each session of a level, and of all of them.
 //!
-//! A session is every request of one conversation, those of its sub-agents among them. Its numbers
-//! are sums over these requests and stand on nothing else. Not here: its turns one by one, see
-//! [`turns`](super::turns), and how sessions are compared (`comparison/sample`).
+//! A session is every request of one conversation, including those of its sub-agents. Its numbers
+//! are sums over these requests only. Not here: its turns one by one, see [`turns`](super::turns),
+//! and how sessions are compared (`comparison/sample`).
 
 mod summary;
 
@@ -12,7 +12,7 @@ use ifm_core::order::Order as _;
 use ifm_core::{EndedSession, Outcome, RequestRecord, SessionEnd};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prompt tokens, and how many of them somebody says are known to a cache.
+/// Prompt tokens, and how many of them are known to a cache, by one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KnownPart {
     /// Tokens that are known.
@@ -30,7 +30,7 @@ impl KnownPart {
         }
     }
 
-    /// The known share, 0 to 1; absent where nobody said.
+    /// The known share, 0 to 1; absent if not reported.
     pub fn share(self) -> Option<f64> {
         (self.of > 0).then(|| self.known as f64 / self.of as f64)
     }
@@ -64,21 +64,23 @@ pub struct Session {
     pub start_ns: u64,
     /// End of the last one.
     pub end_ns: u64,
-    /// How it ended; absent where that cannot be told, as in runs that do not hold how many turns a
-    /// conversation was to have.
+    /// How it ended; absent if unknown, as in runs that do not hold how many turns a conversation
+    /// was to have.
     pub end: Option<SessionEnd>,
-    /// Prompt tokens of its complete answers; absent where nobody counted.
+    /// Prompt tokens of its complete answers; absent if they were not counted.
     pub prompt_tokens: Option<u64>,
     /// Output tokens of them.
     pub output_tokens: Option<u64>,
     /// What a cache that forgets nothing would have known of the prompts.
     pub ideal: KnownPart,
-    /// The same if it found again the prompt of the turn before, and not its answer: a text does not
-    /// always become the tokens again that it was made of. In whole blocks, where their size is told.
+    /// The same if it found only the prompt of the turn before, and not its answer: text that is
+    /// tokenized again does not always give the same tokens. In whole blocks, if their size is
+    /// reported.
     pub ideal_of_prompts: KnownPart,
-    /// The same of `ideal` in whole blocks of the server's cache; empty where their size is not told.
+    /// The value of `ideal` in whole blocks of the server's cache; empty if their size is not
+    /// reported.
     pub ideal_in_blocks: KnownPart,
-    /// What the server said came from its cache.
+    /// Tokens from the server's cache, as it reported them.
     pub told: KnownPart,
     /// Time in which at least one of its requests was under way, nanoseconds.
     pub busy_ns: u64,
@@ -110,7 +112,7 @@ impl Session {
         session: u32,
         requests: &[&RequestRecord],
         ended: Option<SessionEnd>,
-        tells: Tells,
+        fields: Fields,
     ) -> Option<Session> {
         let first = requests.iter().min_by_key(|record| (record.start_ns, record.seq))?;
         let agents: BTreeSet<u16> = requests.iter().map(|record| agent(record)).collect();
@@ -147,8 +149,8 @@ impl Session {
             let output = record.output_tokens.map(|counted| counted.tokens);
             add(&mut found.prompt_tokens, prompt);
             add(&mut found.output_tokens, output);
-            // Shares that stand beside each other are over the same requests.
-            if !tells.cached || record.cached_tokens.is_some() {
+            // Shares that are compared with each other are over the same requests.
+            if !fields.cached || record.cached_tokens.is_some() {
                 let known = record.known_tokens;
                 found.ideal.add(known, prompt);
                 let before = record.turn.and_then(|turn| turn.checked_sub(1));
@@ -157,13 +159,13 @@ impl Session {
                     None => known,
                     Some(read) => known.zip(read.copied().flatten()).map(|(a, b)| a.min(b)),
                 };
-                let whole = |known: u32| tells.whole(known, prompt);
+                let whole = |known: u32| fields.whole(known, prompt);
                 found.ideal_of_prompts.add(of_prompts.map(whole), prompt);
-                if tells.block_tokens.is_some() {
+                if fields.block_tokens.is_some() {
                     found.ideal_in_blocks.add(known.map(whole), prompt);
                 }
             }
-            if !tells.known || record.known_tokens.is_some() {
+            if !fields.known || record.known_tokens.is_some() {
                 found.told.add(record.cached_tokens, prompt);
             }
         }
@@ -184,18 +186,18 @@ impl Session {
     }
 }
 
-/// What requests of a level tell of prompts and caches.
+/// Which fields about prompts and caches the requests of a level have.
 #[derive(Clone, Copy)]
-struct Tells {
+struct Fields {
     known: bool,
     cached: bool,
     /// Tokens of a block of the server's cache.
     block_tokens: Option<u32>,
 }
 
-impl Tells {
-    /// The tokens in whole blocks, where their size is told. The last token of a prompt is computed in
-    /// any case.
+impl Fields {
+    /// The tokens in whole blocks, if their size is reported. The last token of a prompt is
+    /// computed in any case.
     fn whole(self, known: u32, prompt: Option<u32>) -> u32 {
         let Some(size) = self.block_tokens else { return known };
         known.min(prompt.map_or(known, |all| all.saturating_sub(1))) / size * size
@@ -232,8 +234,9 @@ fn busy_ns(requests: &[&RequestRecord]) -> u64 {
     busy
 }
 
-/// The sessions of one level that sent something, in the order in which they began; empty where
-/// requests stand alone. `block_tokens` are those of a block of the server's cache, where it tells them.
+/// The sessions of one level that sent something, in the order in which they began; empty if
+/// requests are independent. `block_tokens` is the size of a block of the server's cache, if
+/// reported.
 pub(crate) fn sessions(
     measured: &[&RequestRecord],
     ended: &[EndedSession],
@@ -248,14 +251,14 @@ pub(crate) fn sessions(
     let ended: BTreeMap<u32, SessionEnd> =
         ended.iter().map(|ended| (ended.session, ended.end)).collect();
     let told = |session: u32| ended.get(&session).copied();
-    let tells = Tells {
+    let fields = Fields {
         known: measured.iter().any(|record| record.known_tokens.is_some()),
         cached: measured.iter().any(|record| record.cached_tokens.is_some()),
         block_tokens,
     };
     let all = by_session.into_iter();
     let mut found: Vec<Session> = all
-        .filter_map(|(session, requests)| Session::of(session, &requests, told(session), tells))
+        .filter_map(|(session, requests)| Session::of(session, &requests, told(session), fields))
         .collect();
     found.order_by_key(|session| (session.start_ns, session.session));
     found

@@ -30,17 +30,18 @@ pub struct SessionsSummary {
     pub ideal: KnownPart,
     /// The same if it finds prompts again and no answers of the server: see [`Session`].
     pub ideal_of_prompts: KnownPart,
-    /// The same of `ideal` in whole blocks of the server's cache; empty where their size is not told.
+    /// The value of `ideal` in whole blocks of the server's cache; empty if their size is not
+    /// reported.
     pub ideal_in_blocks: KnownPart,
     /// Tokens of such a block.
     pub block_tokens: Option<u32>,
-    /// What the server said came from its cache.
+    /// Tokens from the server's cache, as it reported them.
     pub told: KnownPart,
 }
 
 impl SessionsSummary {
-    /// Absent where requests stand alone. `ended` are those of the level of which no request shows
-    /// how they ended.
+    /// Absent if requests are independent. `ended` are the sessions of the level of which no
+    /// request shows how they ended.
     pub(crate) fn of(
         each: Vec<Session>,
         ended: &[EndedSession],
@@ -107,8 +108,8 @@ impl SessionsSummary {
         (ended > 0).then(|| self.complete() as f64 / ended as f64)
     }
 
-    /// Of each complete session whose server told, the share of prompt tokens that came from no
-    /// cache, 0 to 1.
+    /// For each complete session with cache counts from the server, the share of prompt tokens that
+    /// came from no cache, 0 to 1.
     pub fn uncached(&self) -> Vec<f64> {
         let complete = self.each.iter().filter(|session| session.is_complete());
         complete.filter_map(|session| Some(1.0 - session.told.share()?)).collect()

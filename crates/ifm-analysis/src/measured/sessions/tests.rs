@@ -1,4 +1,4 @@
-//! Sessions computed by hand, and against the sums of their requests.
+//! Sessions computed on paper, and checked against the sums of their requests.
 
 use super::{Session, sessions};
 use crate::capacity::pooled;
@@ -10,7 +10,8 @@ use ifm_core::{
     CountSource, Counted, EndedSession, Manifest, Outcome, RequestRecord, RunData, SessionEnd,
 };
 
-/// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 told as cached.
+/// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 reported as
+/// cached.
 fn turn(seq: u32, session: u32, (number, turns): (u16, u16), start_ms: f64) -> RequestRecord {
     let mut record = request(seq, 0, session, start_ms, &[100.0, 200.0, 300.0]);
     (record.session, record.turn, record.agent_turns) = (Some(session), Some(number), Some(turns));
@@ -39,7 +40,7 @@ fn a_session_is_the_sum_of_its_turns() {
 }
 
 #[test]
-fn how_a_session_ended_is_told_or_derived() {
+fn end_of_a_session_is_recorded_or_derived() {
     let end = |records: &[RequestRecord], told: &[EndedSession]| found(records, told)[0].end;
     let first = || turn(0, 0, (0, 2), 0.0);
     assert_eq!(end(&[first()], &[]), Some(SessionEnd::CutOff));
@@ -50,7 +51,7 @@ fn how_a_session_ended_is_told_or_derived() {
     assert_eq!(end(&[first(), broken.clone()], &told), Some(SessionEnd::Overflow));
     broken.outcome = Outcome::Cancelled;
     assert_eq!(end(&[first(), broken], &[]), Some(SessionEnd::CutOff));
-    // Nobody said how many turns there were to be.
+    // The planned number of turns is unknown.
     let mut old = first();
     old.agent_turns = None;
     assert_eq!(end(&[old], &[]), None);
@@ -155,11 +156,11 @@ fn an_ideal_cache_may_find_only_prompts_and_only_whole_blocks() {
     assert_eq!((shares, one.ideal.of), ([70, 32, 64], 160));
     let refs: Vec<&RequestRecord> = records.iter().collect();
     assert_eq!(sessions(&refs, &[], None)[0].ideal_of_prompts.known, 60);
-    // A prompt that is known whole: its last token is computed all the same.
+    // A prompt that is known completely: its last token is computed anyway.
     records[1].known_tokens = Some(100);
     records[1].prompt_tokens = counted(96);
     assert_eq!(found(&records, &[])[0].ideal_in_blocks.known, 64);
-    // Nobody counted the first prompt: what of it a cache finds is not known.
+    // The first prompt was not counted: how much of it a cache finds is unknown.
     records[0].prompt_tokens = None;
     assert_eq!(found(&records, &[])[0].ideal_of_prompts.of, 0);
 }

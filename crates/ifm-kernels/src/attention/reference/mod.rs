@@ -6,7 +6,7 @@
 //!
 //! Errors are by norm: the greatest error of a tensor over the greatest value that the reference has
 //! for it. A single number near 0 may have any relative error; one that is wrong by a part of the
-//! largest is found. Gradients that are 0, as those of queries that see one key each, are compared
+//! largest is found. Gradients that are 0, such as for queries that see one key each, are compared
 //! with the greatest gradient of the output instead.
 //!
 //! Not here: kernels.
@@ -115,7 +115,7 @@ fn sized(what: &'static str, found: usize, expected: usize) -> Result<(), SizeEr
 }
 
 impl Reference {
-    /// Computes it on so many threads, with about `work` multiplications at most, such as [`WORK`].
+    /// Computes it on `threads` threads, with at most about `work` multiplications, such as [`WORK`].
     ///
     /// # Errors
     /// When inputs have not the sizes that mask and width say.
@@ -215,7 +215,7 @@ impl Reference {
 }
 
 impl Rows {
-    /// `otherwise` is what errors are compared with where all is 0 but for rounding.
+    /// `otherwise` is what errors are compared with where all is 0 except for rounding.
     fn new(numbers: Vec<usize>, width: usize, values: Vec<f64>, otherwise: f64) -> Self {
         /// Far above what rounding in 64 bits leaves, far below any gradient.
         const NOTHING: f64 = 1e-12;
@@ -239,7 +239,7 @@ impl Rows {
     }
 }
 
-/// `work` of each index, on so many threads.
+/// `work` of each index, on `threads` threads.
 fn each<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let threads = threads.clamp(1, count.max(1));
     let part = |thread: usize| -> Range<usize> {

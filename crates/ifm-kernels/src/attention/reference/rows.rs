@@ -165,7 +165,7 @@ impl<'a> Definition<'a> {
         )
     }
 
-    /// Gradients of a key and its value. `sums` has those of all rows that see it.
+    /// Gradients of a key and its value. `sums` has the sums of all rows that see it.
     pub(super) fn key(&self, key: usize, sums: &[Option<Sums>]) -> (Vec<f64>, Vec<f64>) {
         self.arch.dispatch(
             #[inline(always)]

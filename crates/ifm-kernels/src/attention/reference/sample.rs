@@ -57,7 +57,7 @@ impl Sample {
         let blocks: Vec<Blocks> = (0..heads)
             .map(|head| Blocks::new(mask, 2 * SIDE as u64, (inputs.first_head + head) as u64))
             .collect();
-        // What a query costs in all heads of the group, with so many products for each pair.
+        // What a query costs in all heads of the group, with `products` products for each pair.
         let cost = |query: usize, products: f64| {
             let pairs: u64 = blocks.iter().map(|blocks| blocks.row_pairs(query)).sum();
             let pairs = pairs as f64 * (group / heads) as f64;

@@ -18,7 +18,7 @@ use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 use ifm_core::Metric;
 use ifm_core::spec::{SloSpec, SloTerm};
 
-/// Seconds that somebody thinks between an answer and the next request.
+/// Think time between an answer and the next request, in seconds.
 const THINK_S: [f64; 3] = [0.0, 10.0, 60.0];
 /// Capacity of a server that is left free when servers are counted.
 const SPARE: f64 = 0.2;
@@ -68,8 +68,8 @@ impl Answers<'_> {
         Some(Section::new("How many users fit", blocks))
     }
 
-    /// People and servers inside the first target; absent where no load fits or nobody knows how
-    /// long a request takes.
+    /// People and servers inside the first target; absent where no load fits or the duration of a
+    /// request is not known.
     fn people(&self) -> Option<Block> {
         let slo = self.first()?;
         let mut fittings = self.fittings(slo);
@@ -82,7 +82,7 @@ impl Answers<'_> {
             .when(has_names)
             .cell(Head::number("capacity"), |fitting| capacity_cell(fitting));
         for think_s in THINK_S {
-            // Nobody is served in part: the value is whole, as it is written.
+            // A person cannot be served in part: the value is a whole number, as printed.
             let head = Head::number(format!("people, {think_s} s"));
             columns = columns.cell(head, move |fitting| {
                 let mark = if fitting.is_sure { "" } else { "~" };
@@ -100,7 +100,7 @@ impl Answers<'_> {
         if let (true, Some(wanted)) = (fittings.is_empty(), self.question.people) {
             return Some(Block::Prose(format!(
                 "No number of servers is named for {} people: no load was shown to be inside {}, or \
-                 nobody counted how long a request takes.",
+                 the duration of a request was not measured.",
                 meant(wanted, Meant::Count),
                 words::target(slo)
             )));
@@ -113,8 +113,8 @@ impl Answers<'_> {
             )
         });
         let caption = format!(
-            "People who each think so many seconds between an answer and the next request, inside \
-             {}: those who wait, and the requests per second there times the seconds.{servers}",
+            "How many people that is if each pauses this many seconds between an answer and the next \
+             request, inside {}: requests in flight + requests per second × pause.{servers}",
             words::target(slo)
         );
         (!fittings.is_empty()).then(|| Block::Table(columns.table(caption, &fittings)))
@@ -122,8 +122,8 @@ impl Answers<'_> {
 }
 
 impl Answers<'_> {
-    /// The load inside the first target for each thing that carries it; absent where nobody told of
-    /// one.
+    /// The load inside the first target for each resource that carries it; absent if none was
+    /// specified.
     fn shares(&self) -> Option<Block> {
         let slo = self.first()?;
         let worth = Worth { usd_per_hour: self.question.usd_per_hour, ..Worth::default() };
@@ -189,9 +189,9 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
             let failing = failing(fitting).filter(|_| fitting.state != UsersState::Unknown);
             failing.map_or(ABSENT.to_owned(), |failing| format!("{failing}{}", again(fitting)))
         });
-    let caption = "+ marks the highest load measured: more may fit. ~ marks what rests on too few \
-                   requests: a verdict, or a percentile. ? marks one with a lower load outside. In \
-                   brackets how far beyond the limit.";
+    let caption = "+: the highest measured load, more may fit. ~: a verdict or percentile based \
+                   on too few requests. ?: a lower load misses the target. In brackets: how far \
+                   beyond the limit.";
     columns.table(caption, (0..curves).flat_map(of_curve).take(ROWS_MAX))
 }
 

@@ -1,4 +1,4 @@
-//! What comes out of the server, and what a token costs.
+//! Output of the server, and cost per token.
 
 use super::super::common::{ends, lines, load_axis, value_axis};
 use super::{Answers, CURVES_MAX, ROWS_MAX, name};
@@ -18,7 +18,7 @@ const SAME_PROMPTS: &str = "same_prompts";
 const USES: [f64; 3] = [1.0, 0.5, 0.25];
 
 impl<'q> Answers<'q> {
-    /// What comes out and what it costs; absent where nobody counted tokens.
+    /// Output and its cost; absent where tokens were not counted.
     pub fn cost(&self, insights: &[Insight]) -> Option<Section> {
         let table = self.prices()?;
         let mut blocks = Vec::new();
@@ -38,7 +38,7 @@ impl<'q> Answers<'q> {
             }
         }
         blocks.push(Block::Table(table));
-        Some(Section::new("What comes out and what it costs", blocks))
+        Some(Section::new("Output and its cost", blocks))
     }
 
     fn prices(&self) -> Option<Table> {
@@ -77,13 +77,13 @@ impl<'q> Answers<'q> {
         let energy = |(_, _, of, _): &Row| of.output_tok_per_kwh;
         columns = columns.number("tokens/kWh", energy, number).when(has_energy);
         let caption = match slo.terms.is_empty() {
-            true => "Nothing is said of the capacity: no target was named.".to_owned(),
+            true => "No capacity is given because no target was set.".to_owned(),
             false => format!("At capacity means inside {}.", words::target(slo)),
         };
         Some(columns.table(caption, yields))
     }
 
-    /// The loads that a price is told for: capacity, most output, lowest.
+    /// The loads for which a price is shown: capacity, most output, lowest.
     fn places(&self, fitting: &Fitting<'q>) -> Vec<(String, &'static str, Pooled<'q>)> {
         let is_of = |cell: &&Pooled| {
             self.names.iter().all(|name| cell.factor(name).as_deref() == fitting.of.get(name))

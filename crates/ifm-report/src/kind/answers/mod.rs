@@ -33,7 +33,7 @@ pub(super) struct Answers<'q> {
 }
 
 impl<'q> Answers<'q> {
-    /// About the measurements of `pool`, curves told apart by `by`.
+    /// About the measurements of `pool`, curves distinguished by `by`.
     pub fn new(question: &'q Question<'q>, pool: &'q Pool<'q>, by: &'q [String]) -> Answers<'q> {
         let own = &question.slo;
         // Presets matter only to users who have a target.
@@ -181,7 +181,7 @@ fn failing(fitting: &Fitting) -> Option<String> {
     })
 }
 
-/// Loads above the one that fails which are inside all the same, and what to do about it.
+/// Loads above the failing one that are inside the target anyway, and what to do about it.
 fn again(fitting: &Fitting) -> String {
     let above: Vec<String> = fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
     match above.as_slice() {

@@ -13,7 +13,7 @@ use ifm_core::sheet::{Quantity, Statistic};
 
 /// Titles of the two charts of every row.
 pub(super) const TITLES: [&str; 2] = ["End-to-End Latency (Mean)", "End-to-End Latency (P99)"];
-/// A change of so many percent has the full colour.
+/// A change of this many percent has the full color.
 const REACH_PERCENT: f64 = 15.0;
 /// A change above this share is marked as bad over its bars.
 const BAD_CHANGE: f64 = 0.05;

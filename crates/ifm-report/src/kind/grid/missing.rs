@@ -1,4 +1,4 @@
-//! What a grid announces and nobody measured: which cells, and the commands that would fill them.
+//! Cells that a grid announces but that were not measured, and the commands that would fill them.
 
 use super::{charts, row_title, workload_title};
 use crate::format::{ABSENT, plain};
@@ -9,8 +9,8 @@ use ifm_analysis::level::Load;
 /// Workloads that a command is shown for, at most.
 const COMMANDS_MAX: usize = 20;
 
-/// Workloads and loads of which nobody measured anything, in one table under their titles; absent
-/// where there are none.
+/// Workloads and loads without any measurement, in one table under their titles; absent if there
+/// are none.
 pub(super) fn section(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section> {
     if rows.is_empty() {
         return None;
@@ -39,11 +39,11 @@ pub(super) fn section(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section
     Some(Section::new("What is missing", blocks))
 }
 
-/// What the signs in the titles mean, where they stand there.
+/// The meaning of the signs in the titles, if there are any.
 fn words(grid: &Grid, rows: &[(usize, &GridRow)]) -> String {
     let mut words = String::new();
     if rows.iter().any(|(_, row)| workload_title(row).contains('⇒')) {
-        words.push_str(" Behind a workload: tokens of the prompt ⇒ of the answer.");
+        words.push_str(" After a workload: prompt tokens ⇒ answer tokens.");
     }
     if [&grid.base, &grid.other].iter().any(|side| side.split_whitespace().any(|w| w == "CC")) {
         words.push_str(" CC: confidential computing.");
@@ -51,7 +51,7 @@ fn words(grid: &Grid, rows: &[(usize, &GridRow)]) -> String {
     words
 }
 
-/// A sweep for each workload that has a name a sweep knows, and how both sides are told apart.
+/// A sweep for each workload that has a name a sweep knows, and how to distinguish both sides.
 fn commands(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<[Block; 2]> {
     let mut wanted: Vec<(String, Vec<u32>)> = Vec::new();
     for (_, row) in rows {

@@ -1,8 +1,8 @@
 //! A condition on and off over workloads, loads and models.
 //!
-//! One overview, then a pair of charts for every workload and load, mean beside P99, in the order
-//! and under the titles of the published grid that this kind began with. What nobody measured is
-//! outlined and said. Not here: what a condition costs (`ifm-analysis/src/insight/grid`).
+//! One overview, then a pair of charts for every workload and load, mean next to P99, in the order
+//! and under the titles of the published grid that this kind is modeled on. Cells that were not
+//! measured are outlined and listed. Not here: what a condition costs (`ifm-analysis/src/insight/grid`).
 
 mod charts;
 mod missing;
@@ -38,7 +38,7 @@ fn fits(subject: &Subject) -> bool {
     !grid.deltas(MEAN).is_empty() || (is_planned && grid.missing() == grid.wanted())
 }
 
-/// `Random (1500 ⇒ 250)`, `ShareGPT`, `Edit 10K Characters`, `Numina Math`, or what it is called.
+/// `Random (1500 ⇒ 250)`, `ShareGPT`, `Edit 10K Characters`, `Numina Math`, or its own name.
 fn workload_title(row: &GridRow) -> String {
     let workload = &row.workload;
     let name = workload.name.trim();
@@ -313,7 +313,7 @@ fn table(grid: &Grid) -> Table {
     columns.table(caption, grid.cells.iter().take(ROWS_MAX))
 }
 
-/// A latency with half its interval; marked where it stands on too few requests.
+/// A latency with half its interval; marked where it is based on too few requests.
 fn time(cell: &GridCell, of_base: bool, statistic: Statistic) -> Cell {
     let Some(reading) = cell.reading(of_base, statistic) else {
         return Cell::text(ABSENT).noted("missing");

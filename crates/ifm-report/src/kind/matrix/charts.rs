@@ -14,7 +14,7 @@ use ifm_core::sheet::Quantity;
 
 /// Ratio at which a colour is full.
 const RATIO_FULL: f64 = 1.5;
-/// Rows and columns of a heatmap that a reader can still tell apart.
+/// Rows and columns of a heatmap that a reader can still distinguish.
 const HEAT_MAX: usize = 60;
 
 /// Ratios to the baseline by what each configuration is ranked by, rows as in the overall list;
@@ -79,7 +79,7 @@ fn ratios(
         let lengths = plain(&of.short_name());
         let ending = of.ending.as_ref().map(|ending| ending.trim_start_matches(['_', '-']));
         let name = ending.map_or(lengths.clone(), |ending| format!("{lengths} {}", plain(ending)));
-        // With a space the lengths can stand in two lines.
+        // With a space the lengths can wrap onto two lines.
         Some(Heading { group, name, short: Some(lengths.replace('→', " →")) })
     };
     Some(Chart {
@@ -138,7 +138,7 @@ pub(super) fn order(matrix: &Matrix, baseline: usize) -> Vec<usize> {
     order
 }
 
-/// Configurations by size, those of the same size in their order.
+/// Configurations by size, equal sizes in their original order.
 fn columns(matrix: &Matrix) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..matrix.configurations.len()).collect();
     let batch = |of: &usize| matrix.configurations.get(*of).and_then(|of| of.batch);
@@ -207,7 +207,7 @@ fn speed_up(
     Some((Chart::new(id, title, description, plot.guided([guide])), is_cut))
 }
 
-/// The ratios of a thing at every size of the same lengths.
+/// The ratios of one competitor at every size of the same lengths.
 fn line(matrix: &Matrix, thing: usize, group: &[usize]) -> Series {
     let point = |of: &usize| {
         let ratio = matrix.speed_up(thing, *of)?;
@@ -239,7 +239,7 @@ fn is_cut(series: &[Series], range: Option<(f64, f64)>) -> bool {
     series.iter().flat_map(|series| &series.points).any(is_out)
 }
 
-/// Every repeat of a configuration as a dot beside the mean and its interval, by their means, and
+/// Every repeat of a configuration as a dot next to the mean and its interval, by their means, and
 /// whether an interval leaves the chart.
 pub(super) fn repeats(
     matrix: &Matrix,

@@ -13,7 +13,7 @@ use ifm_core::sheet::Quantity;
 const MS_PER_S: f64 = 1e3;
 /// Decimals of means and deviations.
 const PLACES: usize = 2;
-/// Configurations with a picture, at most: a page of thousands of charts helps nobody.
+/// Maximum number of configurations with a picture: a page of thousands of charts is useless.
 const PICTURES_MAX: usize = 24;
 /// What a picture of repeats shows.
 const DOTS: &str =

@@ -1,7 +1,7 @@
 //! A matrix of batches: what is fastest where, how sure that is, and every repeat.
 //!
-//! Headings are those of the static-batch reports that are around, so that their readers find
-//! their way. Not here: tests and ranks, which `ifm_analysis::matrix` makes.
+//! The headings follow common static-batch reports, so that their readers find their way. Not
+//! here: tests and ranks, which `ifm_analysis::matrix` makes.
 
 mod charts;
 mod configuration;
@@ -19,7 +19,7 @@ use ifm_analysis::matrix::Matrix;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity};
 
-/// What stands where nobody measured.
+/// Shown for a missing measurement.
 const NOT_MEASURED: &str = "n/a";
 /// Things that levels of a server are compared by before they are taken for a matrix: two are a
 /// variant and its base.
@@ -133,15 +133,14 @@ fn banners(matrix: &Matrix) -> Vec<String> {
     banners
 }
 
-/// In how many configurations nobody measured what the user wants things ranked by.
+/// The number of configurations in which the measure that the user ranks by was not measured.
 fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
     let all = matrix.configurations.len();
     let other = matrix.configurations.iter().filter(|of| of.measure != *measure).count();
     let name = configuration::measure_unit(measure).0.to_lowercase();
     (other > 0).then(|| {
         format!(
-            "⚠ {name} was not measured in {other} of {}: these are ranked as if nothing had been \
-             asked for",
+            "⚠ {name} was not measured in {other} of {}: these use the default ranking",
             many(all, "configuration", "configurations")
         )
     })
@@ -150,11 +149,11 @@ fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
 fn method(matrix: &Matrix) -> Section {
     let is_cost = matrix.configurations.iter().any(|of| of.measure == Quantity::E2e);
     let mut points = vec![
-        "Mean ± standard deviation (n − 1) over the repeats; n/a where nobody measured. Where the \
-         mean that a document states agrees with its runs as far as digits are printed, that \
-         stands in the tables: it was computed from more digits. Ratios and tests are of the runs."
+        "Mean ± standard deviation (n − 1) over the repeats; n/a: not measured. Where the mean \
+         that a document states agrees with its runs to the printed digits, the tables show the \
+         stated mean: it was computed from more digits. Ratios and tests use the runs."
             .to_owned(),
-        "A ratio is mean over mean; of latencies it is turned round, so that above 1 is faster. Its \
+        "A ratio is mean over mean; of latencies it is inverted, so that above 1 is faster. Its \
          interval is that of this ratio alone and follows from the errors of both means (delta \
          method on the logarithm, 95 %). Over several configurations it is the geometric mean, and \
          the interval holds for these configurations."
@@ -177,8 +176,7 @@ fn method(matrix: &Matrix) -> Section {
                      throughput is that of the tool; where it counts only the time after the \
                      first token it says nothing of the prompt."
                 .to_owned(),
-            Some(_) => "The metric of a ranking is the one that was asked for, where it was \
-                        measured."
+            Some(_) => "The metric of a ranking is the requested one, where it was measured."
                 .to_owned(),
         },
     ];

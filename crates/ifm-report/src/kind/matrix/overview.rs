@@ -7,8 +7,9 @@ use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Insight, Meant, Tone};
 use ifm_analysis::matrix::{Matrix, Over, Overall};
 
-const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: what one waits for a \
-                          whole batch, reading the prompts included, whatever it is ranked by. \
+const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: the wait for a \
+                          whole batch, prompt processing included, regardless of the ranking \
+                          metric. \
                           Hatched: no difference is shown; with ~ the repeats contradict each other.";
 
 pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
@@ -77,7 +78,7 @@ fn lines(matrix: &Matrix, is_cut: bool) -> String {
         matrix.configurations.len() - charts::joined(matrix).iter().map(Vec::len).sum::<usize>();
     if alone > 0 {
         let of = many(alone, "configuration", "configurations");
-        words.push_str(&format!(" {of} of other lengths stand in the colours above alone."));
+        words.push_str(&format!(" {of} of other lengths appear only in the colors above."));
     }
     let is_wild = |of: &usize| {
         matrix.against_baseline(&[*of], None).iter().flatten().any(|ratio| !ratio.is_trusted)
@@ -93,7 +94,7 @@ fn lines(matrix: &Matrix, is_cut: bool) -> String {
     words
 }
 
-/// A ratio over several configurations; a range where no number stands for all of them.
+/// A ratio over several configurations; a range where no single number represents all of them.
 fn times(over: Option<&Over>) -> Cell {
     let Some(over) = over else { return Cell::number(None, |value| meant(value, Meant::Times)) };
     if over.is_mixed() {

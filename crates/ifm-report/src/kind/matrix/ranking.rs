@@ -10,8 +10,8 @@ use ifm_analysis::matrix::{Configuration, Matrix, Place, Unranked, Why};
 /// last.
 const MEDAL: &str = "🥇";
 /// The rule of the places.
-pub(super) const SHARED: &str = "Neighbours share a place where the repeats do not tell any two of \
-                                 them apart; a model that is shown to differ from one of them \
+pub(super) const SHARED: &str = "Neighbors share a place where the repeats do not distinguish any \
+                                 two of them; a model that is shown to differ from one of them \
                                  begins the next";
 
 /// The chapter: one list for each configuration.
@@ -25,8 +25,8 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let heading = format!("Performance Ranking{by}");
     let note = match ranks.are_shared {
         true => format!("{SHARED}."),
-        false => "Every model by its mean alone, as asked for; where the repeats tell two of them \
-                  apart stands in the tables above."
+        false => "Every model ranked by its mean alone, as requested; the tables above show where \
+                  the repeats distinguish two models."
             .to_owned(),
     };
     let mut sections = vec![Section::new(heading, vec![Block::Prose(note)])];

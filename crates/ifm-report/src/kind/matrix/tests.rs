@@ -7,7 +7,7 @@ use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_analysis::testing::{closed_loop, run};
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 
-/// Repeats of a batch: model, size with lengths, output rates. The second label stands twice.
+/// Repeats of a batch: model, size with lengths, output rates. The second label occurs twice.
 fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
     let point = |(index, rate): (usize, &f64)| {
         let setting = Factors::default()
@@ -22,7 +22,7 @@ fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -
             Reading::new(Quantity::TotalRate, Statistic::Value, all),
             Reading::new(Quantity::E2e, Statistic::Value, e2e_ms),
         ];
-        // As in the reports that are around: the second label stands twice.
+        // As in common reports: the second label occurs twice.
         let label = Some(format!("{model}_run{}", index.max(1)));
         Point { label, ..ifm_analysis::testing::point(PartKind::StaticBatch, setting, readings) }
     };
@@ -128,7 +128,7 @@ fn fifty_models_are_a_page() {
     let page = page(&survey(points));
     let text = markdown(&page, Pictures::None);
     assert!(text.contains("model-49 is the fastest"), "{text}");
-    // 49 lines stand in charts of six.
+    // 49 lines are split into charts of six.
     let lines = page.charts().iter().filter(|chart| chart.id.starts_with("speed-up-size")).count();
     assert_eq!(lines, 9);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -186,7 +186,7 @@ fn an_answer_that_is_another_one_without_doubled_labels_is_struck() {
     assert!(alone.not_valid.is_none(), "{alone:?}");
 }
 
-/// Two models that no test tells apart are named both, and only the first place has a medal.
+/// Two models that no test distinguishes are both named, and only the first place has a medal.
 #[test]
 fn all_that_lead_are_named() {
     let mut points = labelled("original", (1, 128, 64), &[100.0, 100.5, 101.0]);
@@ -242,5 +242,5 @@ fn the_whole_time_of_a_batch_has_a_picture_of_its_own() {
     for point in &mut survey.points {
         point.readings.retain(|reading| reading.quantity != Quantity::E2e);
     }
-    assert!(cells(&survey, "speed-up-whole").is_none(), "nobody timed it");
+    assert!(cells(&survey, "speed-up-whole").is_none(), "it was not timed");
 }

@@ -1,8 +1,8 @@
 //! The answers of a matrix: over all, at the smallest and at the largest size, and whether the
 //! repeats agree.
 //!
-//! An answer that rests on runs whose label stands twice is computed once more without them: it
-//! stands where that changes nothing, and is struck where it does.
+//! An answer based on runs with a repeated label is computed once more without them: it is kept
+//! if that changes nothing, and struck out otherwise.
 
 use super::{configuration, many, range};
 use crate::format::{count, meant, percent, plain};
@@ -150,7 +150,7 @@ fn times(first: &Over, all: &[(usize, Over)]) -> String {
     }
 }
 
-/// An answer that rests on labels that stand twice, with what it is without them.
+/// An answer based on repeated labels, with the answer without them.
 fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -> Lead) -> Tile {
     let is_of = |cell: &&Cell| lead.configurations.contains(&cell.configuration);
     let rests_on = matrix.cells.iter().filter(is_of).filter(|cell| cell.is_doubly_labelled());
@@ -179,10 +179,10 @@ fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -
         false => {
             let otherwise = match sound.things.is_empty() {
                 true => "nothing is left to compare",
-                false => "the answer is another one",
+                false => "the answer changes",
             };
             tile.struck(Some(&format!(
-                "{groups} that it rests on {use_twice} a label twice, and without them {otherwise}"
+                "{groups} that it rests on {use_twice} a label twice, and without them, {otherwise}"
             )))
         }
     }
@@ -207,7 +207,7 @@ fn agreement(matrix: &Matrix) -> Option<Tile> {
     );
     if doubtful > 0 {
         let groups = many(doubtful, "group", "groups");
-        detail.push_str(&format!("; {groups} in which a label stands twice left out"));
+        detail.push_str(&format!("; {groups} with a repeated label left out"));
     }
     let value = format!("{} of {}", count(calm as u64), count(spreads.len() as u64));
     let tone = if calm == spreads.len() { Tone::Good } else { Tone::Warn };

@@ -1,4 +1,4 @@
-//! Static batches: how long each takes, and how fast its two phases are. Repeats stand in one row.
+//! Static batches: how long each takes, and how fast its two phases are. Repeats share one row.
 //!
 //! Not here: variants against each other, which are a matrix.
 

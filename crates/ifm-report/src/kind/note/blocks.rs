@@ -1,6 +1,6 @@
 //! Tables and blocks as the tools print them: llama-bench, attention-gym, vLLM.
 //!
-//! The layouts are those of llama-bench's Markdown output (build 6413), of the table that
+//! The layouts follow llama-bench's Markdown output (build 6413), the table that
 //! attention-gym prints with Python's tabulate ("grid"), and of `vllm bench serve` 0.10.
 
 use crate::vllm::{line, rule};
@@ -15,7 +15,7 @@ const FLOP_PER_TFLOP: f64 = 1e12;
 /// Width of the box around the name of a mask.
 const BOX_WIDTH: usize = 89;
 
-/// A column of llama-bench: name, width, whether it stands at the left.
+/// A column of llama-bench: name, width, whether it is left-aligned.
 type Column = (&'static str, usize, bool);
 const MODEL: Column = ("model", 30, true);
 const SIZE: Column = ("size", 10, false);
@@ -179,7 +179,7 @@ fn grid(mask: &KernelMask) -> String {
         }
     }
     let width = |(index, (head, cells)): (usize, &(&str, Vec<String>))| {
-        // Numbers keep two columns of room beside their head.
+        // Numbers keep two columns of padding next to their head.
         let head = head.chars().count() + if index == 0 { 0 } else { 2 };
         cells.iter().map(|cell| cell.chars().count()).fold(head, usize::max) + 2
     };
@@ -211,7 +211,7 @@ fn grid(mask: &KernelMask) -> String {
     out
 }
 
-/// A number without zeros at its end, with so many decimals at most.
+/// A number without trailing zeros, rounded to `decimals` places.
 fn short(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.contains('.') {
@@ -220,7 +220,7 @@ fn short(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Numbers with as much room behind as the longest has decimals.
+/// Numbers with as much room after them as the longest has decimals.
 fn aligned(cells: &[String]) -> Vec<String> {
     let tail = |cell: &String| cell.find('.').map_or(0, |at| cell.len() - at);
     let longest = cells.iter().map(tail).max().unwrap_or(0);

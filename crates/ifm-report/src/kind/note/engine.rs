@@ -39,7 +39,7 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
         let table = Block::Pre(llama_bench(&points, build));
         sections.push(Section::inner(plain(&heading), vec![table]));
     }
-    // A heading without anything under it helps nobody.
+    // Drop a heading without content.
     if sections.last().is_some_and(|last| last.depth == 2 && last.blocks.is_empty()) {
         sections.pop();
     }

@@ -1,7 +1,7 @@
 //! A note from a workstation: engine speeds over power limits and models, attention kernels, a
 //! sweep of a server, a training run; whatever of these was measured.
 //!
-//! Blocks and tables that tools print stand there as those tools print them, beside one picture and
+//! Blocks and tables that tools print appear as those tools print them, next to one picture and
 //! one table of all. Not here: how a tool's file is read (`ifm-interop`).
 
 mod batches;
@@ -32,7 +32,7 @@ const OWN: [PartKind; 3] = [PartKind::Engine, PartKind::Kernel, PartKind::Traini
 
 fn fits(subject: &Subject) -> bool {
     let survey = subject.question.survey;
-    // Batches of one model are no matrix.
+    // Batches of one model are not a matrix.
     let has_batches = survey.has(PartKind::StaticBatch);
     OWN.iter().any(|kind| survey.has(*kind)) || has_batches && !matrix::fits(subject)
 }
@@ -97,7 +97,7 @@ fn kernels(survey: &Survey) -> usize {
     survey.kernels().iter().map(of).sum()
 }
 
-/// The table of a document that points came from: origins of documents follow those of runs.
+/// The table of a document that points came from: origins count the runs first, then the documents.
 fn part<'s>(subject: &Subject<'s>, (origin, part): (usize, usize)) -> Option<&'s Part> {
     let sheet: &Sheet = subject.sheets.get(origin.checked_sub(subject.runs.len())?)?;
     sheet.parts.get(part)

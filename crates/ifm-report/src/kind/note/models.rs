@@ -22,8 +22,8 @@ pub(super) struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// Mean and deviation of a rate, and the row that they stand in: of the first test at the highest power
-    /// limit, and with the threads with which it is fastest.
+    /// Mean and deviation of a rate, and their row: the first test at the highest power limit, with
+    /// the fastest number of threads.
     pub fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &survey::Point)> {
         let mut rows = self.points.iter().filter_map(|point| match speed(point) {
             Some((found, mean, std)) if found == *quantity => Some((mean, std, *point)),
@@ -60,7 +60,7 @@ impl Model<'_> {
         differ.then(words).flatten()
     }
 
-    /// The headings that all its rows stand under.
+    /// The headings above all of its rows.
     fn headings(&self) -> Vec<&str> {
         let Some((first, others)) = self.points.split_first() else { return Vec::new() };
         let has = |point: &&survey::Point, word: &String| point.headings.contains(word);
@@ -68,9 +68,9 @@ impl Model<'_> {
         first.headings.iter().filter(is_shared).map(String::as_str).collect()
     }
 
-    /// What the document calls it: the innermost heading that all its rows stand under and no row
-    /// of another model. An engine's own name tells the architecture (`llama 13B`), which need not
-    /// be the name that the model is known by (`Mistral Nemo 12B`).
+    /// The document's name for it: the innermost heading above all of its rows and above no row of
+    /// another model. An engine reports the architecture (`llama 13B`), which may differ from the
+    /// usual name of the model (`Mistral Nemo 12B`).
     fn known_as<'m>(&'m self, models: &'m [Model]) -> Option<&'m str> {
         let others: Vec<&str> = models
             .iter()
@@ -191,13 +191,13 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
     let columns = Columns::<Model>::default()
         .name("model", |model| plain(&model.name))
         .text("in the document", |model: &Model| or_absent(model.known_as(models)))
-        .explained("the heading that it stands under")
+        .explained("the heading above its rows")
         .when(has_names)
         .number("size", |model| value(model, &size), |size| bytes(size as u64))
         .number("parameters", |model| value(model, &Quantity::Parameters), billions)
         .cell(Head::number("prompt, tok/s"), |model| rate(model, &Quantity::PrefillRate))
         .cell(Head::number("generation, tok/s"), |model| rate(model, &Quantity::DecodeRate))
-        .cell(Head::number("at most, tok/s"), |model: &Model| at_most(subject, model))
+        .cell(Head::number("limit, tok/s"), |model: &Model| at_most(subject, model))
         .explained("what the machine allows: see the caption")
         .number("of limit", |model: &Model| share(subject, model, decode(model)), percent)
         .explained("generation over what the machine allows")
@@ -246,7 +246,7 @@ fn billions(parameters: f64) -> String {
     format!("{} B", number(parameters / 1e9))
 }
 
-/// The most that the machine allows, with what is read for it; or why there is no such number.
+/// The maximum that the machine allows, with the bytes read for it; or why it is unknown.
 fn at_most(subject: &Subject, model: &Model) -> Cell {
     match model.limit(subject) {
         None => Cell::text(ABSENT),
@@ -276,7 +276,7 @@ fn caption(subject: &Subject, models: &[Model]) -> String {
         caption.push_str(" With several numbers of threads, the fastest.");
     }
     if models.iter().any(|model| model.at_most(subject).is_some()) {
-        caption.push_str(" Grey strokes: what the memory bandwidth of the machine allows.");
+        caption.push_str(" Gray marks: the limit set by the machine's memory bandwidth.");
     }
     let is_larger =
         |model: &&Model| matches!(model.limit(subject), Some(EngineLimit::Larger { .. }));
@@ -284,7 +284,7 @@ fn caption(subject: &Subject, models: &[Model]) -> String {
         models.iter().filter(is_larger).map(|model| plain(&model.name)).collect();
     if !larger.is_empty() {
         caption.push_str(&format!(
-            " {}: no stroke, since the weights are larger than the memory of the GPU and part of \
+            " {}: no mark, since the weights are larger than the memory of the GPU and part of \
              the model runs elsewhere.",
             larger.join(", ")
         ));

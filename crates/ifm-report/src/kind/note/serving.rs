@@ -54,7 +54,7 @@ fn served(pool: &Pool) -> String {
     format!("Served: {}.", parts.join(" · "))
 }
 
-/// The pool of all levels, and what tells their curves apart.
+/// The pool of all levels, and the factors that distinguish their curves.
 fn measured<'a>(subject: &Subject<'a>) -> (Pool<'a>, Vec<String>) {
     (subject.question.survey.pool(PartKind::Serving), told_by(&subject.question))
 }

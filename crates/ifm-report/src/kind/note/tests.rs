@@ -58,7 +58,7 @@ fn level(part: usize, users: u32, output: f64, (ttft, itl): (f64, f64)) -> Point
     Point { load: Some(Load::Users(users)), ..point(PartKind::Serving, part, setting, readings) }
 }
 
-/// What tells rows apart stands beside them, as llama-bench shows it.
+/// Rows show the settings that distinguish them, as in llama-bench.
 #[test]
 fn rows_of_several_threads_and_depths_are_told_apart() {
     let row = |threads: u32, depth: u32, rate: f64| {
@@ -138,7 +138,7 @@ fn the_page_of_a_note() {
     crate::page::agreement_tests::check(&page);
 }
 
-/// A command that told no step is no training.
+/// A command that reported no step is not a training run.
 #[test]
 fn the_chapter_is_headed_by_what_was_measured() {
     let run = |part, command: Option<&str>, quantity| {
@@ -177,7 +177,7 @@ fn models_have_the_names_that_headings_give_them() {
     let text = told(&survey);
     assert!(text.contains("| llama 13B Q4\\_K - Medium | Mistral Nemo 12B |"), "{text}");
     assert!(text.contains("| llama 7B Q4\\_0 | llama2-7b |"), "{text}");
-    // Every row has the same GPU: it stands in the caption.
+    // Every row has the same GPU: it moves to the caption.
     for point in &mut survey.points {
         point.setting.set(key::GPU, "RTX PRO 6000");
     }
@@ -228,7 +228,7 @@ fn a_limit_of_the_client_is_told_beside_the_answer() {
     assert!(capacity.detail.contains("a limit of the client: 83.4 in flight"), "{capacity:?}");
     let text = markdown(&told, Pictures::None);
     assert!(text.contains("| load | in flight | req/s |"), "{text}");
-    // What has no limit stands behind what has one.
+    // Rows with a limit come before rows without one.
     let place = |row: &str| text.find(row).unwrap_or_else(|| panic!("{row}\n{text}"));
     assert!(place("| 256 | 83.4 |") < place("| no limit |"));
     assert!(text.contains("Served: m."), "{text}");

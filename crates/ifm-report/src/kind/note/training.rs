@@ -1,5 +1,5 @@
-//! Training runs, and other commands that were measured as a whole: time, memory, energy, steps and
-//! loss, as far as somebody measured or wrote them down. Repeats stand in one row.
+//! Training runs, and other commands measured as a whole: time, memory, energy, steps and loss, as
+//! far as they were measured or reported. Repeats share one row.
 
 use super::super::Subject;
 use crate::format::{ABSENT, count, number, plain, span};
@@ -57,7 +57,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         .push(numbers("Loss", other("loss"), number));
     let caption = "Lowest and highest value where a document gives a range; in brackets the 95 % \
                    interval of a mean over three and more runs. Memory is that of the GPUs where \
-                   inferometer measured it. What is not there was not measured or not written down.";
+                   inferometer measured it. Missing values were not measured or not recorded.";
     let mut table = columns.table(caption, cells.iter());
     table.drop_empty_columns();
     let mut blocks = vec![Block::Table(table)];
@@ -78,7 +78,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     Some(Section::new(heading, blocks))
 }
 
-/// Whether a document calls it training, or a measured command told steps, tokens or a loss.
+/// Whether a document calls it training, or a measured command reported steps, tokens or a loss.
 pub(super) fn is_training(point: &Point) -> bool {
     let other = |name: &str| Quantity::Other(name.to_owned());
     let progress = [
@@ -92,7 +92,7 @@ pub(super) fn is_training(point: &Point) -> bool {
         || point.readings.iter().any(|reading| progress.contains(&reading.quantity))
 }
 
-/// The name that somebody gave, else the model, else the command.
+/// The name that the user gave, else the model, else the command.
 fn name(cell: &Pooled) -> String {
     let first = cell.first();
     let is_own = cell.factor(key::COMMAND).is_some();

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// Predictions that are named one by one, at most.
 const NAMED_MAX: usize = 4;
 
-/// What is said of predictions before any number.
+/// The note on predictions before any number.
 pub(super) fn banners(subject: &Subject) -> Vec<String> {
     let survey = subject.question.survey;
     let is_alone = survey.origins.len() == 1;
@@ -96,8 +96,8 @@ fn whole(value: f64) -> String {
     count(value as u64)
 }
 
-/// One prediction beside one measurement.
-struct Beside {
+/// One prediction and one measurement.
+struct PredictedPair {
     /// Which, where there are several.
     name: String,
     forecast: Forecast,
@@ -111,7 +111,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     }
     let pool = survey.pool(PartKind::Serving);
     let by = told_by(&subject.question);
-    let mut all = beside(&pool, &by);
+    let mut all = predicted_pairs(&pool, &by);
     all.truncate(LINES_MAX);
     let is_alone = all.len() == 1;
     if let [only] = all.as_mut_slice() {
@@ -142,8 +142,8 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     (!all.is_empty()).then(|| Section::new("Predicted against measured", blocks))
 }
 
-/// Every prediction beside every measurement of the same lengths that has a load in common.
-fn beside(pool: &Pool, by: &[String]) -> Vec<Beside> {
+/// Every prediction with every measurement of the same lengths that has a load in common.
+fn predicted_pairs(pool: &Pool, by: &[String]) -> Vec<PredictedPair> {
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     // A curve of whatever is there: its cells are what counts.
     let curves = pool.curves_against(&names, |cell| {
@@ -161,7 +161,7 @@ fn beside(pool: &Pool, by: &[String]) -> Vec<Beside> {
             let forecast = Forecast::of(&speeds_of(predicted), &speeds_of(measured));
             if !forecast.pairs.is_empty() {
                 let name = plain(&format!("{} – {}", predicted.name(), measured.name()));
-                found.push(Beside { name, forecast });
+                found.push(PredictedPair { name, forecast });
             }
         }
     }
@@ -198,7 +198,7 @@ fn speeds(cell: &Pooled) -> Option<Speeds> {
 }
 
 /// Both over the load; absent where fewer than two loads have both.
-fn chart((one, index): (&Beside, usize), quantity: forecast::Quantity) -> Option<Chart> {
+fn chart((one, index): (&PredictedPair, usize), quantity: forecast::Quantity) -> Option<Chart> {
     let both = |pair: &&Pair| pair.error(quantity).is_some();
     let pairs: Vec<&Pair> = one.forecast.pairs.iter().filter(both).collect();
     let is_open = matches!(pairs.first()?.measured.load, Load::ReqPerS(_));
@@ -225,7 +225,7 @@ fn chart((one, index): (&Beside, usize), quantity: forecast::Quantity) -> Option
 }
 
 /// Every load with what was predicted, what was measured, and the error.
-fn errors(all: &[Beside]) -> Table {
+fn errors(all: &[PredictedPair]) -> Table {
     use forecast::Quantity::{E2e, Itl, Output, Tpot, Ttft};
     type Row<'a> = (&'a str, &'a Pair);
     let rows =
@@ -262,7 +262,7 @@ fn errors(all: &[Beside]) -> Table {
 }
 
 /// How far each quantity is off over all loads.
-fn overall(all: &[Beside]) -> Table {
+fn overall(all: &[PredictedPair]) -> Table {
     type Row<'a> = (&'a str, &'a Off);
     let rows =
         all.iter().flat_map(|one| one.forecast.off.iter().map(|off| (one.name.as_str(), off)));
@@ -273,7 +273,7 @@ fn overall(all: &[Beside]) -> Table {
         .number("loads", |(_, off)| Some(off.points as f64), whole)
         .number("median error", |(_, off)| Some(off.median), change)
         .number("mean absolute error", |(_, off)| Some(off.mean_absolute), percent);
-    let caption = "The median keeps the sign: which way the prediction leans.";
+    let caption = "The median keeps the sign: it shows the bias of the prediction.";
     columns.table(caption, rows.collect::<Vec<_>>())
 }
 

@@ -1,4 +1,4 @@
-//! Pages of predictions, alone and beside a measurement.
+//! Pages of predictions, alone and next to a measurement.
 
 use super::super::testing::Results;
 use crate::ReportModel;

@@ -10,7 +10,7 @@ use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Point, Series, Weight
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
-/// The middle of a population, where it is told, else its mean.
+/// The median of a population if reported, else its mean.
 pub(super) const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
 
 /// What the sections are made of.
@@ -19,11 +19,11 @@ pub(super) struct Data<'q> {
     pub question: &'q Question<'q>,
     /// What the rules say.
     pub insights: &'q [Insight],
-    /// Measurements of so many users at a time.
+    /// Measurements by number of users.
     pub users: Pool<'q>,
-    /// Measurements of so many requests per second.
+    /// Measurements by requests per second.
     pub rates: Pool<'q>,
-    /// Factors that tell scenarios apart.
+    /// Factors that distinguish scenarios.
     pub by: Vec<String>,
     /// Names of the scenarios, the shortest prompts first.
     pub names: Vec<String>,
@@ -53,7 +53,7 @@ impl<'q> Data<'q> {
         Data { question, insights, users, rates, by, names, is_stated }
     }
 
-    /// The factors that tell scenarios apart, as the surveys take them.
+    /// The factors that distinguish scenarios, as the surveys take them.
     pub fn keys(&self) -> Vec<&str> {
         self.by.iter().map(String::as_str).collect()
     }

@@ -1,7 +1,7 @@
 //! A stated speed that the report's own checks do not believe to be one.
 //!
 //! A gap between tokens that is longer than reading the context explains holds other work, so one
-//! over that gap is not a decode speed. Where such a figure stands, it is marked.
+//! over that gap is not a decode speed. Such figures are marked.
 
 use crate::format::meant;
 use crate::page::{Block, Figure, Section};
@@ -58,8 +58,8 @@ impl Dispute {
         }
     }
 
-    /// One chart; `disputed` has series and place of the speeds so far, which a share of a speed
-    /// stands at too.
+    /// One chart; `disputed` has series and place of the speeds so far, where a share of a speed
+    /// is drawn too.
     fn mark_figure(&self, figure: &mut Figure, disputed: &mut Vec<(String, f64)>) {
         let Plot::Cartesian(plot) = &mut figure.chart.plot else { return };
         let mut is_marked = false;

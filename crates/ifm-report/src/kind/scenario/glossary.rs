@@ -4,7 +4,7 @@ use crate::page::{Block, Columns, Section};
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::RowRole;
 
-/// A word of ours, what it means here, and other words for it in documents, in small letters.
+/// A term of inferometer, what it means here, and other words for it in documents, in small letters.
 struct Word {
     word: &'static str,
     meaning: &'static str,
@@ -50,7 +50,7 @@ const OURS: [Word; 8] = [
     },
     Word {
         word: "users",
-        meaning: "requests in flight: each user sends the next when the former is answered",
+        meaning: "requests in flight: each user sends the next when the previous one is answered",
         others: &["concurrent", "concurrency", "simultaneous"],
     },
 ];
@@ -100,7 +100,7 @@ pub(super) fn section(stated: Option<&Survey>) -> Section {
         columns = columns.text("in the document", |word| used(word, &said).join(", "));
     }
     let theirs = THEIRS.iter().filter(|word| !used(word, &said).is_empty());
-    let table = columns.table("What the words mean here.", OURS.iter().chain(theirs));
+    let table = columns.table("Definitions of the terms used here.", OURS.iter().chain(theirs));
     Section::new("Glossary", vec![Block::Table(table)])
 }
 

@@ -33,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
     page,
 };
 
-/// Curves of one server that differ in what was sent, or nothing but stated figures of serving.
+/// Curves of one server that differ in what was sent, or only stated figures of serving.
 fn fits(subject: &Subject) -> bool {
     let survey = subject.question.survey;
     if survey.points.iter().all(|point| point.role != ifm_core::sheet::RowRole::Measured) {

@@ -16,7 +16,7 @@ use ifm_chart::{
 use ifm_core::sheet::{Quantity, Statistic};
 
 const MS_PER_S: f64 = 1e3;
-/// Scenarios whose tail stands in the same chart as their middle.
+/// Maximum number of scenarios whose tail shares a chart with their median.
 const TWINS_MAX: usize = LINES_MAX / 2;
 
 /// Speed for one user, with the gap as a second reading and the limit of the machine.
@@ -41,8 +41,8 @@ pub(super) fn decode_speed(data: &Data) -> Option<Section> {
     let limits: Vec<Series> = curves.iter().filter_map(|curve| limit(data, curve)).collect();
     if let Some(Chart { plot: Plot::Cartesian(first), .. }) = charts.first_mut() {
         if !limits.is_empty() {
-            caption = "One line for each scenario; grey and dotted what the machine allows each \
-                       of so many users at most.";
+            caption = "One line for each scenario; gray and dotted: the machine's limit per user at \
+                       that number of users.";
         }
         // Limits of several scenarios lie close together: the lowest and the highest are enough.
         let by = |series: &Series| series.points.last().and_then(|point| point.y).unwrap_or(0.0);
@@ -54,7 +54,7 @@ pub(super) fn decode_speed(data: &Data) -> Option<Section> {
     data.section(
         (
             "Decode speed",
-            "Tokens per second that each user gets while so many are served at once. The right \
+            "Tokens per second that each user gets at that number of concurrent users. The right \
              axis reads the same points as milliseconds between tokens.",
         ),
         (charts, caption),
@@ -62,7 +62,7 @@ pub(super) fn decode_speed(data: &Data) -> Option<Section> {
     )
 }
 
-/// What the machine allows one of so many users, where machine and model are known.
+/// The machine's limit per user at a number of users, where machine and model are known.
 fn limit(data: &Data, curve: &Curve) -> Option<Series> {
     let bound = |at: &CurvePoint| {
         let limit = step_limit(data.question, &at.cell)?.strict;
@@ -111,8 +111,8 @@ pub(super) fn gaps(data: &Data) -> Option<Section> {
     let mut charts = data.charts(&drawn, &middle);
     let are_twins = middle.len() <= TWINS_MAX;
     let caption = match are_twins {
-        true => "The middle of all gaps at each number of users; p99 dashed.",
-        false => "The middle of all gaps at each number of users, and p99 in a chart of its own.",
+        true => "The median gap at each number of users; p99 dashed.",
+        false => "The median gap at each number of users, and p99 in a chart of its own.",
     };
     if let (Some(Chart { plot: Plot::Cartesian(first), .. }), true) =
         (charts.first_mut(), are_twins)
@@ -248,7 +248,7 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
     let tails = ttft_tails(data);
     let caption = match tails.is_empty() {
         true => "Between the scenario that waits least and the one that waits longest.",
-        false => "The target speaks of the slowest requests, so they are shown beside the middle.",
+        false => "The target speaks of the slowest requests, so they are shown next to the median.",
     };
     charts.extend(tails);
     charts.retain(|chart| !matches!(&chart.plot, Plot::Cartesian(plot) if plot.series.is_empty()));
@@ -263,8 +263,8 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
     )
 }
 
-/// The percentile that the target speaks of, with its limit; nothing without a target, or where
-/// nobody measured that percentile.
+/// The percentile that the target uses, with its limit; nothing without a target, or where
+/// that percentile was not measured.
 fn ttft_tails(data: &Data) -> Vec<Chart> {
     let slo = &data.question.slo;
     let mut asked: Vec<Statistic> = target::tails(slo, "ttft");
@@ -275,7 +275,7 @@ fn ttft_tails(data: &Data) -> Vec<Chart> {
     let lines = data.lines(&curves, Meant::Ms);
     let drawn = Drawn {
         id: "ttft-tail",
-        title: "How long do the unlucky wait?",
+        title: "How long do the slowest requests wait?",
         how: Meant::Ms,
         y: value_axis(&target::named("TTFT", Some(statistic)), "ms", &lines),
         guides: terms().map(target::line).collect(),

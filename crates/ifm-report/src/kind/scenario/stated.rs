@@ -82,8 +82,8 @@ pub(super) fn implied_output(data: &Data, dispute: Option<Dispute>) -> Option<Bl
             |all| meant(all, Meant::TokPerS),
         );
     let caption = "Computed from stated figures, not stated: users × speed for one of them, which is \
-                   what comes out while all of them get tokens. Waits for first tokens take away \
-                   from it, so over the whole time it is at most this.";
+                   what comes out while all of them get tokens. Waits for first tokens reduce it, \
+                   so this is the maximum over the whole time.";
     (!rows.is_empty()).then(|| Block::Table(columns.table(caption, rows)))
 }
 
@@ -136,7 +136,7 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
             ..Cell::text(of.point.load.map_or(ABSENT.to_owned(), |at| load(Some(at))))
         })
         .text("sentence", |of| or_absent(of.point.text.as_deref()));
-    let caption = "Every figure that a sentence states. What no sentence says is absent.";
+    let caption = "Every figure stated in a sentence. Figures that no sentence states are missing.";
     Section::new(heading, vec![Block::Table(columns.table(caption, rows))])
 }
 
@@ -175,7 +175,7 @@ impl Figure<'_> {
     }
 }
 
-/// Quantities whose names an import puts behind `limit of`, `reference of` and `supposed`.
+/// Quantities whose names an import puts after `limit of`, `reference of` and `supposed`.
 const BEHIND: [(&str, Quantity); 8] = [
     ("Itl", Quantity::Itl),
     ("Ttft", Quantity::Ttft),
@@ -187,7 +187,7 @@ const BEHIND: [(&str, Quantity); 8] = [
     ("Efficiency", Quantity::Efficiency),
 ];
 
-/// What stands in front of the name of another quantity, and that quantity.
+/// The prefix of another quantity's name, and that quantity.
 fn behind(quantity: &Quantity) -> Option<(String, &'static Quantity)> {
     let Quantity::Other(name) = quantity else { return None };
     let (of, name) = name.rsplit_once(' ')?;

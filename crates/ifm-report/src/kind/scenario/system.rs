@@ -79,7 +79,7 @@ fn bars(data: &Data, index: usize, curves: &[Curve], loads: &[f64]) -> Chart {
     let x = Axis { name: "users".to_owned(), ..x };
     let y = Axis::new("output", "tok/s").read_as(second);
     let plot = Cartesian { notes, ..Cartesian::new(x, y, series) };
-    Chart::new(numbered("throughput", index), "How much comes out?", description, plot)
+    Chart::new(numbered("throughput", index), "Output throughput", description, plot)
 }
 
 /// Output against the speed for one user.
@@ -117,7 +117,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
         let target = if has_target { " Filled points are inside the target." } else { "" };
         let description = format!("Output against speed, {} curves.{target}", some.len());
         let (x, y) = (Axis::new("speed for one user", "tok/s"), Axis::new("output", unit));
-        let title = "What does speed for one cost in output?";
+        let title = "Throughput vs. per-user speed";
         let plot = Cartesian::new(x, y, some.to_vec());
         Chart::new(numbered("pareto", index), title, description, plot)
     };
@@ -128,7 +128,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
             "Each point is a number of users. Up is more output for the owner, right is more \
              speed for the user; scenarios of different lengths do not compete.",
         ),
-        (charts, "Users beside each point; thick where no other configuration is better."),
+        (charts, "Labels: users; thick where no other configuration is better."),
         &[Topic::Pareto],
     )
 }
@@ -165,10 +165,10 @@ pub(super) fn under_load(data: &Data) -> Option<Section> {
     data.section(
         (
             "Under load",
-            "Requests come at their own rate, whether the server has answered or not, so a queue \
-             may grow.",
+            "Requests are sent at a fixed rate, whether or not the server has answered, so a \
+             queue may grow.",
         ),
-        (charts, "Median and p95 against the rate that was asked for."),
+        (charts, "Median and p95 against the requested rate."),
         &[],
     )
 }

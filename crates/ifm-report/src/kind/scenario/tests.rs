@@ -12,7 +12,7 @@ use ifm_core::sheet::{
     key,
 };
 
-/// A run of one use case: users with TTFT and ITL in ms; prompts of so many tokens.
+/// A run of one use case: users with TTFT and ITL in ms, and the prompt length in tokens.
 fn model(name: &str, tokens: u32, levels: &[(u32, f64, f64)]) -> ReportModel {
     let mut requests = Vec::new();
     let mut start_ms = 0.0;
@@ -255,7 +255,7 @@ fn many_use_cases_and_odd_names_stay_readable() {
     assert!(page.sections.iter().all(|section| section.blocks.iter().all(is_bounded)));
 }
 
-/// A table of at most so many rows that a reader can look through it.
+/// A table short enough for a reader to look through.
 fn is_bounded(block: &Block) -> bool {
     !matches!(block, Block::Table(table) if table.rows.len() > 250)
 }

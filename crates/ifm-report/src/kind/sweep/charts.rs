@@ -14,13 +14,13 @@ use ifm_chart::{Axis, Cartesian, Chart, Dash, Plot, Point, Scale, Series, Weight
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 use ifm_core::words::counted;
 
-/// A latency limit is drawn if it is at most so many times the largest value: further away it
-/// would press the curves flat.
+/// A latency limit is drawn up to this multiple of the largest value: further away it would flatten
+/// the curves.
 const LIMIT_NEAR: f64 = 1.5;
 /// What a hollow point means where no single limit can be drawn.
 const INSIDE: &str = "Filled points are inside the latency target.";
-/// A limit of output further above the largest value than this is told and not drawn: it would
-/// press the curve flat.
+/// A limit of output further above the largest value than this is named in the text, not drawn: it
+/// would flatten the curve.
 const ABOVE_MAX: f64 = 4.0;
 
 /// A chart, what it is about, and what has to be said under it.
@@ -68,9 +68,9 @@ pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
 pub(super) fn marks(chart: &Chart) -> Option<String> {
     let Plot::Cartesian(plot) = &chart.plot else { return None };
     let has = |is: fn(&Point) -> bool| plot.series.iter().flat_map(|all| &all.points).any(is);
-    let few = "Hollow points are outside the target, or stand on too few values (few).";
+    let few = "Hollow: misses the target, or too few samples (few).";
     let hollow = has(|point| !point.is_trusted).then_some(few);
-    let band = "Bands are 95 % intervals; of repeats, that of their mean.";
+    let band = "Bands: 95 % intervals (repeats: of the mean).";
     let band = has(|point| point.low.is_some()).then_some(band);
     let words: Vec<&str> = hollow.into_iter().chain(band).collect();
     (!words.is_empty()).then(|| words.join(" "))
@@ -104,7 +104,7 @@ fn output(pool: &Pool) -> Option<Chart> {
     }
     let description = format!("{} {INSIDE}", ends(&series, unit(&curves)));
     let plot = Cartesian::new(load_axis(&curves), Axis::new("output", "tok/s"), series);
-    Some(Chart::new("output", "How much comes out?", description, plot))
+    Some(Chart::new("output", "Output throughput", description, plot))
 }
 
 /// Output of the server against the speed for one user, a point for each load.
@@ -132,7 +132,7 @@ fn pareto(pool: &Pool) -> Option<Chart> {
     );
     let [x, y] = ["speed for one user", "output"].map(|name| Axis::new(name, "tok/s"));
     let plot = Cartesian::new(x, y, vec![line.weighing(Weight::Strong)]);
-    Some(Chart::new("pareto", "What does speed for one cost in output?", description, plot))
+    Some(Chart::new("pareto", "Throughput vs. per-user speed", description, plot))
 }
 
 /// The middle and the tails that the target of the run speaks of, else P99.

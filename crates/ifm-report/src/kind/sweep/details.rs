@@ -66,7 +66,7 @@ fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
     all.into_iter().filter_map(|(name, distribution)| Some((name, distribution?))).collect()
 }
 
-/// What became of each request, and who counted its tokens.
+/// The outcome of each request, and who counted its tokens.
 pub(super) fn requests(model: &ReportModel) -> Section {
     let columns = Columns::<LevelSummary>::default()
         .name(model.load_unit(), |level| load(level.load()))
@@ -114,9 +114,9 @@ fn prompt(tokens: &TokenFacts, has_media: bool) -> String {
 }
 
 /// Energy and the server's own account of each level; nothing where neither is known.
-pub(super) fn beside(model: &ReportModel) -> Option<Section> {
+pub(super) fn energy_and_server(model: &ReportModel) -> Option<Section> {
     let lines =
-        |level| words::beside(level).into_iter().map(move |(name, line)| (level, name, line));
+        |level| words::level_facts(level).into_iter().map(move |(name, line)| (level, name, line));
     let rows: Vec<(&LevelSummary, _, String)> =
         model.summary.levels.iter().flat_map(lines).collect();
     if rows.is_empty() {
@@ -125,8 +125,8 @@ pub(super) fn beside(model: &ReportModel) -> Option<Section> {
     let columns = Columns::<(&LevelSummary, &str, String)>::default()
         .name(model.load_unit(), |(level, ..)| load(level.load()))
         .text("of", |(_, name, _)| (*name).to_owned())
-        .text("what it tells", |(.., line)| line.clone());
-    let caption = "Energy is that of whole devices over the window; counters are those of the whole \
+        .text("details", |(.., line)| line.clone());
+    let caption = "Energy is for whole devices over the window; counters are for the whole \
                    server, warm-up included.";
     let table = Block::Table(columns.table(caption, rows));
     Some(Section::new("Energy and the server's own counters", vec![table]))

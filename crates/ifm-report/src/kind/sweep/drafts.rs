@@ -11,7 +11,7 @@ use ifm_analysis::insight::Meant;
 use ifm_analysis::speculation::Speculation;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 
-/// More levels than this are not told apart in a chart of bars: the first and the last ones are shown.
+/// More levels than this cannot be distinguished in a bar chart: the first and the last ones are shown.
 const SERIES_MAX: usize = 4;
 
 type Row<'a> = (&'a LevelSummary, &'a Speculation);

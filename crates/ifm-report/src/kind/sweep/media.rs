@@ -1,6 +1,6 @@
 //! The section of a run that shows its media: small images of the first different ones.
 //!
-//! Not here: what media cost, which the tables tell.
+//! Not here: what media cost, which the tables show.
 
 use crate::ReportModel;
 use crate::format::{bytes, count, plain, span};

@@ -21,12 +21,14 @@ pub(super) fn section(model: &ReportModel) -> Section {
         "Method",
         vec![
             Block::Pre(command_line(&model.manifest.command)),
-            details("Everything that was asked", Block::Pre(spec)),
+            details("All settings of the run", Block::Pre(spec)),
             details("Definitions", Block::Table(definitions)),
         ]
         .into_iter()
         .chain(
-            beside(model).into_iter().map(|(name, blocks)| Block::Details(name.to_owned(), blocks)),
+            environment(model)
+                .into_iter()
+                .map(|(name, blocks)| Block::Details(name.to_owned(), blocks)),
         )
         .chain(machine(model).map(|table| details("Machine of the server", Block::Table(table))))
         .collect(),
@@ -34,7 +36,7 @@ pub(super) fn section(model: &ReportModel) -> Section {
 }
 
 /// What was measured and by whom, or from what it was predicted.
-fn beside(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
+fn environment(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
     match prediction::inside(model) {
         Some(blocks) => vec![("Prediction", blocks)],
         None => vec![
@@ -44,11 +46,11 @@ fn beside(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
     }
 }
 
-/// What is told of the server's machine; absent where nobody did.
+/// Facts about the server's machine; absent if not reported.
 fn machine(model: &ReportModel) -> Option<Table> {
     let told = told_of(model.manifest.facts.as_ref()?);
     let rows = told.map(|(_, what, value)| (what.to_owned(), plain(&value))).collect();
-    Some(facts("The machine of the server and its process, as they tell.", rows))
+    Some(facts("The server's machine and process, as reported.", rows))
 }
 
 fn facts(caption: &str, rows: Vec<(String, String)>) -> Table {
@@ -73,7 +75,7 @@ fn server(model: &ReportModel) -> Table {
     for (name, value) in &server.notes {
         rows.push((plain(name), plain(value)));
     }
-    facts("What the server said about itself.", rows)
+    facts("What the server reported about itself.", rows)
 }
 
 fn client(model: &ReportModel) -> Table {
@@ -120,7 +122,7 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
         ("CPU time of the decoder", Some(span(health.decoder_cpu_ns as f64))),
         ("wall time", Some(span(health.wall_ns as f64))),
         ("CPU time stolen by the hypervisor", health.steal_share.map(percent)),
-        ("readers ran before all else", health.readers_first.map(first)),
+        ("readers ran before all other threads", health.readers_first.map(first)),
         ("involuntary switches", Some(count(health.involuntary_switches))),
         ("sends that had to wait for bytes", Some(count(health.starved_sends))),
         ("buffers made under load", Some(count(health.late_allocations))),

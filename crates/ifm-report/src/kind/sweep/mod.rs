@@ -16,7 +16,7 @@ pub(super) mod several;
 pub(super) use several::points;
 
 use super::answers::Answers;
-use super::common::{LINES_MAX, about, summary, tally};
+use super::common::{LINES_MAX, about, summary};
 use super::cumulative::{Of, figures};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, number, percent, plain, span};
@@ -101,7 +101,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.push(details::latencies(model));
     sections.push(details::requests(model));
     sections.extend(drafts::section(model));
-    sections.extend(details::beside(model));
+    sections.extend(details::energy_and_server(model));
     sections.extend(media::section(model));
     sections.push(method::section(model));
     sections.retain(|section| !section.blocks.is_empty());
@@ -138,7 +138,7 @@ fn tell_first_wave(insights: &mut [Insight], model: &ReportModel, question: &Que
             _ => "cannot be judged",
         };
         insight.sentence = say!(
-            "{} With each user's first request, which all begin together, {} {}.";
+            "{} Including each user's first request (all start at once), {} {}.";
             std::mem::take(&mut insight.sentence), with.load.value() => Load, end
         );
     }
@@ -174,8 +174,8 @@ fn banners(model: &ReportModel) -> Vec<String> {
     banners
 }
 
-/// How the latencies of the requests are distributed, at no more levels than lines can be told
-/// apart, the lowest, the highest, the answer and the next one among them.
+/// How the latencies of the requests are distributed, at no more levels than lines can be
+/// distinguished, including the lowest, the highest, the answer and the next one.
 fn shares(model: &ReportModel, question: &Question, pool: &Pool) -> Option<Section> {
     let mut cells: Vec<&Pooled> = pool.cells.iter().filter(|cell| cell.load().is_some()).collect();
     let value = |cell: &Pooled| cell.load().map_or(0.0, |load| load.value());
@@ -288,7 +288,7 @@ pub(crate) fn tone(severity: Severity) -> Tone {
     }
 }
 
-/// Runs whose checks are told one by one; of more than that, what they found is told once for all.
+/// Maximum number of runs whose checks are listed one by one; beyond that, findings are merged.
 const TOLD_APART_MAX: usize = 4;
 
 /// The checks of several runs; absent without a run.
@@ -306,8 +306,8 @@ pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
         invalid += u32::from(check.state() == CheckState::Invalid);
     }
     let passed = made - noted - cautions - invalid;
-    let mut line = format!("{} runs, {made} checks: {passed} ✓", models.len());
-    tally(&mut line, [(noted, '·'), (cautions, '⚠'), (invalid, '✗')]);
+    let counts = words::tally(passed, [(noted, "note"), (cautions, "warning"), (invalid, "error")]);
+    let line = format!("{} runs: {counts}", models.len());
     let names = models.iter().map(|model| model.manifest.name.as_ref());
     let ids = models.iter().map(|model| &model.manifest.run_id);
     let names = names.zip(ids).map(|(name, id)| plain(name.unwrap_or(id)));
@@ -464,7 +464,7 @@ fn levels(model: &ReportModel) -> Table {
         .push(gap(50.0))
         .push(gap(99.0))
         .number("probe TTFT", |level| Some(level.probe.as_ref()?.ttft_times?.value), parts::times)
-        .explained("the probe's median beside the level, in times of that without a load")
+        .explained("the probe's median during the level, as a multiple of that without load")
         .when(model.manifest.spec.workload.probe.is_some())
         .number("ok", |level| level.counts.ok_share(), percent)
         .text("window", |level| {
@@ -504,7 +504,7 @@ fn verdict(model: &ReportModel, level: &LevelSummary) -> Cell {
     }
 }
 
-/// A percentile; marked, with its n, where it stands on too few values.
+/// A percentile; marked, with its n, where it is based on too few values.
 pub(super) fn time(distribution: Option<&Distribution>, p: f64) -> Cell {
     let found = distribution
         .and_then(|distribution| distribution.percentile(p).map(|found| (distribution.n, found)));
@@ -539,7 +539,7 @@ mod tests {
         };
         let (tone, text) = said(800);
         assert_eq!(tone, Tone::Warn);
-        assert!(text.ends_with("which all begin together, 32 fails."), "{text}");
+        assert!(text.ends_with("(all start at once), 32 fails."), "{text}");
         let (tone, text) = said(80);
         assert_ne!(tone, Tone::Warn);
         assert!(!text.contains("first request"), "{text}");

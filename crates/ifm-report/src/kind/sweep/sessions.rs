@@ -19,7 +19,7 @@ const SESSIONS_MIN: usize = 5;
 /// Lines in a chart at most.
 const LINES_MAX: usize = 6;
 
-/// The sessions of each level; absent where requests stand alone.
+/// The sessions of each level; absent where requests are independent.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {
     let levels = &model.summary.levels;
     let rows: Vec<Vec<Cell>> = levels
@@ -48,7 +48,7 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
     Some(Section::new("Sessions", blocks))
 }
 
-/// The turns of each level; absent where requests stand alone.
+/// The turns of each level; absent where requests are independent.
 pub(super) fn turns(model: &ReportModel) -> Option<Section> {
     let mut blocks = Vec::new();
     let with_turns = || model.summary.levels.iter().filter(|level| !level.turns.is_empty());
@@ -118,7 +118,7 @@ fn durations(levels: &[LevelSummary]) -> Option<Chart> {
     Some(Chart::new("session-times", "How long does a session take?", words.join(" "), plot))
 }
 
-/// Main turns of a level; those of sub-agents stand in the table.
+/// Main turns of a level; the table also has the turns of sub-agents.
 fn main_turns(level: &LevelSummary) -> Vec<&TurnSummary> {
     level.turns.iter().filter(|turn| !turn.is_of_sub_agents).collect()
 }
@@ -148,8 +148,8 @@ fn ttft(level: &LevelSummary) -> Option<Chart> {
     }
     let said = |point: &Point| span(point.y.unwrap_or_default() * NS_PER_MS);
     let description = format!(
-        "At {}: half of the first turns within {}, half of turn {} within {}. Hollow points stand \
-         on too few values.",
+        "At {}: half of the first turns within {}, half of turn {} within {}. Hollow: too few \
+         samples.",
         load_words(level.load()),
         said(&first),
         last.x,
@@ -179,7 +179,7 @@ fn shares(level: &LevelSummary) -> Option<Chart> {
     };
     let all = [
         line("with an ideal cache", 0, |turn| turn.part.ideal_share),
-        line("as the answers tell", 1, |turn| turn.part.cached_share),
+        line("as reported in the answers", 1, |turn| turn.part.cached_share),
     ];
     let series: Vec<Series> = all.into_iter().flatten().collect();
     if series.is_empty() {

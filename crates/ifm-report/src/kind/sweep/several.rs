@@ -119,12 +119,12 @@ fn shown(slo: &SloSpec) -> [Shown; 6] {
             "output",
             "output",
             Quantity::OutputRate,
-            "How much comes out?",
+            "Output throughput",
             OUTPUT,
             &[Topic::Throughput],
         ),
         middle("ttft", "TTFT", ttft.clone(), long, &[Topic::Ttft]),
-        tail("ttft-tail", "ttft", "TTFT", ttft, "How long do the unlucky wait?"),
+        tail("ttft-tail", "ttft", "TTFT", ttft, "How long do the slowest requests wait?"),
         middle("itl", "ITL", itl.clone(), "How long between tokens?", &[Topic::Itl]),
         tail("itl-tail", "itl", "ITL", itl, "How long are the long gaps?"),
         middle("e2e", "E2E", Quantity::E2e, "How long does a whole answer take?", &[]),
@@ -140,7 +140,7 @@ pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) ->
         });
         let curves: Vec<Curve> =
             curves.into_iter().filter(|curve| curve.points.len() > 1).collect();
-        // More lines than a reader can tell apart become several charts.
+        // More lines than a reader can distinguish become several charts.
         for (index, some) in curves.chunks(LINES_MAX).enumerate() {
             let mut chart = chart(subject, &shown, some, index);
             let caption = bounded(subject, &shown, some, &mut chart);
@@ -305,7 +305,7 @@ fn named(pool: &Pool, name: &str, quantity: &Quantity, statistics: &[Statistic])
     }
 }
 
-/// A figure, marked where it stands on too few values.
+/// A figure, marked where it is based on too few values.
 fn measured(reading: Option<Reading>, how: Meant) -> Cell {
     let value = reading.as_ref().map(|reading| reading.value);
     let cell = Cell::number(value, |value| meant(value, how));

@@ -109,7 +109,7 @@ fn output(versus: &Versus) -> Option<Chart> {
     let description = ends(&series, versus.axis.words());
     chart(
         "output",
-        "How much comes out?",
+        "Output throughput",
         description,
         over_load(versus, ("output", "tok/s"), series),
     )
@@ -136,7 +136,7 @@ fn pareto(versus: &Versus) -> Option<Chart> {
     );
     let [x, y] = ["speed for one user", "output"].map(|name| Axis::new(name, "tok/s"));
     let plot = Cartesian::new(x, y, series);
-    chart("pareto", "What does speed for one cost in output?", description, plot)
+    chart("pareto", "Throughput vs. per-user speed", description, plot)
 }
 
 /// How many times shorter the ITL of each other is than the baseline's, at each load that was
@@ -157,8 +157,8 @@ pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
     });
     let series = shortened(versus, series);
     let description = format!(
-        "ITL of {} over that of each other at the load that was requested of both. {} Bands are 95 % \
-         intervals. Hollow: the data do not decide.",
+        "ITL of {} over that of each other at the load that was requested for both. {} Bands are 95 % \
+         intervals. Hollow: inconclusive.",
         plain(&versus.base.name),
         ends(&series, versus.axis.words())
     );

@@ -1,8 +1,8 @@
 //! A base model against a changed one, most often a compressed one.
 //!
-//! Both are compared with each other at the same load: never at the highest load of each, which
-//! differ. Sections stand in the order of the published comparison that this kind began with. Not
-//! here: the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
+//! Both are compared at the same load, never at the highest load of each, since those differ. The
+//! sections follow the order of the published comparison that this kind is modeled on. Not here:
+//! the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 
 mod charts;
 mod drawing;
@@ -22,7 +22,7 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, key};
 use std::borrow::Cow;
 
-/// Others beside the base that are still recognised as a comparison of variants.
+/// Maximum number of others next to the base that are still recognized as a comparison of variants.
 const OTHERS_MAX: usize = 3;
 
 pub(super) const KIND: Kind = Kind {
@@ -39,8 +39,8 @@ struct Compared<'a> {
     all: Vec<Versus<'a>>,
 }
 
-/// Whether curves of a model and of its twin in another precision stand beside each other, and
-/// nothing is only announced.
+/// Whether curves of a model and of its twin in another precision are compared, and nothing is only
+/// announced.
 fn fits(subject: &Subject) -> bool {
     let survey = subject.question.survey;
     let all = Versus::all(&subject.question);
@@ -56,7 +56,7 @@ fn fits(subject: &Subject) -> bool {
             && versus.others.iter().all(|party| is_changed(&party.name))
             && versus.parties().all(|party| points(party) > 1)
     };
-    // A prediction is no variant of a measurement.
+    // A prediction is not a variant of a measurement.
     !is_planned && !survey.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
 }
 
@@ -102,7 +102,7 @@ fn page(subject: &Subject) -> Page {
 
 const NOTHING: &str = "✗ Nothing to compare: two things that were measured at some load are needed, \
                        and of more than two one has to be the baseline: name it with --baseline, \
-                       and what tells them apart with --compare.";
+                       and what distinguishes them with --compare.";
 
 /// The first sentence of each rule of a comparison, then whatever else is important.
 fn spread(insights: &[Insight]) -> Vec<Remark> {
@@ -122,14 +122,14 @@ fn spread(insights: &[Insight]) -> Vec<Remark> {
     remarks
 }
 
-/// Facts of a machine that a reader of two curves wants to know.
+/// Facts of a machine that a reader of two curves needs.
 const HARDWARE: [&str; 5] =
     ["GPUs", "GPU memory", "GPU driver", "power limit", "processor of the host"];
 
 fn hardware(subject: &Subject) -> Section {
     let survey = subject.question.survey;
     let mut lines: Vec<String> = Vec::new();
-    // What several runs share stands once.
+    // What several runs share is listed once.
     let mut add = |line: String| {
         if !lines.contains(&line) {
             lines.push(line);
@@ -188,7 +188,7 @@ fn stages(scheme: &Scheme) -> Table {
         .name("Component / Stage", |stage| stage.component.clone())
         .text("Precision Used", |stage| stage.precision.clone())
         .text("Purpose", |stage| stage.purpose.clone());
-    let caption = format!("What stands in which precision. Source: {}.", scheme.source);
+    let caption = format!("Precision of each component. Source: {}.", scheme.source);
     columns.table(caption, &scheme.stages)
 }
 
@@ -218,7 +218,7 @@ fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Secti
     };
     section(
         "Concurrency Comparison",
-        "Nobody counted the requests in flight.",
+        "The requests in flight were not counted.",
         vec![remarks(&["in_flight_words"]), Block::Table(tables::in_flight(versus))],
     );
     let figure = |chart: Option<ifm_chart::Chart>| {
@@ -226,7 +226,7 @@ fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Secti
     };
     section(
         "TTFT and ITL Comparison",
-        "No load was requested of both, so they are not compared at equal load.",
+        "No load was requested for both, so they are not compared at equal load.",
         vec![
             remarks(&["versus_speed", "versus_crossover", "versus_tie"]),
             figure(charts::advantage(versus)),
@@ -294,7 +294,7 @@ fn conclusion(compared: &Compared) -> Section {
     measured.order_by_key(place);
     let blocks = match measured.is_empty() {
         true => vec![Block::Prose(
-            "Nothing can be concluded: no load was requested of both.".to_owned(),
+            "Nothing can be concluded: no load was requested for both.".to_owned(),
         )],
         false => vec![Block::Remarks(measured.into_iter().map(Remark::of).collect())],
     };

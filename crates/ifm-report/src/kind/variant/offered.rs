@@ -12,11 +12,11 @@ use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// Why a comparison of rates has no such chart.
 pub(super) const ABSENT_BECAUSE: &str = "Output against offered load is not drawn: the document \
-                                         does not say which rates were asked for.";
+                                         does not say which rates were requested.";
 
 /// Output in tokens per second against the offered rate, with the line on which everything offered
-/// is served; in requests per second where nobody knows how long answers are. Absent where loads
-/// are not rates.
+/// is served; in requests per second where answer lengths are unknown. Absent where loads are not
+/// rates.
 pub(super) fn against_offered(versus: &Versus) -> Option<Chart> {
     tokens(versus).or_else(|| requests(versus))
 }
@@ -83,7 +83,7 @@ fn tokens(versus: &Versus) -> Option<Chart> {
     chart("served", TITLE, description, Cartesian::new(x, y, series))
 }
 
-const TITLE: &str = "Is everything served that is asked for?";
+const TITLE: &str = "Is everything offered also served?";
 
 fn requests(versus: &Versus) -> Option<Chart> {
     let series = against(versus, &Quantity::RequestRate, Meant::ReqPerS)?;

@@ -1,7 +1,7 @@
 //! Tables as GuideLLM prints them: heads in three lines, cells between pipes.
 //!
-//! The figures are those of the document or run as it defines them; the strategy cell holds the
-//! rate where it is known. Not here: GuideLLM's own files (`ifm-interop`).
+//! The figures use the definitions of the document or run; the strategy cell holds the rate where it
+//! is known. Not here: GuideLLM's own files (`ifm-interop`).
 
 use super::super::Subject;
 use crate::format::{ABSENT, plain};
@@ -66,8 +66,8 @@ pub(super) fn tables(subject: &Subject, party: &Party) -> [String; 2] {
     [latency.as_slice(), &throughput].map(|groups| table(subject, party, groups))
 }
 
-/// The strategy with its rate: `constant@0.73`, `concurrent@8`. Where the document does not say
-/// the rate that was asked for, the one that was served stands there as such.
+/// The strategy with its rate: `constant@0.73`, `concurrent@8`. If the document does not state the
+/// requested rate, the served rate is shown, marked as served.
 fn strategy(subject: &Subject, cell: &Pooled) -> String {
     let stated = cell.factor(key::STRATEGY).map(|strategy| plain(&strategy));
     match (cell.load(), stated) {
@@ -91,7 +91,7 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
     }
 }
 
-/// The law of the arrivals of a level of ours.
+/// The law of the arrivals of an inferometer level.
 fn law(subject: &Subject, cell: &Pooled) -> &'static str {
     let found = cell.first().and_then(|point| {
         let level = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<usize>().ok()?;
@@ -145,7 +145,7 @@ fn table(subject: &Subject, party: &Party, groups: &[Group]) -> String {
     if let Some(first) = widths.first_mut() {
         *first = (*first).max("Benchmark".len());
     }
-    // A head needs room over its columns, in which it stands with a blank on each side.
+    // A head needs room over its columns, with a blank on each side.
     for (first, names) in spans(groups, |group| group.name).iter().chain(&spans(groups, unit)) {
         let (count, name) = names;
         let room: usize = widths.iter().skip(*first).take(*count).map(|width| width + 2).sum();

@@ -18,7 +18,7 @@ pub(super) fn section(
     let heading = format!("Latency of the requests{scene}");
     let missing = |why: &str| Section::new(heading.clone(), vec![Block::Prose(why.to_owned())]);
     let Some((at, why)) = place(question, versus) else {
-        return missing("Not drawn: no load was requested of both.");
+        return missing("Not drawn: no load was requested for both.");
     };
     let of = |(index, party): (usize, _)| {
         let (cell, load) = nearest(versus, party, at)?;
@@ -52,7 +52,7 @@ fn place(question: &Question, versus: &Versus) -> Option<(f64, String)> {
         }
         None => {
             let at = versus.matched.first()?.last()?.at;
-            Some((at, "At the highest load that was requested of both".to_owned()))
+            Some((at, "At the highest load that was requested for both".to_owned()))
         }
     }
 }

@@ -55,10 +55,10 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
                 delta(index, quantity, *at).map_or_else(|| "–".to_owned(), |delta| verdict(&delta))
             });
     }
-    columns.table("At the load that was requested of both.", rows)
+    columns.table("At the load that was requested for both.", rows)
 }
 
-/// The change with its interval, and what may be said of it.
+/// The change with its interval, and the conclusion.
 fn verdict(delta: &Delta) -> String {
     match delta.verdict {
         Verdict::Inconclusive => format!("inconclusive: {}", sentence(&delta.undecided())),

@@ -1,4 +1,4 @@
-//! Twins, unlike models, thin documents and runs of ours.
+//! Twins, unlike models, thin documents and inferometer's runs.
 
 use super::super::testing::Results;
 use super::*;
@@ -52,7 +52,7 @@ const INT8: &[RowOf] =
 fn the_page_of_twins() {
     let sheet = sheet(&[("m-8B-Instruct-large", BASE), ("m-8B-Instruct-large-int8-dynamic", INT8)]);
     let (word, page) = draw(&sheet, None);
-    // Nothing was asked of both, so that there is no advantage to draw.
+    // No load was requested for both, so there is no advantage to draw.
     assert_eq!((word, page.charts().len()), ("variant", 5));
     insta::assert_snapshot!(markdown(&page, Pictures::None));
     crate::page::agreement_tests::check(&page);
@@ -193,7 +193,7 @@ fn output_tile(sheet: &Sheet) -> Tile {
     checked_page(sheet).tiles.into_iter().next_back().expect("an answer")
 }
 
-/// Whether the sentence about output praises it, wherever it stands; its words.
+/// Whether the sentences about output praise it, anywhere on the page; their words.
 fn output_praise(sheet: &Sheet) -> Vec<(Tone, String)> {
     let mut found = Vec::new();
     checked_page(sheet).for_each_remark(&mut |remark| {

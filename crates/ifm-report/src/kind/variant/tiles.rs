@@ -82,8 +82,8 @@ fn shorter(versus: &Versus, matched: &Matched) -> Option<Tile> {
     Some(judged(format!("How much shorter is the ITL at {at}?"), &delta, detail))
 }
 
-/// What rests on the output rate: where its tokens do not add up it stands only if other figures
-/// of the same rows make the same rate.
+/// An answer based on the output rate: where its tokens do not add up it is kept only if other
+/// figures of the same rows give the same rate.
 fn counted(mut tile: Tile, versus: &Versus, audit: Option<&Audit>) -> Tile {
     let has_sum = |audit: &Audit| audit.findings().iter().any(|found| found.rule == TOKEN_SUM);
     if !audit.is_some_and(has_sum) {

@@ -46,7 +46,7 @@ fn of(piece: &Piece) -> String {
     }
 }
 
-/// Lines behind a sign: `first` before the first one, `others` before those that follow.
+/// Lines after a sign: `first` before the first one, `others` before those that follow.
 fn indented(text: &str, first: &str, others: &str) -> String {
     let mut lines = Vec::new();
     for (index, line) in text.trim_matches('\n').lines().enumerate() {
@@ -69,7 +69,7 @@ fn spans(all: &[Span]) -> String {
     all.iter().map(word).collect()
 }
 
-/// A paragraph whose beginning is no sign of a list, a heading or a rule.
+/// A paragraph whose beginning does not mark a list, a heading or a rule.
 fn at_line_start(text: &str) -> String {
     let line = |line: &str| {
         let digits = line.chars().take_while(char::is_ascii_digit).count();

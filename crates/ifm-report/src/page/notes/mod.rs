@@ -1,8 +1,8 @@
-//! The author's own words beside the measurements.
+//! The author's own text next to the measurements.
 //!
 //! They come as Markdown and become a small tree, from which every format writes them again, so
 //! that none of them can hold more than the tree: no HTML, no picture, no link that is followed.
-//! HTML in the text stands there as text; a picture is its description and its address. Not here:
+//! HTML in the text stays text; a picture becomes its description and its address. Not here:
 //! which file they come from (`inferometer`).
 
 mod html;
@@ -24,12 +24,12 @@ pub(super) const HEADING: &str = "Notes of the author";
 /// Levels of quotes, lists and emphasis that are kept; what is deeper becomes plain text.
 const DEPTH_MAX: usize = 16;
 
-/// The words of whoever made the report.
+/// The report author's own text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notes {
     /// Name of their file, without its folder.
     pub name: String,
-    /// Their Markdown as it was written, but for characters that could steer a terminal.
+    /// Their Markdown as it was written, except characters that could steer a terminal.
     pub text: String,
     pub(super) pieces: Vec<Piece>,
 }
@@ -74,7 +74,7 @@ impl Notes {
     /// The line under the heading: whose words these are.
     pub(super) fn source(&self) -> String {
         format!(
-            "Written by the author of this report ({}), not computed from what was measured.",
+            "Written by the author of this report ({}), not computed from measurements.",
             self.name
         )
     }
@@ -86,7 +86,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// Pieces up to the end of what they stand in, which is taken too.
+    /// Pieces up to and including the end of the enclosing element.
     fn pieces(&mut self, depth: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while let Some(event) = self.events.next() {
@@ -142,7 +142,7 @@ impl Reader<'_> {
         Piece::Table(heads, rows)
     }
 
-    /// Spans up to the end of what they stand in, which is taken too.
+    /// Spans up to and including the end of the enclosing element.
     fn spans(&mut self, depth: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         while let Some(event) = self.events.next() {
@@ -234,7 +234,7 @@ fn merged(spans: Vec<Span>) -> Vec<Span> {
     merged
 }
 
-/// Where a link leads, in brackets: a reader who wants to go there copies it.
+/// The target of a link, in brackets: readers copy it to follow it.
 fn address(url: &CowStr) -> Span {
     Span::Text(format!(" ({url})"))
 }

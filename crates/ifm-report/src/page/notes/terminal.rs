@@ -2,7 +2,7 @@
 
 use super::{HEADING, Notes, Piece, Span};
 
-/// The chapter; `wrapped` breaks a line, given what stands before those that follow.
+/// The chapter; `wrapped` breaks a line, given the prefix of the lines that follow.
 pub(in super::super) fn terminal(notes: &Notes, wrapped: &dyn Fn(&str, &str) -> String) -> String {
     let line = "=".repeat(HEADING.chars().count());
     let words = pieces(&notes.pieces, "", wrapped);
@@ -22,7 +22,7 @@ fn pieces(all: &[Piece], before: &str, wrapped: &dyn Fn(&str, &str) -> String) -
             .iter()
             .map(|point| {
                 let inside = pieces(point, &format!("{before}  "), wrapped);
-                // The sign of the point stands where its first line is indented.
+                // The bullet replaces the indentation of the first line.
                 inside.replacen(&format!("{before}  "), &format!("{before}- "), 1)
             })
             .collect(),

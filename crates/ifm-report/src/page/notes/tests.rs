@@ -27,7 +27,7 @@ fn words_keep_their_form() {
     let [html, markdown, terminal] = all(WORDS);
     for expect in [
         "<h2 id=\"notes\">Notes of the author</h2>",
-        "Written by the author of this report (notes.md), not computed from what was measured.",
+        "Written by the author of this report (notes.md), not computed from measurements.",
         "<h3>Why</h3>",
         "<p>The <em>first</em> run was <strong>cold</strong>, see <code>--warmup</code>. Same line.</p>",
         "<ul><li><p>one</p></li><li><p>two</p><ol start=\"1\"><li><p>inner</p></li></ol></li></ul>",
@@ -68,7 +68,7 @@ fn nothing_that_acts_gets_through() {
     }
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
     assert!(html.contains("default-src 'none'"));
-    // Code stands in fences, where Markdown takes no HTML.
+    // Code is in fences, where Markdown takes no HTML.
     let outside = markdown.split("```").step_by(2).collect::<String>();
     for tag in ["<script", "<img", "<b ", "](", "<https"] {
         assert!(!outside.replace("`</code><script>`", "").contains(tag), "{tag}\n{markdown}");

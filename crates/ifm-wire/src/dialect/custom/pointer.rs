@@ -6,6 +6,7 @@
 //!
 //! Not here: what is made of what stands there (`reading`).
 
+use super::super::error::small_value;
 use super::super::json::Word;
 use super::super::text::Text;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -206,7 +207,7 @@ impl Condition {
         match &self.value {
             None => !matches!(value, "null" | "false" | "\"\""),
             Some(Value::String(text)) => meaning(value).is_some_and(|it| it == *text),
-            Some(wanted) => serde_json::from_str::<Value>(value).is_ok_and(|it| it == *wanted),
+            Some(wanted) => small_value(value).is_some_and(|it| it == *wanted),
         }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Not here: how a place is found (`pointer`).
 
-use super::super::error::error_message;
+use super::super::error::{error_message, small_value};
 use super::super::generated::Generated;
 use super::super::json::{self, Raw};
+use super::super::list::ENTRIES_MAX;
 use super::super::text::Text;
 use super::super::{ChoiceFacts, ChunkFacts, Memory, ServerTimes, Usage, calls};
 use super::pointer::{Condition, Pointer, Source, entries, field, meaning};
@@ -101,9 +102,9 @@ impl Reading {
     /// What the server says that went wrong, if it does.
     fn error(&self, event: &str) -> Option<String> {
         let value = self.error.iter().find_map(|source| source.first(event, event))?;
-        Some(match serde_json::from_str(value) {
-            Ok(value) => error_message(&value),
-            Err(_) => "the server reports an error that cannot be read".to_owned(),
+        Some(match small_value(value) {
+            Some(value) => error_message(&value),
+            None => "the server reports an error that cannot be read".to_owned(),
         })
     }
 
@@ -305,7 +306,9 @@ impl CallNames {
 fn texts<'input>(sources: &[Source], event: &'input str, choice: &'input str) -> Vec<Text<'input>> {
     for source in sources {
         let mut found = Vec::new();
-        source.each(event, choice, &mut |value| found.extend(Text::of_raw(value)));
+        source.each(event, choice, &mut |value| {
+            found.extend(Text::of_raw(value).filter(|_| found.len() < ENTRIES_MAX));
+        });
         if !found.is_empty() {
             return found;
         }
@@ -320,7 +323,9 @@ fn first_that_is_there<'input>(
 ) -> Vec<&'input str> {
     for source in sources {
         let mut found = Vec::new();
-        source.each(event, choice, &mut |value| found.push(value));
+        source.each(event, choice, &mut |value| {
+            found.extend((found.len() < ENTRIES_MAX).then_some(value));
+        });
         if !found.is_empty() {
             return found;
         }

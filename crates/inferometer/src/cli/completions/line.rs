@@ -1,18 +1,19 @@
-//! The line up to the cursor, as its shell takes it: an open quote is no mistake, the word goes on.
+//! The line up to the cursor, as its shell parses it. An open quote is not an error: the word
+//! continues.
 
-/// A line that somebody is typing.
+/// A line that is being typed.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// Whole words, program first.
+    /// Complete words, program first.
     pub before: Vec<String>,
-    /// What stands of the word at the cursor.
+    /// The part of the word before the cursor.
     pub typed: String,
-    /// The quote in which the cursor stands.
+    /// The open quote at the cursor.
     quote: Option<char>,
 }
 
 impl Line {
-    /// A line that its shell has taken apart.
+    /// A line that its shell has split into words.
     pub fn of_words(words: &[String]) -> Line {
         let (typed, before) = words.split_last().map(|(a, b)| (a.clone(), b)).unwrap_or_default();
         Line { before: before.to_vec(), typed, quote: None }
@@ -45,17 +46,17 @@ impl Line {
         line
     }
 
-    /// A word as bash puts it in place of the part that it replaces: bash takes a word apart at `=` and `:`
-    /// as well, and replaces what stands behind them.
+    /// A word as bash inserts it for the part that it replaces. Bash also splits words at `=` and `:`, and
+    /// replaces what follows them.
     pub fn for_bash(&self, word: &str, replaced: &str) -> String {
-        // A break is a word of its own there, and what follows it is to come.
+        // Such a separator is a separate word in bash, and what follows it has not been typed.
         let replaced = if matches!(replaced, "=" | ":") { "" } else { replaced };
         let plain = replaced.trim_start_matches(['\'', '"']);
         let plain = Line::read(plain).typed;
         let kept = self.typed.strip_suffix(&plain).unwrap_or_default();
         let rest = word.strip_prefix(kept).unwrap_or(word);
         match self.quote {
-            // Bash leaves the open quote, and closes it itself.
+            // Bash keeps the open quote, and closes it itself.
             Some(_) => rest.to_owned(),
             None => rest.chars().fold(String::new(), |mut text, sign| {
                 if !sign.is_alphanumeric() && !"_-./:=,@%+~".contains(sign) {

@@ -1,9 +1,9 @@
-//! `inferometer completions SHELL`, and the hidden command that its scripts ask at every press of Tab.
+//! `inferometer completions SHELL`, and the hidden command that its scripts run at every press of Tab.
 //!
-//! A script is a few lines. What may stand at the cursor is answered by the program itself, from its parser
-//! and its registries: a script is never older than the program, and stored runs are values too.
+//! A script has only a few lines. The program itself computes the completions at the cursor, from its
+//! parser and its registries. So a script is never out of date, and stored runs are completed too.
 //!
-//! Not here: which argument stands at the cursor (`place`), and the names (`values`).
+//! Not here: which argument is at the cursor (`place`), and the names (`values`).
 
 mod line;
 mod place;
@@ -19,7 +19,7 @@ use line::Line;
 enum Shell {
     /// In ~/.bashrc: eval "$(inferometer completions bash)"
     Bash,
-    /// In ~/.zshrc, behind compinit: eval "$(inferometer completions zsh)"
+    /// In ~/.zshrc, after compinit: eval "$(inferometer completions zsh)"
     Zsh,
     /// In ~/.config/fish/config.fish: inferometer completions fish | source
     Fish,
@@ -43,24 +43,24 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Words of the hidden command.
+/// Arguments of the hidden command.
 #[derive(Debug, Args)]
 pub struct CompleteArgs {
     #[arg(value_enum)]
     shell: Shell,
 
-    /// The words of the line, the last of them up to the cursor. In bash the line as one text, and what of
-    /// its last word is replaced.
+    /// Words of the line, the last of them up to the cursor. In bash, the line as one text and the
+    /// part of its last word to replace.
     #[arg(last = true)]
     words: Vec<String>,
 }
 
-/// What may stand at the cursor.
+/// A completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
     /// The word.
     text: String,
-    /// What it is, in a line; empty where it says so itself.
+    /// A description of one line; empty if the word needs none.
     about: String,
 }
 
@@ -76,10 +76,10 @@ pub fn run(args: &CompletionsArgs) -> Code {
     Code::Done
 }
 
-/// Prints what may stand at the cursor: a word a line, and behind a tab what it is.
+/// Prints the completions at the cursor: one word per line, followed by a tab and a description.
 ///
 /// # Errors
-/// None: where nothing is known, nothing is printed.
+/// None: without completions, nothing is printed.
 pub fn complete(args: &CompleteArgs) -> Result<Code, Failure> {
     let (line, replaced) = match (args.shell, args.words.as_slice()) {
         (Shell::Bash, [text, replaced]) => (Line::read(text), Some(replaced.as_str())),
@@ -99,7 +99,7 @@ pub fn complete(args: &CompleteArgs) -> Result<Code, Failure> {
 mod tests {
     use super::*;
 
-    /// What may stand at the end of a line.
+    /// The completions at the end of a line.
     fn at(text: &str) -> Vec<String> {
         let found = place::candidates(&Line::read(&format!("inferometer {text}")));
         found.into_iter().map(|candidate| candidate.text).collect()
@@ -117,18 +117,18 @@ mod tests {
     fn commands_and_flags_are_those_of_the_parser() {
         has("", &["run", "sweep", "runs", "completions", "help"]);
         assert_eq!(at("swe"), ["sweep"]);
-        // Hidden commands stay so.
+        // Hidden commands stay hidden.
         assert!(at("gua").is_empty() && at("complete").iter().all(|word| word == "completions"));
         has("run --con", &["--concurrency", "--connect-timeout"]);
         has("kernel ", &["attention", "gemm", "bandwidth"]);
         has("kernel attention --im", &["--impl"]);
-        // A flag that is given once is not offered again, one that may be repeated is.
+        // A flag that accepts one value is not offered again; a repeatable flag is.
         assert!(!at("run --seed 1 --se").contains(&"--seed".to_owned()));
         has("run --tag a=b --ta", &["--tag"]);
-        // A simulated server has flags of its own.
+        // A simulated server has its own flags.
         has("serve --sim --tp", &["--tp"]);
         assert!(at("serve --tp").is_empty());
-        // Behind -- no word is a flag.
+        // After --, no word is a flag.
         assert!(at("exec -- --").iter().all(|word| !word.starts_with("--")));
     }
 

@@ -1,4 +1,5 @@
-//! Which command, flag or value stands at the cursor: the parser's own description, walked along the line.
+//! Which command, flag or value is at the cursor, found by walking the line with the parser's own
+//! description.
 
 use super::values::{self, Asked, first_line};
 use super::{Candidate, Line};
@@ -6,7 +7,7 @@ use crate::cli::{pasted, serve};
 use clap::{Arg, ArgAction, Command};
 use std::collections::BTreeMap;
 
-/// What may stand at the cursor of a line.
+/// The completions at the cursor of a line.
 pub fn candidates(line: &Line) -> Vec<Candidate> {
     let mut program = crate::cli::command();
     program.build();
@@ -15,20 +16,20 @@ pub fn candidates(line: &Line) -> Vec<Candidate> {
     place.candidates(&line.typed)
 }
 
-/// The place behind the words of a line.
+/// The place after the words of a line.
 struct Place<'c> {
     command: &'c Command,
-    /// Values that were typed so far, by the argument's id.
+    /// Values typed so far, by the argument's id.
     given: BTreeMap<&'c str, Vec<String>>,
-    /// The flag that awaits a value.
+    /// The flag that expects a value.
     awaits: Option<&'c Arg>,
-    /// Values that flag still awaits.
+    /// Number of values that flag still expects.
     missing: usize,
-    /// Words without a flag, behind the command's own.
+    /// Non-flag words after the command.
     positionals: usize,
     /// `--` was typed.
     flags_ended: bool,
-    /// A line of another tool, behind `as`.
+    /// A line of another tool, after `as`.
     foreign: Option<Vec<String>>,
 }
 
@@ -47,7 +48,7 @@ impl<'c> Place<'c> {
         place
     }
 
-    /// Goes on behind a word.
+    /// Continues after a word.
     fn pass(&mut self, word: &str) {
         if let Some(line) = &mut self.foreign {
             line.push(word.to_owned());
@@ -122,7 +123,7 @@ impl<'c> Place<'c> {
         })
     }
 
-    /// The argument of the next word without a flag.
+    /// The next positional argument.
     fn positional(&self) -> Option<&'c Arg> {
         let of_kind = |arg: &&'c Arg| arg.is_last_set() == self.flags_ended;
         let all: Vec<&'c Arg> = self.command.get_positionals().filter(of_kind).collect();
@@ -187,7 +188,7 @@ impl<'c> Place<'c> {
         self.command.get_arguments().filter(may_come).filter_map(of).collect()
     }
 
-    /// Values of an argument behind what of the word stands before them.
+    /// Values of an argument, after a given part of the word.
     fn values(&self, arg: &Arg, before: &str, typed: &str) -> Vec<Candidate> {
         let path = self.command.get_bin_name().unwrap_or_default();
         let asked = Asked {
@@ -203,7 +204,7 @@ impl<'c> Place<'c> {
     }
 }
 
-/// Values that a flag takes from the words behind it.
+/// The number of following words that a flag uses as values.
 fn awaited(arg: &Arg) -> usize {
     if !arg.get_action().takes_values() || arg.is_require_equals_set() {
         return 0;
@@ -211,7 +212,7 @@ fn awaited(arg: &Arg) -> usize {
     arg.get_num_args().map_or(1, |count| count.min_values())
 }
 
-/// Whether a line of another tool stands behind a command.
+/// Whether a line of another tool follows a command.
 fn is_foreign(command: &Command) -> bool {
     matches!(command.get_name(), "as" | "translate")
 }

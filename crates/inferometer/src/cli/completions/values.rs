@@ -1,5 +1,5 @@
-//! The names that an argument takes: what its parser knows, and a row of `ROWS` for each registry, the same
-//! registries that a mistyped name is held against.
+//! The names that an argument accepts: those its parser knows, and a row of `ROWS` for each registry. A
+//! mistyped name is compared with the same registries.
 //!
 //! Not here: which argument it is (`place`).
 
@@ -19,24 +19,24 @@ use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Runs, newest first, whose names are offered.
+/// Maximum number of runs whose names are offered, newest first.
 const RUNS_MAX: usize = 200;
-/// Largest import that is opened for its name, bytes.
+/// Maximum size of an import opened for its name, bytes.
 const IMPORT_BYTES_MAX: u64 = 4 << 20;
-/// Files of a folder that are offered.
+/// Maximum number of a folder's files to offer.
 const FILES_MAX: usize = 1_000;
-/// Percentiles that are offered of metrics that have any.
+/// Percentiles to offer for metrics that have them.
 const PERCENTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "mean"];
 
-/// What is asked for.
+/// The request.
 pub struct Asked<'a> {
-    /// Words of the command, without the program.
+    /// Words of the command, without the program name.
     pub command: &'a str,
     /// The argument.
     pub arg: &'a Arg,
-    /// What stands of the value.
+    /// The typed part of the value.
     pub typed: &'a str,
-    /// Folder of stored runs, where the line names one.
+    /// Folder of stored runs, if the line names one.
     pub store: Option<&'a str>,
     /// Folder of workload presets, likewise.
     pub presets: Option<&'a str>,
@@ -56,7 +56,7 @@ impl Asked<'_> {
     }
 }
 
-/// A folder that a variable names, or the project's file.
+/// A folder from a variable or the project file.
 fn known(variable: &str, key: &str) -> Option<PathBuf> {
     let named = std::env::var_os(variable).map(PathBuf::from);
     named.or_else(|| project::path_of(key).map(PathBuf::from))
@@ -64,12 +64,12 @@ fn known(variable: &str, key: &str) -> Option<PathBuf> {
 
 type Values = fn(&Asked<'_>) -> Vec<Candidate>;
 
-/// Arguments by their ids, of these commands (all, where none is named), and the names that they take. The
-/// first row that fits counts.
+/// Arguments by their ids, for these commands (all if none is named), and the names that they accept. The
+/// first matching row applies.
 const ROWS: &[(&[&str], &[&str], Values)] = &[
     // Stored results. A file of another tool is a result too.
-    (&["run"], &["runs show", "runs seal", "runs rm"], run_names),
-    (&["run"], &["runs rename", "runs tag"], stored_names),
+    (&["run"], &["runs show", "runs seal", "rerun"], run_names),
+    (&["run"], &["runs rename", "runs tag", "runs rm"], stored_names),
     (
         &["run", "runs", "subject", "subjects", "baseline", "against", "from"],
         &[
@@ -92,7 +92,7 @@ const ROWS: &[(&[&str], &[&str], Values)] = &[
     (&["command"], &["exec"], files),
     (&["plan"], &[], plans),
     (&["calibration"], &[], calibrations),
-    // Servers that were measured before, and their models.
+    // Previously measured servers, and their models.
     (&["url", "base_url", "interleave"], &[], servers),
     (&["model"], &["run", "sweep", "capacity", "probe"], served_models),
     // What is sent.
@@ -101,7 +101,7 @@ const ROWS: &[(&[&str], &[&str], Values)] = &[
     (&["api"], &["run", "sweep", "capacity", "probe"], apis),
     (&["api"], &["conform"], |_| plain(["chat", "completions"])),
     (&["arrivals"], &[], |_| plain(["poisson", "constant", "gamma:", "burst:"])),
-    // What is asked of results.
+    // Parameters of results.
     (&["slo", "tiers"], &[], targets),
     (&["metric"], &[], metrics),
     (&["max", "min"], &["gate"], |asked| behind(metrics(asked), "=")),
@@ -169,9 +169,9 @@ const ROWS: &[(&[&str], &[&str], Values)] = &[
     (&["api_key_env", "push_key_env"], &[], key_variables),
 ];
 
-/// What an argument takes, of what is typed so far.
+/// The values that an argument accepts, given the typed part.
 pub fn of(asked: &Asked<'_>) -> Vec<Candidate> {
-    // Of a list the last name is being typed.
+    // In a list, the last name is being typed.
     let is_list = asked.arg.get_value_delimiter().is_some() || LISTS.contains(&id_of(asked));
     let (done, typed) = match asked.typed.rfind(',').filter(|_| is_list) {
         Some(comma) => asked.typed.split_at(comma + 1),
@@ -189,14 +189,14 @@ pub fn of(asked: &Asked<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Lists that the parser takes as one text.
+/// Lists that the parser treats as one text.
 const LISTS: [&str; 5] = ["fault", "slo", "runs", "run", "baseline"];
 
 fn id_of<'a>(asked: &Asked<'a>) -> &'a str {
     asked.arg.get_id().as_str()
 }
 
-/// Every name that an argument takes; absent where it takes no names.
+/// Every name that an argument accepts; absent if it accepts no names.
 fn all(asked: &Asked<'_>) -> Option<Vec<Candidate>> {
     let is_of = |(ids, commands, _): &&(&[&str], &[&str], Values)| {
         let is_command = commands.is_empty() || commands.contains(&asked.command);
@@ -216,7 +216,7 @@ fn all(asked: &Asked<'_>) -> Option<Vec<Candidate>> {
     }
 }
 
-/// The words that the parser of an argument knows.
+/// The possible values of an argument, from its parser.
 fn possible(arg: &Arg) -> Vec<Candidate> {
     let words = arg.get_possible_values().into_iter().filter(|word| !word.is_hide_set());
     words.map(|word| Candidate::new(word.get_name(), first_line(word.get_help()))).collect()
@@ -235,7 +235,7 @@ fn behind(mut candidates: Vec<Candidate>, sign: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// The runs of the store: by name where they have one, and by id once one is begun.
+/// The runs of the store: by name if they have one, and by ID once one is being typed.
 fn run_names(asked: &Asked<'_>) -> Vec<Candidate> {
     let mut found = vec![Candidate::new("last", "the newest run")];
     for run in asked.runs() {
@@ -297,7 +297,7 @@ fn calibrations(asked: &Asked<'_>) -> Vec<Candidate> {
     plain(Calibration::names(&asked.store()))
 }
 
-/// Servers that stored runs measured, and the usual one.
+/// Servers that stored runs measured, and the default one.
 fn servers(asked: &Asked<'_>) -> Vec<Candidate> {
     let of = |run: &RunEntry| Some(run.manifest.as_ref().ok()?.spec.target.base_url.clone());
     let mut found: Vec<String> = asked.runs().iter().filter_map(of).collect();
@@ -311,7 +311,7 @@ fn served_models(asked: &Asked<'_>) -> Vec<Candidate> {
     plain(asked.runs().iter().filter_map(of).collect::<Vec<_>>())
 }
 
-/// Presets, and kinds of data sets with a file behind the colon where they are read from one.
+/// Presets and kinds of datasets, with a file after the colon for kinds that read one.
 fn workloads(asked: &Asked<'_>) -> Vec<Candidate> {
     if let Some((kind, path)) = asked.typed.split_once(':') {
         let known = ifm_workload::DATASETS.iter().find(|known| known.is_called(kind));
@@ -338,7 +338,7 @@ fn forms(_: &Asked<'_>) -> Vec<Candidate> {
     found
 }
 
-/// The APIs that are known, and files that describe one.
+/// The built-in APIs, and files that describe one.
 fn apis(asked: &Asked<'_>) -> Vec<Candidate> {
     let mut found = possible(asked.arg);
     found.retain(|api| !api.text.ends_with(":FILE"));
@@ -349,7 +349,7 @@ fn apis(asked: &Asked<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Targets by name, and the metrics that a target bounds.
+/// Named targets, and the metrics that a target can bound.
 fn targets(_: &Asked<'_>) -> Vec<Candidate> {
     let names = slo::PRESETS.iter().flat_map(|preset| {
         preset
@@ -384,7 +384,7 @@ fn models(_: &Asked<'_>) -> Vec<Candidate> {
     Model::all().map(|model| Candidate::new(&*model.id, &*model.name)).collect()
 }
 
-/// Variables that may hold a key, by their names alone.
+/// Names of variables that may contain a key.
 fn key_variables(_: &Asked<'_>) -> Vec<Candidate> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let may = |name: &String| ["KEY", "TOKEN"].iter().any(|end| name.ends_with(end));
@@ -397,13 +397,14 @@ fn subcommands(_: &Asked<'_>) -> Vec<Candidate> {
     shown.map(|sub| Candidate::new(sub.get_name(), first_line(sub.get_about()))).collect()
 }
 
-/// A line of another tool: how those begin that are known, then the flags of the tool's table, and ours.
+/// A line of another tool: the known beginnings, then the flags of the tool's table, and inferometer's
+/// own.
 pub fn foreign(line: &[String], typed: &str) -> Vec<Candidate> {
     let Ok(tools) = foreign::tools() else { return Vec::new() };
     let so_far = line.join(" ");
     let known = foreign::table_of(line).ok().flatten();
     let Some(table) = known else {
-        // The next word of each program that goes on as the line does.
+        // The next word of each program whose line begins like this one.
         let next = |program: &String| {
             let rest = program.strip_prefix(&so_far)?;
             let rest = if so_far.is_empty() { rest } else { rest.strip_prefix(' ')? };
@@ -424,7 +425,7 @@ pub fn foreign(line: &[String], typed: &str) -> Vec<Candidate> {
     of_tool.map(|flag| Candidate::new(flag, "")).collect()
 }
 
-/// Files and folders that begin as what is typed.
+/// Files and folders that begin with the typed text.
 fn paths(typed: &str, only_folders: bool) -> Vec<Candidate> {
     let (folder, start) = typed.split_at(typed.rfind('/').map_or(0, |slash| slash + 1));
     let home = || std::env::var_os("HOME").map(PathBuf::from);
@@ -454,7 +455,7 @@ fn is_folder(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_dir())
 }
 
-/// The first line of a help, without what a description has no room for.
+/// The first line of a help text, shortened to the width of a description.
 pub fn first_line(help: Option<&clap::builder::StyledStr>) -> String {
     const WIDTH: usize = 70;
     let text = help.map(ToString::to_string).unwrap_or_default();
@@ -473,8 +474,8 @@ mod tests {
     use super::*;
     use clap::Command;
 
-    /// What a value is called where it is a number, a time, a pattern, an address or several of them: no list
-    /// of names could hold it.
+    /// Names of values that are a number, a time, a pattern, an address or several of these: no list of
+    /// names could contain them.
     const FREE: &[&str] = &[
         "ADDRESS",
         "BYTES,…",
@@ -528,7 +529,7 @@ mod tests {
         "step=.step,loss=.loss",
     ];
 
-    /// Arguments whose values are words of one's own, or names that only another program knows.
+    /// Arguments whose values are free text, or names that only another program knows.
     const OWN: &[&str] = &[
         "name",
         "served_model_name",
@@ -570,7 +571,7 @@ mod tests {
             "give them a row, or say that their values are free:\n{}",
             open.join("\n")
         );
-        // And each row is of an argument that there is.
+        // And each row names an existing argument.
         fn ids(command: &Command, all: &mut BTreeSet<String>) {
             all.extend(command.get_arguments().map(|arg| arg.get_id().to_string()));
             command.get_subcommands().for_each(|sub| ids(sub, all));
@@ -578,7 +579,7 @@ mod tests {
         let mut known = BTreeSet::new();
         ids(&program, &mut known);
         for id in ROWS.iter().flat_map(|(ids, ..)| ids.iter()).chain(OWN) {
-            assert!(known.contains(*id), "no argument is called {id}");
+            assert!(known.contains(*id), "no argument is named {id}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! One case in full: the bytes that are sent and when, what is true, what the client said, and how
-//! to run it again.
+//! One case in full: the bytes that are sent and when, the truth, the client's answer, and how to
+//! run it again.
 
 use super::ConformArgs;
 use super::score::{ending, number, summary};
@@ -9,13 +9,13 @@ use ifm_truth::scripted::Exchange;
 use ifm_truth::{Case, Truth};
 use std::fmt::Write as _;
 
-/// Lines of one send that are shown, and characters of a line; the rest is counted.
+/// Maximum number of lines shown per send, and of characters per line; the rest is counted.
 const LINES_MAX: usize = 12;
 const LINE_CHARS_MAX: usize = 200;
-/// Bytes of a request's body that are shown.
+/// Maximum number of bytes shown of a request's body.
 const BODY_BYTES_MAX: usize = 400;
 
-/// A case: what it is, what is sent, what is true.
+/// A case: what it is, what is sent, and the truth.
 pub fn case(case: &Case) -> String {
     let mut out = format!("{} ({}): {}\n\n", case.name, case.class.word(), case.what);
     out.push_str("sent, milliseconds after the whole request had come:\n");
@@ -35,7 +35,7 @@ pub fn case(case: &Case) -> String {
     out
 }
 
-/// A case and what a client made of it.
+/// A case and the client's result.
 pub fn tried(tried: &Tried, trial: &Trial, again: &str) -> String {
     let mut out = case(&tried.case);
     let (runs, right) = (tried.attempts.len(), tried.right_runs());
@@ -58,7 +58,7 @@ fn applies(tried: &Tried) -> String {
     }
 }
 
-/// What a run of the client did and said.
+/// What a run of the client did and reported.
 fn said(attempt: &Attempt, trial: &Trial) -> String {
     let mut out = String::new();
     let seconds = attempt.lasted.as_secs_f64();
@@ -70,7 +70,7 @@ fn said(attempt: &Attempt, trial: &Trial) -> String {
         out.push_str("it sent no request to this case\n");
     }
     if let Some(source) = &attempt.source {
-        writeln!(out, "\nit said, as read from {source}:").unwrap_or_default();
+        writeln!(out, "\nit reported, as read from {source}:").unwrap_or_default();
         for check in &attempt.checks {
             out.push_str(&line(check, trial.tolerance_ms));
         }
@@ -112,7 +112,7 @@ fn line(check: &Check, tolerance_ms: f64) -> String {
     )
 }
 
-/// What is true of a case, in words.
+/// The truth of a case, in words.
 fn truth(truth: &Truth) -> String {
     let mut parts = vec![format!("outcome {}", truth.outcome.word())];
     for (name, value) in
@@ -124,7 +124,7 @@ fn truth(truth: &Truth) -> String {
     parts.join(", ")
 }
 
-/// A request as the server got it.
+/// A request as the server received it.
 fn asked(exchange: &Exchange) -> String {
     let late_ms = exchange.lateness_ns_max() as f64 / 1e6;
     let mut out = format!(
@@ -138,7 +138,7 @@ fn asked(exchange: &Exchange) -> String {
     out
 }
 
-/// Bytes in lines; each shows how it ends. A byte that is not visible ASCII is `<hex>`.
+/// Bytes in lines, each with its line ending visible. A byte that is not visible ASCII is `<hex>`.
 fn sent(lead: &str, bytes: &[u8]) -> String {
     let lines = lines(bytes);
     let mut out = String::new();
@@ -156,7 +156,7 @@ fn sent(lead: &str, bytes: &[u8]) -> String {
     out
 }
 
-/// Lines with their ends: LF, CR LF or CR.
+/// Lines with their endings: LF, CR LF or CR.
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let mut rest = bytes;
@@ -189,7 +189,7 @@ fn visible(line: &[u8]) -> String {
     }
 }
 
-/// The command that runs the same again, but for the cases.
+/// The command that runs the same cases again, without the list of cases.
 pub fn again(args: &ConformArgs) -> String {
     let mut words = "inferometer conform".to_owned();
     let mut flag = |name: &str, value: Option<&String>| {
@@ -204,7 +204,7 @@ pub fn again(args: &ConformArgs) -> String {
     words
 }
 
-/// A word for the shell.
+/// A word, quoted for the shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     match word.chars().all(is_plain) && !word.is_empty() {

@@ -12,18 +12,18 @@ pub struct ConformanceDocument<'a> {
     kind: &'static str,
     /// The client, as a command for the shell.
     command: &'a str,
-    /// The client for completions, where that takes another command.
+    /// The client for completions, if that needs a different command.
     #[serde(skip_serializing_if = "Option::is_none")]
     completions_command: Option<&'a str>,
-    /// What a time may be off, milliseconds.
+    /// Tolerance of a time, milliseconds.
     tolerance_ms: f64,
-    /// Most runs for a case; the majority decides.
+    /// Maximum runs of a case; the majority decides.
     runs: usize,
-    /// Cases that it got right.
+    /// Cases with a right result.
     right: usize,
     /// Cases that apply to the client.
     of: usize,
-    /// Cases that the command cannot ask for.
+    /// Cases that the command has no way to run.
     not_applicable: usize,
     /// Every case.
     cases: Vec<CaseResult<'a>>,
@@ -37,7 +37,7 @@ struct CaseResult<'a> {
     case: &'static str,
     /// Class.
     class: &'static str,
-    /// What the client made of it.
+    /// The client's result.
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["right", "wrong", "silent", "unended", "not_applicable"]))
@@ -52,27 +52,27 @@ struct CaseResult<'a> {
     checked: Vec<Number>,
     /// Runs of the client for this case; 0 where it does not apply.
     runs: usize,
-    /// Runs in which it was right.
+    /// Runs with a right result.
     right_runs: usize,
-    /// Format and file that the numbers were read from.
+    /// Format and file from which the numbers were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_from: Option<&'a str>,
 }
 
-/// A number that the client says, and the truth.
+/// A number that the client reports, and the truth.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Number {
     /// Which number.
     what: &'static str,
-    /// What the client says; null if nothing.
+    /// The client's number; null if it reports none.
     said: Option<f64>,
-    /// What is true, by our definition.
+    /// The true number, by inferometer's definition.
     truth: Option<f64>,
 }
 
 impl<'a> ConformanceDocument<'a> {
-    /// All cases and what came of them.
+    /// All cases and their results.
     pub fn new(trial: &'a Trial, tried: &'a [Tried]) -> ConformanceDocument<'a> {
         let with = |is: &dyn Fn(Verdict) -> bool| tried.iter().filter(|t| is(t.verdict)).count();
         let not_applicable = with(&|verdict| matches!(verdict, Verdict::NotApplicable(_)));

@@ -1,4 +1,4 @@
-//! `inferometer conform`: any client through the suite of streams with a known answer.
+//! `inferometer conform`: tests any client against a suite of streams with known answers.
 
 mod details;
 pub mod document;
@@ -14,7 +14,7 @@ use ifm_truth::Case;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ConformFormat {
     /// For people
@@ -26,15 +26,17 @@ enum ConformFormat {
 /// Flags of `conform`.
 #[derive(Debug, Args)]
 pub struct ConformArgs {
-    /// The client, as a command for the shell. {url} becomes the server's base URL without /v1,
-    /// {base} the same with it, {endpoint} the path, {api} "chat" or "completions", {requests} how
-    /// many requests to send, one after the other, {out} a folder for the client's files,
-    /// {tokenizer} the folder of a small tokenizer; {first_token_s}, {idle_s} and {total_s} the
-    /// limits that a case needs, seconds [default: inferometer itself]
+    /// Client to test, as a shell command [default: inferometer itself]
+    ///
+    /// Placeholders: {url} is the server's base URL without /v1, {base} the same with it,
+    /// {endpoint} the path, {api} "chat" or "completions", {requests} the number of requests to
+    /// send one after the other, {out} a folder for the client's files, and {tokenizer} the folder
+    /// of a small tokenizer. {first_token_s}, {idle_s} and {total_s} are the limits that a case
+    /// needs, in seconds
     #[arg(long, value_name = "COMMAND")]
     cmd: Option<String>,
 
-    /// The client for the completions API, where that takes another command
+    /// Client for the completions API, if that needs a different command
     #[arg(long, value_name = "COMMAND", requires = "cmd")]
     completions_cmd: Option<String>,
 
@@ -42,35 +44,35 @@ pub struct ConformArgs {
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
 
-    /// Only cases of this API: chat or completions
+    /// Run only cases of this API: chat or completions
     #[arg(long, value_name = "API")]
     api: Option<String>,
 
-    /// How far off a time may be, milliseconds, on top of the server's own lateness
+    /// Tolerance of times, milliseconds, in addition to the server's own lateness
     #[arg(long, default_value_t = 10.0, value_name = "MS")]
     tolerance_ms: f64,
 
-    /// Runs of the client for each case, an odd number: most of them decide
+    /// Runs of the client per case, an odd number; the majority decides
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = odd)]
     runs: usize,
 
-    /// Longest time for the client to start and send its first request
+    /// Maximum time for the client to start and send its first request
     #[arg(long, default_value = "2m", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     start_limit: f64,
 
-    /// Longest time from the client's first request to its end
+    /// Maximum time from the client's first request to its end
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     time_limit: f64,
 
-    /// Cases to run at the same time; a case mostly waits
+    /// Number of cases to run in parallel; a case mostly waits
     #[arg(long, default_value_t = 4, value_name = "N")]
     jobs: usize,
 
-    /// Folder for the client's files, kept [default: a temporary one]
+    /// Folder to keep the client's files in [default: a temporary one]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: ConformFormat,
 
@@ -78,7 +80,7 @@ pub struct ConformArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// List the cases and run nothing; with --case, what the server sends
+    /// List the cases and exit; with --case, what the server sends
     #[arg(long)]
     list: bool,
 }
@@ -113,7 +115,7 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
         }
     });
     if args.out.is_none() {
-        // What cannot be removed is left to the system.
+        // The system cleans up what cannot be removed.
         let _ = std::fs::remove_dir_all(&trial.folder);
     }
     let tried = tried?;
@@ -125,13 +127,13 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
     let some_wrong = tried.iter().any(|tried| is_wrong(tried.verdict));
     if is_text && some_wrong && !is_detailed {
         terminal::print(&format!(
-            "\nA case in full, with what was sent and said: {again} --case NAME\n"
+            "\nA case in full, with what was sent and reported: {again} --case NAME\n"
         ));
     }
     Ok(if some_wrong { Code::Failed } else { Code::Done })
 }
 
-/// The cases that were asked for.
+/// The requested cases.
 fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
     let mut cases = ifm_truth::cases::suite();
     if let Some(unknown) = args.cases.iter().find(|name| !cases.iter().any(|c| c.name == **name)) {
@@ -150,14 +152,15 @@ fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
 fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
     let folder = match &args.out {
         Some(folder) => folder.clone(),
-        // Made for the user alone, by a name that others cannot know before. It stays: results name it.
+        // Created for this user only, with a name that others cannot predict. It is kept, because
+        // results name it.
         None => tempfile::Builder::new()
             .prefix("inferometer-conform-")
             .tempdir()
-            .map_err(|error| Failure::files(format!("no folder can be made: {error}")))?
+            .map_err(|error| Failure::files(format!("cannot create a folder: {error}")))?
             .keep(),
     };
-    // The client runs in a folder of its own: a relative path would lead elsewhere.
+    // The client runs in its own folder: a relative path would resolve differently there.
     let folder = std::path::absolute(&folder)
         .map_err(|error| Failure::files(format!("{}: {error}", folder.display())))?;
     Ok(Trial {
@@ -178,8 +181,9 @@ fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
 
 /// This program as a client.
 fn own_command() -> Result<String, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Code::Internal, format!("where am I? {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Code::Internal, format!("cannot determine the current folder: {error}"))
+    })?;
     let program = details::quoted(&program.display().to_string());
     let alone = crate::child::PROJECT_VARIABLE;
     Ok(format!(

@@ -1,9 +1,9 @@
-//! What is wrong, a few lines for a case, and how much is right, a line for a class.
+//! What is wrong, in a few lines per case, and how much is right, in one line per class.
 
 use crate::conformance::{Attempt, Check, Ending, Matter, Tried, Verdict};
 use ifm_truth::case::Class;
 
-/// A case that went wrong: what, why that is wrong, and how often where it was run several times.
+/// A case that failed: what is wrong, why, and in how many of several runs.
 pub fn wrong(tried: &Tried) -> String {
     let case = &tried.case;
     let what = tried.example().map_or_else(String::new, summary);
@@ -22,7 +22,7 @@ pub fn wrong(tried: &Tried) -> String {
     )
 }
 
-/// What came of a run, in a sentence.
+/// The result of a run, in a sentence.
 pub fn summary(attempt: &Attempt) -> String {
     let requests = match attempt.exchanges.len() {
         0 => "it sent no request".to_owned(),
@@ -38,13 +38,13 @@ pub fn summary(attempt: &Attempt) -> String {
         }
         Verdict::Silent => {
             let said = attempt.last_words.last().map_or(String::new(), |last| format!(": {last}"));
-            format!("nothing that can be read was reported; {requests}; {}{said}", ending(attempt))
+            format!("the client reported nothing readable; {requests}; {}{said}", ending(attempt))
         }
         Verdict::Unended => format!("did not end in time; {requests}"),
     }
 }
 
-/// How the client's process ended, in words.
+/// How the client's process ended.
 pub fn ending(attempt: &Attempt) -> String {
     match attempt.ending {
         Ending::Code(code) => format!("exit code {code}"),
@@ -58,12 +58,12 @@ fn mistake(check: &Check) -> String {
     format!("{}: {}, truth {}", check.what, number(check.said), number(check.truth()))
 }
 
-/// A number as tables show it.
+/// A number in the format of tables.
 pub fn number(value: Option<f64>) -> String {
     value.map_or("nothing".to_owned(), |value| format!("{value:.1}"))
 }
 
-/// `57 of 68 right`, by class, and how many of a class are wrong in what.
+/// `57 of 68 right`, by class, and the number of wrong cases by kind of mistake.
 pub fn score(tried: &[Tried]) -> String {
     let mut out = String::new();
     for class in Class::ALL {
@@ -93,8 +93,8 @@ fn not_applicable(tried: &[Tried]) -> Vec<(&'static str, Vec<&'static str>)> {
     reasons
 }
 
-/// `counts 12 of 16; wrong: outcome 1, count 3`. A case that is wrong in two matters is in both;
-/// one that does not apply is in none.
+/// `counts 12 of 16; wrong: outcome 1, count 3`. A case with two mistakes is in both counts; one
+/// that does not apply is in none.
 fn score_line(word: &str, of: &[&Tried]) -> String {
     let count = |is: &dyn Fn(&Tried) -> bool| of.iter().filter(|tried| is(tried)).count();
     let with = |verdict| count(&|tried| tried.verdict == verdict);

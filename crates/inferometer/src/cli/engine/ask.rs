@@ -1,4 +1,4 @@
-//! From the flags to what is measured: which engine, its setups, and the tests in llama-bench's order.
+//! From the flags to the measurement: the engine, its setups, and the tests in llama-bench's order.
 
 use super::{EngineArgs, Numbers};
 use crate::cli::resolve::endpoint;
@@ -12,12 +12,12 @@ use crate::url::BaseUrl;
 use ifm_engine::Preset;
 use std::time::Duration;
 
-/// How long an engine may take to end by itself.
+/// Maximum time for an engine to exit on its own.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The static batches of the study of variants.
 const STUDY: &str = "variants";
-/// The weights of the study of variants: 16 bits, 8 and 4 bits with activations as they are, both in 8
+/// The weights of the study of variants: 16 bits, 8 and 4 bits with unquantized activations, both in 8
 /// bits, and llama.cpp's 8 bits.
 const VARIANTS: [&str; 7] = ["bf16", "w8a16", "w8a8", "w8a8-static", "w4a16", "w4a16-asym", "q8_0"];
 
@@ -29,12 +29,12 @@ impl EngineArgs {
         let which = self.which()?;
         let models = match (self.models.is_empty(), &which) {
             (false, _) => self.models.clone(),
-            // The study takes a minute with the one, a quarter of an hour with the other.
+            // The study takes a minute with one, a quarter of an hour with the other.
             (true, Which::Embedded) if self.preset.as_deref() == Some(STUDY) => {
                 vec!["nano".to_owned()]
             }
             (true, Which::Embedded) => vec!["tiny".to_owned()],
-            // A server has a model of its own; others must be told.
+            // A server already has a model; other engines need one.
             (true, Which::Url(_)) => vec![String::new()],
             (true, _) => return Err(Failure::usage("no model given; use --model")),
         };
@@ -80,7 +80,7 @@ impl EngineArgs {
             let names: Vec<&str> =
                 self.llama_flags.iter().filter_map(|flag| flag.split('=').next()).collect();
             terminal::warn(&format!(
-                "flags of llama.cpp alone are ignored: {} (--llama-bench measures llama.cpp)",
+                "flags that only llama.cpp has are ignored: {} (--llama-bench measures llama.cpp)",
                 names.join(", ")
             ));
         }
@@ -105,7 +105,8 @@ impl EngineArgs {
         })
     }
 
-    /// Whether the study of variants is meant: its batches, and a model that can be had in all of them.
+    /// Whether the study of variants is requested: its batches, and a model that is available in all
+    /// variants.
     fn is_study(&self, models: &[String], which: &Which) -> bool {
         let is_preset = |model: &String| model.parse::<Preset>().is_ok();
         self.preset.as_deref() == Some(STUDY)
@@ -148,7 +149,7 @@ impl EngineArgs {
         }
         let is_told = |given: &[Numbers]| !given.is_empty();
         let numbers = |given: &[Numbers], default: u32| -> Vec<u32> {
-            // What is asked for alone comes alone.
+            // An explicitly requested test runs alone.
             let others = !batches.is_empty() || !self.prompt_gen.is_empty();
             match (is_told(given), others) {
                 (true, _) => all(given),
@@ -180,12 +181,12 @@ impl EngineArgs {
     }
 }
 
-/// All numbers of a flag that may be given several times.
+/// All numbers of a repeatable flag.
 fn all(given: &[Numbers]) -> Vec<u32> {
     given.iter().flat_map(|Numbers(all)| all.iter().copied()).collect()
 }
 
-/// Every setup with each of the values, the later ones changing fastest.
+/// Every setup with each of the values, the later ones varying fastest.
 fn vary<T>(setups: &mut Vec<Setup>, values: &[T], set: impl Fn(&mut Setup, &T)) {
     let with = |setup: &Setup, value: &T| {
         let mut varied = setup.clone();

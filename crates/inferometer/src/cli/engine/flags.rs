@@ -1,7 +1,7 @@
-//! llama-bench's flags: short ones are words behind one dash, and those that only llama.cpp has are
-//! handed on to it.
+//! llama-bench's flags: short ones are words after one dash, and those that only llama.cpp has are
+//! passed on to it.
 
-/// Short flags that are flags of ours.
+/// Short flags that are inferometer flags.
 const OURS: &[(&str, &str)] = &[
     ("-pg", "--prompt-gen"),
     ("-ub", "--ubatch-size"),
@@ -10,7 +10,7 @@ const OURS: &[(&str, &str)] = &[
     ("-oe", "--output-err"),
 ];
 
-/// Flags that set something in llama.cpp alone, with a value each.
+/// Flags with one value that set something only in llama.cpp.
 const OF_LLAMA: &[&str] = &[
     "--cpu-mask",
     "--cpu-strict",
@@ -67,13 +67,13 @@ const OF_LLAMA: &[&str] = &[
     "-ts",
 ];
 
-/// Flags for what is told here anyway.
+/// Flags for what is reported here anyway.
 const TOLD_ANYWAY: &[&str] = &["--progress", "--verbose", "-v"];
 
-/// The flag of ours that takes what is handed on.
+/// inferometer's flag for what is passed on.
 const HANDED_ON: &str = "--llama-flag";
 
-/// The words of a command line with llama-bench's flags as we take them; others are left as they are.
+/// Rewrites llama-bench's flags in a command line as inferometer's; leaves others unchanged.
 pub fn spelled_out(words: Vec<String>) -> Vec<String> {
     if words.get(1).map(String::as_str) != Some("engine") {
         return words;

@@ -1,5 +1,5 @@
-//! `inferometer engine`: an engine without a server's queue, in the notation of llama-bench, or in
-//! static batches.
+//! `inferometer engine`: measures an engine without a server's queue, in llama-bench's notation or
+//! in static batches.
 
 mod ask;
 mod flags;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tables::tables;
 
-/// How the table is written.
+/// Format of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// llama-bench's table, Markdown
@@ -38,7 +38,7 @@ enum Format {
     Sql,
 }
 
-/// The words of the formats.
+/// The names of the formats.
 pub fn formats() -> Vec<clap::builder::PossibleValue> {
     Format::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect()
 }
@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-/// A list of numbers behind one flag.
+/// A list of numbers for one flag.
 #[derive(Debug, Clone)]
 struct Numbers(Vec<u32>);
 
@@ -89,7 +89,7 @@ fn batch(text: &str) -> Result<(u32, u32, u32), String> {
 /// Flags of `engine`.
 #[derive(Debug, Args)]
 pub struct EngineArgs {
-    /// Models: a preset (nano, tiny, small, llama-1b), a GGUF file, a folder, or the engine's name for it
+    /// Models: preset (nano, tiny, small, llama-1b), GGUF file, folder, or engine's name
     #[arg(
         help_heading = "Engine",
         short,
@@ -99,7 +99,7 @@ pub struct EngineArgs {
     )]
     models: Vec<String>,
 
-    /// Weight formats, for presets and folders of floats; see --list [default: q8_0 of presets]
+    /// Weight formats, for presets and folders of floats; see --list [default: q8_0 for presets]
     #[arg(
         help_heading = "Engine",
         long,
@@ -109,52 +109,55 @@ pub struct EngineArgs {
     )]
     weights: Vec<String>,
 
-    /// A server in place of the embedded engine
+    /// Server to measure instead of the embedded engine
     #[arg(help_heading = "Engine", long, value_name = "URL", conflicts_with_all = ["adapter", "command", "llama_bench"])]
     url: Option<String>,
 
-    /// Environment variable that holds the server's key
+    /// Environment variable that contains the server's key
     #[arg(help_heading = "Engine", long, value_name = "NAME", requires = "url")]
     api_key_env: Option<String>,
 
-    /// A shipped adapter for an engine in Python: vllm, sglang
+    /// Shipped adapter for a Python engine: vllm, sglang
     #[arg(help_heading = "Engine", long, value_name = "NAME", conflicts_with_all = ["command", "llama_bench"])]
     adapter: Option<String>,
 
-    /// The Python that runs the adapter
+    /// Python interpreter that runs the adapter
     #[arg(help_heading = "Engine", long, default_value = "python3", value_name = "PATH")]
     python: PathBuf,
 
-    /// A command that speaks the engine protocol on its standard input and output
+    /// Command that speaks the engine protocol on standard input and output
     #[arg(help_heading = "Engine", long, value_name = "COMMAND", conflicts_with = "llama_bench")]
     command: Option<String>,
 
-    /// llama.cpp through its own tool
+    /// Measure llama.cpp with its own tool, llama-bench
     #[arg(help_heading = "Engine", long, value_name = "PATH", num_args = 0..=1, default_missing_value = "llama-bench")]
     llama_bench: Option<PathBuf>,
 
-    /// A flag that only llama.cpp has, as its tool takes it; written by `flags`.
+    /// A flag that only llama.cpp has, passed to its tool; written by `flags`.
     #[arg(long = "llama-flag", hide = true, value_name = "FLAG=VALUE")]
     llama_flags: Vec<String>,
 
-    /// Threads that compute, a process for each number [default: all processors]
+    /// Number of compute threads, one process per number [default: all processors]
     #[arg(help_heading = "Engine", short, long, value_parser = numbers, value_name = "N,…")]
     threads: Vec<Numbers>,
 
-    /// Instructions that the embedded engine may use: baseline, avx2, avx512, avx512-vnni [default: all
-    /// that the processor has]
+    /// Instructions allowed: baseline, avx2, avx512, avx512-vnni [default: all the processor has]
+    ///
+    /// For the embedded engine
     #[arg(help_heading = "Engine", long, value_name = "NAME")]
     instructions: Option<String>,
 
-    /// Logical batch size: most prompt tokens that wait together
+    /// Logical batch size: maximum prompt tokens that wait together
     #[arg(help_heading = "Engine", short, long = "batch-size", default_value = "2048", value_parser = numbers, value_name = "N,…")]
     batch_size: Vec<Numbers>,
 
-    /// Physical batch size: most prompt tokens in one pass (-ub)
+    /// Physical batch size: maximum prompt tokens in one pass (-ub)
     #[arg(help_heading = "Engine", long = "ubatch-size", default_value = "512", value_parser = numbers, value_name = "N,…")]
     ubatch_size: Vec<Numbers>,
 
-    /// KV cache type for K (-ctk); the embedded engine has f32 and f16, for K and V alike
+    /// KV cache type for K (-ctk)
+    ///
+    /// The embedded engine supports f32 and f16, the same for K and V
     #[arg(
         help_heading = "Engine",
         long = "cache-type-k",
@@ -174,15 +177,15 @@ pub struct EngineArgs {
     )]
     cache_type_v: Vec<String>,
 
-    /// Prompt tokens [default: 512; 0 leaves the test out]
+    /// Prompt tokens [default: 512; 0 skips the test]
     #[arg(help_heading = "Tests", short = 'p', long = "n-prompt", value_parser = numbers, value_name = "N,…")]
     n_prompt: Vec<Numbers>,
 
-    /// Generated tokens [default: 128; 0 leaves the test out]
+    /// Generated tokens [default: 128; 0 skips the test]
     #[arg(help_heading = "Tests", short = 'n', long = "n-gen", value_parser = numbers, value_name = "N,…")]
     n_gen: Vec<Numbers>,
 
-    /// Prompt and generated tokens of one test; may be repeated (-pg works too)
+    /// Prompt and generated tokens of one test (also -pg); repeatable
     #[arg(help_heading = "Tests", long = "prompt-gen", value_parser = pair, value_name = "P,N")]
     prompt_gen: Vec<(u32, u32)>,
 
@@ -190,16 +193,17 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", short = 'd', long = "n-depth", default_value = "0", value_parser = numbers, value_name = "N,…")]
     n_depth: Vec<Numbers>,
 
-    /// A static batch, such as 8x128/64: sequences, prompt tokens, output tokens; may be repeated
+    /// Static batch, such as 8x128/64: sequences, prompt tokens, output tokens; repeatable
     #[arg(help_heading = "Tests", long = "static", value_parser = batch, value_name = "BxIN/OUT")]
     batches: Vec<(u32, u32, u32)>,
 
-    /// Static batches by name: quick, or variants: seven batches (1 to 64 sequences) x seven weight
-    /// formats of nano, in rounds
+    /// Named static batches: quick, variants
+    ///
+    /// variants is seven batches (1 to 64 sequences) x seven weight formats of nano, in rounds
     #[arg(help_heading = "Tests", long, value_name = "NAME")]
     preset: Option<String>,
 
-    /// Repeats of each test [default: 5; of static batches 3]
+    /// Repeats of each test [default: 5; 3 for static batches]
     #[arg(help_heading = "Tests", short = 'r', long, visible_alias = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
     repetitions: Option<u32>,
 
@@ -207,16 +211,20 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long)]
     no_warmup: bool,
 
-    /// tests: all repeats of one test, then the next; rounds: one repeat of each with every model,
-    /// all of them loaded, then again
+    /// Order of the repeats: tests, rounds
+    ///
+    /// tests: all repeats of one test, then the next. rounds: one repeat of each test with every
+    /// model, all of them loaded, then the next round
     #[arg(help_heading = "Tests", long, value_parser = ["tests", "rounds"])]
     order: Option<String>,
 
-    /// Count disturbed repeats too, in place of making them again
+    /// Count disturbed repeats too, instead of measuring them again
     #[arg(help_heading = "Tests", long)]
     keep_disturbed: bool,
 
-    /// Skip the roofline of this machine, which takes half a second for each start of the engine
+    /// Skip the roofline of this machine
+    ///
+    /// It takes half a second for each start of the engine
     #[arg(help_heading = "Tests", long)]
     no_limit: bool,
 
@@ -224,7 +232,7 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long, default_value_t = 0.0, value_name = "S")]
     delay: f64,
 
-    /// Time limit of a repeat, seconds
+    /// Time limit per repeat, seconds
     #[arg(help_heading = "Tests", long, default_value_t = 600.0, value_name = "S")]
     timeout: f64,
 
@@ -232,8 +240,9 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long, default_value_t = 1800.0, value_name = "S")]
     start_timeout: f64,
 
-    /// On standard output in llama-bench's words: md, csv, json, jsonl, sql; or a file to write: .html,
-    /// .md, .json or .csv; may be repeated
+    /// Format (md, csv, json, jsonl, sql) or file to write; repeatable
+    ///
+    /// Formats are llama-bench's and go to standard output. Files are .html, .md, .json or .csv
     #[arg(
         help_heading = "Results",
         short,
@@ -243,7 +252,7 @@ pub struct EngineArgs {
     )]
     output: Vec<String>,
 
-    /// One of these formats on standard error
+    /// Format on standard error, as in --output
     #[arg(help_heading = "Results", long = "output-err", value_name = "FORMAT")]
     output_err: Option<Format>,
 
@@ -262,16 +271,16 @@ pub struct EngineDocument<'a> {
     /// What kind of document this is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_engine")))]
     kind: &'static str,
-    /// Tests without a single repeat.
+    /// Tests that have no repeat.
     failed: usize,
-    /// What was measured, as it is stored.
+    /// The measurements, as they are stored.
     import: &'a Import,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// A flag that cannot be understood, an engine that gives no result, or results that cannot be kept.
+/// An invalid flag, an engine without a result, or results that cannot be stored.
 pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     if args.list {
         list().tell(args.kept.json);
@@ -284,7 +293,7 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     let kept = Kept::new(&args.kept)?;
     let import_of =
         |all: &[Done]| kept.import(engine::sheet(&ask, kept.name(), &args.kept.factors(), all));
-    // What is measured is kept test by test: whatever ends us, what was done is there.
+    // Results are stored test by test, so that none is lost if the program ends early.
     let keep = |all: &[Done]| {
         let done: Vec<Done> = all.iter().filter(|done| done.is_begun()).cloned().collect();
         if done.iter().any(|done| !done.repeats.is_empty()) {
@@ -322,7 +331,7 @@ fn failed(all: &[Done]) -> usize {
     all.iter().filter(|done| done.repeats.is_empty()).count()
 }
 
-/// What can be asked for by name.
+/// Prints what can be requested by name.
 fn list() -> List {
     let presets = Preset::ALL.iter().map(|preset| Entry {
         group: Some("preset"),
@@ -371,7 +380,7 @@ impl EngineArgs {
         Ok((formats, files))
     }
 
-    /// Says what was measured, and writes it where that was asked for.
+    /// Prints the measurements, and writes them to the requested files.
     fn tell(
         &self,
         import: &Import,
@@ -396,7 +405,7 @@ impl EngineArgs {
             let has_batches =
                 all.iter().any(|done| matches!(done.test.shape, engine::Shape::Batch(_)));
             if has_batches {
-                terminal::warn("llama-bench's formats cannot hold static batches; use --json");
+                terminal::warn("llama-bench's formats do not support static batches; use --json");
             }
             terminal::print(&tables(sheets, *format));
         } else {

@@ -1,11 +1,11 @@
-//! What is printed of an engine's tests: llama-bench's formats, and the report.
+//! The output for an engine's tests: llama-bench's formats, and the report.
 
 use super::Format;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Row, RowRole, key};
 use std::collections::BTreeSet;
 
-/// The tests in llama-bench's notation in one of its formats; empty where there are none.
+/// The tests in llama-bench's notation in one of its formats; empty if there are none.
 pub(super) fn tables(sheets: &[Sheet], format: Format) -> String {
     let export = ifm_interop::EXPORTS.iter().find(|export| export.id == format.export());
     let texts = sheets.iter().filter_map(|sheet| {
@@ -16,14 +16,14 @@ pub(super) fn tables(sheets: &[Sheet], format: Format) -> String {
     texts.collect()
 }
 
-/// A sheet whose rows keep only factors that differ, as the tool's own table does.
+/// A sheet whose rows keep only factors that differ, as in the tool's own table.
 fn tidied(sheet: &Sheet) -> Sheet {
     /// What the tool always shows.
     const SHOWN: [&str; 2] = ["backends", "n_threads"];
     let mut sheet = sheet.clone();
     for part in &mut sheet.parts {
         let of_row = |row: &Row| row.factors.within(&part.factors);
-        // A repeat differs from its mean by its number alone; a test that failed has no line.
+        // A repeat differs from its mean only by its number; a failed test has no line.
         part.rows.retain(|row| row.factors.get(key::REPEAT).is_none() && !row.figures.is_empty());
         let all: Vec<Factors> = part.rows.iter().map(of_row).collect();
         let names: BTreeSet<&str> =

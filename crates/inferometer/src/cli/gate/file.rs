@@ -1,6 +1,6 @@
 //! The thresholds file: TOML with a table of upper and one of lower limits.
 //!
-//! What is not here: what a threshold means, see [`ifm_analysis::gate`].
+//! Not here: what a threshold means, see [`ifm_analysis::gate`].
 
 use super::Inconclusive;
 use crate::exit::Failure;
@@ -10,25 +10,25 @@ use std::fmt;
 use std::path::Path;
 use toml::Spanned;
 
-/// Largest file that is read, bytes.
+/// Maximum size of a file, bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdsFile {
-    /// The run that changes are taken against.
+    /// The baseline run.
     pub baseline: Option<String>,
-    /// What becomes of a threshold that the data do not decide.
+    /// How to treat inconclusive thresholds.
     pub inconclusive: Option<Inconclusive>,
-    /// Differences that are meant, by their names.
+    /// Intended differences, by name.
     #[serde(default)]
     pub allow_differences: Vec<String>,
     #[serde(default)]
     max: Limits,
     #[serde(default)]
     min: Limits,
-    /// The file's name and its text, to tell the line of a mistake.
+    /// The file's name and text, to find the line of an error.
     #[serde(skip)]
     source: (String, String),
 }
@@ -42,7 +42,7 @@ struct Limits(Vec<Entry>);
 struct Entry {
     name: String,
     limit: String,
-    /// Where the limit stands in the text, bytes.
+    /// Byte offset of the limit in the text.
     offset: usize,
 }
 
@@ -87,7 +87,7 @@ impl ThresholdsFile {
     /// The thresholds, upper limits first.
     ///
     /// # Errors
-    /// The first one that cannot be read.
+    /// The first invalid threshold.
     pub fn thresholds(&self) -> Result<Vec<Threshold>, Failure> {
         let tables = [(Bound::Max, &self.max), (Bound::Min, &self.min)];
         let all = tables.into_iter().flat_map(|(bound, limits)| {
@@ -101,7 +101,7 @@ impl ThresholdsFile {
 }
 
 impl ThresholdsFile {
-    /// A mistake with its file and line.
+    /// An error with its file and line.
     fn wrong(&self, entry: &Entry, error: &str) -> Failure {
         let (name, text) = &self.source;
         let before = text.get(..entry.offset).unwrap_or_default();
@@ -113,7 +113,7 @@ impl ThresholdsFile {
 /// Reads a thresholds file.
 ///
 /// # Errors
-/// It cannot be read, is too large, or is no such file; with the line.
+/// It cannot be read, is too large, or is not a thresholds file; with the line.
 pub fn read(path: &Path) -> Result<ThresholdsFile, Failure> {
     let named = |error: &dyn fmt::Display| {
         Failure::usage(format!("cannot read the thresholds {}: {error}", path.display()))

@@ -1,9 +1,10 @@
-//! Both sides of a gate measured in one job: A B B A, and so on.
+//! Measures both sides of a gate in one job: A B B A, and so on.
 //!
-//! What drifts over the job (a host that warms up, a neighbour that wakes) falls on both sides alike.
-//! Each measurement is a process of its own and an ordinary stored run, as if `sweep` had been typed:
-//! nothing of one is left in the next but what the server keeps. What is not here: judging, which is
-//! the same for stored runs.
+//! Drift during the job (a host that warms up, a neighbor that becomes active) affects both sides
+//! alike. Each measurement is a separate process and an ordinary stored run, as if `sweep` had been
+//! typed. Nothing carries over to the next one except what the server keeps.
+//!
+//! Not here: judging, which is the same for stored runs.
 
 use crate::child::{OwnServer, own_command};
 use crate::cli::repeats;
@@ -19,18 +20,18 @@ use std::time::Duration;
 /// The word for the embedded engine; flags of `serve` may follow a colon.
 const ENGINE: &str = "engine";
 
-/// One side: what was typed, where it is, and the runs that were made of it.
+/// One side: what was typed, its address, and its runs.
 pub struct Measured {
-    /// The URL, or the word for the engine with its flags.
+    /// The URL, or the engine with its flags.
     pub label: String,
-    /// Ids of the runs, in the order in which they were made.
+    /// IDs of the runs, in the order of measurement.
     pub runs: Vec<String>,
 }
 
-/// A side while it is measured.
+/// A side while it is being measured.
 struct Server {
     url: String,
-    /// The engine, which ends with this.
+    /// The engine, which stops when this is dropped.
     _own: Option<OwnServer>,
 }
 
@@ -50,24 +51,26 @@ impl Server {
     }
 }
 
-/// How long an address may take to answer a connection.
+/// Maximum time for an address to accept a connection.
 const REACH: Duration = Duration::from_secs(5);
 
-/// Whether somebody listens at a URL: who does not is better told before the other side is measured.
+/// Whether a server listens at a URL: a missing one should be reported before the other side is
+/// measured.
 fn reach(url: &str) -> Result<(), Failure> {
     let (base, _) = BaseUrl::parse(url)?;
     let addresses = base.resolve()?;
     let mut failures = addresses.iter().map(|to| TcpStream::connect_timeout(to, REACH).err());
     match failures.by_ref().find(Option::is_none) {
         Some(None) => Ok(()),
-        _ => Err(Failure::new(Code::Server, format!("nobody answers at {}", base.authority()))),
+        _ => Err(Failure::new(Code::Server, format!("no server responds at {}", base.authority()))),
     }
 }
 
-/// Measures both sides so many times each, the baseline first, with the same flags of `sweep`.
+/// Measures both sides the given number of times, the baseline first, with the same flags of
+/// `sweep`.
 ///
 /// # Errors
-/// A server that does not start, or a measurement that does not end well: then with its code.
+/// A server that does not start, or a measurement that fails, then with its exit code.
 pub fn measure(
     sides: &[String],
     repeat: u32,
@@ -88,21 +91,21 @@ pub fn measure(
     Ok(measured)
 }
 
-/// One measurement; the id of its run.
+/// One measurement; returns the ID of its run.
 fn sweep(url: &str, flags: &[String], store: &Path) -> Result<String, Failure> {
     let internal = |why: String| Failure::new(Code::Internal, why);
     let output = own_command()
         .map_err(|error| internal(error.to_string()))?
         .args(["sweep", url, "--quiet", "--json", "--store"])
         .arg(store)
-        // They are said already, and nobody would see them.
+        // They were already reported, and would not be visible.
         .args(flags.iter().filter(|flag| !["-s", "--quiet", "--json"].contains(&flag.as_str())))
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| internal(format!("the measurement cannot be started: {error}")))?;
     if !output.status.success() {
-        // It has said why.
+        // The measurement has reported the reason.
         let code = output.status.code().and_then(Code::of_number).unwrap_or(Code::Internal);
         return Err(Failure::new(code, format!("{url} could not be measured")));
     }

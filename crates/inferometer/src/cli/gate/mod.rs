@@ -1,5 +1,5 @@
-//! `inferometer gate RESULT`: a stored run or a file of another tool checked against thresholds, for
-//! build servers; or two servers that are measured in turn.
+//! `inferometer gate RESULT`: checks a stored run or a file of another tool against thresholds, for
+//! build servers. It can also measure two servers in turn.
 
 mod file;
 mod interleave;
@@ -25,10 +25,10 @@ use ifm_store::Store;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The variable by which GitHub Actions names the file of a job's summary.
+/// The variable with which GitHub Actions names the file of a job's summary.
 const SUMMARY_VARIABLE: &str = "GITHUB_STEP_SUMMARY";
 
-/// What becomes of a threshold that the data do not decide.
+/// How to treat an inconclusive threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inconclusive {
@@ -43,48 +43,59 @@ pub enum Inconclusive {
 /// Flags of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// A run or import by id or name, "last", a file or folder of another tool, "-" for standard
-    /// input; repeats of one thing with commas between them: a1,a2,a3
+    /// Result to check
+    ///
+    /// A run or import by ID or name, "last", a file or folder of another tool, or "-" for standard
+    /// input. Separate repeats of the same configuration with commas: a1,a2,a3
     #[arg(default_value = "last", conflicts_with = "interleave")]
     run: String,
 
-    /// The run or file that changes are taken against; history:20 for the last 20 runs of the same,
-    /// history:20:TAG for those with a tag or a name: without a threshold no metric may leave their band
+    /// Baseline run or file, or history:20 (last 20 comparable runs)
+    ///
+    /// history:20:TAG is the last 20 with a tag or a name. With history and no threshold, no metric
+    /// may leave the band of those runs
     #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
 
-    /// Measure two servers now, in turn (A B B A …), and take changes of the second against the
-    /// first; "engine", or "engine:FLAGS" with flags of serve, is the embedded engine
+    /// Measure and compare two servers in turn (A B B A …)
+    ///
+    /// Changes compare the second server with the first. "engine", or "engine:FLAGS" with
+    /// flags of serve, is the embedded engine
     #[arg(long, num_args = 2, action = clap::ArgAction::Set, value_names = ["BASELINE_URL", "URL"], conflicts_with = "init")]
     interleave: Vec<String>,
 
-    /// Times that --interleave measures each server; an even number meets each order as often
-    /// [default: 4]
+    /// Measurements of each server with --interleave [default: 4]
+    ///
+    /// An even number contains each order equally often
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=50), value_name = "N")]
     repeat: Option<u32>,
 
-    /// What --interleave measures: flags of sweep, the same for both servers
+    /// Flags of sweep for --interleave, the same for both servers
     #[arg(last = true, allow_hyphen_values = true, value_name = "SWEEP_FLAGS")]
     load: Vec<String>,
 
-    /// File of thresholds, TOML; --init prints one
+    /// TOML file of thresholds; --init prints one
     #[arg(short, long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
 
-    /// At most: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%, itl.p50=band; may be repeated
+    /// Upper thresholds: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%, itl.p50=band; repeatable
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     max: Vec<String>,
 
-    /// At least: out_tok_s@256=-3%, success=99%, rtfx.p10=20, the metrics of --max; may be repeated
+    /// Lower thresholds: out_tok_s@256=-3%, success=99%, rtfx.p10=20; repeatable
+    ///
+    /// Accepts the metrics of --max
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     min: Vec<String>,
 
-    /// A difference that is meant: of the machine (kernel, power-limit, …) or of what was asked, by the
-    /// name under which it is refused; may be repeated
+    /// Accept an intended difference; repeatable
+    ///
+    /// Either of the machine (kernel, power-limit, …) or of what was requested, by the name in the
+    /// refusal
     #[arg(long, value_name = "NAME")]
     allow_difference: Vec<String>,
 
-    /// What becomes of a threshold that the data do not decide [default: report]
+    /// How to treat inconclusive thresholds [default: report]
     #[arg(long, value_enum, value_name = "WHAT")]
     inconclusive: Option<Inconclusive>,
 
@@ -92,11 +103,11 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
-    /// Also add Markdown to the summary of the GitHub Actions job
+    /// Also add Markdown to the job summary of GitHub Actions
     #[arg(long)]
     github_summary: bool,
 
-    /// Print a thresholds file made from the run, and check nothing
+    /// Print a thresholds file based on the run and exit
     #[arg(long, conflicts_with_all = ["thresholds", "max", "min", "junit", "github_summary"])]
     init: bool,
 
@@ -107,13 +118,13 @@ pub struct GateArgs {
     sides: SideArgs,
 }
 
-/// Times that each server is measured.
+/// Measurements per server by default.
 const REPEATS: u32 = 4;
 
 /// Runs the command.
 pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
     if args.interleave.is_empty() && (args.repeat.is_some() || !args.load.is_empty()) {
-        return Err(Failure::usage("--repeat and the flags behind -- belong to --interleave")
+        return Err(Failure::usage("--repeat and the flags after -- belong to --interleave")
             .hint("a stored run is not measured again: inferometer sweep measures one"));
     }
     args.sides.check_files()?;
@@ -142,7 +153,7 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
             &args.load,
             &folder,
         )?;
-        // What is checked stands first, before its baseline.
+        // The checked result comes first, before its baseline.
         sides.reverse();
         let named = sides.iter().map(|side| name_runs(&store, &side.label, &side.runs));
         named.collect::<Result<_, _>>()?
@@ -151,7 +162,7 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
         args.allow_difference.iter().chain(&file.allow_differences).collect();
     let mut result = check(args, (&store, &named, past.as_ref()), &thresholds, &allowed)?;
     if !args.interleave.is_empty() {
-        // What repeats it measures both sides again.
+        // The repeat command measures both sides again.
         result.run.command = mask_command(words);
     }
     let inconclusive = args.inconclusive.or(file.inconclusive).unwrap_or(Inconclusive::Report);
@@ -182,7 +193,7 @@ fn code(state: GateState, inconclusive: Inconclusive) -> Code {
     }
 }
 
-/// The thresholds of the file, then those of the flags. Against a history none are needed.
+/// The thresholds of the file, then of the flags. With a history, none are required.
 fn thresholds(
     args: &GateArgs,
     file: &ThresholdsFile,
@@ -243,18 +254,18 @@ fn check(
     Ok(result)
 }
 
-/// A name as it is compared: `power-limit` is `power limit`.
+/// Normalizes a name for comparison: `power-limit` is `power limit`.
 fn plain_name(name: &str) -> String {
     name.to_lowercase().replace(['-', '_'], " ")
 }
 
-/// Prints a thresholds file made from the run.
+/// Prints a thresholds file based on the run.
 fn init(args: &GateArgs, store: &Store) -> Result<Code, Failure> {
     let named = name_sides(store, std::slice::from_ref(&args.run))?;
     let Some(first) = named.first() else {
         return Err(Failure::usage("there is no run to begin with"));
     };
-    // What fits is judged by the run's own target.
+    // The run's own target decides which loads fit.
     let target = first.slo().map_or_else(no_target, |slo| slo.named());
     let measures = Suggestion::measures();
     let settings = settings(&args.sides, measures, target, Settings::default().threshold);

@@ -10,11 +10,11 @@ use crate::kernel::{
 };
 use clap::{Args, ValueEnum};
 
-/// Kernels that are known by name.
+/// Known kernels.
 pub const KERNELS: &[(&str, &str)] = &[
-    ("naive", "ours: row by row, as the definition is written"),
-    ("tiled", "ours: tiles with an online softmax, every block computed"),
-    ("sparse", "ours: the same, empty blocks left out"),
+    ("naive", "inferometer's: row by row, as in the definition"),
+    ("tiled", "inferometer's: tiles with an online softmax, every block computed"),
+    ("sparse", "inferometer's: the same, empty blocks skipped"),
     ("torch:sdpa", "scaled_dot_product_attention without a mask, or causal"),
     ("torch:sdpa-mask", "the same with a mask as a tensor"),
     ("torch:sdpa-causal", "the same, causal whatever the mask: attention-gym's first contender"),
@@ -24,7 +24,7 @@ pub const KERNELS: &[(&str, &str)] = &[
     ("torch:fa2", "the package flash_attn; also fa3"),
 ];
 
-/// Masks by name.
+/// Known masks.
 pub const MASKS: &[(&str, &str)] = &[
     ("full", "every key"),
     ("causal", "keys up to the query"),
@@ -60,7 +60,7 @@ pub struct AttentionArgs {
     )]
     kernels: Vec<String>,
 
-    /// Masks, such as causal,sliding:1024; joined by &: "alibi&causal"; see --list
+    /// Masks, such as causal,sliding:1024; join with &: "alibi&causal"; see --list
     #[arg(
         help_heading = "Kernels",
         short,
@@ -70,8 +70,9 @@ pub struct AttentionArgs {
     )]
     masks: Vec<String>,
 
-    /// Sizes: BATCHxHEADSxTOKENSxWIDTH; fewer heads of keys and another number of keys behind a slash:
-    /// 1x32/8x512/4096x128
+    /// Sizes: BATCHxHEADSxTOKENSxWIDTH
+    ///
+    /// Fewer key heads, or another number of keys, follow a slash: 1x32/8x512/4096x128
     #[arg(help_heading = "Kernels", long = "size", visible_alias = "shape", value_name = "SIZE,…", value_delimiter = ',', value_parser = heads)]
     sizes: Vec<Heads>,
 
@@ -89,27 +90,30 @@ pub struct AttentionArgs {
     #[arg(help_heading = "Kernels", long = "pass", value_name = "PASS,…", value_delimiter = ',')]
     passes: Vec<Way>,
 
-    /// Kernels, masks and size by name: quick, cpu, gym (attention-gym's benchmark) [default: quick; with a
-    /// GPU --device gym, which PyTorch runs]
+    /// Named kernels, masks and size: quick, cpu, gym [default: quick; gym with a GPU --device]
+    ///
+    /// gym is attention-gym's benchmark and runs in PyTorch
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     preset: Option<String>,
 
-    /// Side of a block of the mask
+    /// Side of a block of the mask, tokens
     #[arg(help_heading = "Kernels", long, default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=65_536), value_name = "N")]
     block: u64,
 
-    /// The kernel that the others are held against [default: naive, else the first]
+    /// Kernel to compare the others with [default: naive, else the first]
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     reference: Option<String>,
 
     #[command(flatten)]
     pub course: CourseArgs,
 
-    /// Check results against 64-bit floats and time nothing
+    /// Check results against 64-bit floats, without timing
     #[arg(help_heading = "Repeats", long)]
     check_only: bool,
 
-    /// Skip the ceilings of this machine, a product and a triad in front of each provider's kernels
+    /// Skip the ceilings of this machine
+    ///
+    /// They are a matrix product and a triad, measured before each provider's kernels
     #[arg(help_heading = "Repeats", long)]
     no_limit: bool,
 
@@ -119,10 +123,10 @@ pub struct AttentionArgs {
 }
 
 impl AttentionArgs {
-    /// What is asked for.
+    /// The requested cases.
     ///
     /// # Errors
-    /// A name that is not known, or masks that do not fit the size.
+    /// An unknown name, or masks that do not fit the size.
     pub fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
         let usual = if self.course.is_on_gpu() { "gym" } else { "quick" };
         let name = self.preset.as_deref().unwrap_or(usual);
@@ -161,14 +165,16 @@ impl AttentionArgs {
             naive.or(kernels.first()).cloned().unwrap_or_default()
         });
         if !kernels.contains(&reference) {
-            return Err(Failure::usage(format!("--reference {reference} is no kernel of --impl")));
+            return Err(Failure::usage(format!(
+                "--reference {reference} is not a kernel of --impl"
+            )));
         }
-        // What the machine can do stands in front: the rows behind are held against it.
+        // The machine's ceilings come first: the following rows are compared with them.
         ceilings.extend(cases);
         self.course.ask((ceilings, reference), masks, !self.check_only, interrupts)
     }
 
-    /// A product and a triad of a provider, once for each type.
+    /// A product and a triad by a provider, once for each type.
     fn add_ceiling(&self, all: &mut Vec<(Provider, Case)>, provider: &Provider, kind: &str) {
         if self.no_limit || self.check_only || matches!(provider, Provider::Command(_)) {
             return;
@@ -216,14 +222,14 @@ impl AttentionArgs {
             passes,
             mask,
             block: self.block,
-            // The last of each: what is wrong with heads or sequences is wrong there.
+            // The last of each is enough: an error in heads or sequences shows up there.
             check_batch: size.batch - 1,
             check_kv_head: size.kv_heads - 1,
         }
     }
 }
 
-/// What was given, else what is usual.
+/// The given value, else the default.
 fn given(words: &[String], usual: &[&str]) -> Vec<String> {
     match words.is_empty() {
         true => usual.iter().map(|word| (*word).to_owned()).collect(),

@@ -1,4 +1,4 @@
-//! `kernel gemm` and `kernel bandwidth`: what this machine reaches at most, measured.
+//! `kernel gemm` and `kernel bandwidth`: measure the maximum that this machine reaches.
 
 use super::course_args::CourseArgs;
 use super::size::{bytes, product};
@@ -8,25 +8,25 @@ use crate::kernel::{Ask, Case, Masks, Operation};
 use clap::Args;
 use ifm_core::sheet::kernel::{GEMM, TRANSFERS};
 
-/// Side of the product, and bytes of the array, that stand in front of attention.
+/// Side of the product, and bytes of the array, measured before attention.
 const SIDE: u64 = 1024;
 const BYTES: u64 = 256 << 20;
-/// Sides of products where nothing is said.
+/// Default sides of products.
 const SIDES: [u64; 3] = [512, 1024, 2048];
-/// Types of products where none are named: what models compute in differs between both.
+/// Default types of products, for a CPU and for a GPU: models use different types on each.
 const TYPES: &[&str] = &["f32"];
 const GPU_TYPES: &[&str] = &["f32", "bf16"];
-/// How many times as long both are on a GPU. An H200 multiplies 16-bit matrices at 119 TFLOP/s where the
-/// side is 1,024, and at 646 where it is 8,192.
+/// How much larger both are on a GPU. An H200 multiplies 16-bit matrices at 119 TFLOP/s where the side
+/// is 1,024, and at 646 where it is 8,192.
 const SIDE_GROWS: u64 = 8;
 const SIDES_GROW: u64 = 4;
 
-/// The product that the kernels of a type are held against.
+/// The product that the kernels of a type are compared with.
 pub fn product_of(kind: &str) -> Case {
     Case { grows: SIDE_GROWS, ..gemm((SIDE, SIDE, SIDE), kind) }
 }
 
-/// The transfer that kernels are held against.
+/// The transfer that kernels are compared with.
 pub fn triad() -> Case {
     transfer("triad", BYTES)
 }
@@ -57,12 +57,13 @@ pub struct GemmArgs {
     #[arg(help_heading = "Kernels", long, value_name = "NAME,…", value_delimiter = ',')]
     provider: Vec<String>,
 
-    /// Sizes: a side, or ROWSxCOLUMNSxDEPTH [default: 512,1024,2048; on a GPU 2048,4096,8192]
+    /// Sizes: SIDE, or ROWSxCOLUMNSxDEPTH [default: 512,1024,2048; on a GPU 2048,4096,8192]
     #[arg(help_heading = "Kernels", long = "size", value_name = "SIZE,…", value_delimiter = ',', value_parser = product)]
     sizes: Vec<(u64, u64, u64)>,
 
-    /// Types: f32, f16, bf16, int8; of PyTorch on a GPU also tf32 and fp8 [default: f32; on a GPU f32 and
-    /// bf16]
+    /// Types: f32, f16, bf16, int8 [default: f32; on a GPU f32 and bf16]
+    ///
+    /// PyTorch on a GPU also supports tf32 and fp8
     #[arg(
         help_heading = "Kernels",
         long = "type",
@@ -88,7 +89,9 @@ pub struct BandwidthArgs {
     #[arg(help_heading = "Kernels", long = "kind", value_name = "NAME,…", value_delimiter = ',', value_parser = TRANSFERS)]
     kinds: Vec<String>,
 
-    /// Bytes of one array; those that caches hold tell of caches. auto: four times the largest cache
+    /// Bytes of one array; auto is four times the largest cache
+    ///
+    /// An array that fits in a cache measures that cache
     #[arg(help_heading = "Kernels", long = "bytes", default_value = "auto", value_name = "BYTES,…", value_delimiter = ',', value_parser = bytes)]
     bytes: Vec<u64>,
 
@@ -97,7 +100,7 @@ pub struct BandwidthArgs {
 }
 
 impl GemmArgs {
-    /// What is asked for.
+    /// The requested cases.
     ///
     /// # Errors
     /// There is no such provider.
@@ -120,7 +123,7 @@ impl GemmArgs {
 }
 
 impl BandwidthArgs {
-    /// What is asked for.
+    /// The requested cases.
     ///
     /// # Errors
     /// There is no such provider.

@@ -1,4 +1,4 @@
-//! Flags that all kernels share: who computes, on what, how often, and where results go.
+//! Flags that all kernels share: the device, the repeats, and the destination of results.
 
 use super::super::kept::KeptArgs;
 use crate::exit::Failure;
@@ -12,64 +12,67 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a provider may take to end by itself.
+/// Maximum time for a provider to exit on its own.
 const GRACE: Duration = Duration::from_secs(2);
-/// Written before each run: more than the caches of most machines hold, and of all GPUs.
+/// Written before each run: larger than the caches of most machines, and of all GPUs.
 const FLUSH_BYTES: u64 = 256 << 20;
 
-/// Who computes, on what, how often, and where results go.
+/// The device, the repeats and the destination of results.
 #[derive(Debug, Args)]
 pub struct CourseArgs {
-    /// The Python whose PyTorch is measured
+    /// Python interpreter whose PyTorch to measure
     #[arg(help_heading = "Kernels", long, default_value = "python3", value_name = "PATH")]
     python: PathBuf,
 
-    /// A command that speaks the kernel protocol, for kernels named command:NAME
+    /// Command that speaks the kernel protocol, for kernels named command:NAME
     #[arg(help_heading = "Kernels", long, value_name = "COMMAND")]
     command: Option<String>,
 
-    /// Device to compute on: cpu, cuda, cuda:1 [default: the CPU for native kernels, a GPU for PyTorch
-    /// where there is one]
+    /// Device to compute on: cpu, cuda, cuda:1
+    ///
+    /// By default the CPU for native kernels, and a GPU for PyTorch if there is one
     #[arg(help_heading = "Kernels", long, value_name = "DEVICE")]
     device: Option<String>,
 
-    /// Threads that compute [default: all processors]
+    /// Number of compute threads [default: all processors]
     #[arg(help_heading = "Kernels", short, long, value_parser = clap::value_parser!(u32).range(1..=4096), value_name = "N")]
     threads: Option<u32>,
 
-    /// Instructions of the processor: baseline, avx2, avx512 [default: all that it has]
+    /// Processor instructions to use: baseline, avx2, avx512 [default: all it has]
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     instructions: Option<String>,
 
-    /// Runs of each pass that count
+    /// Counted runs of each pass
     #[arg(help_heading = "Repeats", short = 'r', long, visible_alias = "repetitions", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
     repeats: u32,
 
-    /// Runs in front of them that do not count
+    /// Warm-up runs before them
     #[arg(help_heading = "Repeats", long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1_000), value_name = "N")]
     warm_up: u32,
 
-    /// Most time for the runs of a pass, seconds; one is made in any case
+    /// Maximum time for the runs of a pass, seconds; minimum one run
     #[arg(help_heading = "Repeats", long, default_value_t = 10.0, value_name = "S")]
     budget: f64,
 
-    /// Empty the caches before each run: 256 MiB are written, not timed
+    /// Empty the caches before each run
+    ///
+    /// This writes 256 MiB, outside the timing
     #[arg(help_heading = "Repeats", long)]
     flush: bool,
 
-    /// Count disturbed runs too, in place of making them again
+    /// Count disturbed runs too, instead of measuring them again
     #[arg(help_heading = "Repeats", long)]
     keep_disturbed: bool,
 
-    /// Time limit of a run, seconds
+    /// Time limit per run, seconds
     #[arg(help_heading = "Repeats", long, default_value_t = 120.0, value_name = "S")]
     timeout: f64,
 
-    /// Time limit for starting a provider, and for compiling a kernel, seconds
+    /// Time limit for starting a provider or compiling a kernel, seconds
     #[arg(help_heading = "Repeats", long, default_value_t = 900.0, value_name = "S")]
     start_timeout: f64,
 
-    /// A file to write: .html, .md, .json or .csv; may be repeated
+    /// File to write: .html, .md, .json or .csv; repeatable
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 
@@ -77,8 +80,8 @@ pub struct CourseArgs {
     pub kept: KeptArgs,
 }
 
-/// Providers by name where none is asked for, each with whether it computes on a GPU. Native kernels run
-/// on the processor, so that a GPU is measured by PyTorch. `has_gpu_torch` is asked only where it matters.
+/// Default providers, each with whether it computes on a GPU. Native kernels run on the processor, so that
+/// a GPU is measured with PyTorch. `has_gpu_torch` is called only if it matters.
 fn usual(
     device: Option<&str>,
     has_command: bool,
@@ -98,12 +101,12 @@ fn is_cpu(device: &str) -> bool {
 }
 
 impl CourseArgs {
-    /// Whether the kernels are to run on a GPU.
+    /// Whether the kernels should run on a GPU.
     pub fn is_on_gpu(&self) -> bool {
         self.device.as_deref().is_some_and(|device| !is_cpu(device))
     }
 
-    /// The providers of these names, or those that suit this host, each with whether it computes on a GPU.
+    /// The named providers, or the default ones for this host, each with whether it computes on a GPU.
     ///
     /// # Errors
     /// No provider has this name, or it needs a command.
@@ -131,7 +134,7 @@ impl CourseArgs {
         let named = |name: &String| {
             let provider = self.provider_of(name)?;
             let is_torch = matches!(provider, Provider::Torch(_));
-            // PyTorch takes a GPU where no device is named and there is one.
+            // PyTorch uses a GPU if no device is named and there is one.
             let is_gpu = self.is_on_gpu() || (self.device.is_none() && has_gpu());
             Ok((provider, is_torch && is_gpu))
         };
@@ -157,7 +160,7 @@ impl CourseArgs {
         })
     }
 
-    /// The provider that a name stands for, and the rest of the name: `torch:flex`, `tiled`.
+    /// The provider in a name, and the rest of the name: `torch:flex`, `tiled`.
     ///
     /// # Errors
     /// There is no such provider.
@@ -169,7 +172,7 @@ impl CourseArgs {
     /// A provider by its name.
     ///
     /// # Errors
-    /// There is none of the name, or it needs a command.
+    /// No provider has this name, or it needs a command.
     pub fn provider_of(&self, name: &str) -> Result<Provider, Failure> {
         match (name, &self.command) {
             ("native", _) => Ok(Provider::Native),
@@ -187,10 +190,10 @@ impl CourseArgs {
         }
     }
 
-    /// Everything that is asked for.
+    /// All requested cases.
     ///
     /// # Errors
-    /// Times that are none, or no place for a file.
+    /// Invalid times, or a file that cannot be created.
     pub fn ask(
         &self,
         (cases, reference): (Vec<(Provider, Case)>, String),
@@ -229,8 +232,8 @@ impl CourseArgs {
     }
 }
 
-/// Whether this host has a GPU that PyTorch may know: one of NVIDIA by its library, one of AMD by its
-/// driver.
+/// Whether this host has a GPU that PyTorch may support: an NVIDIA GPU by its library, an AMD GPU by
+/// its driver.
 fn has_gpu() -> bool {
     !facts::of_host().0.gpus.is_empty() || Path::new("/dev/kfd").exists()
 }

@@ -28,11 +28,11 @@ pub struct KernelCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Attention under masks, forward and backward: time, arithmetic rate, blocks left out
+    /// Attention with masks, forward and backward: time, arithmetic rate, skipped blocks
     Attention(Box<attention::AttentionArgs>),
-    /// Matrix products: the arithmetic rate that this machine reaches, by type and size
+    /// Matrix products: arithmetic rate of this machine, by type and size
     Gemm(Box<ceiling::GemmArgs>),
-    /// Reading, writing, copying: the bandwidth that this machine reaches
+    /// Memory transfers: bandwidth of this machine for reading, writing and copying
     Bandwidth(Box<ceiling::BandwidthArgs>),
 }
 
@@ -43,16 +43,16 @@ pub struct KernelDocument<'a> {
     /// What kind of document this is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_kernel")))]
     kind: &'static str,
-    /// Cases of which some pass has no result.
+    /// Cases in which some pass has no result.
     failed: usize,
-    /// What was measured, as it is stored.
+    /// The measurements, as they are stored.
     import: &'a Import,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// A flag that cannot be understood, no result at all, or results that cannot be kept.
+/// An invalid flag, no result at all, or results that cannot be stored.
 pub fn run(command: &KernelCommand) -> Result<Code, Failure> {
     match &command.what {
         What::Attention(args) if args.list => {
@@ -75,7 +75,7 @@ pub fn run(command: &KernelCommand) -> Result<Code, Failure> {
     }
 }
 
-/// Measures, keeps and shows.
+/// Measures, stores and prints.
 fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
     let (args, files) = (&course.kept, &course.out);
     files.iter().try_for_each(|path| output::check_path(path))?;
@@ -114,7 +114,7 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
         (_, why) if is_nothing => {
             let sentence = format!("no kernel gave a result: {}", why.unwrap_or("none ran"));
             let failure = Failure::new(Code::Invalid, sentence);
-            // A provider that did not start says nothing of itself.
+            // A provider that did not start cannot describe itself.
             let lost = all.iter().find(|done| done.about.is_none());
             let hint = lost.and_then(|done| ask.providers.get(done.provider)?.hint());
             Err(match hint {
@@ -126,7 +126,7 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
     }
 }
 
-/// What can be asked for by name.
+/// Prints what can be requested by name.
 fn list() -> List {
     let presets = kernel::PRESETS.iter().map(|preset| Entry {
         group: Some("preset"),

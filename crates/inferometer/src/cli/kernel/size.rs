@@ -1,4 +1,4 @@
-//! Sizes as they are written on the command line.
+//! Sizes on the command line.
 
 use crate::measured_machine::last_cache_bytes;
 use ifm_analysis::measured_machine::CACHES;
@@ -14,10 +14,10 @@ pub struct Heads {
     pub width: u64,
 }
 
-/// Reads `1x4x2048x64`, or `2x32/8x512/4096x128` where keys have fewer heads or another number.
+/// Reads `1x4x2048x64`, or `2x32/8x512/4096x128` if keys have fewer heads or another number.
 ///
 /// # Errors
-/// Why it is no size.
+/// Why it is not a valid size.
 pub fn heads(text: &str) -> Result<Heads, String> {
     let parts: Vec<&str> = text.split('x').collect();
     let [batch, heads, tokens, width] = parts.as_slice() else {
@@ -32,7 +32,7 @@ pub fn heads(text: &str) -> Result<Heads, String> {
         return Err(format!("{query_heads} heads of queries do not share {kv_heads} of keys"));
     }
     let (batch, width) = (number(batch)?, number(width)?);
-    // More than any memory holds, and less than what wraps.
+    // More than any memory, and too little to overflow.
     let sides = [batch, query_heads.max(kv_heads), queries.max(keys), width];
     let numbers = sides.iter().try_fold(1_u64, |product, side| product.checked_mul(*side));
     match numbers.filter(|numbers| *numbers < 1 << 48) {
@@ -44,7 +44,7 @@ pub fn heads(text: &str) -> Result<Heads, String> {
 /// Reads `2048`, a cube, or `4096x4096x512`: rows, columns, depth.
 ///
 /// # Errors
-/// Why it is no size.
+/// Why it is not a valid size.
 pub fn product(text: &str) -> Result<(u64, u64, u64), String> {
     let sides: Result<Vec<u64>, String> = text.split('x').map(number).collect();
     match sides?.as_slice() {
@@ -54,14 +54,14 @@ pub fn product(text: &str) -> Result<(u64, u64, u64), String> {
     }
 }
 
-/// Arrays are whole blocks of so many bytes.
+/// Arrays consist of whole blocks of this many bytes.
 const BLOCK_BYTES: u64 = 64 << 10;
 
 /// Reads bytes: `65536`, `64K`, `256M`, `2G`, in powers of 1024, rounded up to whole blocks of 64 KiB;
-/// `auto` is what no cache of this machine holds.
+/// `auto` is too large for any cache of this machine.
 ///
 /// # Errors
-/// Why they are none.
+/// Why the text is invalid.
 pub fn bytes(text: &str) -> Result<u64, String> {
     if text.trim() == "auto" {
         return Ok(past_caches().next_multiple_of(BLOCK_BYTES));
@@ -78,8 +78,8 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text} is more than a machine can hold"))
 }
 
-/// An array of which caches hold no part worth telling: four times the largest cache, 256 MiB at least,
-/// and an eighth of the memory at most, since a triad moves three of them.
+/// An array of which caches contain no significant part: four times the largest cache, minimum 256 MiB,
+/// and maximum an eighth of the memory, since a triad moves three of them.
 fn past_caches() -> u64 {
     const LEAST: u64 = 256 << 20;
     let wanted = last_cache_bytes().map_or(LEAST, |cache| (CACHES * cache) as u64).max(LEAST);
@@ -92,7 +92,7 @@ fn number(text: &str) -> Result<u64, String> {
     match text.trim().parse() {
         Ok(0) => Err("a side of 0 has nothing to compute".to_owned()),
         Ok(number) => Ok(number),
-        Err(_) => Err(format!("\"{}\" is no number", text.trim())),
+        Err(_) => Err(format!("\"{}\" is not a number", text.trim())),
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             ("1x4x0x64", "a side of 0"),
             ("1x4x64", "expected BATCH"),
             ("1x4/3x8x64", "4 heads of queries do not share 3"),
-            ("1x4xqx64", "\"q\" is no number"),
+            ("1x4xqx64", "\"q\" is not a number"),
             ("999999x999999x999999x9", "more than a machine"),
             ("1x4/0x8x64", "a side of 0"),
         ] {

@@ -63,13 +63,13 @@ fn of_item(item: &Item) -> String {
     text
 }
 
-/// Words in which Markdown finds nothing of its own: what stands in backticks already stays.
+/// Escapes text for Markdown, except inside backticks.
 fn prose(text: &str) -> String {
     let mut is_code = false;
     let mut out = String::new();
     for sign in text.replace('\n', " ").chars() {
         is_code ^= sign == '`';
-        // An underscore inside of a word is one; at its start it is not.
+        // An underscore inside a word is plain text; at the start of a word it is markup.
         let is_mark = match sign {
             '_' => !out.ends_with(char::is_alphanumeric),
             _ => "<*\\".contains(sign),
@@ -82,7 +82,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// The same in a cell of a table.
+/// The same inside a table cell.
 fn cell(text: &str) -> String {
     prose(text).replace('|', "\\|")
 }

@@ -1,9 +1,10 @@
-//! `inferometer man`: the manual, made from the parser: a page for the program and one for each command.
+//! `inferometer man`: the manual, generated from the parser, with a page for the program and one for each
+//! command.
 //!
-//! The same pages as Markdown are the reference of the command line in `docs/reference/cli`; a test holds them
-//! against the parser, and `cargo xtask reference` writes them.
+//! The same pages as Markdown are the reference of the command line in `docs/reference/cli`. A test
+//! compares them with the parser, and `cargo xtask reference` writes them.
 //!
-//! Not here: what a page holds (`page`), and how it is written (`roff`, `markdown`).
+//! Not here: the content of a page (`page`), and its format (`roff`, `markdown`).
 
 mod markdown;
 mod page;
@@ -18,10 +19,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How a page is written.
+/// Format of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// As `man` reads it
+    /// Format of `man`
     Roff,
     /// Markdown
     Markdown,
@@ -46,20 +47,20 @@ impl Format {
 /// Flags of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Command whose page is shown [default: the program's own]
+    /// Command to show the page of [default: the program itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 
-    /// Folder to write every page to, such as ~/.local/share/man/man1
+    /// Folder for all pages, such as ~/.local/share/man/man1
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 
-    /// How pages are written [default: roff]
+    /// Format of the pages [default: roff]
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
 }
 
-/// Shows a page, or writes all.
+/// Shows a page, or writes all pages.
 ///
 /// # Errors
 /// There is no such command, or the folder cannot be written.
@@ -78,7 +79,7 @@ pub fn run(args: &ManArgs) -> Result<Code, Failure> {
         });
     };
     let text = format.text(page);
-    // On a terminal the reader of manuals shows it, where there is one.
+    // On a terminal, `man` shows it, if it is installed.
     let is_shown = args.format.is_none() && std::io::stdout().is_terminal() && shown(&text);
     if !is_shown {
         terminal::print(&text);
@@ -101,7 +102,7 @@ fn write(pages: &[Page], format: Format, folder: &Path) -> Result<Code, Failure>
     Ok(Code::Done)
 }
 
-/// Hands a page to `man`, and says whether that showed it.
+/// Passes a page to `man`, and returns whether `man` showed it.
 fn shown(text: &str) -> bool {
     let man = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn();
     let Ok(mut man) = man else { return false };
@@ -113,7 +114,7 @@ fn shown(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Set to `write`, the test writes the reference instead of comparing it.
+    /// If set to `write`, the test writes the reference instead of comparing it.
     const UPDATE: &str = "IFM_REFERENCE";
 
     #[test]
@@ -159,9 +160,9 @@ mod tests {
             assert!(man.contains(part), "{part}:\n{man}");
         }
         assert!(pages.iter().any(|page| page.words == "plan run"));
-        // What only the program itself starts has no page.
+        // Commands that only the program itself starts have no page.
         assert!(!pages.iter().any(|page| ["guard", "worker", "complete"].contains(&&*page.words)));
-        // No line is taken for a request of roff that is none.
+        // No line begins with a request by accident.
         for page in &pages {
             for line in roff::text(page).lines().filter(|line| line.starts_with(['.', '\''])) {
                 let request = line.split(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the manual says of a command: the parser's own description, in the order in which it is read.
+//! The manual page of a command: the parser's own description, in reading order.
 
 use crate::cli::serve_simulated;
 use crate::exit::Code;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 
 /// The page of the program, or of a command.
 pub struct Page {
-    /// The words of the command behind the program's name; empty for the program.
+    /// The words of the command after the program's name; empty for the program.
     pub words: String,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub about: String,
     /// More about it, in paragraphs.
     pub more: String,
-    /// How it is called.
+    /// Its usage.
     pub usage: Vec<String>,
     /// Its commands: words and what they do.
     pub commands: Vec<(String, String)>,
     /// Arguments and flags, by their headings.
     pub groups: Vec<Group>,
-    /// What stands behind them: titles, and lines as they are.
+    /// The sections after them: titles and verbatim lines.
     pub behind: Vec<(String, Vec<String>)>,
 }
 
@@ -33,26 +33,26 @@ pub struct Group {
     pub items: Vec<Item>,
 }
 
-/// An argument, a variable, an exit code: a term and what it means.
+/// An argument, a variable or an exit code, and its meaning.
 #[derive(Default)]
 pub struct Item {
-    /// As it is written: pieces that are typed as they stand, and those that are replaced.
+    /// Its notation: literal pieces, and pieces to replace.
     pub term: Vec<Piece>,
     /// What it does.
     pub help: String,
-    /// The words that it may be, with what they mean.
+    /// Its possible values, with their meanings.
     pub values: Vec<(String, String)>,
-    /// Facts behind the help: default, variable, other names.
+    /// Facts after the help: default, variable, other names.
     pub facts: Vec<String>,
 }
 
 /// A piece of a term.
 pub enum Piece {
-    /// Typed as it stands.
+    /// Typed literally.
     Typed(String),
     /// Replaced by a value.
     Value(String),
-    /// Between the others.
+    /// Between the other two.
     Plain(&'static str),
 }
 
@@ -85,8 +85,8 @@ fn below(path: &str, command: &Command, pages: &mut Vec<Page>) {
     }
 }
 
-/// Commands of a command that have a page, in the order of the help, from which the parser's own list departs
-/// where one was changed.
+/// Commands of a command that have a page, in the order of the help. The parser's own list differs if a
+/// command was changed.
 fn in_order<'c>(path: &str, command: &'c Command) -> Vec<&'c Command> {
     let program = crate::cli::Cli::command();
     let first =
@@ -98,7 +98,7 @@ fn in_order<'c>(path: &str, command: &'c Command) -> Vec<&'c Command> {
     subs
 }
 
-/// Whether a command has a page: those that only we start have none.
+/// Whether a command has a page: those that only inferometer starts have none.
 fn is_told(command: &Command) -> bool {
     let is_shown = !command.is_hide_set() || command.get_name() == serve_simulated::VERB;
     is_shown && command.get_name() != "help"
@@ -117,7 +117,7 @@ fn of_program(program: &Command) -> Page {
     page
 }
 
-/// The variables that flags are read from, and those that are read without a flag.
+/// The variables of flags, and those that have no flag.
 fn variables_of(command: &Command, all: &mut BTreeMap<String, String>) {
     for (name, help) in WITHOUT_FLAG {
         all.insert((*name).to_owned(), (*help).to_owned());
@@ -131,16 +131,16 @@ fn variables_of(command: &Command, all: &mut BTreeMap<String, String>) {
     command.get_subcommands().for_each(|sub| variables_of(sub, all));
 }
 
-/// Variables that are read without a flag of their own.
+/// Variables without a flag.
 const WITHOUT_FLAG: &[(&str, &str)] = &[
     ("OPENAI_API_KEY", "The API key, unless --api-key-env names another variable."),
     (
         "INFEROMETER_PROJECT",
-        "The project's file, in place of inferometer.toml in this folder or above; empty for none.",
+        "The project file, instead of inferometer.toml in this folder or above; empty for none.",
     ),
-    ("NO_COLOR", "Set to anything, output has no colour."),
-    ("CLICOLOR_FORCE", "Set to anything, output has colour even where no terminal is behind it."),
-    ("COLUMNS", "Width of the output, in place of the terminal's own."),
+    ("NO_COLOR", "If set to any value, output has no color."),
+    ("CLICOLOR_FORCE", "If set to any value, output has color even without a terminal."),
+    ("COLUMNS", "Width of the output, instead of the terminal's own."),
 ];
 
 fn item(term: String, help: String) -> Item {
@@ -166,7 +166,7 @@ fn of_command(words: &str, command: &Command) -> Page {
     }
 }
 
-/// The first line of what a command is about, and the paragraphs behind it.
+/// The first line of a command's description, and the following paragraphs.
 fn split(command: &Command) -> (String, String) {
     let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
     let long = command.get_long_about().map(StyledStr::to_string).unwrap_or_default();
@@ -174,7 +174,7 @@ fn split(command: &Command) -> (String, String) {
     (about.trim_end_matches('.').replace('\n', " "), more.trim().to_owned())
 }
 
-/// Arguments by their headings, in the order in which headings first come.
+/// Arguments by heading, in the order in which headings first appear.
 fn groups(command: &Command) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
@@ -189,7 +189,7 @@ fn groups(command: &Command) -> Vec<Group> {
             None => groups.push(Group { title: title.to_owned(), items: vec![of_arg] }),
         }
     }
-    // What is typed first stands first, and what every command has last.
+    // Positional arguments come first, and flags common to all commands last.
     groups.order_by_key(|group| match &*group.title {
         "Arguments" => 0,
         "Options" if group.items.len() == 1 => 2,
@@ -238,7 +238,7 @@ fn term(arg: &Arg) -> Vec<Piece> {
             term.push(Piece::Plain(", "));
         }
     }
-    // As the parser writes it, taken apart between the flag and its value.
+    // In the parser's notation, split between the flag and its value.
     let whole = arg.to_string();
     let flag = arg.get_long().map(|long| format!("--{long}"));
     let flag = flag.filter(|flag| whole.starts_with(flag.as_str()));
@@ -256,7 +256,7 @@ fn term(arg: &Arg) -> Vec<Piece> {
     term
 }
 
-/// The text behind a command's flags, by its titles: `Examples:` and the lines below it.
+/// The text after a command's flags, by its titles: `Examples:` and the lines below it.
 fn sections(text: &str) -> Vec<(String, Vec<String>)> {
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines() {

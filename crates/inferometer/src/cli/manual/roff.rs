@@ -1,4 +1,4 @@
-//! A page as `man` reads it.
+//! A page in the format of `man`.
 
 use super::page::{Group, Item, Page, Piece};
 
@@ -26,7 +26,7 @@ pub fn text(page: &Page) -> String {
     page.groups.iter().for_each(|group| of_group(group, &mut text));
     for (title, lines) in &page.behind {
         text.push_str(&format!(".SH {}\n", plain(&title.to_uppercase())));
-        // Lines as they are; a paragraph between them would be filled.
+        // Verbatim lines; a paragraph between them would be filled.
         text.push_str(".nf\n");
         lines.iter().for_each(|line| text.push_str(&format!("{}\n", paragraph(line))));
         text.push_str(".fi\n");
@@ -73,17 +73,17 @@ fn term(item: &Item) -> String {
     item.term.iter().map(piece).collect()
 }
 
-/// Paragraphs behind a heading, which begins the first one itself.
+/// Paragraphs after a heading, which itself begins the first one.
 fn paragraphs<'t>(all: impl Iterator<Item = &'t str>) -> String {
     all.map(paragraph).collect::<Vec<_>>().join("\n.PP\n") + "\n"
 }
 
-/// Text in which roff finds nothing of its own.
+/// Escapes text for roff.
 fn plain(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-")
 }
 
-/// The same as lines of their own: a point or an apostrophe at the start of one would be a request.
+/// The same as separate lines: a period or an apostrophe at the start of one would be a request.
 fn paragraph(text: &str) -> String {
     let line = |line: &str| match line.starts_with(['.', '\'']) {
         true => format!("\\&{}", plain(line)),

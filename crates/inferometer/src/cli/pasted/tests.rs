@@ -1,10 +1,11 @@
-//! Lines of other tools, their tables of flags, and what becomes of both: all held against our own command line.
+//! Lines of other tools, their tables of flags, and their translations, all compared with inferometer's own
+//! command line.
 
 use super::*;
 use crate::foreign::{Takes, tools, translate};
 use serde::Deserialize;
 
-/// A command as it is typed.
+/// A typed command.
 fn typed(draft: &Draft) -> String {
     shell::joined(&draft.words())
 }
@@ -17,13 +18,13 @@ fn translated(text: &str) -> Translation {
     translate(line(text), &ours).unwrap_or_else(|failure| panic!("{text}: {failure}"))
 }
 
-/// The command of a line, understood by our own parser.
+/// The command of a line, parsed by inferometer's own parser.
 fn parsed(text: &str) -> String {
     static COMMAND: OnceLock<Command> = OnceLock::new();
     let draft = translated(text).draft;
     let words = super::super::engine::spelled_out(draft.words());
     let command = COMMAND.get_or_init(super::super::command);
-    // The command alone: all of them take long to make for each line.
+    // The command alone: building all of them for each line would be slow.
     let command = command.find_subcommand(&words[1]).unwrap().clone();
     if let Err(error) = command.try_get_matches_from(&words[1..]) {
         panic!("{text}\n{}\n{error}", typed(&draft));
@@ -60,7 +61,7 @@ fn the_lines_of_their_documents_are_commands_of_ours() {
     }
 }
 
-/// A line of a tool with what it needs anyway.
+/// A line of a tool with its required flags.
 fn base(table: &Table) -> String {
     let program = table.programs[0].replace("python ", "python3 ");
     let more = match table.tool.as_str() {
@@ -74,7 +75,7 @@ fn base(table: &Table) -> String {
     format!("{program} {more}")
 }
 
-/// Flags that only go with another one, and what they need beside them.
+/// Flags that are only valid with another one, and what they need in addition.
 const WITH: &[(&str, &str)] = &[
     ("--ramp-up-strategy", "--ramp-up-start-rps 1 --ramp-up-end-rps 10"),
     ("--self-timed", "--dataset-name timed_trace --dataset-path t.jsonl"),
@@ -113,7 +114,7 @@ fn every_row_of_a_table_is_read_and_gives_a_command_that_parses() {
                     Takes::None => String::new(),
                     Takes::Two => row.sample.clone().unwrap_or_default(),
                     _ if value == "c.yml" => config.clone(),
-                    // A file that would be read for its body, which stands in the line already.
+                    // A file that would be read for its body, which is already in the line.
                     _ if value == "BODY" => config.clone(),
                     _ => shell::quoted(value),
                 };
@@ -160,7 +161,7 @@ fn what_a_flag_becomes_is_a_flag_of_ours() {
                 Becomes::Body(field) => assert!(!field.is_empty(), "{name}"),
             }
         }
-        // No name stands for two flags.
+        // No name is used for two flags.
         let mut names: Vec<&String> = table
             .flags
             .iter()
@@ -236,7 +237,7 @@ fn what_a_client_would_assume_is_assumed() {
         ("vllm bench serve --lora-modules a b", &["--model a=1,b=1"]),
         ("vllm bench serve --lora-modules a", &["--model a "]),
         ("vllm bench serve --model 'a b' --num-prompts=5", &["--model 'a b'", "--requests 5"]),
-        // Every list in every form in which a tool accepts it.
+        // Every list in every form that a tool accepts.
         ("genai-perf profile -m a b c --streaming", &["--model a=1,b=1,c=1"]),
         ("aiperf profile --model a --model b", &["--model a=1,b=1"]),
         ("aiperf profile -m a,b,b", &["--model a=1,b=2"]),
@@ -364,25 +365,25 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
     for (text, part) in [
         (
             "vllm bench serve --num-promts 5",
-            "--num-promts is no flag of vllm bench serve 0.33, and none of inferometer run: --num-prompts is the nearest",
+            "--num-promts is not a flag of vllm bench serve 0.33 or of inferometer run; --num-prompts is the nearest match",
         ),
         // A flag of a newer version.
-        ("vllm bench serve --lora-assignments random", "--lora-assignment is the nearest"),
+        ("vllm bench serve --lora-assignments random", "--lora-assignment is the nearest match"),
         ("vllm bench serve --num-prompts", "--num-prompts of vllm bench serve needs a value"),
         ("vllm bench serve --num-prompts ten", "--num-prompts ten is not a whole number"),
         (
             "vllm bench serve --dataset-name sharegpt",
             "--dataset-name sharegpt needs --dataset-path",
         ),
-        ("vllm bench serve --backend deepspeed", "--backend deepspeed is none that is known"),
+        ("vllm bench serve --backend deepspeed", "--backend deepspeed is not supported"),
         ("vllm bench latency --model m", "inferometer engine --adapter vllm"),
         ("vllm bench throughput --model m", "inferometer engine --adapter vllm"),
         (
             "guidellm run --profile kind=knee --data prompt_tokens=1,output_tokens=1",
             "inferometer capacity",
         ),
-        ("wrk -c 5 http://h", "wrk is no tool whose lines are known"),
-        ("oha http://h:1/", "is no API of a model that is known"),
+        ("wrk -c 5 http://h", "wrk is not a tool whose commands can be translated"),
+        ("oha http://h:1/", "is not a supported model API"),
         // A word that belongs to no flag, with the flag before it.
         (
             "vllm bench serve --model base stray --dataset-name random",
@@ -441,14 +442,20 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
             "--rate 1,2: a sweep has one number",
         ),
         ("vllm bench serve --model -m", "--model of vllm bench serve needs a value"),
-        // What each tool's line may have wrong: a flag of a newer version or with a slip.
-        ("python3 -m sglang.bench_serving --num-promts 5", "--num-prompts is the nearest"),
-        ("guidellm benchmark --target http://h:1 --max-request 5", "--max-requests is the nearest"),
-        ("aiperf profile -m m --request-cout 5", "--request-count is the nearest"),
-        ("genai-bench benchmark --num-concurency 5", "--num-concurrency is the nearest"),
-        ("oha -n 5 --burst-dely 2s http://h:1/v1/completions", "--burst-delay is the nearest"),
-        ("llama-bench --n-promt 5", "--n-prompt is the nearest"),
-        ("llama-batched-bench --ctx-sise 5", "--ctx-size is the nearest"),
+        // Possible errors in each tool's line: a flag of a newer version, or a typo.
+        ("python3 -m sglang.bench_serving --num-promts 5", "--num-prompts is the nearest match"),
+        (
+            "guidellm benchmark --target http://h:1 --max-request 5",
+            "--max-requests is the nearest match",
+        ),
+        ("aiperf profile -m m --request-cout 5", "--request-count is the nearest match"),
+        ("genai-bench benchmark --num-concurency 5", "--num-concurrency is the nearest match"),
+        (
+            "oha -n 5 --burst-dely 2s http://h:1/v1/completions",
+            "--burst-delay is the nearest match",
+        ),
+        ("llama-bench --n-promt 5", "--n-prompt is the nearest match"),
+        ("llama-batched-bench --ctx-sise 5", "--ctx-size is the nearest match"),
         ("inference-perf --config_fil c.yml", "--config_file is the nearest"),
         ("inference-perf --load.type constant", "load.stages names no rate"),
         (
@@ -462,8 +469,8 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
             "-D nowhere.json: no such file or folder",
         ),
         ("aiperf profile -m m --endpoint-type chatt", "chat is the nearest"),
-        ("genai-perf profile -m m --service-kind opeai", "none of openai and triton"),
-        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "none of D(IN,OUT)"),
+        ("genai-perf profile -m m --service-kind opeai", "use openai or triton"),
+        ("genai-bench benchmark --traffic-scenario 'Q(8,4)'", "is not supported; use D(IN,OUT)"),
         ("inference-perf", "inference-perf needs --config_file"),
         ("llama-batched-bench -m a.gguf -npp 0 -ntg 8 -npl 1", "-npp 1 or more"),
         (
@@ -488,7 +495,7 @@ fn what_is_wrong_is_one_sentence_with_what_was_meant() {
     }
 }
 
-/// Each part of a line is in the command, in what is left out, in a difference, or in what is not run.
+/// Each part of a line is in the command, in the omissions, in a difference, or in what is not run.
 #[test]
 fn names_every_word_that_becomes_nothing() {
     for (text, left_out, differs, rest) in [
@@ -533,7 +540,7 @@ fn names_every_word_that_becomes_nothing() {
         assert!(all.contains(differs), "{text}: {all}");
         assert_eq!(translation.rest.as_deref().unwrap_or_default(), rest, "{text}");
     }
-    // One model has no strategy, and the same value twice is one value.
+    // One model has no strategy, and the same value twice counts once.
     for text in [
         "aiperf profile -m a --model-selection-strategy round_robin",
         "vllm bench serve --model a --model a",

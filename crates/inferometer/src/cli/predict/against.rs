@@ -1,4 +1,4 @@
-//! `inferometer predict --against`: the loads of a measured result, predicted.
+//! `inferometer predict --against`: predicts the loads of a measured result.
 
 use super::args::PredictArgs;
 use crate::cli::report::{self, ReportArgs};
@@ -20,7 +20,7 @@ use std::path::Path;
 /// Predicts the loads of a measured result, and shows both.
 ///
 /// # Errors
-/// The result is none, is a prediction itself, or cannot be predicted.
+/// The result is invalid, is a prediction itself, or cannot be predicted.
 pub fn against(
     args: &PredictArgs,
     result: &Path,
@@ -50,7 +50,7 @@ pub fn against(
                     .map(|level| level.counts.sent as u32)
             };
             let numbered = (0_u16..).zip(&run.manifest.spec.levels);
-            // A level that ended early is as long as it was.
+            // A level that ended early keeps its actual length.
             let as_long = |(number, level): (u16, &LoadSpec)| LoadSpec {
                 requests: requests(number).filter(|sent| *sent > 0).or(level.requests),
                 early_end: None,
@@ -63,10 +63,10 @@ pub fn against(
             let rows = rows(&subjects, given);
             let Some(first) = rows.first() else {
                 return Err(Failure::usage(format!(
-                    "{} holds no load with lengths and times",
+                    "{} contains no load with lengths and times",
                     result.display()
                 ))
-                .hint("-W PROMPT/OUTPUT says lengths that it does not tell"));
+                .hint("-W PROMPT/OUTPUT sets the missing lengths"));
             };
             let (prompt, output) = (first.seen.prompt_tokens, first.seen.output_tokens);
             workload.workload = format!("{prompt:.0}/{output:.0}");
@@ -80,7 +80,7 @@ pub fn against(
                 .collect()
         }
     };
-    // What is stored under its name now: "last" is the prediction afterwards.
+    // Resolves the name now: afterwards, "last" is the prediction.
     let measured = match store.find(&result.to_string_lossy()) {
         Ok(run) if !subjects.runs.is_empty() => run.path.clone(),
         _ => result.to_owned(),
@@ -111,7 +111,8 @@ pub fn against(
     report::run(&Alone::<ReportArgs>::parse_from(line).args)
 }
 
-/// What a run sent, as it would be typed; of runs of early versions the lengths alone are known.
+/// The workload of a run, as it would be typed; for runs of early versions only the lengths are
+/// known.
 fn sent(manifest: &Manifest) -> String {
     let workload = &manifest.spec.workload;
     let lengths = workload.prompt_tokens.zip(workload.output_tokens);
@@ -119,7 +120,7 @@ fn sent(manifest: &Manifest) -> String {
     workload.text.clone().or(lengths).unwrap_or_else(|| workload.kind.clone())
 }
 
-/// A measured load as one to predict.
+/// A measured load as a load to predict.
 fn load_spec(load: &Load, seed: u64) -> LoadSpec {
     use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
     use ifm_sim::Span;

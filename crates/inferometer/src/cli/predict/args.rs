@@ -14,7 +14,7 @@ use clap::Args;
 use ifm_store::Store;
 use std::path::PathBuf;
 
-/// Users at each level when nothing is said.
+/// Default users per level.
 const LEVELS: &str = "1,8,32";
 
 /// Flags of `predict`.
@@ -26,7 +26,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
+    /// Users per level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
     #[arg(help_heading = "Load", short, long, value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     pub concurrency: Option<String>,
 
@@ -36,8 +36,9 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub ending: EndingArgs,
 
-    /// A measured result, a run or a file of another tool: its loads are predicted, and both are
-    /// shown side by side
+    /// Predict the loads of a measured result, and compare side by side
+    ///
+    /// The result is a run, or a file of another tool
     #[arg(help_heading = "Questions", long, value_name = "RESULT", conflicts_with_all = ["concurrency", "rate", "vary"])]
     pub against: Option<PathBuf>,
 
@@ -49,10 +50,10 @@ pub struct PredictArgs {
 }
 
 impl PredictArgs {
-    /// The levels that are asked for.
+    /// The requested levels.
     ///
     /// # Errors
-    /// A load that cannot be.
+    /// An impossible load.
     pub fn levels(&self) -> Result<Vec<LevelRequest>, Failure> {
         self.arrivals.check_law_is_used()?;
         let schedules = self.arrivals.schedules(0)?;
@@ -65,7 +66,7 @@ impl PredictArgs {
         self.ending.levels(&users)
     }
 
-    /// Whether a load was named.
+    /// Whether a load was given.
     pub fn names_a_load(&self) -> Result<bool, Failure> {
         Ok(self.concurrency.is_some() || !self.arrivals.schedules(0)?.is_empty())
     }
@@ -80,33 +81,34 @@ impl PredictArgs {
     }
 }
 
-/// Questions of what if.
+/// What-if questions.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Questions")]
 pub struct VaryArgs {
-    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100-sxm or
-    /// quant=bf16,fp8 or users=8,32 or workload=512/64,8192/64; may be repeated. Each is loaded up to the latency
-    /// target, or with the load that is named
+    /// Compare deployments by a flag and its values, e.g. gpu=l40s,h100-sxm; repeatable
+    ///
+    /// Other examples: quant=bf16,fp8, users=8,32, workload=512/64,8192/64. Each deployment is
+    /// loaded up to the latency target, or with the given load
     #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
     pub vary: Vec<(String, Vec<String>)>,
 
-    /// Users at most, for --vary
+    /// Maximum number of users, for --vary
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "vary", value_name = "N")]
     pub max_users: u32,
 
-    /// Price of one GPU for an hour, US dollars: one for all, or l40s=0.9,h100=2.5
+    /// Price per GPU hour, US dollars: one for all, or l40s=0.9,h100=2.5
     #[arg(long, requires = "vary", value_name = "USD")]
     pub price: Option<String>,
 }
 
 impl VaryArgs {
-    /// Whether variants are asked for.
+    /// Whether variants are requested.
     pub fn is_asked(&self) -> bool {
         !self.vary.is_empty()
     }
 }
 
-/// Other words for flags that people vary.
+/// Other names for flags that people vary.
 const OTHER_WORDS: [(&str, &str); 7] = [
     ("users", "concurrency"),
     ("c", "concurrency"),
@@ -117,7 +119,7 @@ const OTHER_WORDS: [(&str, &str); 7] = [
     ("m", "model"),
 ];
 
-/// `gpu=l40s,h100`; values with a comma of their own are parted by semicolons.
+/// `gpu=l40s,h100`; values that contain a comma are separated by semicolons.
 fn axis(text: &str) -> Result<(String, Vec<String>), String> {
     let (flag, values) = text.split_once('=').ok_or("write it as FLAG=VALUE,VALUE")?;
     let flag = flag.trim().trim_start_matches('-');

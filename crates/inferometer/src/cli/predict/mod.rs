@@ -1,4 +1,5 @@
-//! `inferometer predict`: a server that does not exist, under any load that one that does takes.
+//! `inferometer predict`: predicts a server that does not exist, under any load that a real one
+//! accepts.
 
 mod against;
 mod args;
@@ -14,7 +15,7 @@ use crate::terminal;
 /// Runs the command.
 ///
 /// # Errors
-/// A deployment that cannot be, or a load.
+/// An impossible deployment or load.
 pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
     if args.vary.is_asked() {
         return vary::run(args, words);

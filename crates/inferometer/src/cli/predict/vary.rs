@@ -1,7 +1,7 @@
-//! `inferometer predict --vary`: which of many deployments is cheapest inside a latency target.
+//! `inferometer predict --vary`: finds the cheapest of many deployments that meet a latency target.
 //!
-//! Each variant is the same command line with other values of some flags. Not here: one look at a
-//! load (`crate::what_if`).
+//! Each variant is the same command line with other values of some flags. Not here: the measurement
+//! of one load (`crate::what_if`).
 
 use super::args::PredictArgs;
 use crate::cli::price::money;
@@ -16,9 +16,9 @@ use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 use ifm_core::spec::Api;
 
-/// Most variants of one question.
+/// Maximum variants of one question.
 const VARIANTS_MAX: usize = 500;
-/// Requests of a look, and for each user if that is more.
+/// Requests per measurement of a load, or per user if that is more.
 const REQUESTS: (u32, u32) = (300, 6);
 /// The search ends when the largest load inside and the smallest outside are this close.
 const PRECISION: f64 = 0.03;
@@ -43,12 +43,12 @@ fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
 /// Runs the command.
 ///
 /// # Errors
-/// Too many variants, a flag that is none, or a variant that cannot be read.
+/// Too many variants, an unknown flag, or a variant that cannot be read.
 pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
     let all = combinations(&args.vary.vary);
     if all.len() > VARIANTS_MAX {
         return Err(Failure::usage(format!(
-            "--vary: {} combinations, and {VARIANTS_MAX} are the most",
+            "--vary: {} combinations, and the maximum is {VARIANTS_MAX}",
             all.len()
         )));
     }
@@ -61,7 +61,7 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
                 let gpus = deployed.deployment.gpus();
                 search(&changed, deployed, words)?.map(|found| (found, gpus))
             }
-            // A model that does not fit is an answer.
+            // For a model that does not fit, that is the answer.
             Err(failure) => Err(failure.sentence().to_owned()),
         };
         variants.push(Variant::new(setting, outcome, price));
@@ -138,8 +138,7 @@ fn price(text: Option<&str>, args: &PredictArgs) -> Result<Option<f64>, Failure>
     Ok(None)
 }
 
-/// The load that a variant is looked at with: the one that is named, or the largest inside the
-/// target.
+/// The load at which to compare a variant: the given one, or the largest that meets the target.
 fn search(
     args: &PredictArgs,
     deployed: Deployed,
@@ -148,7 +147,7 @@ fn search(
     let with = |deployed: Deployed, level: LevelRequest| {
         let asked = (&args.workload, &args.results);
         let mut job = resolve_simulated(asked, deployed, &[level], words)?;
-        // Whoever asks for the best variant asks for the default target where no other is named.
+        // Without a named target, the best variant is that for the default target.
         job.spec.slo.is_default = false;
         look(job)
     };
@@ -159,7 +158,7 @@ fn search(
     if args.names_a_load()? {
         let levels = args.levels()?;
         let [only] = levels.as_slice() else {
-            return Err(Failure::usage("--vary looks at one load: name one, or none"));
+            return Err(Failure::usage("--vary compares at one load: name one, or none"));
         };
         let looked = with(deployed.clone(), only.clone())?;
         let again = |constants| with(other(constants), only.clone());
@@ -207,7 +206,7 @@ fn search(
             "one user is outside: {}",
             looked.fails().unwrap_or_else(|| "the target".to_owned())
         ))),
-        (None, None) => Ok(Err("nothing was looked at".to_owned())),
+        (None, None) => Ok(Err("nothing was measured".to_owned())),
     }
 }
 

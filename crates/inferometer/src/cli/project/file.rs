@@ -14,24 +14,24 @@ use toml::de::{DeTable, DeValue};
 
 /// The file's name.
 const NAME: &str = "inferometer.toml";
-/// Largest file that is read, bytes.
+/// Maximum size of the file, bytes.
 const BYTES_MAX: u64 = 1 << 20;
-/// Folders above the current one that are looked at.
+/// Number of folders above the current one to search.
 const FOLDERS_MAX: usize = 64;
 
 /// A project file.
 pub struct ProjectFile {
     /// Its name as it is shown: relative to the current folder.
     name: String,
-    /// The folder that its paths begin in; empty for the current one.
+    /// The base folder of its paths; empty for the current one.
     folder: PathBuf,
-    /// What it says, in its order.
+    /// Its entries, in order.
     pub entries: Vec<Entry>,
 }
 
 /// A key with its value.
 pub struct Entry {
-    /// The words of the command whose table it stands in; empty for the head of the file.
+    /// The words of the command whose table contains it; empty for the head of the file.
     pub table: Vec<String>,
     /// The key.
     pub key: String,
@@ -52,11 +52,11 @@ impl Entry {
 pub enum Value {
     /// A text or a number.
     Text(String),
-    /// A flag that is set or not.
+    /// A switch, on or off.
     Switch(bool),
     /// Several.
     List(Vec<String>),
-    /// None that a flag could have, in TOML's word for it.
+    /// A value that no flag could have, with the name of its TOML type.
     Other(&'static str),
 }
 
@@ -94,7 +94,7 @@ impl ProjectFile {
     /// The file of the current folder, or of the nearest folder above it up to the root of its repository.
     ///
     /// # Errors
-    /// It cannot be read, or is no TOML.
+    /// It cannot be read, or is not TOML.
     pub fn find() -> Result<Option<ProjectFile>, Failure> {
         if let Some(named) = std::env::var_os(PROJECT_VARIABLE) {
             return match named.is_empty() {
@@ -125,24 +125,24 @@ impl ProjectFile {
         Ok(None)
     }
 
-    /// Takes away all entries but those of these keys of the head; with none, all stay.
+    /// Removes all entries except those with these keys in the head; with no keys, all stay.
     pub fn keep_only(&mut self, only: &[&str]) {
         if !only.is_empty() {
             self.entries.retain(|entry| entry.table.is_empty() && only.contains(&&*entry.key));
         }
     }
 
-    /// Where an entry stands: `inferometer.toml:3`.
+    /// The location of an entry: `inferometer.toml:3`.
     pub fn place(&self, entry: &Entry) -> String {
         format!("{}:{}", self.name, entry.line)
     }
 
-    /// A mistake with its file and line.
+    /// An error with its file and line.
     pub fn wrong(&self, entry: &Entry, what: &str) -> Failure {
         Failure::usage(format!("{}, line {}: {what}", self.name, entry.line))
     }
 
-    /// A path of the file as it is from the current folder.
+    /// A path in the file, relative to the current folder.
     pub fn path_of(&self, text: &str) -> String {
         match text == "-" || self.folder.as_os_str().is_empty() {
             true => text.to_owned(),
@@ -157,7 +157,7 @@ impl ProjectFile {
         let Some(long) = arg.get_long() else {
             return vec![value(&entry.value.shown())];
         };
-        // A flag that may be typed without a value is switched as one that takes none.
+        // A flag with an optional value is set like a flag with a required one.
         let is_bare = !arg.get_action().takes_values()
             || arg.get_num_args().is_some_and(|count| count.min_values() == 0);
         match &entry.value {
@@ -175,7 +175,8 @@ impl ProjectFile {
     }
 }
 
-/// Whether a file is the user's own, or root's: one of somebody else could send the user's key anywhere.
+/// Whether a file belongs to the user, or to root: another user's file could send the user's key
+/// anywhere.
 fn is_ours(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| [user_id(), 0].contains(&facts.uid()))
 }
@@ -194,7 +195,7 @@ fn read(path: PathBuf) -> Result<ProjectFile, Failure> {
     Ok(ProjectFile { name, folder, entries })
 }
 
-/// The entries of a text, in its order; or the line of a mistake, and what is wrong.
+/// The entries of a text, in order; or the line of an error, and the error.
 fn entries(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| {

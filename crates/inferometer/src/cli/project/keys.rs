@@ -1,5 +1,5 @@
-//! The keys of the file: those of its head, a row of `KEYS` each, and in the table of a command its flags by
-//! their long names.
+//! The keys of the file: a row of `KEYS` for each key of its head, and in the table of a command its flags
+//! by their long names.
 
 use super::file::{Entry, ProjectFile, Value};
 use crate::exit::Failure;
@@ -9,15 +9,16 @@ use ifm_core::words::nearest;
 /// Commands that ask a server.
 const ASKING: &[&str] = &["run", "sweep", "capacity", "probe"];
 
-/// A key of the head, the argument that it is, and the commands it is for: all that have the argument, where
-/// none is named.
+/// A key of the head, the argument that it sets, and its commands: all that have the argument if none is
+/// named.
 struct Key {
     name: &'static str,
     id: &'static str,
     commands: &'static [&'static str],
 }
 
-/// What holds for several commands. Flags that mean another thing to each are in the tables of commands.
+/// Keys that apply to several commands. Flags with a different meaning per command belong in the
+/// commands' tables.
 const KEYS: &[Key] = &[
     Key {
         name: "server",
@@ -38,17 +39,17 @@ const KEYS: &[Key] = &[
     Key { name: "ascii", id: "ascii", commands: &[] },
 ];
 
-/// What is decided each time: whether a public address may be loaded.
+/// Decided for each call: whether to allow load on a public address.
 const NEVER: &[&str] = &["yes", "help", "version"];
 
-/// Whether the file says nothing to a command: those that only we start, and lines of other tools, which
-/// mean what they say.
+/// Whether the file does not apply to a command: those that only inferometer starts, and lines of other
+/// tools, which are complete by themselves.
 pub fn is_without_project(command: &Command) -> bool {
     ["guard", "worker", "complete", "completions", "man", "as", "translate", "schema"]
         .contains(&command.get_name())
 }
 
-/// The argument of a command that an entry is for.
+/// The argument of a command that an entry sets.
 pub fn arg_of<'c>(entry: &Entry, command: &'c Command, path: &[&str]) -> Option<&'c Arg> {
     let find = |is: &dyn Fn(&Arg) -> bool| command.get_arguments().find(|arg| is(arg));
     match entry.table.is_empty() {
@@ -69,10 +70,10 @@ fn may_be_set(arg: &Arg) -> bool {
     is_shown && !arg.is_positional()
 }
 
-/// Looks at every key: one that nobody knows is a mistake, whatever command is typed.
+/// Checks every key: an unknown one is an error, whatever command is typed.
 ///
 /// # Errors
-/// The first one, with its line and the key that was probably meant.
+/// The first one, with its line and the probably intended key.
 pub fn check(file: &ProjectFile, program: &Command) -> Result<(), Failure> {
     for entry in &file.entries {
         check_entry(entry, program).map_err(|why| file.wrong(entry, &why))?;

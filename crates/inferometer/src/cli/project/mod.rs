@@ -1,9 +1,11 @@
-//! `inferometer.toml`: what holds for every command below a folder, so that nobody types it each time.
+//! `inferometer.toml`: settings for every command in a folder and below it, so that they need not be typed
+//! each time.
 //!
-//! A flag wins over its variable, and that over the file. What the file says is put behind the command as if it
-//! had been typed, where nothing else says it: it is read, checked and refused as flags are.
+//! A flag overrides its variable, and that overrides the file. Settings of the file are appended to the
+//! command as if they had been typed, unless they are set otherwise. They are parsed, checked and refused
+//! like flags.
 //!
-//! Not here: which keys there are (`keys`), and how the file is read (`file`).
+//! Not here: which keys exist (`keys`), and how the file is read (`file`).
 
 mod file;
 mod keys;
@@ -24,15 +26,15 @@ pub struct Line {
     pub words: Vec<String>,
     /// What the parser found in them.
     pub matches: ArgMatches,
-    /// Everything that was set, and by whom.
+    /// All settings, and where each was set.
     pub settings: Vec<Setting>,
 }
 
 /// Why there is no such line.
 pub enum Refused {
-    /// What was typed cannot be understood, or asks for help.
+    /// The typed line is invalid, or asks for help.
     Typed(clap::Error),
-    /// The file cannot be.
+    /// The file is invalid.
     File(Failure),
 }
 
@@ -42,18 +44,18 @@ impl From<clap::Error> for Refused {
     }
 }
 
-/// What an entry of the file becomes.
+/// The result for an entry of the file.
 struct Added<'f> {
     entry: &'f Entry,
     id: String,
     words: Vec<String>,
 }
 
-/// Reads a command line where the program was started. `parsed` is how the words are parsed; of the file count
-/// only the keys that `only` names, if it names any.
+/// Reads a command line where the program was started. `parsed` is the form in which the words are parsed.
+/// If `only` names keys, no others of the file are used.
 ///
 /// # Errors
-/// What cannot be understood, in the words or in the file.
+/// Invalid words, or an invalid file.
 pub fn read(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<Line, Refused> {
     let command = crate::cli::command();
     let of_ours = |word: &str| command.find_subcommand(word).is_some_and(keys::is_without_project);
@@ -68,14 +70,14 @@ pub fn read(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<Line
     };
     let (mut words, mut parsed) = (words.to_vec(), parsed);
     if parsed.len() == 1 {
-        // The program alone is its first command, whose flags the file may have.
+        // The program without a command runs its first command, whose flags the file may set.
         [&mut words, &mut parsed].into_iter().for_each(|words| words.push("demo".to_owned()));
     }
     file.keep_only(only);
     let mut built = command.clone();
     built.build();
     keys::check(&file, &built).map_err(Refused::File)?;
-    // Mistakes are told by the parse that follows.
+    // The parse that follows reports errors.
     let typed = command.clone().ignore_errors(true).try_get_matches_from(&parsed)?;
     let (place, added) = added(&file, &built, &typed, &parsed);
     let with = |words: &[String], added: &[Added<'_>]| {
@@ -88,7 +90,8 @@ pub fn read(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<Line
     let matches = match command.clone().try_get_matches_from(&whole) {
         Ok(matches) => matches,
         Err(error) => {
-            // What was typed is refused for its own sake; else the first entry that cannot stand beside it.
+            // An invalid typed line is refused for its own error, else for the first entry that conflicts
+            // with it.
             command.clone().try_get_matches_from(&parsed)?;
             let is_wrong = |one: &&Added<'_>| {
                 let one = std::slice::from_ref(*one);
@@ -106,14 +109,14 @@ pub fn read(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<Line
     Ok(Line { words: with(&words, &added), matches, settings })
 }
 
-/// What the parser says in its first line.
+/// The first line of the parser's error.
 fn first_line(error: &clap::Error) -> String {
     let said = error.render().to_string();
     let first = said.lines().next().unwrap_or_default();
     first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }
 
-/// The command that was matched, with what was found for it, and its words.
+/// The matched command, with its matches and its words.
 fn innermost<'c, 'm>(
     mut command: &'c Command,
     mut matches: &'m ArgMatches,
@@ -127,7 +130,7 @@ fn innermost<'c, 'm>(
     (command, matches, path)
 }
 
-/// The words that the file adds, and where they belong: behind the words of the command.
+/// The words that the file adds, and their position: after the words of the command.
 fn added<'f>(
     file: &'f ProjectFile,
     program: &Command,
@@ -140,7 +143,7 @@ fn added<'f>(
         let behind = words.iter().skip(place).position(|word| word == name);
         place += behind.map_or(0, |at| at + 1);
     }
-    // A table of a command says more than the head of the file.
+    // A command's table takes precedence over the head of the file.
     let mut chosen: BTreeMap<&str, (&Arg, &Entry)> = BTreeMap::new();
     for entry in &file.entries {
         if let Some(arg) = keys::arg_of(entry, command, &path) {
@@ -167,13 +170,13 @@ fn added<'f>(
     (place, added)
 }
 
-/// Whether an argument has a value that is no default.
+/// Whether an argument has a non-default value.
 fn is_typed(matches: &ArgMatches, id: &str) -> bool {
     let source = matches.try_contains_id(id).is_ok().then(|| matches.value_source(id)).flatten();
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-/// Everything that is no default, in the order of the help.
+/// Everything that is not a default, in the order of the help.
 fn settings(
     mut program: Command,
     matches: &ArgMatches,
@@ -201,14 +204,14 @@ fn settings(
     .collect()
 }
 
-/// A value in which no secret stands.
+/// A value without secrets.
 fn masked(name: &str, value: &str) -> String {
     let flag = format!("--{name}=");
     let masked = mask_command(&[format!("{flag}{value}")]);
     masked.first().and_then(|word| word.strip_prefix(&flag)).unwrap_or_default().to_owned()
 }
 
-/// Whether a command is to print no progress.
+/// Whether a command should print no progress.
 pub fn is_quiet(matches: &ArgMatches) -> bool {
     match matches.subcommand() {
         Some((_, below)) => is_quiet(below),
@@ -216,7 +219,7 @@ pub fn is_quiet(matches: &ArgMatches) -> bool {
     }
 }
 
-/// Says where load goes if nobody typed it.
+/// Reports the target of the load if the user did not type it.
 fn tell(settings: &[Setting], matches: &ArgMatches) {
     let server = settings.iter().find(|one| one.name == "url" && one.by == SetBy::Project);
     if let Some(Setting { value, at: Some(at), .. }) = server
@@ -226,10 +229,10 @@ fn tell(settings: &[Setting], matches: &ArgMatches) {
     }
 }
 
-/// Everything that the file and the variables say here, whatever command it is for: by the names of the file.
+/// Everything that the file and the variables set here, for any command, by the names in the file.
 ///
 /// # Errors
-/// The file cannot be read, or says what cannot be.
+/// The file cannot be read, or is invalid.
 pub fn in_effect() -> Result<Vec<Setting>, Failure> {
     let mut program = crate::cli::command();
     program.build();
@@ -266,7 +269,7 @@ fn variables_of(command: &Command, all: &mut BTreeMap<String, String>) {
     command.get_subcommands().for_each(|sub| variables_of(sub, all));
 }
 
-/// A path that the head of the file names, for answers that no command line asks for.
+/// A path from the head of the file, for use without a command line.
 pub fn path_of(key: &str) -> Option<String> {
     let file = ProjectFile::find().ok().flatten()?;
     let entry = file.entries.iter().find(|entry| entry.table.is_empty() && entry.key == key)?;

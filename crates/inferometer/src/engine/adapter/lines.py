@@ -49,7 +49,7 @@ def weights(load):
 
 
 def prompts(order, vocabulary):
-    """Token ids of each sequence, drawn by the seed: what stands in front, and the prompt. Without a
+    """Token ids of each sequence, drawn by the seed: the preceding context, and the prompt. Without a
     prompt the steps begin behind one token."""
     draw = random.Random(order["seed"])
 

@@ -2,12 +2,12 @@
 
 The prompts of a batch are one `extend`, a step is one `decode`, with the device waited for around
 each. Tokens in front are extended first and held where they are. Nothing is split into passes.
-Written after `sglang.bench_one_batch`, whose functions it calls; tried against a stand-in alone.
+Written after `sglang.bench_one_batch`, whose functions it calls; tested only against a stand-in.
 """
 
 from types import SimpleNamespace
 
-# What is called of the script.
+# Functions of the script that are needed.
 NEEDED = [
     "ServerArgs",
     "PortArgs",

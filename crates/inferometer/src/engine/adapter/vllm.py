@@ -1,7 +1,7 @@
 """vLLM's offline engine.
 
-A batch goes in by `add_request`, then `step()` is called in a loop. The time of the prompts runs
-from in front of the first `add_request` until every sequence has its first token, in as many passes
+A batch is passed to `add_request`, then `step()` runs in a loop. The time of the prompts runs
+from just before the first `add_request` until every sequence has its first token, in as many passes
 as vLLM makes of them; a step ends when every sequence has one token more. Sequences that had their
 first token early go on until the last has its steps, so that every step is one of the whole batch.
 """
@@ -92,7 +92,7 @@ class Vllm:
         return passes(sequences * tokens, self.pass_tokens) + 1 if sequences > 1 else 0
 
     def add(self, batch, tokens):
-        """Requests that give so many tokens each; their names."""
+        """Adds requests with this many output tokens each; returns their ids."""
         from vllm import SamplingParams
 
         names = []
@@ -130,7 +130,7 @@ class Vllm:
     def run(self, order):
         batch, depth, steps = order["batch_size"], order["depth_tokens"], order["steps"]
         if depth and not self.cache.enable_prefix_caching:
-            raise Cannot("tokens in front need vLLM's prefix cache, and it is off for this model")
+            raise Cannot("context tokens need vLLM's prefix cache, and it is off for this model")
         self.check_room(order)
         fronts, own = prompts(order, self.model.get_vocab_size())
         if depth:
@@ -156,7 +156,7 @@ class Vllm:
         whole_blocks = batch * (depth - depth % self.cache.block_size)
         if cached < whole_blocks:
             raise Cannot(
-                f"too little memory: of {whole_blocks} tokens in front {cached} were in the cache"
+                f"too little memory: of {whole_blocks} context tokens {cached} were in the cache"
             )
         return ran(order, stamps, cached_tokens=cached)
 

@@ -26,16 +26,16 @@ pub struct Asker {
     pub kind: Option<String>,
     /// By which API.
     pub api: Api,
-    /// Whether it is told not to end an answer by itself.
+    /// Whether the request asks it not to end an answer early.
     pub ignores_end: bool,
     /// Fields that the server rejects, and that are not sent.
     pub rejected: Vec<RejectedField>,
-    /// Whether it says of itself that it keeps no prompts.
+    /// Whether it reports that it caches no prompts.
     pub keeps_nothing: bool,
 }
 
 impl Asker {
-    /// APIs that such a server may have, best first: those that take ids and tell times.
+    /// APIs that such a server may have, best first: those that accept ids and report times come first.
     pub fn apis(kind: Option<&str>) -> &'static [Api] {
         match kind {
             Some("llama.cpp") => &[Api::LlamaCpp, Api::Completions],
@@ -53,7 +53,7 @@ impl Asker {
     /// `caches` says so and the server has a field for it.
     ///
     /// # Errors
-    /// What of it cannot be sent.
+    /// The part of it that cannot be sent.
     pub fn request(&self, prompt: &Prompt, tokens: u32, caches: bool) -> Result<Vec<u8>, String> {
         let wish = self.wish(prompt, tokens, caches);
         let template = template(&self.endpoint, &self.model, &wish)?;
@@ -64,10 +64,10 @@ impl Asker {
         Ok(bytes.to_vec())
     }
 
-    /// The requests by which the server is found out, and what it rejects so far.
+    /// The requests that detect the server's features, and the fields that it rejects so far.
     ///
     /// # Errors
-    /// What of them cannot be sent.
+    /// The part of them that cannot be sent.
     pub fn preflight(&self, limit: Duration) -> Result<Preflight, String> {
         let prompt = Prompt::Text(String::new());
         let wish = self.wish(&prompt, 1, false);
@@ -84,7 +84,8 @@ impl Asker {
         Wish { api: self.api, prompt, tokens, stream: true, ignore_eos: self.ignores_end, fields }
     }
 
-    /// Fields beside the usual ones. A model may come with penalties of its own, which are told off.
+    /// Fields in addition to the usual ones. A model may have default penalties, which are turned
+    /// off.
     fn fields(&self, caches: bool) -> Value {
         match (self.api, self.kind.as_deref()) {
             // Its other samplers would only sort what the temperature 0 decides.
@@ -100,10 +101,10 @@ impl Asker {
         }
     }
 
-    /// What an answer tells.
+    /// What an answer reports.
     ///
     /// # Errors
-    /// There is no good one; `of` says what was asked for.
+    /// There is no good one; `of` is what was requested.
     pub fn heard(&self, reply: &Reply, of: &str) -> Result<Heard, Trouble> {
         let failed = |why: &str| format!("{of} got no answer: {why}");
         if reply.status().is_none() && !reply.is_late() {

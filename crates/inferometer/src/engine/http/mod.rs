@@ -1,5 +1,5 @@
-//! A server as an engine: batches by requests that begin together, with prompts that it has never seen,
-//! timed by itself where it tells and from here where it does not.
+//! A server as an engine: batches of requests that begin together, with prompts that it has never seen,
+//! timed by the server where it reports times and by the client elsewhere.
 //!
 //! Not here: a queue and users (`inferometer run`), the course of the repeats (`engine/course`).
 
@@ -53,7 +53,7 @@ pub struct Server {
     callers: Vec<Caller>,
     /// Of the prompts; each has another.
     seed: u64,
-    /// The way, and beside which case it was measured.
+    /// The network overhead, and the case for which it was measured.
     overhead: Option<(Case, Option<Overhead>)>,
 }
 
@@ -145,7 +145,7 @@ fn way(
             }
         }
     }
-    Err(why.unwrap_or_else(|| "there is no way to send a prompt to it".to_owned()))
+    Err(why.unwrap_or_else(|| "it has no supported API for prompts".to_owned()))
 }
 
 impl Engine for Server {
@@ -264,7 +264,7 @@ impl Server {
         self.asker.ask(&mut self.callers[0], what, (of, self.limits.repeat))
     }
 
-    /// The way to the server, measured once beside each case.
+    /// The network overhead, measured once for each case.
     fn overhead(&mut self, case: &Case) -> Result<Option<Overhead>, Trouble> {
         if let Some((_, overhead)) = self.overhead.filter(|(known, _)| known == case) {
             return Ok(overhead);

@@ -1,12 +1,12 @@
-//! What stands beside the computing when the client times: the way to the server and back, and what its
-//! frontend does.
+//! What client-side times contain in addition to the computation: the way to the server and back, and
+//! the work of its frontend.
 //!
-//! A prompt of one token takes one pass of the model, as each step behind it does. What its first token
+//! A prompt of one token takes one pass of the model, as each step after it does. What its first token
 //! takes longer than a step is taken for the way, and is taken off the time to the first token of a test.
 
 use super::told::Heard;
 
-/// Requests of one token that tell the way.
+/// Requests of one token that measure the overhead.
 pub const REQUESTS: u32 = 5;
 /// Tokens that each asks for: the first, and steps to compare it with.
 pub const TOKENS: u32 = 5;
@@ -32,7 +32,7 @@ impl Overhead {
     }
 }
 
-/// Time to the first token less the median step behind it; 0 where a step took longer.
+/// Time to the first token less the median step after it; 0 where a step took longer.
 fn way_ns(heard: &Heard) -> Option<u64> {
     let first_ns = heard.first_ns()?.saturating_sub(heard.sent_ns);
     let mut steps: Vec<u64> = heard.at_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();

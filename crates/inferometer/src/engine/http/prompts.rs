@@ -1,5 +1,5 @@
-//! Prompts of a number of tokens that no server has seen: ids where it takes and tells them, words
-//! elsewhere.
+//! Prompts of a given number of tokens that no server has seen: token ids where the server accepts
+//! and reports them, words elsewhere.
 //!
 //! Not here: how many tokens the server counted (`repeat`).
 
@@ -18,16 +18,16 @@ use std::time::Duration;
 const TOKENIZER_TIME: Duration = Duration::from_secs(10);
 /// Tokens of words whose ids are asked for: enough for a few hundred different ids.
 const WORDS_TOKENS: u32 = 2_000;
-/// Fewest different ids of which prompts are made.
+/// Minimum number of different ids that prompts are made from.
 const IDS_MIN: usize = 64;
-/// Tokens of the prompts by which the server's count is found out.
+/// Tokens of the prompts that calibrate the server's count.
 const CALIBRATED_TOKENS: u32 = 512;
 
 /// How prompts are made.
 pub enum Prompts {
-    /// Of ids that the server told.
+    /// Of ids that the server reported.
     Ids(Vec<u32>),
-    /// Of words, so many that the server counts what is asked.
+    /// Of words, as many as make the server count the requested tokens.
     Words {
         /// Counts the words.
         tokenizer: Box<Tokenizer>,
@@ -37,7 +37,7 @@ pub enum Prompts {
 }
 
 impl Prompts {
-    /// Of the ids that the server's own tokenizer tells; absent where it tells none.
+    /// Of the ids that the server's own tokenizer reports; absent if it reports none.
     pub fn of_ids(caller: &mut Caller, server: &ServerTokenizer) -> Option<Prompts> {
         let tokenizer = Tokenizer::embedded().ok()?;
         let [(text, _), _] = word_texts(&tokenizer, WORDS_TOKENS).ok()?;
@@ -57,7 +57,7 @@ impl Prompts {
         Ok(Prompts::Words { tokenizer: Box::new(tokenizer), scale: LengthScale::EXACT })
     }
 
-    /// With lengths by the server's count, as far as that can be found out.
+    /// With lengths by the server's count, as far as it can be determined.
     ///
     /// # Errors
     /// The server counts so that no prompts of the lengths asked for can be made.
@@ -90,7 +90,7 @@ impl Prompts {
         Ok(Prompts::Words { tokenizer, scale })
     }
 
-    /// A prompt of so many tokens, the server's template included.
+    /// A prompt of this many tokens, the server's template included.
     ///
     /// # Errors
     /// Why it cannot be made.
@@ -103,7 +103,7 @@ impl Prompts {
         }
     }
 
-    /// What stands in front, with so many more tokens behind it.
+    /// The front, followed by this many more tokens.
     ///
     /// # Errors
     /// Why it cannot be made.

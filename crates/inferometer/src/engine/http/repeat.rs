@@ -1,7 +1,7 @@
 //! From the answers of a batch to times and counts, with who timed and who counted.
 //!
-//! A rate divides by tokens that were computed: prompt tokens by the server's count less those of its
-//! cache, generated tokens that came within the time. Not here: rows (`engine/row`).
+//! A rate divides by tokens that were computed: prompt tokens by the server's count minus the tokens
+//! from its cache, and generated tokens within the measured time. Not here: rows (`engine/row`).
 
 use super::overhead::Overhead;
 use super::together::{Span, together};
@@ -42,8 +42,8 @@ impl Seen<'_> {
         span.is_some_and(|span| span.last_ns == span.firsts_ns)
     }
 
-    /// The time of the prompt by the server. Of a batch no server tells one: each sequence has its own,
-    /// with a beginning of its own.
+    /// The time of the prompt by the server. For a batch no server reports one: each sequence has its
+    /// own, with its own start.
     fn server_prompt_ns(&self) -> Option<u64> {
         match self.batch {
             [only] => only.server.prompt_ns,
@@ -51,10 +51,11 @@ impl Seen<'_> {
         }
     }
 
-    /// What this repeat is.
+    /// Converts the answers to a repeat.
     ///
     /// # Errors
-    /// Why it is none: an answer that is shorter than asked for, a batch that did not run together,
+    /// Why it is invalid: an answer that is shorter than requested, a batch that did not run
+    /// together,
     /// times that cannot be.
     pub fn repeat(&self, overhead: Option<Overhead>) -> Result<Repeat, Trouble> {
         self.check_lengths()?;
@@ -106,7 +107,7 @@ impl Seen<'_> {
             if tokens != asked {
                 let reason = heard.finish_reason.as_deref().unwrap_or("none");
                 return Err(Trouble::Cannot(format!(
-                    "an answer has {tokens} tokens where {asked} were asked for (finish reason: \
+                    "an answer has {tokens} tokens where {asked} were requested (finish reason: \
                      {reason})"
                 )));
             }
@@ -161,7 +162,8 @@ impl Seen<'_> {
         }
     }
 
-    /// Who counted the prompts, what was computed of them, and what of that was not asked for.
+    /// Who counted the prompts, how many of their tokens were computed, and how many of those were
+    /// not requested.
     fn count_prompts(&self, repeat: &mut Repeat) {
         let case = self.case;
         let sum = |of: fn(&Heard) -> Option<u32>| -> Option<u64> {
@@ -181,7 +183,7 @@ impl Seen<'_> {
                 if off > OFF_TOKENS * batch && off as f64 > OFF_SHARE * asked as f64 {
                     let share = 100.0 * (counted as f64 / asked as f64 - 1.0);
                     repeat.remarks.push(format!(
-                        "the server counted {counted} prompt tokens where {asked} were asked for \
+                        "the server counted {counted} prompt tokens where {asked} were requested \
                          ({share:+.1} %), and rates are of its count"
                     ));
                 }
@@ -241,7 +243,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// An answer of tokens 10 ms apart behind a prompt of 100 ms.
+    /// An answer of tokens 10 ms apart after a prompt of 100 ms.
     fn heard(prompt: u32, cached: Option<u32>, output: u32) -> Heard {
         Heard {
             begun_ns: MS,
@@ -303,11 +305,11 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_counted_and_told() {
+    fn a_template_is_counted_and_reported() {
         let one = repeat(PP, heard(540, Some(0), 1), None).unwrap();
         assert_eq!(one.prompt_tokens, Some(540));
-        assert!(one.remarks[0].contains("540 prompt tokens where 512 were asked for (+5.5 %)"));
-        // The template stands in front of both requests, so that the fresh tokens are the difference.
+        assert!(one.remarks[0].contains("540 prompt tokens where 512 were requested (+5.5 %)"));
+        // The template precedes both requests, so that the fresh tokens are the difference.
         let two = repeat(PP_AT, heard(4636, None, 1), Some(4124)).unwrap();
         assert_eq!(two.prompt_tokens, Some(512));
         let mut silent = heard(0, None, 1);
@@ -321,7 +323,7 @@ mod tests {
     fn what_is_short_or_at_once_is_no_repeat() {
         let case = Case { prompt: 0, steps: 128, ..PP };
         let why = repeat(case, heard(1, None, 45), None).unwrap_err();
-        let text = "an answer has 45 tokens where 129 were asked for (finish reason: length)";
+        let text = "an answer has 45 tokens where 129 were requested (finish reason: length)";
         assert_eq!(why, Trouble::Cannot(text.to_owned()));
         let mut at_once = heard(1, None, 129);
         at_once.at_ns = vec![MS * 101; 129];

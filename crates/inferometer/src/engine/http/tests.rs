@@ -15,11 +15,11 @@ const PAUSES: [u64; 5] = [2, 8, 32, 128, 512];
 /// What a scripted server does.
 #[derive(Default, Clone)]
 struct Script {
-    /// llama.cpp, which tells its times, or else one that tells only `usage`.
+    /// llama.cpp, which reports its times, or else a server that reports only `usage`.
     is_llama: bool,
     /// Tokens of the template.
     template: u64,
-    /// Tokens of the prefix that it tells to have kept; absent tells nothing.
+    /// Tokens of the prefix that it reports as cached; without it nothing is reported.
     cached: Option<u64>,
     /// Most tokens of an answer.
     answer_max: Option<u64>,
@@ -94,7 +94,7 @@ fn slower(script: &Script, case: Case, times: u32) -> (Vec<Repeat>, Log) {
         let pause = Some(Duration::from_millis(*pause));
         let (mut server, log) = started(Script { pause, ..script.clone() });
         let repeats = server.run(&case, times).ok()?;
-        // On a busy host tokens come together, or a batch is made again.
+        // On a busy host tokens come together, or a batch is repeated.
         let kept_up = |one: &Repeat| {
             one.step_tokens == Some(u64::from(case.steps))
                 && one.told.get("attempts").is_none_or(|attempts| *attempts == 1)
@@ -133,7 +133,7 @@ fn a_prefix_goes_first_and_the_server_times() {
 }
 
 #[test]
-fn the_client_times_who_tells_nothing() {
+fn the_client_times_a_server_that_reports_nothing() {
     let (repeats, log) = slower(&Script::default(), Case { depth: 32, ..PG }, 2);
     let told = &repeats[0].told;
     assert_eq!((&told["timed_by"], &told["depth_from"]), (&json!("client"), &json!("unknown")));
@@ -150,7 +150,7 @@ fn what_the_server_counts_is_what_rates_are_of() {
     let script = Script { template: 4, cached: Some(0), ..Script::default() };
     let (repeats, _) = slower(&script, PG, 1);
     assert_eq!(repeats[0].prompt_tokens, Some(20));
-    assert!(repeats[0].remarks[0].contains("20 prompt tokens where 16 were asked for (+25.0 %)"));
+    assert!(repeats[0].remarks[0].contains("20 prompt tokens where 16 were requested (+25.0 %)"));
     let script = Script { cached: Some(0), ..Script::default() };
     let (repeats, _) = slower(&script, Case { depth: 32, ..PG }, 1);
     assert_eq!((repeats[0].prompt_tokens, repeats[0].cached), (Some(48), Some(0)));
@@ -172,7 +172,7 @@ fn one_case_fails_and_others_do_not() {
     let text = "a prompt of 64 tokens with 4 to generate got no answer: HTTP 400: too long for me";
     assert_eq!(why, Trouble::Cannot(text.to_owned()));
     let why = server.run(&Case { prompt: 0, steps: 20, ..PG }, 1).unwrap_err();
-    let text = "an answer has 8 tokens where 21 were asked for (finish reason: limit)";
+    let text = "an answer has 8 tokens where 21 were requested (finish reason: limit)";
     assert_eq!(why, Trouble::Cannot(text.to_owned()));
     assert_eq!(server.run(&Case { steps: 0, ..PG }, 1).unwrap().len(), 1);
 }

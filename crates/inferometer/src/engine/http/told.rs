@@ -1,5 +1,5 @@
-//! What one answer tells: when its tokens came, who counted them, and the times that the server itself
-//! wrote into it.
+//! Contents of one answer: when its tokens came, who counted them, and the times that the server
+//! itself wrote into it.
 //!
 //! Not here: what follows from it (`repeat`).
 
@@ -16,7 +16,7 @@ pub struct Heard {
     pub sent_ns: u64,
     /// When each event with tokens was here, in order.
     pub at_ns: Vec<u64>,
-    /// Tokens of each event; empty where the server does not tell.
+    /// Tokens of each event; empty where the server does not report them.
     pub tokens: Vec<u32>,
     /// Prompt tokens by the server's count.
     pub prompt: Option<u32>,
@@ -88,11 +88,11 @@ impl Heard {
 }
 
 impl ServerTimes {
-    /// Out of the events of an answer, the last that tells. Known are the object `timings` of llama.cpp
+    /// Reads the last event of the answer that has times. Supported are the object `timings` of llama.cpp
     /// (`prompt_ms`, `predicted_ms`, the latter without the first token), the object `metrics` of vLLM
     /// (`time_to_first_token_ms` from when the request was scheduled, `generation_time_ms` from the first
-    /// token to the last), and SGLang's `meta_info`, whose times hold the queue as well and are kept only
-    /// as words.
+    /// token to the last), and SGLang's `meta_info`, whose times include the queue and are kept only as
+    /// words.
     fn of(body: &[u8]) -> ServerTimes {
         let text = String::from_utf8_lossy(body);
         let event = |line: &str| serde_json::from_str::<Value>(line.strip_prefix("data:")?).ok();
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_from_the_event_that_tells_them() {
+    fn times_are_read_from_the_event_that_has_them() {
         let of = |text: &str| ServerTimes::of(text.as_bytes());
         let llama =
             of("data: {\"content\":\"a\"}\n\ndata: {\"stop\":true,\"timings\":{\"cache_n\":3,\
@@ -148,7 +148,7 @@ mod tests {
             ..Heard::default()
         };
         assert_eq!([9, 10, 20, 30].map(|at| heard.tokens_after(at)), [7, 5, 3, 0]);
-        // Nobody says what an event holds: 8 tokens in 4 events.
+        // Without counts in the events: 8 tokens in 4 events.
         heard.tokens.clear();
         heard.output = Some((8, true));
         assert_eq!([10, 20, 30].map(|at| heard.tokens_after(at)), [6, 2, 0]);

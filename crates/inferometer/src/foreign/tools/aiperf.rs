@@ -6,7 +6,7 @@ use super::{number, opens, plain, whole};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The lengths of its prompts where nobody says any; answers have none there.
+/// The prompt length if the line gives none; answers have no length then.
 const INPUT: &str = "550";
 const OUTPUT: &str = "128";
 
@@ -30,21 +30,21 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     for sentence in [
         "the file is by AIPerf's definitions: a latency ends with the last content, ITL is one value for \
          each request, from its first to its last content over the tokens between; the table is by ours",
-        "AIPerf counts tokens with its tokenizer unless it is told not to; ours is the server's count \
-         where it tells",
-        "rates divide by the whole time there; in the table they are those of the steady part",
+        "AIPerf counts tokens with its tokenizer by default; inferometer uses the server's count \
+         where it reports one",
+        "its rates divide by the whole time; rates in the table cover the steady part",
         "the first request of each user is left out of latencies in the table, since all begin together; \
          AIPerf counts it",
     ] {
         draft.differs(sentence);
     }
     if !given.has("--streaming") {
-        draft.differs("without --streaming there is no time to a first token, as there");
+        draft.differs("without --streaming there is no time to first token, as in AIPerf");
     }
     Ok(())
 }
 
-/// Flags of which AIPerf measures each value of a list, and a command of ours one.
+/// Flags with a list whose every value AIPerf measures; an inferometer command measures one.
 const LISTS: [&str; 8] = [
     "--isl",
     "--isl-stddev",
@@ -114,7 +114,9 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
     let of_triton = match given.last("--service-kind") {
         None | Some("openai" | "dynamic_grpc" | "tensorrtllm_engine") => false,
         Some("triton") => true,
-        Some(other) => return Err(format!("--service-kind {other} is none of openai and triton")),
+        Some(other) => {
+            return Err(format!("--service-kind {other} is not supported; use openai or triton"));
+        }
     };
     let api = match given.last("--endpoint-type") {
         None if of_triton => {
@@ -157,7 +159,7 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         Some("builtin") | None => {}
         Some(name) => draft.leave_out(
             "--tokenizer",
-            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+            format!("{name} is not on this machine; prompt lengths use the server's count, where it reports one"),
         ),
     }
     Ok(())
@@ -188,14 +190,14 @@ fn spoken(kind: &str) -> Result<&str, String> {
         other => {
             let meant = ifm_core::words::nearest(other, KINDS.into_iter()).map_or_else(
                 || "--api custom:FILE describes any".to_owned(),
-                |near| format!("{near} is the nearest that is known"),
+                |near| format!("{near} is the nearest match"),
             );
-            return Err(format!("--endpoint-type {other} is no API that is known: {meant}"));
+            return Err(format!("--endpoint-type {other} is not supported; {meant}"));
         }
     })
 }
 
-/// Sets the load, and gives what stands for it in the name of AIPerf's folder.
+/// Sets the load, and returns its part of the name of AIPerf's folder.
 fn load(given: &Given, draft: &mut Draft) -> Result<String, String> {
     let users = given.list("--concurrency").join(",");
     if users.contains(',') {
@@ -219,8 +221,9 @@ fn load(given: &Given, draft: &mut Draft) -> Result<String, String> {
                 draft.assume("--arrivals", format!("gamma:{}", shape.unwrap_or("1")))
             }
             (law @ ("constant" | "poisson"), _) => draft.assume("--arrivals", law),
-            (other, _) => draft
-                .leave_out("--request-rate-mode", format!("{other} is no law of arrivals here")),
+            (other, _) => {
+                draft.leave_out("--request-rate-mode", format!("{other} is not supported"))
+            }
         }
     }
     let milliseconds = number(given, "--measurement-interval")?;
@@ -274,9 +277,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
             "single_turn" | "random_pool" => "custom",
             "multi_turn" => "sharegpt-chat",
             other => {
-                return Err(format!(
-                    "--custom-dataset-type {other} is no kind of file that is known"
-                ));
+                return Err(format!("--custom-dataset-type {other} is not supported"));
             }
         };
         options.extend(given.last("--isl-block-size").map(|block| format!("block={block}")));
@@ -335,9 +336,9 @@ fn made_up(given: &Given, draft: &mut Draft, options: &mut Vec<String>) -> Resul
     match (pool, prefix) {
         (0, _) | (_, "0") => Ok(format!("random:{input}/{output}")),
         (pool, prefix) => {
-            // The part behind a prefix has one length.
+            // The part after a prefix has one length.
             if input.starts_with("normal") {
-                draft.leave_out("--isl-stddev", "prompts behind a shared prefix have one length");
+                draft.leave_out("--isl-stddev", "prompts after a shared prefix have one length");
             }
             let input = given.last("--isl").unwrap_or(INPUT);
             options.push(format!("prefixes={pool}&order=random"));
@@ -403,7 +404,7 @@ fn extra_inputs(given: &Given, draft: &mut Draft) -> Result<(), String> {
             }
         }
     }
-    // What a body says of these is said by flags of ours.
+    // These fields of a body become inferometer flags.
     match fields.remove("ignore_eos") {
         Some(value) => draft.assume("--ignore-eos", text(&value)),
         None => draft.assume("--ignore-eos", "false"),
@@ -427,7 +428,7 @@ fn goodput(given: &Given, draft: &mut Draft) -> Result<(), String> {
             "inter_token_latency" => "tpot",
             "request_latency" => "e2e",
             other => {
-                draft.leave_out("--goodput", format!("{other} is no term of a target here"));
+                draft.leave_out("--goodput", format!("{other} is not a supported metric"));
                 continue;
             }
         };

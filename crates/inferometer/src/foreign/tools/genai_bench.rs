@@ -4,7 +4,7 @@ use super::super::draft::Draft;
 use super::super::table::Given;
 use super::{number, object, opens, plain};
 
-/// Levels where nobody names any.
+/// Default levels.
 const LEVELS: &str = "1,2,4,8,16,32,64,128,256";
 
 /// What the flags mean together.
@@ -14,7 +14,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         if !OPENAI.contains(&backend.to_ascii_lowercase().as_str()) {
             return Err(format!(
                 "--api-backend {backend} is the API of a cloud: inferometer run URL --api custom:NAME \
-                 speaks those of Azure, Bedrock, Vertex and Cohere"
+                 supports the APIs of Azure, Bedrock, Vertex and Cohere"
             ));
         }
     }
@@ -28,11 +28,11 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
             "text-to-embeddings" | "image-to-embeddings" => "embeddings",
             "text-to-rerank" => "rerank",
             "text-to-speech" => "speech",
-            other => return Err(format!("--task {other} is none that is measured here")),
+            other => return Err(format!("--task {other} is not supported")),
         },
     );
     if let Some(key) = given.last("--api-key").or(given.last("--model-api-key")) {
-        // Their own documents write a word where a server wants no key.
+        // Its own documentation passes a placeholder where a server needs no key.
         draft.add("--header", format!("Authorization: Bearer {key}"));
     }
     if let Some(model) = given.last("--model") {
@@ -43,7 +43,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
             true => draft.assume("--tokenizer", name),
             false => draft.leave_out(
                 "--model-tokenizer",
-                format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+                format!("{name} is not on this machine; prompt lengths use the server's count, where it reports one"),
             ),
         }
     }
@@ -58,7 +58,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     workload(given, draft)?;
     if let Some(text) = given.last("--additional-request-params") {
         draft.body.extend(object("--additional-request-params", text)?);
-        // What a body says of these is said by flags of ours.
+        // These fields of a body become inferometer flags.
         if let Some(temperature) = draft.body.remove("temperature") {
             draft.assume("--temperature", temperature.to_string());
         }
@@ -82,7 +82,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
          its end is that of the stream; ours ends with the last token, and the server counts",
     );
     draft.differs(
-        "its rates hold the start and the end of each level; ours are those of the steady part",
+        "its rates include the start and the end of each level; inferometer's cover the steady part",
     );
     draft.differs(
         "its files are computed by its definitions, times in seconds; its sheets and pictures are made of them by \
@@ -150,10 +150,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
         }
         (path, scenario) => {
             if path.is_some() {
-                draft.leave_out(
-                    "--dataset-path",
-                    "the words of prompts of a given length are made up here",
-                );
+                draft.leave_out("--dataset-path", "prompts of a given length use synthetic words");
             }
             let text = match scenario.unwrap_or("D(100,100)") {
                 // Embeddings and ranking: an input and no output.
@@ -162,7 +159,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
                 }
                 text if text.starts_with("R(") => {
                     return Err(format!(
-                        "--traffic-scenario {text}: lengths of documents to rank are those of a workload here: inferometer workload list"
+                        "--traffic-scenario {text}: lengths of documents to rank come from a workload: inferometer workload list"
                     ));
                 }
                 // An image of a size, and lengths.
@@ -180,16 +177,18 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
                             format!("random:100/100?image={width}x{height}&images={count}")
                         }
                         _ => {
-                            return Err(format!("--traffic-scenario {text} is no I(WIDTH,HEIGHT)"));
+                            return Err(format!(
+                                "--traffic-scenario {text} is not I(WIDTH,HEIGHT)"
+                            ));
                         }
                     }
                 }
-                // Fixed, normal and uniform lengths are read as they stand.
+                // Fixed, normal and uniform lengths are read unchanged.
                 text if text.starts_with(['D', 'N', 'U']) => text.to_owned(),
                 text => {
                     return Err(format!(
-                        "--traffic-scenario {text} is none of D(IN,OUT), N(MEAN,SD)/(MEAN,SD), U(MIN,MAX)/(MIN,MAX), \
-                         E(IN), I(WIDTH,HEIGHT) and dataset"
+                        "--traffic-scenario {text} is not supported; use D(IN,OUT), N(MEAN,SD)/(MEAN,SD), U(MIN,MAX)/(MIN,MAX), \
+                         E(IN), I(WIDTH,HEIGHT) or dataset"
                     ));
                 }
             };
@@ -200,7 +199,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
         draft.assume("--shared-prefix", tokens);
     }
     if given.has("--prefix-ratio") {
-        draft.leave_out("--prefix-ratio", "a shared prefix is told in tokens: --shared-prefix");
+        draft.leave_out("--prefix-ratio", "set a shared prefix in tokens: --shared-prefix");
     }
     Ok(())
 }

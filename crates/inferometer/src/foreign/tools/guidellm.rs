@@ -5,7 +5,7 @@ use super::super::table::{Given, is_no};
 use super::{number, object, opens, plain};
 use serde_json::{Map, Value};
 
-/// Benchmarks of a sweep where nobody says how many: the two ends, and rates between them.
+/// Default number of benchmarks of a sweep: the two ends, and rates between them.
 const SWEEP: f64 = 10.0;
 
 /// What the flags mean together.
@@ -34,7 +34,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         "the file is by GuideLLM's definitions: TPOT is the whole time of a request over all of its \
          tokens, so that it holds the time to the first, and ITL one value for each request, weighed by \
          its tokens; the table is by ours",
-        "GuideLLM's rates spread a request's tokens evenly over its time; ours count them when they came",
+        "GuideLLM's rates spread a request's tokens evenly over its time; inferometer counts them when they arrive",
         "requests that a level's end cuts off are incomplete there; here they are waited for",
         "the first request of each user is left out of latencies in the table, since all begin together; \
          GuideLLM counts it",
@@ -61,12 +61,12 @@ fn read_scenario(name: &str, given: &mut Given) -> Result<(), String> {
         return Ok(());
     }
     let read = std::fs::read_to_string(name).map_err(|error| {
-        format!("--scenario {name} cannot be read, and is none of chat and rag: {error}")
+        format!("--scenario {name} is neither chat nor rag, and cannot be read: {error}")
     })?;
     let Ok(Value::Object(all)) = super::document(&read) else {
         return Err(format!("--scenario {name} holds no fields"));
     };
-    // From 0.7 on what is asked for stands in `spec`.
+    // From 0.7 on the settings are in `spec`.
     let all = match all.get("spec") {
         Some(Value::Object(spec)) => spec.clone(),
         _ => all,
@@ -114,7 +114,7 @@ fn server(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         "audio/transcriptions" | "audio_transcriptions" | "audio_transcription" => "transcriptions",
         "audio/translations" | "audio_translations" | "audio_translation" => "translations",
         "embeddings" | "pooling" => "embeddings",
-        other => return Err(format!("--request-format {other} is no API that is known")),
+        other => return Err(format!("--request-format {other} is not supported")),
     };
     draft.assume("--api", api);
     let mut extra = backend;
@@ -152,7 +152,7 @@ fn server(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         Some(name) if opens(&name) => draft.assume("--tokenizer", name),
         Some(name) => draft.leave_out(
             if given.has("--processor") { "--processor" } else { "--tokenizer" },
-            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+            format!("{name} is not on this machine; prompt lengths use the server's count, where it reports one"),
         ),
         None => {}
     }
@@ -242,8 +242,8 @@ fn load(given: &Given, draft: &mut Draft) -> Result<(), String> {
         }
         other => {
             return Err(format!(
-                "--profile {other} is none that is known: there are synchronous, concurrent, \
-                 throughput, constant, async, poisson, sweep, replay"
+                "--profile {other} is not supported; use synchronous, concurrent, \
+                 throughput, constant, async, poisson, sweep or replay"
             ));
         }
     }
@@ -292,8 +292,10 @@ fn endings(given: &Given, draft: &mut Draft) -> Result<(), String> {
         ) {
             ("max_duration", Some(seconds)) => draft.assume("--duration", format!("{seconds}s")),
             ("max_requests" | "max_number", Some(count)) => draft.assume("--requests", count),
-            (kind, _) => draft
-                .leave_out("--constraint", format!("{kind} ends no level here; errors are told")),
+            (kind, _) => draft.leave_out(
+                "--constraint",
+                format!("{kind} ends no level here; errors are reported"),
+            ),
         }
     }
     if !draft.has("--duration") && !draft.has("--requests") {
@@ -390,7 +392,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
     Ok(())
 }
 
-/// Images or videos beside the text of another data set.
+/// Images or videos in addition to the text of another data set.
 fn add_media(
     kind: &str,
     media: &Map<String, Value>,
@@ -464,7 +466,7 @@ fn outputs(given: &Given, draft: &mut Draft) -> Result<(), String> {
             _ => folder = Some(path.to_owned()),
         }
     }
-    // Where nobody says anything the file is benchmarks.json.
+    // The default file is benchmarks.json.
     if files.is_empty() {
         files.push(("json".to_owned(), None));
     }
@@ -475,7 +477,7 @@ fn outputs(given: &Given, draft: &mut Draft) -> Result<(), String> {
             "html" => ("--out", "html"),
             "console" | "none" => continue,
             other => {
-                draft.leave_out("--output", format!("{other} is no format that is written here"));
+                draft.leave_out("--output", format!("{other} is not supported"));
                 continue;
             }
         };

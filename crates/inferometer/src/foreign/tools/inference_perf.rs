@@ -5,7 +5,7 @@ use super::super::table::Given;
 use super::{plain, text_of};
 use serde_json::{Map, Value};
 
-/// What the tool says of random prompts without lengths too.
+/// The tool's defaults for random prompts without lengths.
 const NO_LENGTHS: &str = "data.type random needs data.input_distribution and data.output_distribution with a mean, \
                           as inference-perf does";
 
@@ -72,7 +72,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         ),
         (
             "/tokenizer",
-            "prompts are as long as the server counts, where it tells; --tokenizer names a file",
+            "prompt lengths use the server's count, where it reports one; --tokenizer names a file",
         ),
         ("/data/multimodal", "images of a prompt are options of --workload: ?image=720p"),
     ] {
@@ -83,9 +83,9 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     for sentence in [
         "inference-perf ends a request after its own tokenizer has counted the answer, so that its latency \
          holds that time; here a request ends with its last token",
-        "its times between tokens give all tokens of a piece one stamp, and so gaps of 0; ours are gaps \
+        "its times between tokens give all tokens of a piece one stamp, and so gaps of 0; inferometer's are gaps \
          between pieces",
-        "it counts tokens with its tokenizer, ours is the server's count where it tells",
+        "it counts tokens with its tokenizer, inferometer uses the server's count where it reports one",
     ] {
         draft.differs(sentence);
     }

@@ -62,7 +62,7 @@ pub fn bench(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         );
     }
     draft.differs(
-        "a repeat that something else disturbed is made again, where llama-bench counts it; \
+        "a repeat that another process disturbed is measured again; llama-bench counts it; \
          --keep-disturbed counts it too",
     );
     Ok(())
@@ -92,7 +92,7 @@ pub fn batched(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     draft.assume("--repetitions", "1");
     if given.last("--output-format") == Some("jsonl") {
         draft.switch("--json");
-        draft.differs("--output-format jsonl: one JSON document of ours, with the same figures");
+        draft.differs("--output-format jsonl: one JSON document in inferometer's format, with the same figures");
     }
     draft.differs(
         "the first of a sequence's tokens is computed with its prompt, so that a batch of N tokens has \

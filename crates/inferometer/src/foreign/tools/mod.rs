@@ -22,7 +22,7 @@ fn number(given: &Given, flag: &str) -> Result<Option<f64>, String> {
     }
 }
 
-/// A whole number of a flag, or what stands for it.
+/// The whole-number value of a flag, or its default.
 fn whole(given: &Given, flag: &str, default: u64) -> Result<u64, String> {
     let Some(text) = given.last(flag) else { return Ok(default) };
     text.trim().parse().map_err(|_| format!("{flag} {text} is not a whole number"))
@@ -50,7 +50,7 @@ fn model_and_tokenizer(given: &Given, draft: &mut Draft, adapters: &str) {
         Some(name) if opens(name) => draft.assume("--tokenizer", name),
         Some(name) if given.has("--tokenizer") => draft.leave_out(
             "--tokenizer",
-            format!("{name} is not on this machine; prompts are as long as the server counts, where it tells"),
+            format!("{name} is not on this machine; prompt lengths use the server's count, where it reports one"),
         ),
         _ => {}
     }
@@ -81,8 +81,9 @@ fn opens(name: &str) -> bool {
     Path::new(name).exists() || KNOWN.contains(&name) || name.starts_with("gpt-")
 }
 
-/// Seconds of a ramp from one rate to another in which so many requests are sent, if the rate grows
-/// by the same factor each second: the integral of `from * exp(t * ln(to / from) / T)` over T.
+/// Seconds of a ramp from one rate to another in which this many requests are sent, if the rate
+/// grows by the same factor each second: the integral of `from * exp(t * ln(to / from) / T)` over
+/// T.
 fn ramp_s(from: f64, to: f64, requests: f64) -> f64 {
     match (to - from).abs() < f64::EPSILON {
         true => requests / from,

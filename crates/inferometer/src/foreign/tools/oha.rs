@@ -21,7 +21,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     let path = path.find('/').map_or("/", |at| &path[at..]);
     if dialect::api_of_path(path).is_none() {
         return Err(format!(
-            "{url} is no API of a model that is known: oha measures any page, and inferometer run \
+            "{url} is not a supported model API: oha measures any page, and inferometer run \
              answers of models"
         ));
     }
@@ -60,18 +60,18 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     match given.last("--output-format") {
         Some("json") => draft.switch("--json"),
         Some("quiet") => draft.switch("--quiet"),
-        Some("csv") => draft.leave_out("--output-format", "-o x.csv writes a table of ours"),
+        Some("csv") => draft.leave_out("--output-format", "-o x.csv writes inferometer's table"),
         _ => {}
     }
     if draft.has("--out") || draft.has("--json") {
         draft.differs(
-            "the JSON, and what -o names, is a document of ours and not oha's: inferometer schema result describes it",
+            "the JSON, and what -o names, is inferometer's document and not oha's: inferometer schema result describes it",
         );
     }
     for sentence in [
-        "oha's latency is that of a whole answer, from the first byte sent; ours has the time to its \
-         first token and the gaps beside that, and streams where the API does",
-        "with -z oha cuts off what is in flight at the end, and counts it as aborted; here it is waited \
+        "oha measures the latency of a whole answer, from the first byte sent; inferometer also reports the \
+         time to first token and the gaps, and streams where the API does",
+        "with -z oha cuts off what is in flight at the end, and counts it as aborted; inferometer waits \
          for",
         "the first request of each user opens no connection inside its latency: they are open before",
     ] {
@@ -80,7 +80,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     Ok(())
 }
 
-/// The bodies, which are a data set of ours.
+/// The bodies, as a dataset.
 fn body(given: &Given, draft: &mut Draft) -> Result<(), String> {
     if draft.has("--workload") || draft.has("-W") {
         return Ok(());

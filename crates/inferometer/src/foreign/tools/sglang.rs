@@ -6,7 +6,7 @@ use super::{host, model_and_tokenizer, number, object, plain, whole};
 
 /// The client's own default of requests.
 const REQUESTS: u64 = 1000;
-/// Requests in flight that our open loop allows where nobody says how many.
+/// Default limit of requests in flight in our open loop.
 const IN_FLIGHT: u64 = 4096;
 
 /// What the flags mean together.
@@ -36,7 +36,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         "the block and the file are by the client's definitions: E2E ends with the last line of the \
          stream and not with the last token, TPOT is (E2E - TTFT) / (tokens - 1), ITL a gap between two \
          pieces of an answer, and rates divide by the whole time, ramp and drain included",
-        "where the server tells no count of an answer's tokens the client takes the length that it asked \
+        "where the server reports no token count for an answer, the client assumes the length that it asked \
          for; ours are the server's count, a tokenizer's, or none",
         "an answer that broke off, or an error inside a stream, fails here and succeeds there",
         "the prompt before the measurement is in no number, as there",
@@ -60,8 +60,8 @@ fn server(given: &Given, draft: &mut Draft, backend: &str) -> Result<(), String>
         "truss" => ("completions", 8080),
         other => {
             return Err(format!(
-                "--backend {other} is none that is known: there are sglang, sglang-oai, \
-                 sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat, trt"
+                "--backend {other} is not supported; use sglang, sglang-oai, \
+                 sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat or trt"
             ));
         }
     };
@@ -171,15 +171,15 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<u64, String> {
         ),
         other => {
             return Err(format!(
-                "--dataset-name {other} is none that is known: there are sharegpt, random, random-ids, \
-                 image, generated-shared-prefix, mooncake, agentic-trace, speed-bench, mmmu, custom, openai"
+                "--dataset-name {other} is not supported; use sharegpt, random, random-ids, \
+                 image, generated-shared-prefix, mooncake, agentic-trace, speed-bench, mmmu, custom or openai"
             ));
         }
     };
-    // The text of random prompts comes from the file there; here it is made up.
+    // The text of random prompts comes from the file there; here it is synthetic.
     match path {
         Some(_) if matches!(name, "random" | "random-ids" | "image") => {
-            draft.leave_out("--dataset-path", "words of random prompts are made up here");
+            draft.leave_out("--dataset-path", "random prompts use synthetic words");
         }
         Some(path) => draft.reads("--dataset-path", path),
         None => {}
@@ -263,7 +263,7 @@ pub fn batches(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     // One measurement of each, as there.
     draft.assume("--repetitions", "1");
     draft.differs(
-        "input and output throughput of a batch are told as prompt and generation speed, with the \
+        "input and output throughput of a batch are reported as prompt and generation speed, with the \
          batch's time; there is one repeat of each, as there, and -r takes more",
     );
     draft.differs("the server's cache is not emptied between batches: each has new prompts");

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The client's own default of requests.
 const REQUESTS: u64 = 1000;
-/// Requests in flight that our open loop allows where nobody says how many.
+/// Default limit of requests in flight in our open loop.
 const IN_FLIGHT: u64 = 4096;
 
 /// What the flags mean together.
@@ -33,7 +33,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     load(given, draft, requests)?;
     sampling(given, draft)?;
     probe(given, draft)?;
-    // The first prompts come cold, as theirs do, unless they are told to warm up.
+    // vLLM's first prompts are cold by default, and so are these.
     draft.assume("--warmup", "0");
     // Its prompts are the same in every run.
     draft.assume("--seed", "0");
@@ -62,8 +62,8 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
         "openai" | "vllm" | "sglang" | "lmdeploy" | "scalellm" | "llama.cpp" => "completions",
         other => {
             return Err(format!(
-                "--backend {other} is none that is known: there are openai, openai-chat, vllm, \
-                 openai-audio, openai-embeddings, vllm-rerank, tgi, sglang, lmdeploy, llama.cpp"
+                "--backend {other} is not supported; use openai, openai-chat, vllm, \
+                 openai-audio, openai-embeddings, vllm-rerank, tgi, sglang, lmdeploy or llama.cpp"
             ));
         }
     };
@@ -85,7 +85,7 @@ fn server(given: &Given, draft: &mut Draft) -> Result<(), String> {
             Some(_) => (url, chosen) = (format!("{base}{endpoint}"), None),
             None => {
                 return Err(format!(
-                    "--endpoint {endpoint} is the path of no API that is known: name one of ours \
+                    "--endpoint {endpoint} is not the path of a supported API: name one \
                      with --api"
                 ));
             }
@@ -256,8 +256,8 @@ fn workload(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
         }
         other => {
             return Err(format!(
-                "--dataset-name {other} is none that is known: there are random, random-mm, sharegpt, \
-                 burstgpt, sonnet, custom, prefix_repetition, spec_bench, speed_bench, timed_trace, hf"
+                "--dataset-name {other} is not supported; use random, random-mm, sharegpt, \
+                 burstgpt, sonnet, custom, prefix_repetition, spec_bench, speed_bench, timed_trace or hf"
             ));
         }
     };
@@ -389,7 +389,7 @@ fn hub(given: &Given, path: &str, options: &mut Vec<String>) -> Result<String, S
 }
 
 fn sampling(given: &Given, draft: &mut Draft) -> Result<(), String> {
-    // It sends no temperature unless it is told one.
+    // It sends no temperature by default.
     draft.assume("--temperature", "none");
     if let Some(text) = given.last("--logprobs") {
         let count = whole(given, "--logprobs", 0)?;
@@ -420,7 +420,7 @@ fn probe(given: &Given, draft: &mut Draft) -> Result<(), String> {
         draft.assume("--probe", "random:8/1");
         draft.assume("--probe-pause", format!("{}s", plain(1.0 / rate)));
         draft.differs(
-            "the client's probes are sent at their rate whatever becomes of them; ours one after the \
+            "the client's probes are sent at their rate, answered or not; inferometer sends one after the \
              other, with that pause between them",
         );
     }

@@ -26,17 +26,17 @@ const HEAD_ROWS: u16 = 4;
 const FOOT_ROWS: u16 = 1;
 /// Rows of the latencies and counts side by side, with their border.
 const NUMBER_ROWS: u16 = 5;
-/// The same where they stand one above the other.
+/// The same when they are stacked.
 const STACKED_ROWS: u16 = 7;
-/// From so many rows on there is a blank one.
+/// From this many rows on there is a blank one.
 const ROOMY: u16 = 16;
-/// Rows of the charts with axis and border: at least, and at most.
+/// Minimum and maximum rows of the charts with axis and border.
 const CHART_ROWS: (u16, u16) = (7, 14);
-/// Rows of the table of levels, at least.
+/// Minimum rows of the table of levels.
 const TABLE_ROWS: u16 = 4;
-/// Narrowest screen on which two things stand side by side.
+/// Narrowest screen that fits two things side by side.
 const WIDE: u16 = 76;
-/// What stands where a number is not known.
+/// Shown for an unknown number.
 const ABSENT: &str = "–";
 
 /// How it is drawn.
@@ -46,7 +46,7 @@ pub struct Look {
     pub color: bool,
     /// Only ASCII.
     pub ascii: bool,
-    /// The help stands in front.
+    /// Whether the help is shown in front.
     pub help: bool,
 }
 
@@ -81,8 +81,8 @@ fn draw_parts(frame: &mut Frame, view: &View, look: &Look, area: Rect) {
     // The blank row under the head gives way first.
     let head_rows = if area.height < ROOMY { HEAD_ROWS - 1 } else { HEAD_ROWS };
     let room = area.height.saturating_sub(head_rows + FOOT_ROWS);
-    let beside = view.level.as_ref().map_or(0, |level| beside_lines(level).len() as u16);
-    let numbers = if area.width >= WIDE { NUMBER_ROWS } else { STACKED_ROWS } + beside;
+    let probe_rows = view.level.as_ref().map_or(0, |level| beside_lines(level).len() as u16);
+    let numbers = if area.width >= WIDE { NUMBER_ROWS } else { STACKED_ROWS } + probe_rows;
     let numbers = room.min(numbers);
     let room = room - numbers;
     // The charts come before the table, and both get what is left over in turn.
@@ -130,7 +130,7 @@ fn draw_head(frame: &mut Frame, view: &View, look: &Look, area: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Where the level stands, in one line.
+/// The state of the level, in one line.
 fn level_line(view: &View, level: &LevelView, look: &Look, width: u16) -> Line<'static> {
     if width < WIDE {
         let text = line::on_terminal(view, usize::from(width), look.ascii);

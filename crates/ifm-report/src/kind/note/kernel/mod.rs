@@ -194,7 +194,7 @@ fn row_of_cells(cells: &str) -> Vec<ifm_chart::Block> {
     cells.chars().map(block).collect()
 }
 
-/// Two characters stand for a block: full, shaded for a partial one, spaces for an empty one.
+/// Two characters per block: full, shaded for a partial one, spaces for an empty one.
 fn blocks(drawing: &str) -> Vec<Vec<ifm_chart::Block>> {
     let row = |line: &str| -> Vec<ifm_chart::Block> {
         let block = |c: char| match c {

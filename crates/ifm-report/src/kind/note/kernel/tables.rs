@@ -1,5 +1,5 @@
-//! Tables of kernels: what was measured here, by one count of operations for all rows, with the limit
-//! beside it.
+//! Tables of kernels: what was measured here, with one count of operations for all rows, next to
+//! the limit.
 
 use super::super::super::Subject;
 use super::super::part;
@@ -11,7 +11,7 @@ use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYP
 use ifm_core::sheet::{Quantity, RowRole, Statistic, WHY};
 use serde_json::Value;
 
-/// Whether a mask's rows tell more than another tool's print has room for.
+/// Whether a mask's rows contain more than another tool's output has room for.
 pub(super) fn is_ours(mask: &KernelMask) -> bool {
     mask.times.iter().any(|time| time.error.is_some())
 }
@@ -51,7 +51,7 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
             Cell::number(time.error, |error| format!("{error:.0e}"))
         });
     let caption = "Median ± standard deviation of the calls. Operations are counted alike in all rows: \
-                   allowed pairs alone; beside it the rate by the rule of the tool that \
+                   allowed pairs alone; next to it the rate by the rule of the tool that \
                    a kernel is known from. Error: against 64-bit floats, relative to the greatest value.";
     let mut table = columns.table(caption, mask.times.iter());
     table.drop_empty_columns();

@@ -1,0 +1,36 @@
+//! The main result of a run in a few words, for lists of runs.
+//!
+//! Not here: the answers themselves, with what they rest on (`words`).
+
+use crate::model::{title_parts, workload_parts};
+use crate::words::{AnswerTopic, answers};
+use ifm_analysis::RunSummary;
+use ifm_core::Manifest;
+
+/// Users that fit where the user named a target, tokens per second of each user, and of all.
+///
+/// Absent if no request was measured.
+pub fn headline(summary: &RunSummary) -> Option<String> {
+    let all = answers(summary.answers.as_ref()?, &summary.checks);
+    let of = |topic: AnswerTopic| all.iter().find(|answer| answer.topic == topic);
+    let fits = of(AnswerTopic::Capacity).map(|answer| format!("target met: {}", answer.value));
+    let speed = of(AnswerTopic::Speed).filter(|answer| !answer.unit.is_empty());
+    let speed = speed.map(|answer| match answer.unit {
+        "tok/s" => format!("{} tok/s per user", answer.value),
+        unit => format!("{} {unit}", answer.value),
+    });
+    let output = of(AnswerTopic::Output).filter(|answer| !answer.unit.is_empty());
+    let output = output.map(|answer| format!("{} {} output", answer.value, answer.unit));
+    let parts: Vec<String> = [fits, speed, output].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The server with its version and address, or what a run was predicted from.
+pub fn server_words(manifest: &Manifest) -> Vec<String> {
+    title_parts(manifest).split_off(1)
+}
+
+/// API, kind of workload and lengths, then options that differ from plain text.
+pub fn request_words(manifest: &Manifest) -> Vec<String> {
+    workload_parts(manifest)
+}

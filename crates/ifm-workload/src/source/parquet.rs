@@ -57,9 +57,8 @@ impl ParquetRows {
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         let reader = SerializedFileReader::new(file).map_err(|error| wrong(&name, &error))?;
         let rows = reader.metadata().row_groups().iter().map(|group| group.num_rows());
-        let rows = rows.fold(0, |all: u64, rows| {
-            all.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
-        });
+        let rows = rows
+            .fold(0, |all: u64, rows| all.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX)));
         if rows > ROWS_FREE.saturating_add(bytes.saturating_mul(ROWS_PER_BYTE)) {
             let reason = format!("is damaged: it claims {rows} rows in {bytes} bytes");
             return Err(WorkloadError::File { file: name, reason });

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Copies of each file.
-const COPIES: usize = 150;
+const COPIES: usize = 30;
 /// Longest time for one copy: a debug build on a busy machine.
 const COPY_MAX: Duration = Duration::from_secs(20);
 
@@ -40,7 +40,8 @@ fn parquet(version: parquet::file::properties::WriterVersion) -> Vec<u8> {
             (0..40).map(|row| format!("prompt {} of {group}", row % 7).as_str().into()).collect();
         let numbers: Vec<i64> = (0..40).map(|row| 10 + row * row).collect();
         let levels: Vec<i16> = (0..40).map(|row| i16::from(row % 3 != 0)).collect();
-        let some: Vec<ByteArray> = levels.iter().filter(|level| **level == 1).map(|_| "s".into()).collect();
+        let some: Vec<ByteArray> =
+            levels.iter().filter(|level| **level == 1).map(|_| "s".into()).collect();
         let mut column = rows.next_column().expect("a column").expect("there is one");
         column.typed::<ByteArrayType>().write_batch(&texts, None, None).expect("texts");
         column.close().expect("it ends");
@@ -78,7 +79,10 @@ impl Tally {
     }
 
     fn check(self, name: &str, copies: usize) {
-        println!("{name}: {copies} copies, {} read, slowest {:?}, {:?}", self.answers, self.slowest, self.errors);
+        println!(
+            "{name}: {copies} copies, {} read, slowest {:?}, {:?}",
+            self.answers, self.slowest, self.errors
+        );
         let refused: usize = self.errors.values().sum();
         assert_eq!(self.answers + refused, copies);
         assert!(refused * 10 >= copies, "{name}: {refused} of {copies} refused");

@@ -29,7 +29,9 @@ pub fn cells(plan: &Plan) -> Result<Vec<Cell>, PlanError> {
     if all.fold(0, usize::saturating_add) > COMBINATIONS_MAX {
         return Err(PlanError::Meaning {
             place: "plan".to_owned(),
-            sentence: format!("more than {COMBINATIONS_MAX} combinations; hint: list fewer values or lower repeats"),
+            sentence: format!(
+                "more than {COMBINATIONS_MAX} combinations; hint: list fewer values or lower repeats"
+            ),
         });
     }
     let mut cells = Vec::new();
@@ -71,9 +73,8 @@ fn count_of_load(plan: &Plan, index: usize) -> usize {
     let conditions =
         plan.conditions.iter().fold((1, 0), |all, condition| add(all, 0, &condition.values));
     let of_parameters = |parameters: &[(String, Vec<String>)]| {
-        let (choices, bytes) = parameters
-            .iter()
-            .fold(conditions, |all, (name, values)| add(all, name.len(), values));
+        let (choices, bytes) =
+            parameters.iter().fold(conditions, |all, (name, values)| add(all, name.len(), values));
         choices.saturating_mul(1 + bytes / 1024)
     };
     let choices = match load.exec {

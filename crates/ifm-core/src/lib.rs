@@ -22,6 +22,7 @@ pub mod outcome;
 pub mod prediction;
 pub mod prompt;
 pub mod record;
+pub mod regular;
 pub mod run;
 #[cfg(feature = "schema")]
 mod schema;

@@ -13,6 +13,7 @@ pub mod code;
 mod draws;
 mod flac;
 mod jpeg;
+pub mod mutants;
 pub mod picture;
 pub mod sound;
 pub mod speech;

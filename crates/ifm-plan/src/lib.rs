@@ -8,6 +8,8 @@
 
 mod cell;
 mod command;
+#[cfg(test)]
+mod damage_tests;
 mod effect;
 mod estimate;
 mod filter;

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Maximum number of cells in a plan.
 const CELLS_MAX: usize = 100_000;
+/// Maximum number of combinations before the filters of a plan, each KiB of their texts counted as one more.
+const COMBINATIONS_MAX: usize = 250_000;
 
 /// Neighbouring cells that share one start of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,15 @@ pub struct Group {
 /// A filter that names no factor, a plan whose filters leave nothing, or one of too many cells.
 pub fn cells(plan: &Plan) -> Result<Vec<Cell>, PlanError> {
     let filters = Filters::of(plan)?;
+    let all = (0..plan.loads.len()).map(|load| count_of_load(plan, load));
+    if all.fold(0, usize::saturating_add) > COMBINATIONS_MAX {
+        return Err(PlanError::Meaning {
+            place: "plan".to_owned(),
+            sentence: format!(
+                "more than {COMBINATIONS_MAX} combinations; hint: list fewer values or lower repeats"
+            ),
+        });
+    }
     let mut cells = Vec::new();
     for load in 0..plan.loads.len() {
         for bare in of_load(plan, load) {
@@ -44,6 +55,39 @@ pub fn cells(plan: &Plan) -> Result<Vec<Cell>, PlanError> {
     filters.check(plan, &cells)?;
     order::sort(plan, &mut cells);
     Ok(cells)
+}
+
+/// Number of combinations of a load with its repeats, each KiB of their texts counted as one more: what `of_load`
+/// would take memory for.
+fn count_of_load(plan: &Plan, index: usize) -> usize {
+    let Some(load) = plan.loads.get(index) else { return 0 };
+    let number = |values: &Option<Vec<String>>| values.as_ref().map_or(0, Vec::len);
+    let whats = [&load.users, &load.rates, &load.start_up].map(number).iter().sum::<usize>();
+    let others = [load.sweep.is_some(), load.capacity.is_some(), load.exec.is_some()];
+    let whats = whats + others.iter().filter(|is_there| **is_there).count();
+    let longest = |values: &[String]| values.iter().map(String::len).max().unwrap_or(0);
+    // Choices, and bytes of one: each list multiplies the choices and adds to their length.
+    let add = |(choices, bytes): (usize, usize), name: usize, values: &[String]| {
+        (choices.saturating_mul(values.len()), bytes + name + longest(values) + 64)
+    };
+    let conditions =
+        plan.conditions.iter().fold((1, 0), |all, condition| add(all, 0, &condition.values));
+    let of_parameters = |parameters: &[(String, Vec<String>)]| {
+        let (choices, bytes) =
+            parameters.iter().fold(conditions, |all, (name, values)| add(all, name.len(), values));
+        choices.saturating_mul(1 + bytes / 1024)
+    };
+    let choices = match load.exec {
+        Some(_) => of_parameters(&[]),
+        None => {
+            let servers = plan.servers.iter().map(|server| of_parameters(&server.parameters));
+            servers.fold(0, usize::saturating_add)
+        }
+    };
+    choices
+        .saturating_mul(plan.workloads.len().max(1))
+        .saturating_mul(whats)
+        .saturating_mul(plan.head.repeats as usize)
 }
 
 /// Every cell of a load, without key and repeat.

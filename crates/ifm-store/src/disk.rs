@@ -5,7 +5,8 @@
 
 use crate::error::StoreError;
 use ifm_core::Manifest;
-use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
+pub(crate) use ifm_core::regular::open_regular as open_file;
+use rustix::fs::{FlockOperation, flock, statvfs};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -119,17 +120,6 @@ impl<W: Write> Write for SummedWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
-    }
-}
-
-/// Opens a file of the store to read it. A pipe or a device in its place is an error at once: nothing waits for
-/// it, and nothing is read from it.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
 }
 

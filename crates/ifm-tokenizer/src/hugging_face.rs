@@ -20,7 +20,9 @@ pub(crate) const VOCAB_SIZE_MAX: u32 = 1 << 24;
 /// Longest text that a normalizer may add, bytes: prefixes and replacements are a few characters, and each can be
 /// added for every character of a text.
 const ADDED_BYTES_MAX: usize = 64;
-/// Nesting of normalizers that is looked through.
+/// How many times longer all replacements of a normalizer together may make a text.
+const GROWTH_MAX: f64 = 256.0;
+/// Nesting of normalizers.
 const NESTING_MAX: usize = 16;
 
 /// A tokenizer, ready for use.
@@ -68,27 +70,53 @@ fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, Problem> {
     if !merges_fit(&json) {
         return Err(Problem::damaged("its merges and its vocabulary are at odds"));
     }
-    if let Some(text) = long_addition(&json["normalizer"], 0) {
-        let bytes = text.len();
-        return Err(Problem::damaged(format!(
-            "its normalizer adds {bytes} bytes at once; the longest that is accepted is \
-             {ADDED_BYTES_MAX}"
-        )));
+    for (part, inner) in [("normalizer", "normalizers"), ("decoder", "decoders")] {
+        if let Some(text) = long_addition(&json[part], inner, 0) {
+            let bytes = text.len();
+            return Err(Problem::damaged(format!(
+                "its {part} adds {bytes} bytes at once; the longest that is accepted is \
+                 {ADDED_BYTES_MAX}"
+            )));
+        }
+        let growth = growth(&json[part], inner, 0);
+        if growth > GROWTH_MAX {
+            return Err(Problem::damaged(format!(
+                "its {part} can make a text more than {GROWTH_MAX} times longer"
+            )));
+        }
     }
     tokenizers::Tokenizer::deserialize(&json).map_err(|error| explain(&json, &error.to_string()))
 }
 
-/// A text of a normalizer that would make texts much longer.
-fn long_addition(normalizer: &Value, nesting: usize) -> Option<&str> {
+/// A text of a normalizer that would make texts much longer. `inner` is the field with its steps.
+fn long_addition<'j>(normalizer: &'j Value, inner: &str, nesting: usize) -> Option<&'j str> {
     if nesting > NESTING_MAX {
         return None;
     }
     let own = ["prepend", "content"].iter().filter_map(|field| normalizer.get(*field)?.as_str());
-    let inner = normalizer.get("normalizers").and_then(Value::as_array);
-    let inner = inner.into_iter().flatten();
-    own.into_iter()
-        .find(|text| text.len() > ADDED_BYTES_MAX)
-        .or_else(|| inner.into_iter().find_map(|inner| long_addition(inner, nesting + 1)))
+    let steps = normalizer.get(inner).and_then(Value::as_array);
+    own.into_iter().find(|text| text.len() > ADDED_BYTES_MAX).or_else(|| {
+        steps.into_iter().flatten().find_map(|step| long_addition(step, inner, nesting + 1))
+    })
+}
+
+/// How many times longer the replacements of a normalizer can make a text: each step works on what the steps
+/// before it wrote. Steps that are nested too deep have no bound.
+fn growth(normalizer: &Value, inner: &str, nesting: usize) -> f64 {
+    if nesting > NESTING_MAX {
+        return f64::INFINITY;
+    }
+    let content = normalizer.get("content").and_then(Value::as_str);
+    let own = content.map_or(1.0, |content| {
+        // What matches nothing at all is written between all characters.
+        let pattern = normalizer["pattern"]["String"].as_str().map_or(0, str::len);
+        match pattern {
+            0 => content.len() as f64 + 1.0,
+            pattern => (content.len() as f64 / pattern as f64).max(1.0),
+        }
+    });
+    let steps = normalizer.get(inner).and_then(Value::as_array);
+    steps.into_iter().flatten().fold(own, |all, step| all * growth(step, inner, nesting + 1))
 }
 
 /// Whether no merge makes the crate panic: it copies each pair, without the prefix of the second part, into a

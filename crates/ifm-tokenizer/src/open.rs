@@ -8,12 +8,11 @@
 //! Not here: the formats themselves.
 
 use std::{
-    fs::File,
     io::{BufRead as _, BufReader, Read},
     path::{Path, PathBuf},
 };
 
-use ifm_core::contained::contained;
+use ifm_core::{contained::contained, regular::open_regular};
 
 use crate::{
     Tokenizer,
@@ -130,7 +129,7 @@ impl Tokenizer {
 fn read_file(path: &Path, said: Option<&str>) -> Result<Tokenizer, TokenizerError> {
     let read_error = |source| TokenizerError::Read { path: path.to_owned(), source };
     let told = path.display().to_string();
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(read_error)?);
+    let mut reader = BufReader::with_capacity(1 << 20, open_regular(path).map_err(read_error)?);
     let name = match said {
         Some(encoding) => format!("{encoding}={}", name_of(path)),
         None => name_of(path),
@@ -144,7 +143,7 @@ fn read_file(path: &Path, said: Option<&str>) -> Result<Tokenizer, TokenizerErro
     let bytes = read_bounded(path, reader, FILE_BYTES_MAX)?;
     // Only a help: a missing or unreadable one is as good as none.
     let config = path.with_file_name(CONFIG_FILE);
-    let config = File::open(&config).ok().and_then(|file| {
+    let config = open_regular(&config).ok().and_then(|file| {
         let bytes = read_bounded(&config, file, CONFIG_BYTES_MAX).ok()?;
         Some(Config::read(&bytes))
     });

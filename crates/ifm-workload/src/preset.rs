@@ -2,8 +2,9 @@
 //!
 //! Not here: what a name's text means (`open`).
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io::Read as _, path::Path};
 
+use ifm_core::regular::open_regular;
 use serde::Deserialize;
 
 use crate::error::{WorkloadError, file_name};
@@ -102,11 +103,14 @@ fn load_folder(folder: &Path) -> Result<Vec<Preset>, WorkloadError> {
     let presets = files.iter().map(|path| {
         let name = file_name(path);
         let read_error = |source| WorkloadError::Read { path: path.clone(), source };
-        if fs::metadata(path).map_err(read_error)?.len() > PRESET_BYTES_MAX {
+        let mut text = String::new();
+        let file = open_regular(path).map_err(read_error)?;
+        file.take(PRESET_BYTES_MAX + 1).read_to_string(&mut text).map_err(read_error)?;
+        if text.len() as u64 > PRESET_BYTES_MAX {
             let reason = "it is larger than 1 MiB".to_owned();
             return Err(WorkloadError::Preset { file: name, reason });
         }
-        read(&name, &fs::read_to_string(path).map_err(read_error)?)
+        read(&name, &text)
     });
     presets.collect()
 }

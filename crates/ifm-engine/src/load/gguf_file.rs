@@ -14,6 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ifm_core::regular::open_regular;
 use ifm_kernels::{Format, Stored};
 use ifm_tokenizer::{
     Problem,
@@ -93,7 +94,7 @@ impl GgufFile {
     pub(super) fn open(path: &Path) -> Result<Self, LoadError> {
         let read_error = |source| LoadError::Read { path: path.to_owned(), source };
         let damaged = |reason: String| LoadError::Damaged { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(read_error)?;
+        let file = open_regular(path).map_err(read_error)?;
         let file_bytes = file.metadata().map_err(read_error)?.len();
         let mut reader = BufReader::with_capacity(1 << 18, file);
         // The vocabulary is large, and its own reader reads it.

@@ -11,10 +11,10 @@ use super::{
     tests::{Entry, Metadata, gguf_bytes},
 };
 
-const COLUMNS: usize = 64;
+pub(super) const COLUMNS: usize = 64;
 
 /// A file of two tensors, 2 by 64 in q8_0 and 64 floats.
-fn file(version: u32, metadata: &[(&str, Entry)]) -> Vec<u8> {
+pub(super) fn file(version: u32, metadata: &[(&str, Entry)]) -> Vec<u8> {
     let values: Vec<f32> = (0..2 * COLUMNS).map(|index| index as f32).collect();
     let stored = |format, rows: usize| {
         Stored::encode(format, rows, COLUMNS, &values[..rows * COLUMNS]).expect("encoded")

@@ -13,12 +13,17 @@ use ifm_tokenizer::Tokenizer;
 use serde_json::Value;
 
 use super::{
-    LoadError, Prepared, checkpoint::CheckpointWeights, choose_context, rope_scaling,
+    LoadError, Prepared, checkpoint::CheckpointWeights, choose_context, read_bounded, rope_scaling,
     safetensors::Checkpoint, scheme::Scheme,
 };
 use crate::{
     kv_format::KvFormat, quantization::Quantization, shape::ModelShape, weights::TensorName,
 };
+
+/// The longest `config.json` and its like, bytes.
+const CONFIG_BYTES_MAX: u64 = 16 << 20;
+/// The longest `tokenizer.json`, bytes.
+const TOKENIZER_BYTES_MAX: u64 = 256 << 20;
 
 /// The values of `model_type` that the decoder covers.
 const MODEL_TYPES: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
@@ -76,8 +81,7 @@ struct Config {
 
 impl Config {
     fn read(self) -> Result<Self, LoadError> {
-        let text = std::fs::read(&self.path)
-            .map_err(|source| LoadError::Read { path: self.path.clone(), source })?;
+        let text = read_bounded(&self.path, CONFIG_BYTES_MAX)?;
         let json =
             serde_json::from_slice(&text).map_err(|error| self.damaged(error.to_string()))?;
         Ok(Self { json, ..self })
@@ -203,7 +207,7 @@ impl Config {
 
     /// Ends of an answer, from `generation_config.json` and `config.json`.
     fn eos_ids(&self, folder: &Path) -> Vec<u32> {
-        let generation = read_json(&folder.join("generation_config.json"));
+        let generation = read_json(&folder.join("generation_config.json"), CONFIG_BYTES_MAX);
         let mut ids: Vec<u32> = [&generation, &self.json]
             .into_iter()
             .flat_map(|json| match &json["eos_token_id"] {
@@ -219,8 +223,8 @@ impl Config {
 }
 
 /// A file that may be missing or of no use; `Null` then.
-fn read_json(path: &Path) -> Value {
-    std::fs::read(path)
+fn read_json(path: &Path, limit_bytes: u64) -> Value {
+    read_bounded(path, limit_bytes)
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or(Value::Null)
@@ -229,11 +233,13 @@ fn read_json(path: &Path) -> Value {
 /// Whether a prompt starts with the token of the start: as `tokenizer_config.json`
 /// says, else as the template in `tokenizer.json` does.
 fn adds_bos(folder: &Path) -> bool {
-    if let Some(adds) = read_json(&folder.join("tokenizer_config.json"))["add_bos_token"].as_bool()
+    if let Some(adds) =
+        read_json(&folder.join("tokenizer_config.json"), CONFIG_BYTES_MAX)["add_bos_token"]
+            .as_bool()
     {
         return adds;
     }
-    let tokenizer = read_json(&folder.join("tokenizer.json"));
+    let tokenizer = read_json(&folder.join("tokenizer.json"), TOKENIZER_BYTES_MAX);
     let processor = &tokenizer["post_processor"];
     let nested = processor["processors"].as_array().map_or(&[][..], Vec::as_slice);
     std::iter::once(processor)

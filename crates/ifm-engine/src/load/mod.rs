@@ -7,6 +7,8 @@
 //! Not here: the names of tensors (`weights`), the decoder itself.
 
 mod checkpoint;
+#[cfg(test)]
+mod damage_tests;
 mod gguf;
 mod gguf_file;
 #[cfg(test)]
@@ -21,8 +23,9 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, io::Read as _, path::Path};
 
+use ifm_core::{contained::contained, regular::open_regular};
 use ifm_kernels::RandomStream;
 use ifm_tokenizer::Tokenizer;
 
@@ -45,6 +48,26 @@ const CONTEXT_DEFAULT: usize = 32_768;
 /// The context to prepare for.
 fn choose_context(asked: Option<usize>, trained: usize) -> usize {
     asked.unwrap_or(CONTEXT_DEFAULT).min(trained)
+}
+
+/// Runs a reader of a model; its panic means that the file is damaged.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
+    contained(read).unwrap_or_else(|panicked| {
+        Err(LoadError::Damaged { path: path.to_owned(), reason: panicked.to_string() })
+    })
+}
+
+/// The content of a regular file of at most `limit_bytes`.
+fn read_bounded(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, LoadError> {
+    let mut content = Vec::new();
+    open_regular(path)
+        .and_then(|file| file.take(limit_bytes + 1).read_to_end(&mut content))
+        .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+    if content.len() as u64 > limit_bytes {
+        let reason = format!("it is larger than {} MiB", limit_bytes >> 20);
+        return Err(LoadError::Damaged { path: path.to_owned(), reason });
+    }
+    Ok(content)
 }
 
 /// A model that has been read, except for its weights.
@@ -91,7 +114,7 @@ impl Prepared {
 
     /// A GGUF file.
     pub(crate) fn gguf(path: &Path, context: Option<usize>) -> Result<Self, LoadError> {
-        gguf::prepare(path, context)
+        guarded(path, || gguf::prepare(path, context))
     }
 
     /// A folder as published on Hugging Face.
@@ -100,7 +123,7 @@ impl Prepared {
         quantization: Option<Quantization>,
         context: Option<usize>,
     ) -> Result<Self, LoadError> {
-        hugging_face::prepare(folder, quantization, context)
+        guarded(folder, || hugging_face::prepare(folder, quantization, context))
     }
 
     /// Bytes of all matrices as they will be stored in memory, scales included, a tied
@@ -135,7 +158,9 @@ impl Prepared {
     /// Reads the weights.
     pub(crate) fn load(&mut self, compute: Compute) -> Result<Decoder, LoadError> {
         let load = |source: &mut dyn WeightSource| {
-            Decoder::load(self.shape.clone(), &self.rope_divisors, source, compute)
+            guarded(Path::new(&self.name), || {
+                Decoder::load(self.shape.clone(), &self.rope_divisors, source, compute)
+            })
         };
         if self.source.needs_peaks() {
             let peaks = observe(load(self.source.as_mut())?)?;

@@ -9,18 +9,22 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
     io::{Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
 };
 
+use ifm_core::regular::open_regular;
 use ifm_kernels::{Format, Stored};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
-use super::LoadError;
+use super::{LoadError, read_bounded};
 
 /// The longest header that is read, in bytes; the format's own limit.
 const HEADER_BYTES_MAX: u64 = 100_000_000;
+/// The longest entry of a tensor in a header, bytes: a kind, a few dimensions and two offsets.
+const ENTRY_BYTES_MAX: usize = 4096;
+/// The longest index, in bytes.
+const INDEX_BYTES_MAX: u64 = 64 << 20;
 /// The index of a checkpoint that is split over several files.
 const INDEX_FILE: &str = "model.safetensors.index.json";
 /// A checkpoint in one file.
@@ -103,7 +107,7 @@ impl Checkpoint {
     fn add_file(&mut self, path: PathBuf) -> Result<(), LoadError> {
         let read_error = |source| LoadError::Read { path: path.clone(), source };
         let damaged = |reason: String| LoadError::Damaged { path: path.clone(), reason };
-        let mut file = File::open(&path).map_err(read_error)?;
+        let mut file = open_regular(&path).map_err(read_error)?;
         let file_bytes = file.metadata().map_err(read_error)?.len();
         let mut length = [0; 8];
         file.read_exact(&mut length).map_err(|_| damaged("shorter than a header".to_owned()))?;
@@ -115,14 +119,14 @@ impl Checkpoint {
         }
         let mut header = vec![0; header_bytes as usize];
         file.read_exact(&mut header).map_err(read_error)?;
-        let header: HashMap<String, Value> =
+        let header: HashMap<String, Box<RawValue>> =
             serde_json::from_slice(&header).map_err(|error| damaged(error.to_string()))?;
         let data_start = header_bytes + 8;
         for (name, entry) in header {
             if name == "__metadata__" {
                 continue;
             }
-            let place = read_place(&entry, self.files.len(), data_start)
+            let place = read_place(entry.get(), self.files.len(), data_start)
                 .ok_or_else(|| damaged(format!("the entry of tensor {name} is invalid")))?;
             if place.start + place.bytes > file_bytes {
                 return Err(damaged(format!(
@@ -173,7 +177,7 @@ impl Checkpoint {
         let place = self.place(name)?;
         let path = &self.files[place.file];
         let read_error = |source| LoadError::Read { path: path.clone(), source };
-        let mut file = File::open(path).map_err(read_error)?;
+        let mut file = open_regular(path).map_err(read_error)?;
         file.seek(SeekFrom::Start(place.start)).map_err(read_error)?;
         let mut bytes = vec![0; place.bytes as usize];
         file.read_exact(&mut bytes).map_err(read_error)?;
@@ -213,8 +217,7 @@ impl Checkpoint {
 }
 
 fn file_names(index: &Path) -> Result<Vec<String>, LoadError> {
-    let text = std::fs::read(index)
-        .map_err(|source| LoadError::Read { path: index.to_owned(), source })?;
+    let text = read_bounded(index, INDEX_BYTES_MAX)?;
     let damaged = |reason: String| LoadError::Damaged { path: index.to_owned(), reason };
     let json: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     let map = json.get("weight_map").and_then(Value::as_object);
@@ -231,7 +234,11 @@ fn file_names(index: &Path) -> Result<Vec<String>, LoadError> {
 }
 
 /// Where a tensor is; `None` for an entry at odds with itself.
-fn read_place(entry: &Value, file: usize, data_start: u64) -> Option<Place> {
+fn read_place(entry: &str, file: usize, data_start: u64) -> Option<Place> {
+    if entry.len() > ENTRY_BYTES_MAX {
+        return None;
+    }
+    let entry: Value = serde_json::from_str(entry).ok()?;
     let kind_name = entry.get("dtype")?.as_str()?.to_owned();
     let kind = Kind::NAMES.iter().find(|(name, _)| *name == kind_name).map(|(_, kind)| *kind);
     let numbers = |key: &str| -> Option<Vec<u64>> {

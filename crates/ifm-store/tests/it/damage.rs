@@ -294,3 +294,25 @@ fn pipes_in_the_place_of_files_do_not_wait() {
         assert!(error.contains("it is not a regular file"), "{error}");
     }
 }
+
+/// `MUTANTS` sets the number of copies.
+#[test]
+fn damaged_manifests_are_an_error_or_an_answer_and_no_panic() {
+    use ifm_made::mutants::Mutants;
+    let scene = Scene::new(true);
+    let sound = scene.read(MANIFEST_FILE);
+    let copies = Mutants::count(300);
+    let (mut mutants, mut refused) = (Mutants::new(50), 0);
+    let mut slowest = std::time::Duration::ZERO;
+    for _ in 0..copies {
+        scene.write(MANIFEST_FILE, &mutants.damage(&sound));
+        let began = std::time::Instant::now();
+        let opened = scene.store.find("one").map(|run| scene.store.open(&run).map(drop));
+        slowest = slowest.max(began.elapsed());
+        refused += usize::from(!matches!(opened, Ok(Ok(()))));
+    }
+    println!("manifest: {copies} copies, {refused} refused, slowest {slowest:?}");
+    assert!(refused * 10 >= copies, "{refused} of {copies} refused");
+    scene.write(MANIFEST_FILE, &sound);
+    assert!(scene.store.open(&scene.run()).is_ok());
+}

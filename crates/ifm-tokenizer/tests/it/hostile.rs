@@ -180,6 +180,35 @@ fn a_normalizer_that_makes_texts_much_longer_is_refused() {
 }
 
 #[test]
+fn rejects_steps_that_together_make_texts_much_longer() {
+    let step = |pattern: &str, content: &str| {
+        format!(r#"{{"type":"Replace","pattern":{{"String":"{pattern}"}},"content":"{content}"}}"#)
+    };
+    let sequence =
+        |field: &str, steps: &str| format!(r#"{{"type":"Sequence","{field}":[{steps}]}}"#);
+    let doubled = vec![step("a", "aa"); 20].join(",");
+    let between = vec![step("", &"x".repeat(30)); 2].join(",");
+    let nested = (0..20).fold(step("a", "aa"), |inner, _| sequence("normalizers", &inner));
+    for steps in [doubled, between, nested] {
+        let json = JSON.replace(r#"{"type":"NFC"}"#, &steps);
+        let error = Tokenizer::from_bytes("json", json.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("normalizer can make a text more than 256 times longer"), "{error}");
+    }
+    let decoder =
+        r#"{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":true}"#;
+    for (content, told) in [("x".repeat(1000), "adds 1000 bytes"), ("x".repeat(60), "256 times")] {
+        let steps = vec![step("a", &content); 3].join(",");
+        let json = JSON.replace(decoder, &sequence("decoders", &steps));
+        let error = Tokenizer::from_bytes("json", json.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("its decoder") && error.contains(told), "{error}");
+    }
+    let few = vec![step("a", "aa"); 4].join(",");
+    assert!(
+        Tokenizer::from_bytes("json", JSON.replace(r#"{"type":"NFC"}"#, &few).as_bytes()).is_ok()
+    );
+}
+
+#[test]
 fn a_panic_while_a_file_is_read_is_damage() {
     let map = r#"{"type":"Precompiled","precompiled_charsmap":"AAAA"}"#;
     let json = JSON.replace(r#"{"type":"NFC"}"#, map);

@@ -6,9 +6,9 @@
 //!
 //! Not here: random words (`random`).
 
-use std::{collections::HashSet, path::Path};
+use std::{collections::HashSet, io::Read as _, path::Path};
 
-use ifm_core::Prompt;
+use ifm_core::{Prompt, regular::open_regular};
 use ifm_made::{Draws, Rng, Stream};
 use ifm_tokenizer::{Tokenizer, TokenizerError};
 
@@ -115,11 +115,13 @@ fn facts_have_file(opening: &Opening<'_>) -> bool {
 fn read(opening: &mut Opening<'_>, path: &Path) -> Result<String, WorkloadError> {
     let read_error = |source| WorkloadError::Read { path: path.to_owned(), source };
     let file = file_name(path);
-    if std::fs::metadata(path).map_err(read_error)?.len() > TEXT_BYTES_MAX {
+    let mut bytes = Vec::new();
+    let whole = open_regular(path).map_err(read_error)?;
+    whole.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(read_error)?;
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
         let reason = "is a text of more than 256 MiB; take a part of it".to_owned();
         return Err(WorkloadError::File { file, reason });
     }
-    let bytes = std::fs::read(path).map_err(read_error)?;
     let text = String::from_utf8(bytes);
     let text = text.map_err(|error| {
         let start = error.utf8_error().valid_up_to();

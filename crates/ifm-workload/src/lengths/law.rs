@@ -6,12 +6,18 @@
 //! Not here: pairs of prompt and output (`pair`), other tools' exact draws
 //! (`crate::compat`).
 
+use ifm_core::regular::open_regular;
 use ifm_made::Draws;
-use std::{collections::BTreeMap, f64::consts::TAU, fmt, path::Path, str::FromStr, sync::Arc};
+use std::{
+    collections::BTreeMap, f64::consts::TAU, fmt, io::Read as _, path::Path, str::FromStr,
+    sync::Arc,
+};
 
 use super::{LengthRange, TOKENS_MAX};
 use crate::error::{WorkloadError, file_name};
 
+/// The longest file of a histogram, bytes.
+const HISTOGRAM_BYTES_MAX: u64 = 64 << 20;
 /// Different lengths of a histogram at most.
 const BINS_MAX: usize = 1 << 20;
 /// Bins that are written out; a larger histogram is told by its size.
@@ -159,8 +165,14 @@ impl Lengths {
     /// [`WorkloadError::Read`], and [`WorkloadError::BadRow`] that names the line.
     pub fn histogram_file(path: &Path) -> Result<Self, WorkloadError> {
         let name = file_name(path);
-        let text = std::fs::read_to_string(path)
+        let mut text = String::new();
+        open_regular(path)
+            .and_then(|file| file.take(HISTOGRAM_BYTES_MAX + 1).read_to_string(&mut text))
             .map_err(|source| WorkloadError::Read { path: path.to_owned(), source })?;
+        if text.len() as u64 > HISTOGRAM_BYTES_MAX {
+            let reason = format!("is larger than {} MiB", HISTOGRAM_BYTES_MAX >> 20);
+            return Err(WorkloadError::File { file: name, reason });
+        }
         let mut bins = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
             let text = text.trim();

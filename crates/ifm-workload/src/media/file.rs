@@ -2,10 +2,10 @@
 //!
 //! Not here: which files (`column`), what they hold (`look`).
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::{io::Read as _, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use ifm_core::{Carried, Medium, MediumKind};
+use ifm_core::{Carried, Medium, MediumKind, regular::open_regular};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -56,16 +56,16 @@ fn too_large(bytes: u64) -> String {
 /// # Errors
 /// Why it cannot be read.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|error| format!("cannot read it: {error}"))?;
+    let file = open_regular(path).map_err(|error| match path.is_dir() {
+        true => "it is a folder".to_owned(),
+        false => format!("cannot read it: {error}"),
+    })?;
     let told = file.metadata().map_err(|error| format!("cannot read it: {error}"))?;
-    if told.is_dir() {
-        return Err("it is a folder".to_owned());
-    }
     if told.len() > FILE_BYTES_MAX {
         return Err(too_large(told.len()));
     }
     let mut bytes = Vec::new();
-    // A device or a file that grows never ends.
+    // A file that grows never ends.
     file.take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot read it: {error}"))?;

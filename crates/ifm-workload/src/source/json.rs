@@ -13,6 +13,7 @@ use std::{
     vec,
 };
 
+use ifm_core::regular::open_regular;
 use serde_json::{Map, Value};
 
 use super::{Given, ROW_BYTES_MAX, RowFile};
@@ -123,7 +124,7 @@ impl JsonRows {
     /// A file that begins with an object: a line for each row when the first line is
     /// one whole object, else one document: a row itself, or a list of rows.
     fn find_document(&mut self, is_whole: bool) -> Result<(), WorkloadError> {
-        let probe = File::open(&self.path).map_err(|error| self.read_error(error))?;
+        let probe = open_regular(&self.path).map_err(|error| self.read_error(error))?;
         let mut probe = BufReader::new(probe.take(DOCUMENT_BYTES_MAX + 1));
         let mut first = Vec::new();
         probe.read_until(b'\n', &mut first).map_err(|error| self.read_error(error))?;

@@ -12,13 +12,13 @@ mod json;
 mod parquet;
 
 use std::{
-    fs::File,
     io::Read as _,
     path::{Path, PathBuf},
     sync::Arc,
     vec,
 };
 
+use ifm_core::regular::open_regular;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -172,8 +172,9 @@ impl Rows {
 fn open_file(path: &Path, columns: &Columns) -> Result<Box<dyn RowFile>, WorkloadError> {
     let name = file_name(path);
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    let read =
-        || File::open(path).map_err(|source| WorkloadError::Read { path: path.to_owned(), source });
+    let read = || {
+        open_regular(path).map_err(|source| WorkloadError::Read { path: path.to_owned(), source })
+    };
     match ending.as_str() {
         "csv" => Ok(Box::new(csv::CsvRows::open(name, read()?, b',')?)),
         "tsv" => Ok(Box::new(csv::CsvRows::open(name, read()?, b'\t')?)),
@@ -239,7 +240,7 @@ fn describe_file(path: &Path) -> Result<SourceFile, WorkloadError> {
     /// Bytes that are read at a time.
     const PIECE_BYTES: usize = 1 << 18;
     let read_error = |source| WorkloadError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read_error)?;
+    let mut file = open_regular(path).map_err(read_error)?;
     let mut hasher = Sha256::new();
     let mut piece = vec![0; PIECE_BYTES];
     let mut bytes = 0;

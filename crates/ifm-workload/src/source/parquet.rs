@@ -5,6 +5,7 @@
 use std::fs::File;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ifm_core::contained::contained;
 use parquet::{
     errors::ParquetError,
     file::reader::{FileReader as _, SerializedFileReader},
@@ -22,6 +23,24 @@ pub(super) struct ParquetRows {
     rows: RowIter<'static>,
     header: Vec<String>,
     row: u64,
+    /// Whether the reader panicked: what it holds is not used again.
+    is_broken: bool,
+}
+
+/// Rows that need no bytes, and rows for each byte of a larger file. Equal rows take next to none, but a few bytes
+/// can claim billions.
+const ROWS_FREE: u64 = 1 << 20;
+const ROWS_PER_BYTE: u64 = 16;
+
+/// Runs the reader of Parquet; its panic becomes an error of the file.
+fn guarded<T>(
+    name: &str,
+    read: impl FnOnce() -> Result<T, WorkloadError>,
+) -> Result<T, WorkloadError> {
+    contained(read).unwrap_or_else(|panicked| {
+        let reason = format!("is not Parquet that can be read: the reader failed ({panicked})");
+        Err(WorkloadError::File { file: name.to_owned(), reason })
+    })
 }
 
 impl ParquetRows {
@@ -31,7 +50,19 @@ impl ParquetRows {
     /// [`WorkloadError::File`] for what is not Parquet, or is compressed in a way that is
     /// not known here.
     pub(super) fn open(name: String, file: File, columns: &Columns) -> Result<Self, WorkloadError> {
+        guarded(&name.clone(), || Self::open_inner(name, file, columns))
+    }
+
+    fn open_inner(name: String, file: File, columns: &Columns) -> Result<Self, WorkloadError> {
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         let reader = SerializedFileReader::new(file).map_err(|error| wrong(&name, &error))?;
+        let rows = reader.metadata().row_groups().iter().map(|group| group.num_rows());
+        let rows = rows
+            .fold(0, |all: u64, rows| all.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX)));
+        if rows > ROWS_FREE.saturating_add(bytes.saturating_mul(ROWS_PER_BYTE)) {
+            let reason = format!("is damaged: it claims {rows} rows in {bytes} bytes");
+            return Err(WorkloadError::File { file: name, reason });
+        }
         let schema = reader.metadata().file_metadata().schema();
         let header = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
         let wanted = columns.wanted();
@@ -44,18 +75,25 @@ impl ParquetRows {
         let rows = RowIter::from_file_into(Box::new(reader))
             .project(Some(projection))
             .map_err(|error| wrong(&name, &error))?;
-        Ok(Self { name, rows, header, row: 0 })
+        Ok(Self { name, rows, header, row: 0, is_broken: false })
     }
 }
 
 impl RowFile for ParquetRows {
     fn next(&mut self) -> Result<Given, WorkloadError> {
-        let Some(row) = self.rows.next() else {
+        if self.is_broken {
             return Ok(None);
-        };
+        }
+        self.is_broken = true;
+        let (name, rows) = (&self.name, &mut self.rows);
+        let row = guarded(name, || {
+            let row = rows.next().transpose().map_err(|error| wrong(name, &error))?;
+            Ok(row.map(|row| fields(&row)))
+        })?;
+        self.is_broken = false;
+        let Some(row) = row else { return Ok(None) };
         self.row += 1;
-        let row = row.map_err(|error| wrong(&self.name, &error))?;
-        Ok(Some((self.row, Ok(fields(&row)))))
+        Ok(Some((self.row, Ok(row))))
     }
 
     fn header(&self) -> Option<&[String]> {

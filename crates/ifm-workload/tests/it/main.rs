@@ -2,6 +2,7 @@
 //! and choose them.
 
 mod compat;
+mod damage;
 mod files;
 mod foreign;
 mod hub;

@@ -1,0 +1,67 @@
+//! Damaged copies of plans: an error or a plan, never a panic. `MUTANTS` sets the number of copies.
+
+use crate::{
+    Journal, Plan, PlanError, Submission, TEMPLATES, cells, effects, estimate, groups, manifests,
+    script,
+};
+use ifm_core::contained::contained;
+use ifm_made::mutants::Mutants;
+use std::time::{Duration, Instant};
+
+/// Copies of each plan.
+const COPIES: usize = 40;
+/// Longest time for one copy: a debug build on a busy machine.
+const COPY_MAX: Duration = Duration::from_secs(20);
+
+/// Everything that `plan check` and `plan submit` do with the text of a plan.
+fn read(text: &str) -> Result<usize, PlanError> {
+    let plan = Plan::parse(text)?;
+    let cells = cells(&plan)?;
+    let groups = groups(&plan, &cells);
+    estimate(&plan, &cells, &Journal::default());
+    effects(&plan);
+    let submission =
+        Submission { program: "p", plan_file: "f", store: "s", logs: "l", groups: &[0] };
+    script(&plan, submission);
+    let _ = manifests(&plan, text, groups.len());
+    Ok(cells.len())
+}
+
+#[test]
+fn damaged_plans_are_an_error_and_no_panic() {
+    let copies = Mutants::count(COPIES);
+    for template in TEMPLATES {
+        let (mut mutants, mut refused) = (Mutants::new(50), 0);
+        let mut slowest = Duration::ZERO;
+        for _ in 0..copies {
+            let copy = mutants.damage(template.text.as_bytes());
+            let began = Instant::now();
+            let text = String::from_utf8_lossy(&copy);
+            let read = contained(|| read(&text)).unwrap_or_else(|error| panic!("{error}:\n{text}"));
+            refused += usize::from(read.is_err());
+            slowest = slowest.max(began.elapsed());
+        }
+        println!("{}: {copies} copies, {refused} refused, slowest {slowest:?}", template.word);
+        assert!(refused * 10 >= copies, "{}: {refused} of {copies} refused", template.word);
+        assert!(slowest < COPY_MAX, "{}: {slowest:?}", template.word);
+    }
+}
+
+#[test]
+fn a_plan_of_too_many_combinations_is_refused_before_they_are_made() {
+    let plan = |repeats: u32, lists: usize, value: &str| {
+        let lists: Vec<String> =
+            (0..lists).map(|list| format!("p{list} = [\"{value}\", \"b\"]")).collect();
+        format!(
+            "[plan]\nname = \"p\"\nrepeats = {repeats}\n[[server]]\nname = \"a\"\nkind = \"vllm\"\n\
+             model = \"m\"\nparameters = {{ {} }}\n[[workload]]\nworkload = \"64/16\"\n\
+             [[load]]\nusers = [1]\nrequests = 1\n",
+            lists.join(", ")
+        )
+    };
+    assert_eq!(read(&plan(2, 4, "a")).expect("a small one"), 32);
+    for text in [plan(u32::MAX, 1, "a"), plan(1, 60, "a"), plan(1, 10, &"x".repeat(1 << 20))] {
+        let error = read(&text).expect_err("too many").to_string();
+        assert!(error.contains("more than 250000 combinations"), "{error}");
+    }
+}

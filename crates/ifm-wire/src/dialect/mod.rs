@@ -255,7 +255,7 @@ pub struct Dialect {
     media: Media,
     /// In whose words tools are declared, if the API has tools.
     tools: Option<tools::Words>,
-    /// Body fields that contain the prompt, in addition to those in `prompts`.
+    /// Body fields that contain the prompt, if they are not the text field in `prompts`.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
     /// Writes the field for the answer format, if the API supports one.

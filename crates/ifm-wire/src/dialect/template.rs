@@ -28,8 +28,8 @@ impl Template {
     }
 
     /// Learns from an event that was read in full and was found to carry non-empty text of one
-    /// choice, no usage and no finish reason. `keys` are those of strings that carry output, or are
-    /// nested in a value that does. Accepts the event as a template only if exactly one string
+    /// choice, no usage and no finish reason. `keys` are the keys of strings that carry output, or
+    /// are nested in a value that does. Accepts the event as a template only if exactly one string
     /// value under one of them is non-empty, so that this value is what made the event carry
     /// output, and it holds all `text_bytes` of generated text that the full reading found.
     pub fn learn(&mut self, data: &[u8], keys: &[&[u8]], text_bytes: u32) {

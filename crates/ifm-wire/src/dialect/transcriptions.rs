@@ -1,10 +1,10 @@
 //! Recordings to text: OpenAI's `POST /v1/audio/transcriptions`, and `/v1/audio/translations`.
 //!
 //! A request is a form with one recording. Streams have two formats, distinguished by their events:
-//! vLLM's chunks, which are those of chats and end with `[DONE]`, and OpenAI's
-//! `transcript.text.delta`, which end with `transcript.text.done`. A whole answer is one JSON
-//! object with a `text`, which may be empty for a silent recording. Its usage counts tokens, or
-//! reports the seconds of the recording, which are not tokens.
+//! vLLM's chat-style chunks, which end with `[DONE]`, and OpenAI's `transcript.text.delta`, which
+//! end with `transcript.text.done`. A whole answer is one JSON object with a `text`, which may be
+//! empty for a silent recording. Its usage counts tokens, or reports the seconds of the recording,
+//! which are not tokens.
 
 use super::body::refusal;
 use super::details::PromptDetails;

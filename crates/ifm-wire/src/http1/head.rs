@@ -16,7 +16,7 @@ pub struct Head {
     pub keep_alive: bool,
     /// `Content-Type`, as sent.
     pub content_type: Option<String>,
-    /// `Content-Encoding`, as sent; absent for `identity`.
+    /// `Content-Encoding`, as sent; absent if it contains only `identity`.
     pub content_encoding: Option<String>,
     /// `Server`, as sent.
     pub server: Option<String>,

@@ -84,7 +84,7 @@ const fn free(fact: OwnFact) -> OwnFact {
     OwnFact { is_free: true, ..fact }
 }
 
-/// Every fact but those of the machine, in the order in which reports list them.
+/// Every fact except the facts of the machine, in the order in which reports list them.
 const FACTS: [OwnFact; 28] = [
     warning(NUMBERS, |run| {
         let word = if run.predicted.is_some() { key::PREDICTED } else { key::MEASURED };

@@ -62,8 +62,8 @@ pub(crate) fn words(setup: &Setup) -> String {
     )
 }
 
-/// From the factors, else from the machine and model that the user names: the user's values are for
-/// measurements that do not state theirs, never for those of another machine or model. `parameters`
+/// From the factors, else from the machine and model that the user names. The user's values apply
+/// only to measurements that do not state theirs, never to another machine or model. `parameters`
 /// and `weight_bytes` if a document prints them. Absent if machine or model is not known.
 pub(crate) fn setup(
     (gpu, model_name): (Option<&str>, Option<&str>),

@@ -72,7 +72,8 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Sends every process of a group a signal to end. Does nothing if there is none, or none that we may.
+/// Sends a signal to every process of a group. Does nothing if the group is missing or not
+/// permitted.
 pub fn signal_group(group: u32, ending: Ending) {
     if let Some(group) = pid_of(group).filter(|group| *group != Pid::INIT) {
         // It may have already ended on its own.

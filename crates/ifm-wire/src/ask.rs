@@ -27,7 +27,7 @@ pub enum RequestError {
         /// The APIs that can.
         takes: String,
     },
-    /// The extra body fields hold the field that tells the form of an answer.
+    /// The extra body fields contain the field that sets the answer format.
     #[error("the extra body may not set \"{0}\": the form of the answer writes it")]
     FormField(&'static str),
     /// The API takes no media of this kind.
@@ -109,20 +109,20 @@ pub enum RequestError {
 pub struct Ask<'ask> {
     /// The prompt.
     pub prompt: &'ask Prompt,
-    /// Messages that stand before those of the prompt, as
-    /// [`RequestTemplate::put_message`](crate::RequestTemplate::put_message) wrote them, a comma
-    /// between two. Only for a prompt of messages.
+    /// Messages that precede the messages of the prompt, as written by
+    /// [`RequestTemplate::put_message`](crate::RequestTemplate::put_message) and separated by
+    /// commas. Only for a prompt of messages.
     pub said: &'ask [u8],
     /// The media in them, in their order.
     pub said_media: &'ask [Arc<Medium>],
     /// Tokens to generate at most; absent leaves it to the server.
     pub output_tokens: Option<u32>,
-    /// Fields of the body that this request alone has: they win over those of the template, and
-    /// null removes a field.
+    /// Body fields of this request only. They override the template's fields, and null removes a
+    /// field.
     pub fields: Option<&'ask Map<String, Value>>,
     /// Position in the run's schedule, of which its id is made; absent sends none.
     pub number: Option<u32>,
-    /// The session that it is a turn of; absent where requests stand alone.
+    /// The session that this turn belongs to; absent for independent requests.
     pub session: Option<AskSession<'ask>>,
 }
 

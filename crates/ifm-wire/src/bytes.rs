@@ -1,12 +1,12 @@
 //! A whole request as bytes: its own, and those that it shares with other requests.
 //!
-//! An image of megabytes stands in memory once, in base64 as it is sent. The own bytes of a request
-//! have a hole in its place, and whoever sends them sends the shared bytes there.
+//! A large image is held in memory once, in base64 as it is sent. The request's own bytes contain a
+//! placeholder for it, and the sender sends the shared bytes at that position.
 
 use std::sync::Arc;
 
-/// The byte that stands for a medium while a body is written. It never occurs in UTF-8, and with it
-/// in no body without media.
+/// Placeholder byte for a medium while a body is written. It never occurs in UTF-8, so a body
+/// without media never contains it.
 pub(crate) const HOLE: u8 = 0xff;
 
 /// A whole request. The default is empty.
@@ -57,7 +57,8 @@ impl RequestBytes {
         self.own.is_empty()
     }
 
-    /// The bytes on the wire from an offset on, as far as they stand together; empty at the end.
+    /// The bytes on the wire from an offset up to the end of that contiguous part; empty at the
+    /// end.
     pub fn run_at(&self, offset: usize) -> &[u8] {
         let mut at = offset;
         let mut from = 0;

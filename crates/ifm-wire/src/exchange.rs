@@ -26,7 +26,7 @@ const ERROR_BODY_BYTES_MAX: usize = 8 * 1024;
 /// Statuses with which servers refuse a prompt that is too long: most, those that find it too large,
 /// and Text Generation Inference.
 const OVERFLOW_STATUS: [u16; 3] = [400, 413, 422];
-/// What may stand before any text in UTF-8.
+/// Optional at the start of any UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What the request asked for, as far as decoding depends on it.
@@ -86,18 +86,18 @@ pub struct Answer {
     pub prompt_tokens: Option<Counted>,
     /// Output tokens.
     pub output_tokens: Option<Counted>,
-    /// Tokens of the first token-bearing event, where per-chunk usage tells.
+    /// Tokens of the first token-bearing event, if per-chunk usage reports them.
     pub first_event_tokens: Option<u32>,
     /// Bytes of generated text in the events, as UTF-8; absent where none came, and where the API
     /// repeats the text in each event.
     pub text_bytes: Option<u32>,
-    /// Those of the events that share the stamp of the first one.
+    /// Bytes of generated text in the events that share the first one's timestamp.
     pub first_text_bytes: Option<u32>,
     /// The other counts of the last usage object, and times that the server measured.
     pub usage: Usage,
-    /// How long the server, or what stands before it, took until it answered, as a header told.
+    /// Processing time reported in a header by the server or a proxy before it.
     pub processing_ns: Option<u64>,
-    /// What a router wants to see again in later requests of the session.
+    /// The token that a router expects in later requests of the session.
     pub session_token: Option<String>,
     /// Whether it failed because the prompt is longer than the server's context.
     pub is_overflow: bool,
@@ -124,7 +124,7 @@ enum Body {
     Sound,
     /// One JSON document, markup, or the body of a failed request.
     Document,
-    /// Compressed although nobody asked for it: not read.
+    /// Compressed although the request did not ask for compression: not read.
     Encoded,
 }
 
@@ -264,7 +264,7 @@ impl ExchangeDecoder {
         }
     }
 
-    /// Tells events from a document by the first byte. A byte-order mark may stand before.
+    /// Distinguishes events from a document by the first byte, after an optional byte-order mark.
     fn tell_body(&mut self, at_ns: u64) {
         let start = self.document.as_slice();
         if start.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(start) {

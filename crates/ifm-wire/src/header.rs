@@ -11,8 +11,8 @@ pub fn is_framing_header(name: &str) -> bool {
     FRAMING_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Names of headers whose values are not secrets: those of HTTP itself that describe what is sent and
-/// wanted, and what a tracer reads.
+/// Names of headers whose values are not secrets: HTTP's own headers for content and negotiation,
+/// and headers for tracing.
 const OPEN_HEADERS: [&str; 14] = [
     "accept",
     "accept-encoding",

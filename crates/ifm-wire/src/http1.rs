@@ -1,9 +1,9 @@
 //! HTTP/1.1 responses, read incrementally (RFC 9112): head, then a body framed by chunks, by
 //! length or by the end of the connection.
 //!
-//! The reader neither copies nor keeps the body: it hands out slices of the input. The same
-//! reader serves the event loop, which only wants to know where the response ends, and the
-//! decoder, which wants the bytes.
+//! The reader neither copies nor keeps the body: it returns slices of the input. The same reader
+//! serves the event loop, which only needs the end of the response, and the decoder, which needs
+//! the bytes.
 
 mod head;
 
@@ -97,7 +97,7 @@ pub enum Step<'input> {
     Head,
     /// Bytes of the body.
     Body(&'input [u8]),
-    /// The response is complete. What is left of the input belongs to nobody.
+    /// The response is complete. The rest of the input is unused.
     End,
 }
 

@@ -19,20 +19,20 @@ const CONTENT_TYPE: &str = "Content-Type";
 /// The header by which servers find a request in their logs again.
 pub const REQUEST_ID: &str = "X-Request-Id";
 
-/// The header that tells servers and routers the session of a turn, unless others are asked for.
+/// The default header for the session of a turn, for servers and routers.
 pub const SESSION_ID: &str = "X-Session-ID";
 
-/// What stands for the session in the value of such a header.
+/// Placeholder for the session in the value of such a header.
 pub const SESSION_PLACE: &str = "{session}";
 
 /// The header that carries a router's token for a session, both ways.
 const SESSION_TOKEN: &str = "x-session-token";
 
-/// What stands in the place of a secret.
+/// Replacement text for a secret.
 pub const MASK: &str = "***";
 
-/// Shortest value that is blotted out, characters: a shorter one is not a secret, and stands in texts
-/// by chance.
+/// Shortest value that is masked, characters: a shorter one is not a secret, and occurs in texts by
+/// chance.
 pub const SECRET_CHARS_MIN: usize = 4;
 
 /// The router's token that a request carries.
@@ -60,13 +60,13 @@ pub struct RequestTemplate {
     options_before: Vec<u8>,
     /// The length field, if our own output length is sent.
     length: Option<LengthField>,
-    /// Its name, where the server wants another than the usual one.
+    /// The length field's name, if the server expects a nonstandard one.
     length_name: Option<String>,
-    /// The field that tells the form of answers, with its value as JSON.
+    /// The field for the answer format, with its value as JSON.
     form: Option<FormField>,
     /// The most results that the user lets an answer hold.
     results_max: Option<u32>,
-    /// The run of whose id those of the requests are made; absent sends none.
+    /// The run whose id is part of each request's id; absent sends none.
     ids_of: Option<String>,
     /// Whose sessions they are, and the headers that tell them.
     sessions: Option<SessionHeaders>,
@@ -76,7 +76,7 @@ pub struct RequestTemplate {
 #[derive(Debug, Clone)]
 struct SessionHeaders {
     run_id: String,
-    /// Names, and values in which [`SESSION_PLACE`] stands for the session.
+    /// Names, and values that may contain [`SESSION_PLACE`] as the placeholder for the session.
     headers: Vec<(String, String)>,
     /// Whether a router's token is sent back: not where the user gives the header.
     with_token: bool,
@@ -100,9 +100,9 @@ fn put_header(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("\r\n{name}: {value}").as_bytes());
 }
 
-/// Room for the value of `Content-Length`: the number stands right-aligned in it, which HTTP
-/// allows (RFC 9110, 5.5: white space before a value is not part of it), so that the body can be
-/// written before its length is known.
+/// Reserved width for the value of `Content-Length`. The number is right-aligned, which HTTP allows
+/// (RFC 9110, 5.5: white space before a value is not part of it), so that the body can be written
+/// before its length is known.
 const LENGTH_WIDTH: usize = 12;
 
 impl RequestTemplate {
@@ -149,9 +149,9 @@ impl RequestTemplate {
         })
     }
 
-    /// Has each turn of a conversation say which session of the run it belongs to. In the values
-    /// [`SESSION_PLACE`] stands for the session. A token that a router gave goes back too, unless the
-    /// user has a header of that name.
+    /// Adds headers with the session to each turn of a conversation. [`SESSION_PLACE`] in a value
+    /// is replaced with the session. A router's token is sent back too, unless the user has a
+    /// header of that name.
     ///
     /// # Errors
     /// [`RequestError::BadHeader`] for a name or a value that HTTP does not allow.
@@ -238,9 +238,8 @@ impl RequestTemplate {
         Ok(results)
     }
 
-    /// Appends one message as it stands in every request that carries it, so that it need not be
-    /// written again for each. False, and nothing appended, for an API that writes messages by what
-    /// stands beside them.
+    /// Appends one message exactly as every request with it contains it, so that it is serialized
+    /// only once. Returns false and appends nothing for an API whose messages depend on each other.
     pub fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
         self.dialect.put_message(message, out)
     }
@@ -264,7 +263,7 @@ impl RequestTemplate {
         Ok(results)
     }
 
-    /// What a body with fields of its own holds beside the prompt.
+    /// The fields of a body with its own fields, without the prompt.
     fn own_fields(&self, ask: &Ask<'_>, fields: &Map<String, Value>) -> Map<String, Value> {
         let within = self.within();
         let mut body = self.fixed.clone();
@@ -303,7 +302,7 @@ impl RequestTemplate {
     ) -> Result<Option<u32>, RequestError> {
         let mut body = self.own_fields(ask, fields);
         let within = self.within();
-        // What holds the length is written last, since a form may stand in it.
+        // The object with the length is written last, since it may also contain a form.
         let options = within.and_then(|name| Some((name, body.remove(name)?)));
         out.extend_from_slice(&opened(&body));
         let form_at_top = self.form.iter().filter(|form| !form.is_within);
@@ -369,7 +368,7 @@ fn merge(fields: &mut Map<String, Value>, over: &Map<String, Value>, within: Opt
     }
 }
 
-/// All headers beside those that every request has. The user's own win over those of the API.
+/// All headers except those that every request has. The user's headers override the API's.
 fn headers(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Vec<(String, String)> {
     let is_given = |name: &str| spec.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
     let mut headers: Vec<(String, String)> = dialect

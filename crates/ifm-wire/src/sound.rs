@@ -1,5 +1,5 @@
-//! Sound that a server makes, as it arrives: when its first byte came, how long it is, and how long
-//! somebody who listens from then on hears nothing.
+//! Generated sound as it arrives: when its first byte came, how long it is, and the total silence
+//! for a listener who starts at that byte.
 //!
 //! With `t_i` the stamp of the i-th read that brought sound and `d_i` the length of the sound in it,
 //! a listener begins at `t_1` and plays at the speed of the sound. What has arrived is at its end at
@@ -7,8 +7,8 @@
 //! where that is above zero, and silences are how often it is.
 //!
 //! The length follows from the head of a WAV file, from the head of each frame of MP3, and of plain
-//! samples from their documented rate. Of other formats it is not known. What is not here: where the
-//! bytes stand in an answer (`dialect`).
+//! samples from their documented rate. For other formats it is unknown. Not here: the location of
+//! the bytes in an answer (`dialect`).
 
 mod format;
 mod mp3;
@@ -45,7 +45,7 @@ pub(crate) struct SoundMeter {
     decoded: Vec<u8>,
 }
 
-/// Somebody who plays what arrives.
+/// A simulated listener who plays the sound as it arrives.
 #[derive(Debug, Default)]
 struct Listener {
     /// Length of all sound, nanoseconds.
@@ -116,7 +116,7 @@ impl SoundMeter {
         self.tell(at_ns, self.head.len() >= HEAD_BYTES_MAX);
     }
 
-    /// Tells the format by the first bytes, if they are enough or the last.
+    /// Detects the format from the first bytes, if there are enough of them or no more will follow.
     fn tell(&mut self, at_ns: u64, is_last: bool) {
         let (format, skip) = match format::told(&self.head, self.declared) {
             Told::Format(format, skip) => (format, skip),

@@ -163,7 +163,7 @@ pub fn hide(secrets: &Secrets) {
     *hidden = Some(known.and(&secrets.without_words()));
 }
 
-/// Prints one line to standard error. While the full screen stands it waits.
+/// Prints one line to standard error, or buffers it while the full screen is shown.
 pub fn say(line: &str) {
     let hidden = SECRETS.read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let line = hidden.as_ref().map_or(Cow::Borrowed(line), |secrets| secrets.blot(line));

@@ -381,7 +381,7 @@ fn plain_name(name: &str) -> String {
     name.to_lowercase().replace(['_', '-'], " ")
 }
 
-/// The unit after a number; empty if there is none.
+/// The unit after a number; empty if the number has no unit.
 pub(super) fn unit_word(unit: &Unit) -> &str {
     match unit {
         Unit::Ns => "ns",

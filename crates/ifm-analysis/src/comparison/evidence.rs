@@ -186,8 +186,8 @@ pub(crate) struct Drawing {
     pub seed: u64,
 }
 
-/// Values of every measure for one level of one run. `name` separates its draws from those of other
-/// levels; `run` is the run's place in its side.
+/// Values of every measure for one level of one run. `name` seeds draws that are independent of
+/// other levels; `run` is the run's place in its side.
 pub(crate) fn evidence(
     sample: &LevelSample,
     drawing: Drawing,

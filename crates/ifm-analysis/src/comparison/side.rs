@@ -261,7 +261,7 @@ impl AtLoad {
 }
 
 /// Settings that distinguish the levels of all sides: settings that differ within a document, and
-/// those of the request and the measurement that differ between the documents of a side.
+/// settings of the request and the measurement that differ between the documents of a side.
 pub(crate) fn keys<'a>(sides: impl Iterator<Item = &'a Side>) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for side in sides {
@@ -302,7 +302,8 @@ impl Side {
     }
 
     /// The evidence of the side at each of its conditions, in order: levels of the same condition,
-    /// in one run or several, are repeats. `place` separates its draws from those of other sides.
+    /// in one run or several, are repeats. `place` separates its draws from the draws of other
+    /// sides.
     pub(crate) fn evidence(
         &self,
         drawing: Drawing,

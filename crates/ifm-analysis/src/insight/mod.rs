@@ -100,7 +100,7 @@ pub struct Insight {
     pub sentence: Sentence,
     /// Whether it is a possible reason that was not measured.
     pub is_hypothesis: bool,
-    /// Size of the effect, for the order among insights of the same tone; 0 if there is none.
+    /// Size of the effect, for the order among insights of the same tone; 0 without an effect size.
     pub weight: f64,
     /// Which part of the report it belongs to, where the topic alone does not say: the name of a
     /// configuration or table.

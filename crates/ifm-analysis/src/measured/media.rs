@@ -43,7 +43,7 @@ pub struct KindTokens {
     pub kind: TokenKind,
     /// Requests that carried it; of text those that carried any medium.
     pub requests: u64,
-    /// Those of them for which it was counted.
+    /// Requests with a count for this kind.
     pub told: u64,
     /// Tokens of the requests that have a count.
     pub tokens: u64,
@@ -79,7 +79,7 @@ pub struct SeenMedia {
 pub struct MediaSummary {
     /// Complete answers.
     pub ok: u64,
-    /// Those of them whose prompt carried media; all fields below are over these.
+    /// Complete answers whose prompt carried media; all fields below are over these.
     pub requests: u64,
     /// Images.
     pub images: u64,

@@ -20,10 +20,10 @@ ifm_core::vocabulary! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum WindowKind {
         /// From the start of the first request after the first wave to the last moment at which the
-        /// requested number of requests was in flight: the ramp at the start and the drain at the
-        /// end, when slots had nothing more to send, are out. In an open loop, from one median
-        /// answer after the first start to the last start; of bursts whole periods; there is none
-        /// at a rate that changes. Requests that were still warming up are out too.
+        /// requested number of requests was in flight. This excludes the ramp at the start and the
+        /// drain at the end, when slots had nothing more to send. In an open loop, from one median
+        /// answer after the first start to the last start. For bursts, whole periods. A changing
+        /// rate has no steady window. Requests that were still warming up are also excluded.
         Steady = "steady",
         /// From the first start to the last end.
         Whole = "whole",
@@ -75,9 +75,9 @@ pub struct WindowSummary {
     /// Output tokens that arrived in the window, on any request. Where the server did not
     /// tell the tokens of each event, the tokens of a request are spread evenly over its events.
     pub output_tokens: f64,
-    /// Those of them from requests that did not complete.
+    /// Output tokens from requests that did not complete.
     pub output_tokens_incomplete: f64,
-    /// Those of them whose number is an estimate.
+    /// Output tokens whose number is an estimate.
     pub output_tokens_estimated: f64,
     /// Prompt tokens of the requests whose first token arrived in the window; absent if one of
     /// them was not counted.

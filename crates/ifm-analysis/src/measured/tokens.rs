@@ -122,7 +122,7 @@ pub struct UnsentTokens {
     pub answers: u64,
     /// Their output tokens.
     pub tokens: u64,
-    /// Those of them whose length of text is known.
+    /// Output tokens whose text length is known.
     pub tokens_with_text: u64,
     /// Bytes of that text.
     pub text_bytes: u64,

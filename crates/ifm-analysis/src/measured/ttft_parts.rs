@@ -59,7 +59,7 @@ impl TtftSplit {
 pub struct TtftParts {
     /// Requests whose server reported its parts.
     pub requests: u64,
-    /// Those of them whose parts add up.
+    /// Requests whose parts add up.
     pub adding_up: u64,
     /// Start to first token, nanoseconds.
     pub ttft_ns: Distribution,

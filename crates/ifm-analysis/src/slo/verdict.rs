@@ -94,7 +94,7 @@ pub(crate) struct Evidence<'a> {
     pub latencies: &'a Latencies,
     /// The judged requests.
     pub requests: &'a [&'a RequestRecord],
-    /// The percentiles to compute, including those of the target.
+    /// The percentiles to compute, including the target's percentiles.
     pub percentiles: &'a [f64],
     /// All requests of the level.
     pub counts: &'a Counts,

@@ -1,4 +1,4 @@
-//! Levels whose tails are longer than those of heavier levels: cold, or disturbed.
+//! Levels with longer tails than heavier levels: cold, or disturbed.
 
 use super::{Curve, CurvePoint, Pool, Pooled, Reading};
 use ifm_core::sheet::{Quantity, Statistic};

@@ -229,7 +229,7 @@ fn whole_sessions(readings: &mut Vec<Reading>, level: &LevelSummary) {
     }
 }
 
-/// Metrics of recordings and sound that a target may use, in addition to those of documents.
+/// Metrics of recordings and sound that a target may use, in addition to the metrics of documents.
 fn sound(level: &LevelSummary) -> impl Iterator<Item = (Metric, &Distribution)> {
     let heard = level.heard.as_deref().and_then(|heard| heard.rtf.as_ref());
     let spoken = level.spoken.as_deref().and_then(|spoken| spoken.ttfa_ns_from_due.as_ref());

@@ -53,8 +53,8 @@ pub fn run_last() -> io::Result<()> {
     run_first()
 }
 
-/// Reads the calling thread's accounts: its switches cannot be separated from those of the process,
-/// and are left at 0.
+/// Reads the calling thread's CPU time. Its context switches cannot be separated from the process's
+/// switches and are left at 0.
 pub fn usage() -> ThreadUsage {
     ThreadUsage { cpu_ns: crate::clock::thread_cpu_ns(), involuntary_switches: 0 }
 }

@@ -111,7 +111,7 @@ pub(super) fn refusal(dialect: &Dialect, ask: &Ask<'_>) -> RequestError {
     RequestError::Prompt { api: dialect.api.word(), kind, takes }
 }
 
-/// Writes a prompt where the dialect says that its kind stands.
+/// Writes a prompt in the field that the dialect defines for its kind.
 pub(super) fn write_prompt(
     dialect: &Dialect,
     ask: &Ask<'_>,
@@ -183,8 +183,8 @@ pub(super) fn put_object(out: &mut Vec<u8>, put_fields: impl FnOnce(&mut Vec<u8>
     out.push(b'}');
 }
 
-/// Appends the arguments of a call, which are JSON as text, as JSON: an object, or an empty one
-/// where the text is none.
+/// Appends the arguments of a call, which are JSON as text, as a JSON object. Appends an empty
+/// object if the text is not an object.
 pub(super) fn put_arguments(call: &ToolCall, out: &mut Vec<u8>) {
     match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
         Ok(arguments) => put(&arguments, out),

@@ -42,8 +42,8 @@ pub(super) fn text_bytes(list: Raw<'_>) -> u32 {
     bytes.fold(0, u32::saturating_add)
 }
 
-/// Keeps the calls of a list, whole ones or fragments. A list of another shape holds none, and an entry
-/// of another shape is none.
+/// Keeps the calls of a list, complete or in fragments. A list of another shape counts as empty,
+/// and an entry of another shape is ignored.
 pub(super) fn keep(list: Raw<'_>, kept: &mut Generated) {
     let entries: List<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
     let calls = entries.iter().filter_map(|entry| serde_json::from_str::<Call<'_>>(entry.0).ok());
@@ -58,8 +58,8 @@ pub(super) fn keep(list: Raw<'_>, kept: &mut Generated) {
         if call.index.is_none() && id.is_empty() && name.is_empty() && arguments.is_none() {
             continue;
         }
-        // An id or a name begins a call where no index tells them apart; another id does anyway,
-        // since some servers give every call the index 0.
+        // Without an index, an id or a name begins a call. A different id always begins one, since
+        // some servers give every call the index 0.
         let begins = match (call.index, kept.last_call(call.index)) {
             (_, None) => true,
             (None, Some(_)) => !id.is_empty() || !name.is_empty(),

@@ -1,4 +1,4 @@
-//! Of what kinds the tokens of a prompt are, as servers tell beside their number.
+//! Prompt tokens by kind, as servers report them in addition to the total.
 //!
 //! Two ways of saying it are known: a number by the name of each kind (`image_tokens`: OpenAI, SGLang,
 //! newer vLLM), and an object of them (`multimodal_tokens`: vLLM).

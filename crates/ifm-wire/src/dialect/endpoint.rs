@@ -1,4 +1,4 @@
-//! Where an API stands on a server.
+//! The endpoint paths of an API.
 
 use super::{DIALECTS, of};
 use ifm_core::spec::Api;
@@ -17,7 +17,7 @@ pub enum Base {
 pub struct Endpoint {
     /// What the paths are appended to.
     pub base: Base,
-    /// Path of a streamed answer; absent where the API does not stream. `{model}` stands for the
+    /// Path of a streamed answer; absent if the API does not stream. `{model}` is replaced with the
     /// model's name.
     pub stream: Option<&'static str>,
     /// Path of a whole answer.
@@ -52,11 +52,11 @@ pub fn path(api: Api, base_path: &str, model: &str, stream: bool) -> String {
     format!("{base}{}", path.replace(MODEL, &percent_encoded(model)))
 }
 
-/// What stands for the model's name in a path.
+/// Placeholder for the model's name in a path.
 const MODEL: &str = "{model}";
 
-/// The API whose endpoint a path names, and the path of its base. Where several would do, the one
-/// that says more of the path is taken, then the one that stands first in the table.
+/// The API whose endpoint a path names, and the path of its base. If several match, the one that
+/// matches more of the path wins, then the first one in the table.
 pub fn api_of_path(path: &str) -> Option<(&str, Api)> {
     let mut best: Option<(&str, Api)> = None;
     for dialect in DIALECTS {
@@ -72,7 +72,7 @@ pub fn api_of_path(path: &str) -> Option<(&str, Api)> {
     best
 }
 
-/// What stands before a path that ends with the pattern.
+/// The part of a path before the pattern that it ends with.
 fn base_of<'path>(path: &'path str, pattern: &str) -> Option<&'path str> {
     let Some((front, back)) = pattern.split_once(MODEL) else { return path.strip_suffix(pattern) };
     let (before, model) = path.strip_suffix(back)?.rsplit_once('/')?;

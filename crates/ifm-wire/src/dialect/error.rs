@@ -1,4 +1,4 @@
-//! What a server says went wrong, in one bounded sentence, whatever the shape it comes in.
+//! The server's error message, in one bounded sentence, from any known shape.
 
 use serde_json::Value;
 

@@ -56,8 +56,8 @@ pub struct ChoiceFacts<'input> {
     pub has_answer: bool,
     /// Non-empty reasoning text.
     pub has_reasoning: bool,
-    /// An empty text that may stand for a token: no role beside it. Where the choice ends with it,
-    /// it may stand for the end-of-text token.
+    /// An empty text without a role, which may represent a token. If the choice ends with it, it
+    /// may represent the end-of-text token.
     pub has_empty_text: bool,
     /// Bytes of its generated text in UTF-8: answer, reasoning, names and arguments of tool calls.
     /// 0 too where the API repeats the text so far in each event.
@@ -91,7 +91,7 @@ pub struct Usage {
     pub times: ServerTimes,
 }
 
-/// Tokens of a prompt by what they stand for. Each number is absent where the server said nothing.
+/// Tokens of a prompt by kind. Each number is absent if the server did not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptKinds {
     /// Text.
@@ -155,7 +155,7 @@ impl Usage {
             accepted_draft_tokens: sum(self.accepted_draft_tokens, other.accepted_draft_tokens),
             rejected_draft_tokens: sum(self.rejected_draft_tokens, other.rejected_draft_tokens),
             draft_steps: sum(self.draft_steps, other.draft_steps),
-            // Times of several sequences are those of none.
+            // Times of several sequences do not apply to any single one.
             times: ServerTimes::default(),
         }
     }
@@ -190,8 +190,8 @@ impl ChunkFacts<'_> {
     }
 }
 
-/// Most sequences of one stream that are told apart. A hostile index must not make us allocate
-/// 64 Ki entries for nothing useful.
+/// Maximum number of sequences tracked per stream. Without it, a hostile index could allocate 64 Ki
+/// useless entries.
 const SEQUENCES_MAX: usize = 1024;
 
 /// What a dialect remembers from event to event of one stream.

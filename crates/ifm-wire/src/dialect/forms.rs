@@ -1,9 +1,9 @@
-//! How each API is told the form of an answer.
+//! How each API requests the format of an answer.
 //!
 //! OpenAI's API knows JSON alone. Servers that speak it have words of their own for the rest, so for
 //! its endpoints it matters whose they are: a [`FormSpeech`].
 //!
-//! Not here: what a form is (`ifm_core::form`), where its fields stand among others (`request`).
+//! Not here: the definition of a form (`ifm_core::form`), the position of its fields (`request`).
 
 use super::body::put_name;
 use super::{DIALECTS, Dialect};
@@ -33,7 +33,7 @@ ifm_core::vocabulary! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FormField {
     pub(crate) name: &'static str,
-    /// Whether it stands in the object that holds the output length.
+    /// Whether it belongs in the object that holds the output length.
     pub(crate) is_within: bool,
     pub(crate) json: String,
 }
@@ -53,7 +53,7 @@ pub(super) type WriteForm = fn(&Form, FormSpeech) -> Option<FormField>;
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
 impl Dialect {
-    /// The field that tells a form.
+    /// The field that requests a form.
     ///
     /// # Errors
     /// [`RequestError::Form`] where the API cannot carry it, with those that can.
@@ -140,7 +140,7 @@ fn choice_as_grammar(form: &Form) -> String {
     format!("root ::= {}", form.choices().map(quoted).collect::<Vec<_>>().join(" | "))
 }
 
-/// What `response_format` holds for a schema, and the Responses' `format` beside its type.
+/// The contents of `response_format` for a schema, and of the Responses' `format` without its type.
 fn named_schema(form: &Form) -> String {
     format!("\"name\":{},\"schema\":{},\"strict\":true", quoted(&form.name), form.text.trim())
 }

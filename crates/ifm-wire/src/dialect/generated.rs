@@ -16,8 +16,8 @@ enum Apart {
     OtherChoice,
 }
 
-/// Generated text. Reasoning stands in it where it came, and is known apart: a conversation that
-/// goes on sends back what was said, not what was thought.
+/// Generated text. Reasoning stays in the order of arrival but is marked, because later turns of a
+/// conversation send back the answer without the reasoning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Generated {
     /// All of it. What is appended here is part of the answer proper.
@@ -27,7 +27,7 @@ pub struct Generated {
     apart: Vec<(Range<usize>, Apart)>,
     /// Calls of tools, as they began.
     calls: Vec<ToolCall>,
-    /// Where the server says that each of them stands; absent where it does not.
+    /// The index of each call as reported by the server; absent if not reported.
     places: Vec<Option<u32>>,
 }
 
@@ -48,7 +48,7 @@ impl Generated {
         self.text.len() + apart + calls.sum::<usize>()
     }
 
-    /// The call that began last at this place; where none is told, the last of all.
+    /// The most recent call with this index; without an index, the most recent call of all.
     pub(super) fn last_call(&mut self, place: Option<u32>) -> Option<&mut ToolCall> {
         let is_it = |it: &Option<u32>| place.is_none() || *it == place;
         let number = self.places.iter().rposition(is_it)?;
@@ -94,7 +94,7 @@ impl Generated {
         }
     }
 
-    /// What the model thought, where the server tells it apart.
+    /// The reasoning, if the server marks it separately.
     pub fn reasoning(&self) -> String {
         let thought = self.apart.iter().filter(|(_, what)| *what == Apart::Reasoning);
         thought.filter_map(|(range, _)| self.text.get(range.clone())).collect()

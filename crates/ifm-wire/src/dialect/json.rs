@@ -17,7 +17,7 @@ const LONGEST_NS: f64 = 7.0 * 86_400.0 * 1e9;
 /// Reads a payload as one JSON value of a known shape.
 ///
 /// # Errors
-/// Why it is none, and how it begins, in one bounded sentence.
+/// Why it cannot be parsed, and how it begins, in one bounded sentence.
 pub(super) fn parse<'input, T: Deserialize<'input>>(data: &'input str) -> Result<T, String> {
     serde_json::from_str(data).map_err(|error| unreadable(data, &error))
 }

@@ -1,9 +1,9 @@
 //! llama.cpp's own API, `POST /completion`.
 //!
-//! Takes texts and token ids, and one message with images and audio, of which each has a marker in the
-//! text. Each event counts the tokens so far (`tokens_predicted`; older
-//! servers count only at the end). There is no end mark beside the events: a stream is complete
-//! when every sequence that was seen said `"stop": true`. Errors are events with the field `error`.
+//! Accepts texts, token ids, and one message with images and audio, each with a marker in the text.
+//! Each event counts the tokens so far (`tokens_predicted`; older servers count only at the end).
+//! There is no separate end mark: a stream is complete when every sequence seen reported `"stop":
+//! true`. Errors are events with the field `error`.
 
 use super::body::{put_field, put_name, put_object, put_text_field};
 use super::json::{self, Raw, Word};
@@ -37,8 +37,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     )
 };
 
-/// What stands for a medium in a text. A server that has chosen another one takes this where its
-/// variable `LLAMA_MEDIA_MARKER` says so.
+/// Placeholder for a medium in a text. A server configured with another marker accepts this one if
+/// its variable `LLAMA_MEDIA_MARKER` is set to it.
 const MARKER: &str = "<__media__>";
 
 /// The text, or an object of it and its media in base64.

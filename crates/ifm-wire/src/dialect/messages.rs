@@ -1,18 +1,18 @@
 //! Anthropic's messages, `POST /v1/messages`.
 //!
-//! Takes texts and messages, with images; what the system says stands beside them. A stream ends with the event
-//! `message_stop`; without it a stream is cut off, even behind a stop reason. Prompt tokens are the
-//! new ones and those that were read from or written to a cache. The count of output tokens is that
-//! of `message_delta`; the one of `message_start` is not a count of anything yet.
+//! Accepts texts and messages, with images; the system prompt is a separate field. A stream ends
+//! with the event `message_stop`; without it a stream is cut off, even after a stop reason. Prompt
+//! tokens are the new ones and those that were read from or written to a cache. The count of output
+//! tokens is that of `message_delta`; the one of `message_start` is not a count of anything yet.
 //!
 //! What the model thought does not go back: a `thinking` block is taken only with the signature that
 //! the API gave it, which conversations do not keep.
 //!
-//! The API insists on an output length: where the workload leaves it open, 4096 is sent. It has no
-//! word for going on past the end of the text, so none is sent; a server that has one takes it from
-//! `--extra-body`. A temperature is sent only where somebody asks for one: Claude from Opus 4.7 on
-//! refuses a request that has one. The key goes into `x-api-key`, and also into `Authorization` for servers that
-//! only speak the API, unless it is one of Anthropic's own.
+//! The API requires an output length: if the workload sets none, 4096 is sent. It has no field for
+//! ignoring the end of the text, so none is sent; set a server's own field with `--extra-body`. A
+//! temperature is sent only if the user sets one: Claude from Opus 4.7 on refuses a request that
+//! has one. The key goes into `x-api-key`, and also into `Authorization` for servers that only
+//! implement the API, unless it is one of Anthropic's own.
 
 use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_object};
 use super::json::{self, Raw, Word};
@@ -116,8 +116,8 @@ fn read_answer<'input>(
     Ok(ChunkFacts { choices, usage: answer.usage.map(Usage::from), ..ChunkFacts::default() })
 }
 
-/// The messages, and beside them what the system says. Outputs of tools are said by the user, and
-/// those that follow one another in one message.
+/// The messages, and the system prompt in its own field. Tool outputs have the role of the user,
+/// and consecutive ones share one message.
 fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
     let mut system = String::new();
     for message in messages.iter().filter(|message| is_beside(message)) {
@@ -138,8 +138,8 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
     put_list(&turns, out, |turn, out| put_turn(turn, out));
 }
 
-/// Whether a message stands beside the others: what the system says. Only texts may, so that one with
-/// an image is said by the user.
+/// Whether a message goes into the system field. That field accepts only texts, so a system message
+/// with an image is sent with the role of the user.
 fn is_beside(message: &Message) -> bool {
     message.role == Role::System && message.media.is_empty()
 }

@@ -1,9 +1,9 @@
-//! What each API wants to be asked and what its answers mean.
+//! The request and response formats of each API.
 //!
-//! A dialect knows where an API stands on a server, how the body of a request is written, and how
-//! the payload of an event or of a whole answer becomes [`ChunkFacts`]: which choices carry
-//! generated output and of what kind, how the stream ends, what the server counted. It knows no
-//! stamps and no socket.
+//! A dialect knows the endpoint paths of an API, how the body of a request is written, and how the
+//! payload of an event or of a whole answer becomes [`ChunkFacts`]: which choices carry generated
+//! output and of what kind, how the stream ends, what the server counted. It handles no timestamps
+//! and no sockets.
 //!
 //! To add an API: an [`Api`], one file here with its [`Dialect`], and its line in
 //! [`DIALECTS`]. Or none of it: a file of the user's own says the same ([`custom`]).
@@ -92,8 +92,8 @@ pub fn of(api: Api) -> &'static Dialect {
     )
 }
 
-/// The dialect of an API as a model wants it spoken: some leave to the client what stands in a text in
-/// the place of an image.
+/// The dialect of an API for a model: with some APIs the client has to write model-specific image
+/// placeholders in the text.
 pub fn of_model(api: Api, model: &str) -> &'static Dialect {
     match api {
         Api::Sglang => sglang::of_model(model),
@@ -108,7 +108,7 @@ fn takers(kind: MediumKind) -> String {
     takers.join(", ")
 }
 
-/// How the events of a stream are told apart.
+/// How the events of a stream are delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// Server-sent events.
@@ -121,7 +121,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// What the header `Accept` asks for beside JSON.
+    /// The media type for the `Accept` header, in addition to JSON.
     pub(crate) fn accepts(self) -> &'static str {
         match self {
             Framing::Events => "text/event-stream",
@@ -145,7 +145,7 @@ pub enum End {
     Response,
 }
 
-/// Where the output length stands in the body.
+/// The position of the output length in the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LengthField {
     /// The object of the body that holds it, with other options; absent at the top.
@@ -181,7 +181,7 @@ type PutMessages = fn(&[Message], &Ask<'_>, &mut Vec<u8>);
 /// Fields of a JSON object.
 type Fields = Map<String, Value>;
 
-/// Where the kinds of prompts stand in the body.
+/// The fields for each kind of prompt in the body.
 #[derive(Debug, Clone, Copy)]
 struct Prompts {
     /// The field of a text; below `messages` it is what a user says.
@@ -190,9 +190,9 @@ struct Prompts {
     tokens: Option<&'static str>,
     /// Writes messages, if they are taken.
     messages: Option<PutMessages>,
-    /// How one of them is written, where each is written alike whatever stands beside it.
+    /// Writes one message, if messages are written independently of each other.
     message: Option<fn(&Message, &mut Vec<u8>)>,
-    /// Writes one message of the user, for an API of texts that takes media beside them.
+    /// Writes one user message, for an API of texts that accepts media in separate fields.
     single: Option<fn(&Message, &mut Vec<u8>)>,
 }
 
@@ -203,18 +203,18 @@ impl Prompts {
     }
 }
 
-/// What a prompt may carry beside text, and how.
+/// The media that a prompt may carry in addition to text, and how.
 #[derive(Debug, Clone, Copy)]
 struct Media {
     kinds: &'static [MediumKind],
-    /// Whether an address may stand for a file.
+    /// Whether a URL may replace a file.
     addresses: bool,
     /// Whether a name may, which the server knows.
     names: bool,
     /// Whether it can be said how closely the model is to look at an image.
     details: bool,
-    /// Whether those of a kind stand together in the body, the kinds in their order here. Otherwise all
-    /// of them stand in the order of the messages.
+    /// Whether the body groups media by kind, in the order of kinds here. Otherwise all media
+    /// follow the order of the messages.
     by_kind: bool,
 }
 
@@ -230,9 +230,9 @@ impl Media {
 pub struct Dialect {
     /// Which one.
     pub api: Api,
-    /// Where it stands on a server.
+    /// The endpoint paths.
     pub endpoint: Endpoint,
-    /// How the events of its streams are told apart.
+    /// How the events of its streams are delimited.
     pub framing: Framing,
     /// What makes one of its streams complete.
     pub end: End,
@@ -244,7 +244,7 @@ pub struct Dialect {
     pub takes_temperature: bool,
     /// Whether the body names the model.
     names_model: bool,
-    /// Where the output length stands; absent for an API that generates nothing.
+    /// The position of the output length; absent for an API that generates nothing.
     pub length: Option<LengthField>,
     /// Puts further fields that all requests of a level share into the body and its options.
     more_fields: fn(&TemplateSpec<'_>, &mut Fields, &mut Fields),
@@ -255,10 +255,10 @@ pub struct Dialect {
     media: Media,
     /// In whose words tools are declared, if the API has tools.
     tools: Option<tools::Words>,
-    /// Fields of the body that hold the prompt, where those of `prompts` are not all.
+    /// Body fields that contain the prompt, if they are not the text field in `prompts`.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
-    /// How it is told the form of an answer, if it can be.
+    /// Writes the field for the answer format, if the API supports one.
     form: Option<forms::WriteForm>,
     /// The field that bounds how many results the answer may hold, for an API that answers with a
     /// list of them.
@@ -312,8 +312,8 @@ impl Dialect {
         self.file().map_or_else(|| self.api.has_template(), Description::takes_messages)
     }
 
-    /// Headers that the API wants beside the usual ones; those that the user gives win.
-    /// `authorization` is the value of an `Authorization` header, if there is a key.
+    /// Headers that the API requires in addition to the usual ones; the user's headers override
+    /// them. `authorization` is the value of an `Authorization` header, if there is a key.
     pub fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
         match self.file() {
             Some(file) => file.headers(authorization),
@@ -355,7 +355,8 @@ impl Dialect {
         own.into_iter().chain(self.prompts.tokens).chain(self.prompt_fields.iter().copied())
     }
 
-    /// Fields of one request in the API's words: a workload has tools in those of any.
+    /// Fields of one request in this API's format: a workload may define tools in the format of any
+    /// API.
     pub(crate) fn told<'fields>(&self, own: &'fields Fields) -> Cow<'fields, Fields> {
         match (self.file(), self.tools) {
             (Some(file), _) => file.told(own),
@@ -418,7 +419,8 @@ impl Dialect {
         media
     }
 
-    /// Appends one message, where each is written alike whatever stands beside it; whether it is.
+    /// Appends one message, if messages are written independently of each other. Returns whether it
+    /// was appended.
     pub(crate) fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
         if let Some(file) = self.file() {
             return file.put_message(message, out);

@@ -1,8 +1,8 @@
 //! Bodies that are forms (`multipart/form-data`, RFC 7578): fields, and one file.
 //!
-//! A file stands in memory once and is sent from there, as an image in JSON is: the body has a hole
-//! in its place. What divides the parts is made of the file's digest, and with it differs from
-//! everything within the file. Not here: which fields there are (`request`).
+//! A file is held in memory once and sent from there, like an image in JSON: the body contains a
+//! placeholder. The boundary is derived from the file's digest, so it differs from everything
+//! within the file. Not here: which fields there are (`request`).
 
 use super::Dialect;
 use crate::ask::{Ask, RequestError};

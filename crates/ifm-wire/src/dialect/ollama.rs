@@ -1,11 +1,11 @@
 //! Ollama's own APIs, `POST /api/chat` (texts and messages) and `POST /api/generate` (texts).
 //!
-//! Streams are JSON objects, one to a line. There is no end mark beside them: a stream is complete
-//! with the object that says `"done": true`, which also counts prompt and output. An object with
-//! the field `error` is a failure. A prompt count that is missing is unknown: older servers leave
-//! it out for a prompt that they had cached. The API has no word for going on past the end of the
-//! text. Images stand beside the text of their message, in base64 and in their order: there is no word
-//! for where in it they belong.
+//! Streams are JSON objects, one per line. There is no separate end mark: a stream is complete with
+//! the object that contains `"done": true`, which also counts prompt and output. An object with the
+//! field `error` is a failure. A missing prompt count is unknown: older servers omit it for a
+//! cached prompt. The API has no field for ignoring the end of the text. Images are in a separate
+//! field of their message, in base64 and in order: the API cannot express their position in the
+//! text.
 
 use super::body::{
     put_arguments, put_field, put_list, put_name, put_object, put_said, put_text_field,

@@ -1,6 +1,6 @@
 //! The JSON of OpenAI's chat completions and completions, as many servers speak it.
 //!
-//! Known variants: `reasoning` and `reasoning_content`, `text` beside `delta`, `usage` in any
+//! Known variants: `reasoning` and `reasoning_content`, `text` next to `delta`, `usage` in any
 //! chunk, `choices` null or absent, error objects with and without the `error` key.
 
 use super::calls;
@@ -22,7 +22,7 @@ use std::fmt;
 /// Names of the output length.
 pub(super) const LENGTH: LengthField =
     LengthField { within: None, names: &["max_tokens", "max_completion_tokens"], default: None };
-/// The keys of a string that carries output, or stands within a value that does.
+/// The keys of a string that carries output, or is nested in a value that does.
 pub(super) const OUTPUT_KEYS: &[&[u8]] =
     &[b"content", b"text", b"reasoning_content", b"reasoning", b"arguments"];
 
@@ -343,7 +343,7 @@ struct Speculation {
     num_draft_tokens: Option<u32>,
 }
 
-/// What llama.cpp measured of a request, in its own API and beside the usage of OpenAI's.
+/// llama.cpp's timings of a request, in its own API and next to the usage of OpenAI's.
 #[derive(Deserialize)]
 struct Timings {
     #[serde(default, deserialize_with = "json::ms")]

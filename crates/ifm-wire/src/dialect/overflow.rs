@@ -11,7 +11,7 @@ const WORDS: [(&str, &str); 9] = [
     // `vllm/renderers/params.py`: "This model's maximum context length is 4096 tokens. However, …";
     // OpenAI's chat completions say the same.
     ("maximum context length", "vLLM, OpenAI"),
-    // The code beside the message, of both of OpenAI's APIs.
+    // The code next to the message, in both of OpenAI's APIs.
     ("context_length_exceeded", "OpenAI"),
     // OpenAI's Responses: "Your input exceeds the context window of this model."
     ("exceeds the context window", "OpenAI"),
@@ -33,16 +33,16 @@ const WORDS: [(&str, &str); 9] = [
     ("`inputs` must have less than", "TGI"),
 ];
 
-/// Where an error stands in what a server sends: the object itself, that of OpenAI and those who do
-/// as it does, that of FastAPI, that of a failed response, and the reason why SGLang gave a request up.
+/// Locations of an error in a server's message: the object itself, OpenAI and compatible servers,
+/// FastAPI, a failed response, and SGLang's reason for aborting a request.
 const ERRORS: [&str; 5] = ["", "/error", "/detail", "/response/error", "/meta_info/finish_reason"];
 /// Fields of an error that say what is wrong, rather than what was asked.
 const TELLING: [&str; 6] = ["message", "detail", "error", "code", "type", "error_type"];
-/// Behind these words stands the request again, as pydantic writes it into a message.
+/// After these words pydantic repeats the request in its message.
 const REPEATED: [&str; 3] = ["\"input\":", "'input':", "input_value="];
 
-/// Whether what a server says of a failure is that the prompt is longer than its context. Only its
-/// own words count: many servers repeat the request, in which somebody may speak of contexts.
+/// Whether a server's failure message says that the prompt is longer than its context. Only the
+/// server's own words count: many servers repeat the request, whose text may mention contexts.
 pub fn is_overflow(body: &[u8]) -> bool {
     let body = body.get(..ERROR_BYTES_MAX).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {

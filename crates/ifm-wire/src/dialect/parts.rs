@@ -165,7 +165,7 @@ pub(super) fn put_block(part: &Part<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// The text of a message in which a placeholder stands for each medium.
+/// The text of a message with a placeholder for each medium.
 pub(super) fn with_placeholders(
     message: &Message,
     placeholder: impl Fn(MediumKind) -> &'static str,

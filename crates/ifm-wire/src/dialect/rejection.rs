@@ -27,7 +27,7 @@ pub struct RequestField {
 pub struct Rejection {
     /// Name of the field.
     pub field: String,
-    /// The name that the server wants instead, if it says one.
+    /// The name that the server expects instead, if reported.
     pub replacement: Option<String>,
     /// The server's words, in one bounded sentence.
     pub message: String,
@@ -90,7 +90,7 @@ const ALTERNATIVES: &[&str] = &[
     "available fields",
     "only accepts",
 ];
-/// Words beside a bare name that show that a sentence is about the field itself.
+/// Words next to a bare name that show that a sentence is about the field itself.
 const KINDS_OF_FIELDS: &[&str] = &["parameter", "argument", "field", "propert", "key", "input"];
 /// What follows these marks is the request again.
 const REPEATED: &[&str] = &["'input':", "\"input\":", "input_value="];
@@ -233,8 +233,8 @@ fn has_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a name is quoted, is followed by a colon, or is called a field: a sentence about tokens names
-/// the length as well.
+/// Whether a name is quoted, followed by a colon, or described as a field: a sentence about tokens
+/// also mentions the length.
 fn is_about_field(sentence: &str, at: usize, name: &str) -> bool {
     let before = sentence.get(..at).and_then(|text| text.chars().next_back());
     let after = sentence.get(at + name.len()..).and_then(|text| text.chars().next());
@@ -244,7 +244,7 @@ fn is_about_field(sentence: &str, at: usize, name: &str) -> bool {
     is_quoted || after == Some(':') || has_any(sentence, KINDS_OF_FIELDS)
 }
 
-/// The name that a refusal of a length tells to use instead.
+/// The replacement name in an error that rejects the length field.
 fn replacement(text: &str, field: &RequestField) -> Option<String> {
     if !field.is_length {
         return None;

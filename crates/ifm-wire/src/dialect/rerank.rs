@@ -5,8 +5,8 @@
 //! line that is not empty is the query, each further one a document. A text of one line begins with
 //! the query, its first 32 words but at most half of them, and the rest is one document.
 //!
-//! An answer is complete when it has a score for each document, or for `top_n` of them where the
-//! user asks for that. Tokens are counted as those of embeddings are.
+//! An answer is complete when it has a score for each document, or for `top_n` of them if the user
+//! sets it. Tokens are counted as for embeddings.
 
 use super::body::{put_field, refusal};
 use super::embeddings::PromptUsage;

@@ -29,8 +29,8 @@ static QWEN: Dialect = dialect(|message, out| put_single(message, &QWEN_WORDS, o
 /// The dialect for Gemma 3 and what follows it.
 static GEMMA: Dialect = dialect(|message, out| put_single(message, &GEMMA_WORDS, out));
 
-/// The dialect for a model, which wants its own words where a medium stands in a text: the API leaves
-/// that to the client.
+/// The dialect for a model, which requires its own media placeholders in the text: the API leaves
+/// them to the client.
 pub(super) fn of_model(model: &str) -> &'static Dialect {
     let model = model.to_ascii_lowercase();
     let is = |family: &str| model.contains(family);
@@ -41,7 +41,7 @@ pub(super) fn of_model(model: &str) -> &'static Dialect {
     }
 }
 
-/// What stands in a text for an image, a recording and a video.
+/// The placeholders for an image, a recording and a video in a text.
 struct Placeholders {
     image: &'static str,
     audio: &'static str,
@@ -78,8 +78,8 @@ const FIELDS: [(MediumKind, &str); 3] = [
 ];
 const KINDS: [MediumKind; 3] = [FIELDS[0].0, FIELDS[1].0, FIELDS[2].0];
 
-/// A text with its media beside it, those of a kind together. A text that has the placeholders of a
-/// kind already, one for each medium, gets no others of it.
+/// A text with its media in separate fields, grouped by kind. If a text already has one placeholder
+/// for each medium of a kind, no more are added.
 fn put_single(message: &Message, words: &Placeholders, out: &mut Vec<u8>) {
     let media = |kind| message.media.iter().filter(move |placed| placed.medium.kind == kind);
     let is_there = |kind| {
@@ -218,7 +218,7 @@ struct Meta<'input> {
     #[serde(default, deserialize_with = "json::count")]
     spec_verify_ct: Option<u32>,
     /// Drafted tokens that were accepted, and all of them: three names, the newest first. A server
-    /// may send two of them beside each other.
+    /// may send two of them at once.
     #[serde(default, deserialize_with = "json::count")]
     spec_num_correct_drafts: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]

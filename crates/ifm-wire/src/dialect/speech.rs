@@ -1,10 +1,10 @@
 //! Text to sound, `POST /v1/audio/speech`.
 //!
-//! The answer is sound, byte by byte as it is made: the end of the response that says itself where it
-//! ends (by chunks or a length) makes it complete. With `"stream_format": "sse"` it is events,
-//! `speech.audio.delta` with sound in base64, complete with `speech.audio.done`. Asked for is `wav`,
-//! whose head tells how to play it, unless the user asks for another format, and the voice `alloy`,
-//! which OpenAI has and others know as a name. Nobody counts tokens but in `speech.audio.done`.
+//! The answer is sound, byte by byte as it is generated. It is complete when the response ends as
+//! framed (by chunks or a length). With `"stream_format": "sse"` it is events, `speech.audio.delta`
+//! with sound in base64, complete with `speech.audio.done`. The default format is `wav`, whose
+//! header defines how to play it. The default voice is `alloy`, which OpenAI has and other servers
+//! accept as a name. Only `speech.audio.done` reports token counts.
 
 use super::json::{self, Word};
 use super::transcriptions::RawUsage;

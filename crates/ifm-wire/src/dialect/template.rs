@@ -28,11 +28,10 @@ impl Template {
     }
 
     /// Learns from an event that was read in full and was found to carry non-empty text of one
-    /// choice, no usage and no finish reason. `keys` are those of strings that carry output, or
-    /// stand within a value that does. Takes the event as a template only if exactly one string
-    /// value under one of them is non-empty, so that its being non-empty is what made
-    /// the event carry output, and it holds all `text_bytes` of generated text that the full reading
-    /// found.
+    /// choice, no usage and no finish reason. `keys` are the keys of strings that carry output, or
+    /// are nested in a value that does. Accepts the event as a template only if exactly one string
+    /// value under one of them is non-empty, so that this value is what made the event carry
+    /// output, and it holds all `text_bytes` of generated text that the full reading found.
     pub fn learn(&mut self, data: &[u8], keys: &[&[u8]], text_bytes: u32) {
         self.armed = false;
         if data.len() > TEMPLATE_BYTES_MAX {
@@ -125,8 +124,7 @@ pub(super) fn string_bytes(body: &[u8]) -> Option<u32> {
     (!body.is_empty()).then(|| (body.len() - escaped).try_into().unwrap_or(u32::MAX))
 }
 
-/// Bytes in UTF-8 that an escaped UTF-16 unit stands for: half of a surrogate pair has half of its
-/// four.
+/// UTF-8 bytes of an escaped UTF-16 unit: half of a surrogate pair counts for half of its four.
 fn unit_bytes(digits: &[u8]) -> Option<usize> {
     let mut unit = 0;
     for digit in digits {

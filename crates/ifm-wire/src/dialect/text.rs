@@ -1,5 +1,4 @@
-//! Strings of JSON as they stand in the input, so that none is copied only to learn that it is
-//! not empty.
+//! JSON strings as written in the input, so that none is copied only to check that it is not empty.
 //!
 //! Lone surrogates are let through: servers that cut text between two UTF-16 units send them,
 //! and other clients read them. In kept text each becomes U+FFFD.

@@ -1,10 +1,10 @@
 //! Tools that the model may call, and whether it has to, in the words of each API.
 //!
-//! A workload or a recorded trace has them as chat completions, Responses or messages have them: all
-//! three are read, and written as the API that is asked wants them. What is none of them, such as a
-//! tool of the server's own, stays as it is.
+//! A workload or a recorded trace has them in the format of chat completions, Responses or
+//! messages: all three are read, and written in the format of the target API. Anything else, such
+//! as one of the server's own tools, is passed through unchanged.
 //!
-//! Not here: calls and their results, which stand in messages.
+//! Not here: calls and their results, which are parts of messages.
 
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -169,13 +169,13 @@ pub(super) fn told(words: Words, own: &Fields) -> Cow<'_, Fields> {
     Cow::Owned(all)
 }
 
-/// The choice and what belongs to it, where it stands in other words.
+/// The choice and its related fields, if it is written in another API's format.
 fn choice(words: Words, own: &Fields) -> Option<Vec<(String, Value)>> {
     let choice = own.get(CHOICE);
     let must = choice.and_then(Must::of);
     let one_by_one = own.get(PARALLEL) == Some(&Value::Bool(false));
     if words == Words::Messages {
-        // What stands there in its own words may say that calls come one by one.
+        // A choice in the API's own format may disable parallel calls.
         let is_own = choice.is_some_and(|choice| choice.get(NO_PARALLEL).is_some());
         // One by one is part of the choice, and there is nothing to choose without tools.
         let has_tools = own.get(TOOLS).is_some();

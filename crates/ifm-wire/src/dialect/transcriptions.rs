@@ -1,10 +1,10 @@
 //! Recordings to text: OpenAI's `POST /v1/audio/transcriptions`, and `/v1/audio/translations`.
 //!
-//! A request is a form with one recording. Streams come in two forms, told apart by their events:
-//! vLLM's chunks, which are those of chats and end with `[DONE]`, and OpenAI's
-//! `transcript.text.delta`, which end with `transcript.text.done`. A whole answer is one JSON object
-//! with a `text`, which may be empty: in silence nobody speaks. Its usage counts tokens, or tells
-//! the seconds of the recording, which count none.
+//! A request is a form with one recording. Streams have two formats, distinguished by their events:
+//! vLLM's chat-style chunks, which end with `[DONE]`, and OpenAI's `transcript.text.delta`, which
+//! end with `transcript.text.done`. A whole answer is one JSON object with a `text`, which may be
+//! empty for a silent recording. Its usage counts tokens, or reports the seconds of the recording,
+//! which are not tokens.
 
 use super::body::refusal;
 use super::details::PromptDetails;
@@ -46,8 +46,8 @@ const fn usual(api: Api, path: &'static str) -> Dialect {
     }
 }
 
-/// vLLM tells the usage of a stream only where it is asked for. Where no stream is wanted the field
-/// is left out: some servers take any text in a form for yes.
+/// vLLM reports the usage of a stream only on request. Without a stream the field is left out: some
+/// servers read any text in a form as true.
 fn more_fields(
     spec: &TemplateSpec<'_>,
     fields: &mut Map<String, Value>,

@@ -21,7 +21,7 @@ const EVENTS_KEPT: usize = 262_144;
 enum Kind {
     Answer,
     Reasoning,
-    /// An empty text: a token only if the usage says that one stands behind it.
+    /// An empty text: a token only if the usage reports one for it.
     Empty,
     /// An empty text in the event that ends its choice. Likewise: an end-of-text token has no text,
     /// and is no answer.
@@ -53,7 +53,7 @@ pub(super) struct Facts {
     /// Whether a choice ended because it was long enough: then no end-of-text token was generated.
     cut_at_length: bool,
     many_choices: bool,
-    /// Events with a usage object beside their output.
+    /// Events with both a usage object and output.
     counted_events: u32,
     /// Completion tokens that the last usage of each choice stated.
     counted: Vec<u32>,
@@ -212,8 +212,8 @@ impl Facts {
         self.take_in_full(event);
     }
 
-    /// Takes the event at the end of the stream that has no blank line behind it, if it is whole:
-    /// some servers leave that line out, and an object that was cut off is none.
+    /// Reads the event at the end of the stream without a blank line after it, if the event is
+    /// complete: some servers omit that line. A truncated object is ignored.
     pub(super) fn take_unended(&mut self, event: Event<'_>) {
         let is_object = || {
             event.data.trim_ascii_start().starts_with(b"{")
@@ -420,8 +420,8 @@ impl Facts {
 
     #[inline]
     fn push(&mut self, at_ns: u64, choice: u16, kind: Kind, text_bytes: u32) {
-        // Reads of one exchange are in order, but a stamp may lie a hair before the former one
-        // when the wall clock is slewed: time does not run backwards in a record.
+        // Reads of one exchange are in order, but a timestamp may be slightly earlier than the
+        // previous one when the wall clock is slewed: timestamps in a record never decrease.
         let at_ns = self.at_ns.last().map_or(at_ns, |former| at_ns.max(*former));
         self.at_ns.push(at_ns);
         self.tokens.push(0);
@@ -518,11 +518,11 @@ impl Facts {
         }
     }
 
-    /// Decides which empty texts stand for tokens. Per-chunk usage tells exactly. Otherwise those
-    /// within the answer all do if the count has room for them, and none does if it has not or is
-    /// not known; those that close a choice do if there is room behind the others. Where no
-    /// end-of-text token was generated, more room than that says that events hold several tokens,
-    /// and nothing of what closes the choice.
+    /// Decides which empty texts represent tokens. Per-chunk usage decides exactly. Otherwise,
+    /// empty texts within the answer all count if the reported total has room for them. None of
+    /// them counts if there is no room or the total is unknown. Empty texts that close a choice
+    /// count if there is room after the others. If no end-of-text token was generated, more room
+    /// than that means that events hold several tokens, and says nothing about the closing texts.
     fn settle_empties(&mut self, per_chunk: bool, total: Option<u32>) {
         let full = self.at_ns.len() as u32 - self.empties - self.closings;
         let has_room = |events: u32| total.is_some_and(|total| total >= full + events);

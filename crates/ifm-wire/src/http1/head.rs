@@ -16,7 +16,7 @@ pub struct Head {
     pub keep_alive: bool,
     /// `Content-Type`, as sent.
     pub content_type: Option<String>,
-    /// `Content-Encoding`, as sent, unless it says that there is none.
+    /// `Content-Encoding`, as sent; absent if it contains only `identity`.
     pub content_encoding: Option<String>,
     /// `Server`, as sent.
     pub server: Option<String>,
@@ -26,10 +26,10 @@ pub struct Head {
     pub retry_after_s: Option<u32>,
     /// How long the request waited in the server, nanoseconds, as `x-queue-time` says.
     pub queue_ns: Option<u64>,
-    /// How long the server, or what stands before it, took until it answered, nanoseconds: the first
-    /// of the headers that say so.
+    /// Processing time reported by the server or a proxy before it, in nanoseconds, from the first
+    /// header that reports it.
     pub processing_ns: Option<u64>,
-    /// `x-session-token`, as sent: what a router wants to see again.
+    /// `x-session-token`, as sent: the token that a router expects in later requests.
     pub session_token: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Requests whose answers are to have a form.
 //!
-//! The field that tells it is written as it is, so that the properties of a schema keep their order.
+//! The form field is written verbatim, so that the properties of a schema keep their order.
 //!
 //! Not here: which field an API has for it (`dialect::forms`).
 

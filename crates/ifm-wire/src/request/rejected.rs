@@ -37,7 +37,8 @@ impl RequestTemplate {
         names.iter().copied().filter(move |name| sent.as_deref() != Some(name))
     }
 
-    /// Leaves out fields that the server rejects, and sends the output length by the name that it wants.
+    /// Leaves out fields that the server rejects, and uses the name that it expects for the output
+    /// length.
     pub fn without_rejected(mut self, rejected: &[RejectedField]) -> RequestTemplate {
         for field in rejected {
             if self.length_name() == Some(field.field.as_str()) {

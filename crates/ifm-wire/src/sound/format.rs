@@ -5,16 +5,16 @@
 use super::mp3;
 use std::num::NonZeroU64;
 
-/// Bytes by which each format that has a mark is told from others.
+/// Bytes needed to identify each format that has a signature.
 const MARK_BYTES: usize = 12;
 /// Samples of OpenAI's `pcm` and `pcm16`, in a second.
 const SAMPLES_PER_S: u64 = 24_000;
 /// Bytes of one of them.
 const SAMPLE_BYTES: u64 = 2;
-/// Least size of a sound file that stands for one that is not known yet: as streams have it.
+/// Minimum file size in a header that means "unknown", as in streams.
 const OPEN_SIZE: u32 = 0x7fff_0000;
 
-/// A format, as far as it tells a length.
+/// A format, with what is needed to compute a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// Samples of one size.
@@ -82,7 +82,7 @@ impl Declared {
     }
 }
 
-/// Tells the format. A head of WAV is believed before what was declared.
+/// Detects the format. A WAV header overrides the declared format.
 pub(super) fn told(head: &[u8], declared: Declared) -> Told {
     if head.len() < MARK_BYTES {
         return Told::NeedMore;

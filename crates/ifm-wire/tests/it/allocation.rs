@@ -86,7 +86,7 @@ const TRITON: &str = r#"{"model_name":"ensemble","model_version":"1","sequence_e
 const PLAIN: [&str; 4] = [" the", " quick", "!", " fox jumps over"];
 const ESCAPED: [&str; 4] = [r"\n\n", r#" \"so\""#, r"\u00e9t\u00e9", r"\ud83e\udd80 crab"];
 
-/// What stands around the payload of an event.
+/// The text before and after the payload of an event.
 #[derive(Clone, Copy)]
 struct Around {
     front: &'static str,
@@ -98,7 +98,7 @@ const EVENT: Around = Around { front: "data: ", back: "\n\n", content_type: "tex
 const NAMED_EVENT: Around = Around { front: "event: delta\ndata: ", ..EVENT };
 const LINE: Around = Around { front: "", back: "\n", content_type: "application/x-ndjson" };
 
-/// A whole response of so many events.
+/// A whole response with this number of events.
 fn response(around: Around, event: &str, texts: &[&str; 4], events: usize) -> Vec<u8> {
     let Around { front, back, content_type } = around;
     let mut bytes = HEAD.replace("text/event-stream", content_type).into_bytes();
@@ -144,7 +144,7 @@ fn check(event: &str, texts: &[&str; 4]) {
     check_of((Api::Chat, EVENT), event, texts, 50);
 }
 
-/// The same for any API, with so many times a thousand events.
+/// The same for any API, with `times` thousand events.
 fn check_of(api: (Api, Around), event: &str, texts: &[&str; 4], times: usize) {
     // Many events a read; less than one; and reads that end anywhere.
     for read_bytes in [16 * 1024, 100, 1021] {

@@ -17,7 +17,7 @@ pub(crate) struct Asked {
     pub(crate) prompt: Prompt,
     pub(crate) stream: bool,
     pub(crate) output_tokens: Option<u32>,
-    /// The user's fields for all requests, and those of this one.
+    /// The user's fields for all requests, and the fields of this one.
     pub(crate) extra: Value,
     pub(crate) fields: Value,
 }
@@ -91,7 +91,7 @@ impl Asked {
     }
 }
 
-/// How often the name stands at the top of an object.
+/// Number of occurrences of the name at the top level of an object.
 fn count_of(body: &str, name: &str) -> usize {
     struct Names(Vec<String>);
     impl<'de> Deserialize<'de> for Names {
@@ -157,8 +157,8 @@ pub(crate) fn talk() -> Prompt {
     ])
 }
 
-/// What the user says, of a list of parts: texts, and media as `{"kind", "mime", "data"}`, with an
-/// address (`url`) or a name (`uuid`) alone in place of the data.
+/// A user message from a list of parts: texts, and media as `{"kind", "mime", "data"}`, or with
+/// only a URL (`url`) or a name (`uuid`) instead of the data.
 fn with_media(message: &Map<String, Value>) -> Message {
     let mut said = Message::text(Role::User, "");
     for part in message["parts"].as_array().expect("a list") {

@@ -1,7 +1,7 @@
 //! APIs that a file describes: those that come with the program against what their makers' own clients
 //! send and read, and three that the program knows, said once more as files.
 //!
-//! Where the data are from stands in `tests/custom/README.md`.
+//! `tests/custom/README.md` lists the sources of the data.
 
 use crate::bodies::{Asked, text};
 use crate::recorded::{bytes_of, counted, decode, until_close};
@@ -139,8 +139,8 @@ fn requests_are_those_of_the_makers_own_clients() {
     }
 }
 
-/// Leaves out what clients write in a way of their own: see the README beside the data. The order of
-/// names says nothing.
+/// Removes client-specific details: see the README next to the data. The order of names has no
+/// meaning.
 fn tidy(body: &mut Value) {
     if let Some(system) = body.pointer_mut("/systemInstruction").and_then(Value::as_object_mut) {
         system.remove("role");
@@ -300,7 +300,7 @@ fn answers_of_apis_that_are_known_are_read_alike_by_a_file() {
         for keep_text in [true, false] {
             let mut expect = decode(known, &[&bytes], keep_text, EndCause::Complete);
             let answer = decode(file, &[&bytes], keep_text, EndCause::Complete);
-            // Times and drafts beside the counts have no place in the file of chat completions.
+            // The file of chat completions has no fields for times and drafts in the usage.
             if known == Api::Chat {
                 expect.usage = answer.usage;
             }

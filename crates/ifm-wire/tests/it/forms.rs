@@ -1,4 +1,4 @@
-//! How the form of an answer stands in the body of each API, as JSON and in the order of a schema.
+//! The answer format in the body of each API, as JSON and in the order of a schema.
 
 use ifm_core::spec::Api;
 use ifm_core::{Form, FormKind, Prompt};

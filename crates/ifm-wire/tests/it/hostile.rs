@@ -16,7 +16,7 @@ const TOKENS_ASKED: u32 = 100;
 /// Tokens in an hour at 1,000 a second.
 const TOKENS_OF_AN_HOUR: usize = 3_600_000;
 
-/// A stream that repeats a part after its beginning, for so many bytes.
+/// A stream that repeats a part after its beginning, up to a number of bytes.
 struct Stream {
     api: Api,
     keep_text: bool,

@@ -1,6 +1,6 @@
-//! The readers against others that know the same grammars: hyper, a slow reader written straight
-//! from the text of the standard, and the full path beside the quick one; then what the bodies of
-//! every API say, and what its recorded answers mean.
+//! Compares the readers with other implementations of the same grammars: hyper, a slow reader
+//! written directly from the text of the standard, and the full path against the quick one. Then
+//! checks the bodies of every API, and the meaning of its recorded answers.
 //!
 //! Each test tries the same cases in every run. `IFM_CASES=100000` tries that many, new ones
 //! each time.

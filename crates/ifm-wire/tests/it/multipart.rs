@@ -61,8 +61,8 @@ fn write(prompt: &Prompt, extra: &Value) -> Result<Vec<u8>, RequestError> {
     Ok(out.to_vec())
 }
 
-/// The parts of a form, as an object: a text by its name, a file as its name, type and bytes. Of a
-/// name that stands several times, all values with a plus between two.
+/// The parts of a form, as an object: a text by its name, a file as its name, type and bytes. For a
+/// repeated name, all values joined with a plus.
 pub fn as_object(head: &str, body: &[u8]) -> Value {
     let mut object = Map::new();
     for (name, value) in parts(head, body) {
@@ -76,7 +76,7 @@ pub fn as_object(head: &str, body: &[u8]) -> Value {
     object.into()
 }
 
-/// The parts by RFC 2046: name, and bytes; before those of a file its name and type.
+/// The parts by RFC 2046: name and bytes. The bytes of a file follow its name and type.
 fn parts(head: &str, body: &[u8]) -> Vec<(String, Vec<u8>)> {
     let line = head.lines().find(|line| line.starts_with("Content-Type: multipart/form-data"));
     let boundary = line.and_then(|line| line.split_once("boundary=")).expect("a boundary").1;

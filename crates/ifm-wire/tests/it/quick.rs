@@ -7,7 +7,7 @@ use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Stands for a byte that is not UTF-8, since the trees below are text.
+/// Represents a byte that is not UTF-8, since the trees below are text.
 const NO_UTF8: char = '\u{e000}';
 
 /// JSON as written: keys and leaves hold the very characters between the structure.
@@ -120,7 +120,7 @@ fn beginnings() -> Vec<(Api, &'static str)> {
 const KEYS: &str = r#"content text reasoning reasoning_content role finish_reason usage error refusal index
     object choices delta message type thinking stop tokens_predicted num_output_tokens x cont\u0065nt
     \"content"#;
-/// Leaves, and what is none; the empty text is one of them, too.
+/// Leaves, including values of unexpected types; the empty text is a leaf, too.
 const VALUES: &str = r#"null "" "a" "stop" "error" 0 1 70000 0.0 -1 "3" true [] {} [{}]
     {"completion_tokens":3} {"content":"b"} [{"delta":{"content":"b"}}]"#;
 
@@ -316,7 +316,7 @@ fn decode(api: Api, parts: &[Vec<u8>], keep_text: bool) -> Answer {
 fn the_quick_way_finds_what_the_full_one_finds() {
     let steps = prop::collection::vec(step(), 1..30);
     let cuts = prop::collection::vec(any::<Index>(), 0..8);
-    // So many bytes are missing at the end: a blank line, a line end, or what makes an event whole.
+    // Number of bytes missing at the end: a blank line, a line end, or part of the event itself.
     let missing = 0_usize..4;
     try_cases(
         2500,

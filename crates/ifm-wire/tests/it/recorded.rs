@@ -19,14 +19,14 @@ struct Case {
     api: Api,
     #[serde(default = "ok")]
     outcome: Outcome,
-    /// Token-bearing events, and the tokens in each where they are told.
+    /// Token-bearing events, and the tokens in each if reported.
     #[serde(default)]
     events: usize,
     #[serde(default)]
     tokens: Vec<u32>,
     prompt: Option<(u32, CountSource)>,
     output: Option<(u32, CountSource)>,
-    /// Of the prompt's tokens those of text, images, audio and video.
+    /// Prompt tokens of text, images, audio and video.
     #[serde(default)]
     kinds: [Option<u32>; 4],
     finish_reason: Option<String>,
@@ -189,7 +189,7 @@ fn a_stream_that_goes_on_until_the_connection_closes_means_the_same_where_the_ap
         let closing = until_close(&bytes_of(&case.file));
         let answer = decode(case.api, &[&closing], false, EndCause::Closed);
         let expect = match case.api {
-            // Nothing tells the end from a cut.
+            // A complete answer cannot be distinguished from a truncated one.
             Api::Triton if case.mark == LAST_CHUNK => Outcome::Truncated,
             _ => case.outcome,
         };

@@ -1,4 +1,4 @@
-//! Answers that are sound, byte by byte: events, the end of them, and what is none.
+//! Sound answers: raw bytes, events, their ends, and answers that are not sound.
 
 use ifm_core::spec::Api;
 use ifm_core::{MadeAudio, Outcome};

@@ -1,7 +1,7 @@
 //! Other results at the load that a search found: media per second, and the load's effect on a
 //! bystander.
 //!
-//! Not here: output tokens (`capacity`), and the probe itself (`beside`).
+//! Not here: output tokens (`capacity`), and the background probe itself.
 
 use super::{fact, levels_at};
 use crate::course::Judged;

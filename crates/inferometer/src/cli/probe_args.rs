@@ -1,6 +1,6 @@
 //! The flags of the background probe.
 //!
-//! Not here: sending it (`beside`).
+//! Not here: sending the background probe.
 
 use super::resolve::{fresh_seed, made_up_lengths};
 use super::workload_args::WorkloadArgs;

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupts;
 use std::path::Path;
 use std::time::Duration;
 
-/// What every stand-in can do: be ready, accept an order, answer it correctly.
+/// Shell functions shared by all fake engines: be ready, accept an order, answer it correctly.
 const KNOWN: &str = r#"
 ready() { read -r load; echo '{"is":"ready","engine":"stand-in"}'; }
 order() { read -r order || exit 0; seed=${order##*:}; seed=${seed%\}}; }

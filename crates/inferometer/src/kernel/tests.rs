@@ -11,7 +11,8 @@ use crate::program::Limits;
 use ifm_core::sheet::{Factors, RemarkKind, RowRole};
 use std::time::Duration;
 
-/// What every stand-in can do: be ready, prepare a copy of the same number, time two runs.
+/// Shell functions shared by all fake providers: be ready, prepare a copy of the same number, time
+/// two runs.
 const KNOWN: &str = r#"
 ready() { read -r load; echo '{"is":"ready","provider":"stand-in","device":"cpu"}'; }
 prepare() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::thread::sleep;
 
-/// The variables that set the stand-in's address and behavior.
+/// The variables that set the fake server's address and behavior.
 const PORT: &str = "IFM_STAND_IN_PORT";
 const MANNER: &str = "IFM_STAND_IN";
 const KEY: &str = "IFM_STAND_IN_KEY";
@@ -99,7 +99,7 @@ fn say(manner: &str, request: &Asked, times: &Times) -> Said {
     }
 }
 
-/// A stand-in with this behavior, as a server of vLLM's kind.
+/// A fake vLLM server with this behavior.
 fn stand_in(folder: &Path, manner: &str) -> Ask {
     let mut ask = Ask::new(Kind::named("vllm").unwrap(), folder.join("server.log"));
     let program = std::env::current_exe().unwrap().display().to_string();

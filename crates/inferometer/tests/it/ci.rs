@@ -1,5 +1,5 @@
-//! The script of CI jobs, run as a runner runs it: with its variables, and here with stand-ins for our
-//! program, for curl and for the server.
+//! The script of CI jobs, run as a runner runs it: with its variables, and with fake programs for
+//! inferometer, curl and the server.
 
 use crate::support::{served, stderr, stdout};
 use std::fs;
@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do
 done
 "#;
 
-/// A folder with stand-in programs.
+/// A folder with fake programs.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("bin")).unwrap();

@@ -1,5 +1,5 @@
-//! `engine` with other tools' programs: stand-ins for llama-bench and SGLang; real ones are tried
-//! manually where they are installed. Faulty engines are tested in `engine/tests.rs` of the
+//! `engine` with other tools' programs: fakes of llama-bench and SGLang; the real programs are
+//! tested manually where they are installed. Faulty engines are tested in `engine/tests.rs` of the
 //! program.
 
 use crate::support::{program, run, stderr, stdout};
@@ -11,7 +11,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/engines")
 }
 
-/// The stand-in for llama-bench as a program.
+/// The fake llama-bench as a program.
 fn llama_bench(folder: &Path) -> String {
     let script = std::fs::read_to_string(data().join("llama-bench")).unwrap();
     let path = folder.join("llama-bench");

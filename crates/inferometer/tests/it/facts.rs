@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A stand-in for NVIDIA's library that follows the files of its folder.
+/// A fake of NVIDIA's library that follows the files of its folder.
 struct StandIn {
     folder: tempfile::TempDir,
     library: PathBuf,

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// Share by which bits per weight may be below those of the format: apart from some tensors,
+/// Share by which bits per weight may be below the bits of the format: apart from some tensors,
 /// nothing in a file is stored narrower than the format in its name. Above, wider tensors are
 /// common.
 const NARROWER: f64 = 0.07;

@@ -136,7 +136,7 @@ fn counts(cell: &Cell, other: Quantity) -> Option<(f64, f64)> {
     count(&Quantity::RequestsOk).zip(count(&other)).filter(|(ok, other)| ok + other > 0.0)
 }
 
-/// Times that include those of failed requests.
+/// Times that include failed requests.
 fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
     let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
     let holds = |figure: &&Figure| {

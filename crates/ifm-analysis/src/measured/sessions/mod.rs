@@ -1,8 +1,8 @@
 //! Conversations as wholes: the outcome of each session of a level, and of all of them.
 //!
-//! A session is every request of one conversation, including those of its sub-agents. Its numbers
-//! are sums over these requests only. Not here: its turns one by one, see [`turns`](super::turns),
-//! and how sessions are compared (`comparison/sample`).
+//! A session is every request of one conversation, including requests of its sub-agents. Its
+//! numbers are sums over these requests only. Not here: its turns one by one, see
+//! [`turns`](super::turns), and how sessions are compared (`comparison/sample`).
 
 mod summary;
 

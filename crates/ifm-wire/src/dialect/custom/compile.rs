@@ -1,5 +1,4 @@
-//! From the text of a file to a dialect: everything that a file can get wrong is told here, with its
-//! line.
+//! Compiles the text of a file to a dialect. Reports every error in the file, with its line.
 //!
 //! Not here: the form of the file (`form`).
 
@@ -123,7 +122,7 @@ fn endpoint(form: &File, streams: bool, at: &Lines<'_>) -> Result<Endpoint, ApiF
 const KEY_IN_FILE: &str = "a key does not belong into the file, which every run stores: write {key} here \
                            and name its environment variable as key_env";
 
-/// Whether a header of this name lets somebody in.
+/// Whether a header of this name carries credentials.
 fn carries_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '_'], "");
     let words = ["authorization", "apikey", "secret", "password", "token", "cookie", "credential"];
@@ -207,7 +206,7 @@ fn messages(
     contradiction(&messages).map_or(Ok(Some(messages)), |why| Err(at.error("message", "form", why)))
 }
 
-/// What of the forms of messages does not fit together.
+/// The first contradiction among the message forms, if any.
 fn contradiction(messages: &Messages) -> Option<&'static str> {
     let form = &messages.form;
     let has_parts = form.has(Place::Parts) || form.has(Place::Content);
@@ -346,7 +345,7 @@ fn sum(at: &At) -> Result<Vec<Source>, String> {
     }
 }
 
-/// The lines of a file, to say where something stands.
+/// The lines of a file, to locate errors.
 struct Lines<'file>(&'file str);
 
 impl Lines<'_> {

@@ -1,6 +1,6 @@
 //! The form of a file that describes an API: TOML, read strictly.
 //!
-//! Every name here is a key of the file, and stands in `docs/reference/custom-apis.md`.
+//! Every name here is a key of the file and is documented in `docs/reference/custom-apis.md`.
 //!
 //! Not here: what the texts mean (`place`, `pointer`), and whether they fit together (`compile`).
 

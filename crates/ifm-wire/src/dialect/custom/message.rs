@@ -38,7 +38,7 @@ pub(super) struct Messages {
     pub(super) roles: Vec<String>,
     /// Whether messages of one role in a row become one.
     pub(super) is_joined: bool,
-    /// Whether what the system says stands elsewhere.
+    /// Whether system messages are written outside the list of messages.
     pub(super) is_system_apart: bool,
     pub(super) text: Option<Node>,
     pub(super) image: Option<Node>,
@@ -59,7 +59,7 @@ impl Messages {
         self.image.as_ref().is_some_and(|form| form.has(Place::Detail))
     }
 
-    /// Whether a message is written alike whatever stands beside it.
+    /// Whether a message is written the same way regardless of the other messages.
     pub(super) fn is_alone(&self, message: &Message) -> bool {
         let names_calls = self.result.as_ref().is_some_and(|form| form.has(Place::CallName));
         !self.is_joined && !self.is_system_apart && !names_calls && self.check(message).is_ok()
@@ -132,8 +132,8 @@ impl Messages {
         self.put_group(&[message], &[], out);
     }
 
-    /// Appends messages of one role as one; several only where their parts stand in a list.
-    /// `all` are the messages of the request, where results of tools need the calls before them.
+    /// Appends messages of one role as one message; several only if the API has a list of parts.
+    /// `all` are the messages of the request, because tool results need the preceding calls.
     fn put_group(&self, group: &[&Message], all: &[&Message], out: &mut Vec<u8>) -> bool {
         let Some(message) = group.first() else { return false };
         let fill = |place: Place, out: &mut Vec<u8>| match place {

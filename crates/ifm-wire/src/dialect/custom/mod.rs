@@ -1,5 +1,5 @@
-//! APIs that a file describes: TOML that says how a request is written and where things stand in its
-//! answers. What comes of it is a [`Dialect`] like the others.
+//! APIs described by a file: TOML that defines how to write a request and where to find values in
+//! the answers. The result is a [`Dialect`] like the built-in ones.
 //!
 //! A process reads one such file, or a few, and speaks what it says until it ends: so what is read
 //! stays, by the id of its text, and [`of`](super::of) finds it.
@@ -59,9 +59,9 @@ pub struct Description {
     body: Body,
     messages: Option<Messages>,
     tools: Option<Tools>,
-    /// Where things stand in the events of a stream.
+    /// Where to find values in the events of a stream.
     event: Reading,
-    /// Where they stand in a whole answer.
+    /// Where to find values in a whole answer.
     whole: Reading,
 }
 
@@ -138,7 +138,8 @@ impl Description {
         self.body.put_prompt(self.messages.as_ref(), ask, out)
     }
 
-    /// Appends one message, where it is written alike whatever stands beside it; whether it is.
+    /// Appends one message if it is written the same way regardless of the others. Returns whether
+    /// it was appended.
     pub(super) fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
         let messages = self.messages.as_ref().filter(|messages| messages.is_alone(message));
         messages.into_iter().for_each(|messages| messages.put_one(message, out));

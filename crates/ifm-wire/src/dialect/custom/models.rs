@@ -1,4 +1,4 @@
-//! The list of models of an API that a file describes: where it is asked for, and what stands in it.
+//! The list of models of an API described by a file: its endpoint and its contents.
 //!
 //! Not here: asking (whoever has a socket).
 

@@ -1,17 +1,17 @@
 //! Pieces of JSON with places in them, as a file writes bodies, messages and their parts.
 //!
-//! A place is a string such as `"{model}"`, which becomes a value of whatever type, or stands within a
-//! longer string. A field whose place has no value is left out, and so is an object or a list that
-//! this leaves empty.
+//! A place is a string such as `"{model}"`, which becomes a value of any type, or part of a longer
+//! string. A field whose place has no value is left out. An object or a list that this leaves empty
+//! is left out too.
 //!
-//! Not here: what stands in the places (`request`, `message`).
+//! Not here: the values of the places (`request`, `message`).
 
 use super::super::body::{put, put_name};
 use ifm_core::words::nearest;
 use serde_json::Value;
 
 ifm_core::vocabulary! {
-    /// What may stand in a piece of JSON.
+    /// The placeholders that a piece of JSON may contain.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Place {
         /// Name of the model.
@@ -32,7 +32,7 @@ ifm_core::vocabulary! {
         Prompt = "prompt",
         /// The messages of a conversation; a text is one of the user.
         Messages = "messages",
-        /// What system messages say, for an API that has it beside the others.
+        /// System messages, for an API that has a separate field for them.
         System = "system",
         /// Who says a message, in the API's word.
         Role = "role",
@@ -60,7 +60,7 @@ ifm_core::vocabulary! {
         Detail = "detail",
         /// Id of a call of a tool.
         CallId = "call_id",
-        /// The tool that is called.
+        /// Name of the called tool.
         CallName = "call_name",
         /// The list of tools that the model may call.
         Tools = "tools",
@@ -99,7 +99,7 @@ pub(super) enum Piece {
 }
 
 impl Node {
-    /// Reads a piece of JSON in which these places may stand.
+    /// Parses a piece of JSON that may contain these placeholders.
     pub(super) fn parse(text: &str, allowed: &[Place]) -> Result<Node, String> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -131,7 +131,7 @@ impl Node {
         }
     }
 
-    /// Whether the place stands anywhere in it.
+    /// Whether it contains the placeholder at any depth.
     pub(super) fn has(&self, place: Place) -> bool {
         match self {
             Node::Literal(_) => false,
@@ -190,8 +190,8 @@ impl Node {
     }
 }
 
-/// Appends an item of a list that is open, behind a comma unless it is the first; false, and nothing
-/// appended, where there is none.
+/// Appends an item to an open list, after a comma unless it is the first. Returns false and appends
+/// nothing if there is no item.
 pub(super) fn put_item(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
     let start = out.len();
     if out.last() != Some(&b'[') {

@@ -1,10 +1,10 @@
-//! Where something stands in an event: a JSON pointer (RFC 6901) in which `*` is every entry of a
-//! list, with what has to stand beside it.
+//! The location of a value in an event: a JSON pointer (RFC 6901) in which `*` matches every entry
+//! of a list, with conditions on neighboring fields.
 //!
 //! Nothing is copied and nothing is kept: each look walks through the text, so that a hostile document
 //! takes time for its length and no memory.
 //!
-//! Not here: what is made of what stands there (`reading`).
+//! Not here: how the values are interpreted (`reading`).
 
 use super::super::error::small_value;
 use super::super::json::Word;
@@ -55,7 +55,7 @@ impl Pointer {
         }
     }
 
-    /// Calls `visit` with each value that stands there, as written, and the object or list around it.
+    /// Calls `visit` with each matching value, as written, and the object or list around it.
     pub(super) fn each<'input>(
         &self,
         value: &'input str,
@@ -117,7 +117,7 @@ pub(super) fn field<'input>(object: &'input str, name: &str) -> Option<&'input s
     reader.deserialize_map(Field(name)).ok().flatten()
 }
 
-/// Calls `visit` with each entry of a list, as written; not at all for what is none.
+/// Calls `visit` with each entry of a list, as written; never if the value is not a list.
 pub(super) fn entries<'input>(list: &'input str, visit: &mut dyn FnMut(&'input str)) {
     struct Entries<'visit, 'input>(&'visit mut dyn FnMut(&'input str));
     impl<'de> Visitor<'de> for Entries<'_, 'de> {
@@ -144,12 +144,12 @@ pub(super) fn entries<'input>(list: &'input str, visit: &mut dyn FnMut(&'input s
     }
 }
 
-/// What has to hold for something that stands at its place to count.
+/// A condition for a value at its place to count.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
-    /// The place that is looked at: from the event or the choice, or a field beside.
+    /// The place to test: relative to the event or the choice, or a sibling field.
     pub(super) at: Whence,
-    /// What has to stand there; absent where anything but null, false and an empty text will do.
+    /// The required value; if absent, any value except null, false and an empty text matches.
     pub(super) value: Option<Value>,
     /// Whether it must not hold.
     pub(super) is_negated: bool,
@@ -191,7 +191,7 @@ impl Condition {
         Ok(Condition { at, value: value.map(as_json), is_negated, written: text.to_owned() })
     }
 
-    /// Whether it holds for what stands in an object, in a choice of an event.
+    /// Whether the condition holds for an object in a choice of an event.
     pub(super) fn holds(&self, event: &str, choice: &str, around: &str) -> bool {
         let mut any = false;
         let mut look = |value: &str| any |= self.is_met(value);
@@ -219,7 +219,7 @@ pub(super) fn meaning(value: &str) -> Option<String> {
     Some(text)
 }
 
-/// Where something stands: a place, and what has to hold.
+/// A place and the conditions on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Source {
     pub(super) pointer: Pointer,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Most choices of one event that are read.
 const CHOICES_MAX: usize = 1024;
 
-/// Where things stand.
+/// The locations of values.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) choices: Option<Pointer>,
@@ -46,7 +46,7 @@ pub(super) struct Counts {
     pub(super) reasoning: Vec<Vec<Source>>,
 }
 
-/// The names of the fields of a call, where they are not those of chat completions.
+/// The field names of a call, where they differ from chat completions.
 #[derive(Debug, Default)]
 pub(super) struct CallNames {
     pub(super) id: Option<String>,
@@ -166,7 +166,7 @@ impl Reading {
         told.unwrap_or(position.try_into().unwrap_or(u16::MAX))
     }
 
-    /// Why the answer ended, in the words that are known here. An empty text is none.
+    /// Why the answer ended, as a known finish reason. An empty text is not a reason.
     fn reason<'input>(&self, value: &'input str) -> Option<Cow<'input, str>> {
         let word = match meaning(value) {
             Some(text) => text,

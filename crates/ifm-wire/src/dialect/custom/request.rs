@@ -24,7 +24,7 @@ const FIXED_PLACES: &[Place] = &[
 /// Places of the prompt.
 const PROMPT_PLACES: &[Place] = &[Place::Prompt, Place::Messages, Place::System];
 
-/// Fields with what stands in them.
+/// Fields with their values.
 pub(super) type Fields = Vec<(String, Node)>;
 
 /// The body of a request.
@@ -97,7 +97,7 @@ impl Body {
         Ok(self)
     }
 
-    /// Where the output length stands. An API without one generates what it likes.
+    /// The field for the output length. Without one, the API chooses the length.
     pub(super) fn length(&self, default: Option<u32>) -> LengthField {
         let (within, names) = match &self.length {
             Some((within, name)) => (within.as_ref(), vec![&*name.clone().leak()]),

@@ -1,4 +1,4 @@
-//! The files that come with the program: those of `examples/apis`.
+//! The API files included in the program, from `examples/apis`.
 
 /// A file that comes with the program.
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@ pub struct Shown {
     pub key: &'static str,
     /// Its places, as the file writes them.
     pub places: Vec<String>,
-    /// The values that stand there, as they are written.
+    /// The matching values, as written.
     pub found: Vec<String>,
     /// The documents that have any.
     pub documents: usize,
@@ -105,8 +105,8 @@ impl Reading {
     }
 }
 
-/// Places of strings in a document that look like generated text, and what stands there: those that
-/// hold a space, or stand under a name that texts often have; the likely ones first.
+/// Places of strings in a document that look like generated text, with their values: strings that
+/// contain a space, or have a common field name for text. The most likely ones come first.
 pub fn text_like(document: &str) -> Vec<(String, String)> {
     const NAMES: [&str; 8] = [
         "text",

@@ -1,6 +1,6 @@
 //! Tools that the model may call, as a file writes them.
 //!
-//! Not here: calls and their results, which stand in messages (`message`).
+//! Not here: calls and their results, which are parts of messages (`message`).
 
 use super::super::body::put;
 use super::super::tools::Function;

@@ -1,4 +1,4 @@
-//! hyper's client connection over bytes in memory, polled by hand until nothing moves.
+//! hyper's client connection over bytes in memory, polled manually until there is no progress.
 
 use super::compare::{End, Seen};
 use hyper::body::{Body, Incoming};
@@ -76,7 +76,7 @@ impl Write for Link {
     }
 }
 
-/// A future polled by hand; its result once it is there.
+/// Polls a future once; returns its result if it is ready.
 fn poll<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
@@ -84,7 +84,7 @@ fn poll<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
     }
 }
 
-/// The state of the response as hyper tells it.
+/// The state of the response as hyper reports it.
 #[derive(Default)]
 struct Response {
     status: Option<u16>,

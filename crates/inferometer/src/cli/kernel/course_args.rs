@@ -80,8 +80,8 @@ pub struct CourseArgs {
     pub kept: KeptArgs,
 }
 
-/// Default providers, each with whether it computes on a GPU. Native kernels run on the processor, so that
-/// a GPU is measured with PyTorch. `has_gpu_torch` is called only if it matters.
+/// Default providers, each with whether it computes on a GPU. Native kernels run on the processor,
+/// so a GPU is measured with PyTorch. Calls `has_gpu_torch` only if the result matters.
 fn usual(
     device: Option<&str>,
     has_command: bool,

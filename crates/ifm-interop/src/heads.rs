@@ -1,7 +1,7 @@
 //! Heads of the columns of a table of results, which `export --as csv` writes and `import` reads.
 //!
-//! A head says which quantity, statistic and unit its column holds, and tells figures from factors,
-//! so that a table comes back without a map. Not here: the rows below.
+//! A header gives the quantity, statistic and unit of its column, and distinguishes figures from
+//! factors, so that a table is read back without a map. Not here: the rows below.
 
 use ifm_core::sheet::{Figure, Quantity, Statistic, StdKind, Unit};
 
@@ -148,7 +148,7 @@ pub fn column(figure: &Figure) -> String {
     format!("{quantity}{statistic}{unit}")
 }
 
-/// A statistic as it stands in the name of a column, with the `_` in front; empty for a value.
+/// A statistic as it is written in the name of a column, with a leading `_`; empty for a value.
 fn word_of_statistic(statistic: Statistic) -> String {
     match statistic {
         Statistic::Percentile(p) => format!("_p{p}"),

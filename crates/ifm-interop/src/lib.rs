@@ -1,8 +1,8 @@
 //! Results of other tools: what they wrote becomes a [`Sheet`](ifm_core::Sheet).
 //!
-//! `import` recognises a file by its content and reads it: files with fields by one reader per
-//! tool (`import/format`), text by the blocks that stand in it (`import/block`). Nothing is
-//! invented: an absent number stays absent, and what a sheet cannot hold is told. Not here: opening
+//! `import` recognizes a file by its content and reads it: files with fields by one reader per tool
+//! (`import/format`), text by the blocks that it contains (`import/block`). Nothing is invented: an
+//! absent number stays absent, and data that a sheet cannot hold is reported. Not here: opening
 //! files, keeping sheets (`inferometer`), judging them (`ifm-analysis`).
 #![forbid(unsafe_code)]
 

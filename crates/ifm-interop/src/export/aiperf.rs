@@ -95,7 +95,7 @@ fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
     let mut document = Map::new();
     document.insert("schema_version".to_owned(), json!("1.4"));
     document.insert("written_by".to_owned(), json!("inferometer"));
-    // Its reader lets fields of others pass here, and within its settings none.
+    // AIPerf's reader allows unknown fields here, but not within its settings.
     document.insert("labels".to_owned(), labels(factors));
     for (name, quantity) in [
         ("time_to_first_token", Quantity::Ttft),
@@ -146,7 +146,8 @@ fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
     document
 }
 
-/// The statistics of values of requests, in a unit of which so many are one of ours.
+/// The statistics of per-request values. `scale` is the number of the format's units in one
+/// canonical unit.
 fn distribution(row: &Row, quantity: &Quantity, (unit, scale): (&str, f64)) -> Option<Value> {
     let mut metric = Map::new();
     metric.insert("unit".to_owned(), json!(unit));

@@ -1,7 +1,7 @@
 //! A table: a row for each measured row, a column for each factor and each figure.
 //!
-//! The head tells figures from factors (`heads`), so that the table comes back by `import` without a
-//! map.
+//! The header distinguishes figures from factors (`heads`), so `import` reads the table back
+//! without a map.
 
 use super::{Export, Exported, Writer};
 use crate::heads::{FIRST, head_of_factor, head_of_figure, word};
@@ -39,7 +39,7 @@ pub enum Column {
     Numbers(Vec<Option<f64>>),
 }
 
-/// The measured rows of a document as columns with their heads, which are those of the CSV.
+/// The measured rows of a document as columns, with the same headers as the CSV.
 pub fn columns(sheet: &Sheet) -> Vec<(String, Column)> {
     let Some(table) = Table::of(sheet) else { return Vec::new() };
     let texts: Vec<Vec<Option<String>>> = table.rows.iter().map(|row| table.texts(row)).collect();
@@ -52,7 +52,7 @@ pub fn columns(sheet: &Sheet) -> Vec<(String, Column)> {
     table.head().into_iter().enumerate().map(|(at, head)| (head, column(at))).collect()
 }
 
-/// The measured rows of a document, and what stands in their table.
+/// The measured rows of a document, and the contents of their table.
 struct Table<'s> {
     rows: Vec<(PartKind, &'s Row, Factors)>,
     factors: BTreeSet<String>,
@@ -105,8 +105,8 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",")
 }
 
-/// A cell that no reader takes apart, and no spreadsheet for a formula: an apostrophe stands in
-/// front of such a text, and of one that begins with it.
+/// A cell that no reader splits and no spreadsheet evaluates as a formula: an apostrophe is put
+/// before such a text, and before one that begins with an apostrophe.
 fn quoted(cell: &str) -> String {
     let is_number = cell.parse::<f64>().is_ok();
     let is_formula = !is_number && cell.starts_with(['=', '+', '-', '@', '\'']);

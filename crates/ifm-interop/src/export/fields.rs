@@ -7,10 +7,10 @@ use serde_json::{Map, Number, Value, json};
 
 pub(super) use crate::import::PREFIX;
 
-/// A number, or null where there is none.
+/// A number, or null if it is missing.
 pub(super) fn number(value: Option<f64>) -> Value {
     let Some(value) = value else { return Value::Null };
-    // Whole numbers are written as such: readers take them for counts.
+    // Whole numbers are written without decimals, so that readers parse them as counts.
     match value.fract() == 0.0 && value.abs() < 9e15 {
         true => Value::from(value as i64),
         false => Number::from_f64(value).map_or(Value::Null, Value::Number),
@@ -22,8 +22,8 @@ pub(super) fn float(value: Option<f64>) -> Value {
     value.and_then(Number::from_f64).map_or(Value::Null, Value::Number)
 }
 
-/// Number of a row that holds for all of it, in canonical units. Of what is counted that is a total:
-/// a mean over requests is none, and is never written as one.
+/// Number of a row that holds for all of it, in canonical units. For counts this is the total: a
+/// mean over requests is not a total, and is never written as one.
 pub(super) fn value(row: &Row, quantity: &Quantity) -> Option<f64> {
     let other = if TOTALS.contains(quantity) { Statistic::Sum } else { Statistic::Mean };
     row.value(quantity, Statistic::Value).or_else(|| row.value(quantity, other))
@@ -50,10 +50,10 @@ const TOTALS: [Quantity; 17] = [
     Quantity::PeakOutputRate,
 ];
 
-/// The figures of a time. Those of a time per token are left out if they are known to mean
-/// something else than the fields of the format, whose own meanings are `own`: GuideLLM's TPOT
-/// holds the time to the first token, vLLM's does not. What AIPerf calls ITL is everybody's TPOT
-/// and goes out as that.
+/// The figures of a time. Times per token are left out if their known definition differs from the
+/// fields of the format, whose own definitions are `own`: GuideLLM's TPOT includes the time to the
+/// first token, vLLM's does not. AIPerf's ITL is what other tools define as TPOT, and is exported
+/// as TPOT.
 pub(super) fn times<'a>(
     row: &'a Row,
     quantity: &'a Quantity,

@@ -25,7 +25,7 @@ pub(super) const EXPORT: Export = Export {
 
 /// Version of the tool whose files these are.
 const VERSION: &str = "0.0.5";
-/// What its scenario is called where lengths are not given.
+/// The name of the scenario where lengths are not given.
 const DATASET: &str = "dataset";
 /// Output that took less, seconds, is too short for a speed.
 const SHORT_S: f64 = 1e-3;
@@ -124,7 +124,8 @@ fn task(run: Option<&RunData>) -> &'static str {
     }
 }
 
-/// What was asked, as the tool's reader checks it. Of what it wants and nobody bounded stands what was reached.
+/// The settings of the run, as the tool's reader checks them. A required limit that was not set is
+/// filled with the value that was reached.
 fn metadata(
     levels: &[Level],
     task: &str,

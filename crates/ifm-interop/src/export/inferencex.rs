@@ -53,7 +53,8 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
             let Some(ms) = figure.canonical() else { continue };
             object.insert(format!("{statistic}_{name}"), number(Some(ms / 1e3)));
-            // Tokens per second of a user. The format also has that of a deviation, which is none.
+            // Tokens per second per user. The format also has this for the standard deviation,
+            // where the reciprocal is meaningless.
             if quantity == Quantity::Tpot && ms > 0.0 && statistic != "std" {
                 object.insert(format!("{statistic}_intvty"), number(Some(1e3 / ms)));
             }

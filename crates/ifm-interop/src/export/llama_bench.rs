@@ -1,7 +1,6 @@
 //! The Markdown table of `llama-bench`, for engines that were called without a server.
 //!
-//! Factors that the name of the test does not say stand in columns of their own, as the tool's
-//! settings do.
+//! Factors that the test name does not contain get columns of their own, like the tool's settings.
 
 use super::{Export, Exported, Writer, rows};
 use crate::import::column_of_factor;
@@ -28,7 +27,7 @@ const FIELDS: [&str; 7] = [
     key::DEPTH_TOKENS,
     key::ENGINE,
 ];
-/// Columns that stand in front of the others, as the tool has them.
+/// Columns that come first, in the tool's order.
 const FIRST: [&str; 3] = ["backends", "n_gpu_layers", "n_threads"];
 
 /// A column between the model and the test: its head, and the cell of a row.
@@ -69,7 +68,7 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     }]
 }
 
-/// The column that stands at the left.
+/// The leftmost column.
 const BACKEND: &str = "backend";
 
 /// How wide the tool makes a column.
@@ -140,7 +139,7 @@ fn build(row: &Row) -> Option<String> {
     Some(number.map_or(commit.to_owned(), |number| format!("{commit} ({number})")))
 }
 
-/// Whether a text can stand in a cell of a table and come out the same.
+/// Whether a table cell preserves the text unchanged.
 fn is_cell(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains(['|', '\n', '\r'])
 }

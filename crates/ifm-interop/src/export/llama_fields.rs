@@ -134,7 +134,7 @@ fn told(row: &Row, quantities: &[Quantity], statistics: &[Statistic]) -> Option<
             let figure = row.figure(quantity, *statistic)?;
             let is_ns = figure.unit == ifm_core::sheet::Unit::Ns;
             let in_ns = if TIMES.contains(quantity) { 1e6 } else { 1.0 };
-            // Nanoseconds as they stand: a way there and back would round.
+            // Nanoseconds are copied unchanged: converting them and back would round.
             if is_ns { figure.value } else { figure.canonical().map(|value| value * in_ns) }
         })
     };

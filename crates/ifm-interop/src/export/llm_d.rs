@@ -1,8 +1,8 @@
 //! The benchmark report of llm-d, version 0.2.1, a file for each level. JSON, which is YAML too.
 //!
-//! Its schema forbids fields that it does not know: what it has no field for stands in the native
-//! settings of the load. Where the number of prompt tokens is not known the report lacks a field
-//! that the schema wants: there is no number to write.
+//! The schema forbids unknown fields: values without a field are written to the native settings of
+//! the load. Where the number of prompt tokens is not known, the report lacks a field that the
+//! schema requires: there is no number to write.
 
 use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, Writer, serving, stem};

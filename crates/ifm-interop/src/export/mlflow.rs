@@ -1,11 +1,11 @@
 //! A run as MLflow tracks it: parameters, metrics and tags.
 //!
-//! One level is one run. Several are a run with a child for each: the children compare as MLflow compares
-//! runs, and the parent's metrics are curves over the load, whose number of users is the step. The names of
-//! metrics are those of the columns of `csv`, with their units.
+//! One level is one run. Several levels are a parent run with a child for each: the children
+//! compare as MLflow compares runs, and the parent's metrics are curves over the load, with the
+//! number of users as the step. Metrics have the names of the columns of `csv`, with their units.
 //!
-//! The file holds what the tracking server is told, in the words of its REST API. Not here: telling it, and
-//! the report that goes along (`inferometer`).
+//! The file contains the requests to the tracking server, in the terms of its REST API. Not here:
+//! sending them, and the report that is attached (`inferometer`).
 
 use super::{Export, Exported, Writer, column};
 use ifm_core::sheet::{Factors, Row, RowRole, key};
@@ -29,7 +29,7 @@ const NS_PER_MS: u64 = 1_000_000;
 /// A run to be tracked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tracked {
-    /// What it is called.
+    /// Run name.
     pub name: String,
     /// Milliseconds since 1970; absent where the results do not say.
     pub start_ms: Option<u64>,
@@ -61,7 +61,7 @@ pub struct Metric {
 }
 
 impl Tracked {
-    /// What the server is told when the run begins; `at_ms` stands in for a start that is not known.
+    /// The request that starts the run; `at_ms` replaces an unknown start time.
     pub fn create(&self, experiment: &str, parent: Option<&str>, at_ms: u64) -> Value {
         let mut tags = self.tags.clone();
         tags.insert("mlflow.runName".to_owned(), self.name.clone());
@@ -76,7 +76,7 @@ impl Tracked {
         })
     }
 
-    /// What it is told about the end.
+    /// The request that ends the run.
     pub fn end(&self, run: &str, at_ms: u64) -> Value {
         json!({"run_id": run, "status": self.status(), "end_time": self.end_ms.unwrap_or(at_ms)})
     }
@@ -86,7 +86,7 @@ impl Tracked {
         pairs(&self.params)
     }
 
-    /// Its metrics as the server takes them; `at_ms` stands in for times that are not known.
+    /// The metrics in the server's format; `at_ms` replaces unknown times.
     pub fn metrics(&self, at_ms: u64) -> Vec<Value> {
         let one = |metric: &Metric| {
             json!({

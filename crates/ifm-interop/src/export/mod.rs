@@ -35,9 +35,10 @@ use thiserror::Error;
 /// One file of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// Its whole name, where the tool's readers go by it; such files stand in a folder.
+    /// The full file name, where the tool's readers depend on it; such files are written to a
+    /// folder.
     pub name: Option<String>,
-    /// What tells it from the others of the export, for its name; empty if it is the only one.
+    /// Distinguishes the file name from the others of the export; empty if it is the only file.
     pub stem: String,
     /// Ending of its name, without a dot.
     pub ending: &'static str,
@@ -156,7 +157,7 @@ fn serving(sheet: &Sheet) -> impl Iterator<Item = (&Row, Factors)> {
     rows(sheet, |part| part.kind == ifm_core::sheet::PartKind::Serving)
 }
 
-/// What tells a row from the others: its load.
+/// Distinguishes a row from the others by its load.
 fn stem(factors: &Factors) -> String {
     use ifm_core::sheet::key;
     let part = |name: &str, short: &str| factors.get(name).map(|value| format!("{short}{value}"));

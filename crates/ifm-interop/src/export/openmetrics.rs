@@ -191,7 +191,8 @@ fn add_row(
             let is_count = matches!(other.statistic, Statistic::Count) && other.value.is_some();
             is_count && other.quantity == figure.quantity
         });
-        // The number of values stands beside each of the population's numbers, whatever its definition.
+        // The number of values is written next to each of the population's numbers, whatever its
+        // definition.
         let count = row.figure(&figure.quantity, Statistic::Count).and_then(|count| count.value);
         let quantile = match figure.statistic {
             Statistic::Percentile(p) => Some(p / 100.0),
@@ -259,7 +260,7 @@ fn push(
         name = format!("{}{own}{end}", name.trim_end_matches(&end));
     }
     match families.iter_mut().find(|family| family.name == name) {
-        // A repeat of the same thing, whose labels do not tell: the first stands.
+        // A repeat whose labels do not differ: the first sample is kept.
         Some(family) if family.samples.iter().any(|other| is_same(other, &sample)) => {}
         Some(family) => family.samples.push(sample),
         None => families.push(Family {
@@ -330,7 +331,7 @@ pub fn label_name(name: &str) -> String {
     if text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with("__") {
         text.insert(0, 'x');
     }
-    // What a summary's own label is called is no name of a factor.
+    // A factor cannot use the reserved label names of summaries and scrape targets.
     if matches!(text.as_str(), "quantile" | "le" | "job" | "instance" | "") {
         text.push_str("_set");
     }

@@ -1,9 +1,10 @@
 //! A span for each request, as OTLP writes spans in JSON, by OpenTelemetry's conventions for generative AI.
 //!
-//! A request alone is a trace of its own. The turns of a session are one trace, below a span for the session;
-//! where several agents work in it, below a span for each agent. Ids follow from the run, so that a run which is
-//! sent twice is the same trace twice. Names under `gen_ai.`, `server.`, `http.` and `error.` are those of
-//! the conventions as of version 1.41; what they have no name for stands under `inferometer.`.
+//! A single request is a trace of its own. The turns of a session are one trace, below a span for
+//! the session; where several agents work in it, below a span for each agent. Ids are derived from
+//! the run, so that sending a run twice produces the same trace. Names under `gen_ai.`, `server.`,
+//! `http.` and `error.` follow version 1.41 of the conventions; attributes without a name there are
+//! written under `inferometer.`.
 //!
 //! Not here: sending them (`inferometer`), reading spans as a workload (`ifm-workload`).
 
@@ -55,7 +56,8 @@ pub fn document(manifest: &Manifest, spans: &[Value]) -> Value {
     }]})
 }
 
-/// All spans of a run: sessions and their agents, each before its requests, then requests that stand alone.
+/// All spans of a run: sessions and their agents, each before its requests, then requests without a
+/// session.
 pub fn spans(run: &RunData) -> Vec<Value> {
     let maker = Maker { manifest: &run.manifest };
     let mut sessions: BTreeMap<u32, Vec<&RequestRecord>> = BTreeMap::new();
@@ -111,7 +113,7 @@ struct Maker<'run> {
 }
 
 impl Maker<'_> {
-    /// An id of 32 hex digits for a thing of this run.
+    /// An id of 32 hex digits, derived from the run, `what` and `number`.
     fn id(&self, what: &str, number: u64) -> String {
         let sum = Sha256::digest(format!("{}\n{what}\n{number}", self.manifest.run_id));
         sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect()

@@ -142,8 +142,9 @@ fn backend_of(api: Api) -> &'static str {
     }
 }
 
-/// What the run knows beside its rows: when it began, UTC where the client writes local time; how its arrivals
-/// were spaced, where the client has a number for that; and its tags, as the client writes what `--metadata` says.
+/// Fields that are not in the rows: the start time, in UTC where the client writes local time; the
+/// arrival process, where the client has a number for it; and the tags, as the client writes
+/// `--metadata`.
 fn of_run(
     object: &mut Map<String, Value>,
     run: &RunData,

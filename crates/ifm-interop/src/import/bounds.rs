@@ -46,7 +46,7 @@ const MEMBER: usize = 2 * (size_of::<String>() + size_of::<Value>());
 pub(crate) struct Room(usize);
 
 impl Room {
-    /// Room for so many bytes.
+    /// Room for this number of bytes.
     pub fn new(bytes: usize) -> Room {
         Room(bytes)
     }

@@ -5,7 +5,7 @@ use super::bounds::{self, Room};
 /// A table as cells.
 #[derive(Debug)]
 pub(crate) struct Grid {
-    /// Heads of the columns; those of several lines are joined.
+    /// Headers of the columns; headers that span several lines are joined.
     pub head: Vec<String>,
     /// The last line of the heads.
     pub head_line: u32,

@@ -73,7 +73,7 @@ pub(super) struct Gathered {
     /// What no row holds.
     pub rest: Map<String, Value>,
     pub remarks: Vec<Remark>,
-    /// Memory for more rows, and rows for which there is none left.
+    /// Remaining memory for rows, and the number of rows beyond it.
     pub room: Room,
     pub beyond: usize,
 }
@@ -96,7 +96,7 @@ impl Gathered {
         }
     }
 
-    /// The value of a piece; a damaged one is told.
+    /// The value of a piece; a damaged one is reported as a remark.
     pub fn value<T: DeserializeOwned>(&mut self, piece: &Piece<'_>) -> Option<T> {
         match piece.value() {
             Ok(value) => Some(value),
@@ -142,7 +142,7 @@ pub(super) fn skipped(line: u32, reason: &str) -> Remark {
     Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
 }
 
-/// Tells what was not read; of very much only the beginning.
+/// Reports what was not read, up to the limit of [`note`].
 pub(super) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
     note(remarks, skipped(line, reason));
 }
@@ -159,7 +159,7 @@ pub(super) fn note(remarks: &mut Vec<Remark>, remark: Remark) {
     }
 }
 
-/// A remark about something that stands in the file and in no sheet.
+/// A remark about something that is in the file and in no sheet.
 pub(super) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
     Remark { kind: RemarkKind::Lost, place: Place::pointer(pointer), text: what.to_owned() }
 }
@@ -224,8 +224,8 @@ pub(super) fn summaries(
     all.finish(format, gone, lacking)
 }
 
-/// Reads a list of single requests into one row, with starts from the first of them; `lost` says
-/// what of them no sheet holds.
+/// Reads a list of single requests into one row, with starts relative to the first of them; `lost`
+/// names the data that no sheet holds.
 ///
 /// # Errors
 /// A file without one.

@@ -1,7 +1,8 @@
 //! Files that say by a byte order mark how their characters are written, as UTF-8: editors and
 //! shells of Windows write UTF-16, and a mark in front of UTF-8.
 //!
-//! Bytes without a mark pass as they are. Not here: characters that somebody misread (`encoding`).
+//! Bytes without a mark are passed through unchanged. Not here: text that was decoded with the
+//! wrong encoding (`encoding`).
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
@@ -36,7 +37,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Tells in a sheet how its file was written, and gives it the size of the file.
+    /// Adds a remark about the file's encoding to a sheet, and sets the size of the file.
     pub fn tell(self, sheet: &mut Sheet) {
         let text = match self.written {
             Written::Plain => return,

@@ -1,7 +1,7 @@
 //! Files that no format knows and that are not prose: a JSON document, a separated table, a page.
 //!
-//! Their keys and heads are read by the words that tables in text are read by. What is not understood
-//! is refused: as prose its numbers would mean what happens to stand near them.
+//! Their keys and headers use the same vocabulary as tables in text. What is not understood is
+//! rejected: read as prose, its numbers would get their meaning from unrelated words nearby.
 
 use super::bounds;
 use super::error::ImportError;
@@ -327,7 +327,7 @@ fn is_number(cell: &str) -> bool {
     bare.starts_with(|c: char| c.is_ascii_digit()) && bare.split_whitespace().count() <= 4
 }
 
-/// A separated table as cells, by the lines on which its records stand.
+/// A separated table as cells, by the lines on which its records begin.
 fn table(name: &str, bytes: &[u8], separator: u8) -> Outcome {
     let text = Text::new(bytes);
     let whole: String = text.lines().flat_map(|line| [line.text, "\n"]).collect();
@@ -358,7 +358,7 @@ fn table(name: &str, bytes: &[u8], separator: u8) -> Outcome {
     sheet(name, notes::ABOUT.id, bytes, tried.part.into_iter().collect(), remarks)
 }
 
-/// The tables of a web page. Its sentences are not read: they are about results that stand elsewhere.
+/// The tables of a web page. Its sentences are not read: they are about results from elsewhere.
 pub(super) fn page(name: &str, bytes: &[u8]) -> Outcome {
     let text = Text::new(bytes);
     let whole = || text.lines().take(SAMPLE);

@@ -1,15 +1,15 @@
-//! Damaged characters put right: UTF-8 that somebody read as Windows-1252 or Latin-1, once or
-//! several times, and bytes that never were UTF-8.
+//! Repairs damaged characters: UTF-8 that was decoded as Windows-1252 or Latin-1, once or several
+//! times, and bytes that never were UTF-8.
 //!
-//! Only sequences that cannot be meant are touched: text without them comes back bit for bit. What
-//! cannot be known any more is counted as lost. Not here: control characters of terminals, files in
+//! Only sequences that cannot be intended are changed: text without them is returned bit for bit.
+//! What cannot be recovered is counted as lost. Not here: control characters of terminals, files in
 //! UTF-16 (`decoding`).
 
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Different damages that are told one by one.
+/// Maximum number of kinds of damage that are listed individually.
 const KINDS_MAX: usize = 50;
 /// How often a text was misread at most.
 const DEPTH_MAX: usize = 3;
@@ -142,16 +142,16 @@ fn shown(text: &str) -> String {
     format!("\"{}\"", text.escape_debug())
 }
 
-/// What stands at a place.
+/// The sequence at a position.
 enum Sequence {
     None,
-    /// So many characters are one.
+    /// `length` characters are one character, `to`.
     Damaged {
         length: usize,
         to: char,
         strong: bool,
     },
-    /// So many characters are what is left of one.
+    /// `length` characters are the remains of one character.
     Lost {
         length: usize,
     },
@@ -229,7 +229,7 @@ fn continuations(lead: u8) -> Option<usize> {
 #[derive(PartialEq, Eq)]
 enum Plausibility {
     None,
-    /// Somebody might have meant the characters as they stand.
+    /// The characters might be intended.
     Doubtful,
     Sure,
 }

@@ -30,7 +30,7 @@ pub enum ImportError {
     NotKnown {
         /// The file.
         name: String,
-        /// What it is, as far as that can be told.
+        /// The kind of file, as far as it can be detected.
         nature: Nature,
         /// What came closest, nearest first.
         guesses: Box<[Guess]>,

@@ -1,5 +1,5 @@
-//! Fields as data: where a number stands, what it measures, in which unit, and what the tool means
-//! by it. A format lists its fields in tables of these; what no table names stays where it was.
+//! Fields as data: the place of a number, what it measures, its unit, and the tool's definition of
+//! it. A format lists its fields in tables of these; fields that no table names stay in place.
 
 use super::json;
 use super::statistic::Measure;
@@ -17,7 +17,7 @@ pub(crate) enum Means {
     Derivable(&'static str),
     /// Another, from which ours does not follow; what it is.
     Different(&'static str),
-    /// Nobody says.
+    /// The definition is not stated.
     Unstated,
 }
 
@@ -38,8 +38,8 @@ pub(crate) const OWN: Quantity = Quantity::Other(String::new());
 /// A field: its JSON pointer, seen from the object of the row, and what it holds.
 pub(crate) type Field = (&'static str, Quantity, Unit, Means);
 
-/// Takes fields with one number each out of an object. Figures get their place if `base`, where the
-/// object stands, is known.
+/// Takes fields with one number each out of an object. Figures get their place if `base`, the path
+/// of the object, is known.
 pub(super) fn numbers(
     object: &mut Map<String, Value>,
     base: Option<&str>,
@@ -98,7 +98,7 @@ pub(super) fn settings(from: &Map<String, Value>, fields: &[(&str, &str)], facto
     }
 }
 
-/// What stands at a pointer.
+/// The value at a pointer.
 fn at<'a>(object: &'a Map<String, Value>, pointer: &str) -> Option<&'a Value> {
     let mut names = pointer.strip_prefix('/')?.splitn(2, '/');
     let first = object.get(names.next()?)?;
@@ -129,7 +129,7 @@ pub(super) fn named(quantity: &Quantity, field: &str) -> Quantity {
     }
 }
 
-/// The object that a field stands in, and its name there.
+/// The object that contains a field, and the field's name there.
 fn parent_of<'a, 'b>(
     object: &'a mut Map<String, Value>,
     at: &'b str,

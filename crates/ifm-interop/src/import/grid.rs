@@ -8,8 +8,8 @@ use super::html;
 use super::text::{Line, Text};
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 
-/// Lines of something else that may stand between two rows of a table: what a program wrote to its
-/// other output, a row that is damaged.
+/// Maximum number of unrelated lines between two rows of a table: other output of a program, or a
+/// damaged row.
 const STRAYS_MAX: usize = 5;
 
 /// The row with which a table goes on behind lines that are none, the first of which is `first`: a
@@ -30,13 +30,13 @@ pub(crate) fn resumed(
     let mut lines = text.from(first).take(STRAYS_MAX + 1).take_while(|line| !ends(line.text));
     let row = lines.find(|line| line.number > first && is_row(line.text))?;
     let below = |lines: u32| text.line(row.number + lines).map_or("", |line| line.text);
-    // A rule of dashes between bars stands below heads alone, other rules below the last row too.
+    // A rule of dashes between bars occurs only below headers, other rules also below the last row.
     let is_of_head = |line: &str| line.trim().starts_with('|') && !line.contains('=');
     let is_head = is_rule(below(1)) && (is_of_head(below(1)) || is_row(below(2)));
     (!is_head).then_some(row.number)
 }
 
-/// What is told of lines between the rows of a table that are none.
+/// The remark about lines between the rows of a table that are not rows.
 pub(crate) fn stray(line: u32) -> Remark {
     Remark {
         kind: RemarkKind::Skipped,
@@ -47,7 +47,7 @@ pub(crate) fn stray(line: u32) -> Remark {
 
 /// Lines that a head has at most.
 const HEAD_LINES_MAX: usize = 8;
-/// What stands between the cells of a table that is drawn.
+/// Separators of cells in a box-drawn table.
 const BOX_BARS: &[char] = &['│', '┃', '║'];
 
 /// The table that begins on this line.
@@ -93,7 +93,7 @@ pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
     Some(grid)
 }
 
-/// What stands before the first rule, a heading for each column, and the line of that rule.
+/// The header before the first rule, with a heading for each column, and the line of that rule.
 fn head(first: Line<'_>, text: &Text) -> Option<(Vec<String>, u32)> {
     let trimmed = first.text.trim();
     let has_edge = match trimmed.chars().next()? {
@@ -148,7 +148,7 @@ fn starts_with(line: &str, characters: &[char]) -> bool {
     line.trim_start().starts_with(characters)
 }
 
-/// The cells of a row; absent where a line is none.
+/// The cells of a row; absent for any other line.
 fn cells(line: &str) -> Option<Vec<String>> {
     let line = line.trim();
     let bar = match line.chars().next()? {

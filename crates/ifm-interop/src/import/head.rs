@@ -1,4 +1,4 @@
-//! The beginning of a file, and what can be told from it.
+//! The beginning of a file, and what can be detected from it.
 
 use std::collections::BTreeSet;
 

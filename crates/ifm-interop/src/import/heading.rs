@@ -94,7 +94,7 @@ fn names(rest: &str, used: &[Range<usize>], factors: &mut Factors) {
     }
 }
 
-/// Whether words beside a load or lengths name what was sent.
+/// Whether words next to a load or lengths name the workload.
 fn is_workload(words: &str, factors: &Factors) -> bool {
     let load = [key::CONCURRENCY, key::INPUT_TOKENS, key::RATE];
     let count = words.split_whitespace().count();
@@ -231,7 +231,7 @@ const COUNTED: &[&str] = &[
     key::DEPTH_TOKENS,
 ];
 
-/// Whether a number stands bare behind the name of a setting that is counted.
+/// Whether a number without a unit follows the name of a counted setting.
 fn is_plain_number(factor: &str, value: &Token<'_>, next: Option<&Token<'_>>) -> bool {
     let unit = next.is_none_or(|next| {
         next.kind != Kind::Word || factor == key::POWER_LIMIT_W || is_user(next)

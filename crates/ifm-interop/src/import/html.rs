@@ -379,7 +379,7 @@ impl Writing {
         (grid.head.len() >= 2 && !grid.rows.is_empty()).then_some(grid)
     }
 
-    /// Rows at the beginning that are heads: those of `thead`, else those of `th` alone, else one.
+    /// Number of leading header rows: the rows in `thead`, else the rows of only `th`, else one.
     fn heads(&self) -> usize {
         let leading = |is_head: &dyn Fn(&WrittenRow) -> bool| {
             self.rows.iter().take_while(|row| is_head(row)).count()

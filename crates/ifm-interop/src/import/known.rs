@@ -54,7 +54,7 @@ const FAMILIES: &[&str] = &[
     "t5",
     "grok",
 ];
-/// Words that stand in headings about something, not in names of models.
+/// Words that occur in headings about a topic, not in names of models.
 const TOPICS: &[&str] = &[
     "result",
     "results",
@@ -172,7 +172,7 @@ fn is_size(piece: &str) -> bool {
     }
 }
 
-/// A name of a model that stands as one word among others: a family with a size.
+/// A model name that is one word among others: a family with a size.
 pub(crate) fn model_word(text: &str) -> Option<&str> {
     let mut found = text
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '`' | '"'))
@@ -236,10 +236,10 @@ const GPUS: &[&str] = &[
 ];
 /// Words that go before a number, as in `RTX 4090`.
 const SERIES: &[&str] = &["RTX", "GTX", "RX", "Arc", "Gaudi"];
-/// Words that may stand before the name.
+/// Words that can precede the name.
 const MAKERS: &[&str] =
     &["NVIDIA", "Nvidia", "AMD", "Intel", "GeForce", "Tesla", "Instinct", "Radeon", "Quadro"];
-/// Words that may stand behind it.
+/// Words that can follow the name.
 const VARIANTS: &[&str] = &[
     "Ti",
     "SUPER",
@@ -330,8 +330,8 @@ const COUNT_DIGITS_MAX: usize = 3;
 /// Numbers of processors in words.
 const COUNTS: &[&str] = &["one", "single", "two", "three", "four", "six", "eight", "sixteen"];
 
-/// A processor's name together with the number of them, where one stands before or behind it:
-/// `8x NVIDIA H100`, `Eight H100 SXM`, `4 H100`, `H100 (x8)`.
+/// A processor's name together with the number of them, if there is one before or after it: `8x
+/// NVIDIA H100`, `Eight H100 SXM`, `4 H100`, `H100 (x8)`.
 pub(crate) fn counted_gpu(text: &str) -> Option<&str> {
     let name = gpu(text)?;
     let before = text.get(..name.start)?;

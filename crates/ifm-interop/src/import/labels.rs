@@ -1,12 +1,12 @@
-//! Factors that a file of ours carries beside what its format has fields for: as labels, or as
-//! fields of its outermost level.
+//! Factors that a file written by inferometer holds in addition to the fields of its format: as
+//! labels, or as fields of its outermost level.
 //!
 //! Not here: how they are written (`export/fields`).
 
 use ifm_core::sheet::Factors;
 use serde_json::{Map, Value};
 
-/// What stands in front of the name of a factor that could be taken for a field of its format.
+/// Prefix of a factor whose name could be mistaken for a field of its format.
 pub(crate) const PREFIX: &str = "factor.";
 /// Texts that an export writes and that are not factors.
 const OTHERS: [&str; 4] = ["written_by", "tokenizer_id", "date", "endpoint_type"];

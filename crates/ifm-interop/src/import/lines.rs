@@ -32,7 +32,7 @@ pub(crate) fn each(
     Ok(bytes)
 }
 
-/// Passes over the rest of a line; tells how many bytes it had.
+/// Skips the rest of a line and returns its number of bytes.
 fn pass_line(reader: &mut dyn BufRead) -> io::Result<u64> {
     let mut passed = 0;
     loop {

@@ -94,7 +94,7 @@ pub struct Recognised {
     pub title: &'static str,
 }
 
-/// Id of the format of text that holds blocks of others.
+/// ID of the format of text that holds blocks of other formats.
 pub const TEXT: &str = notes::ABOUT.id;
 
 /// Every format, for lists and errors.
@@ -156,8 +156,8 @@ fn read_format(input: Input<'_>) -> Result<Sheet, ImportError> {
     Ok(sheet)
 }
 
-/// The rows that an object of llama-bench's fields is: what holds of all repeats, then each of them.
-/// Empty where the fields are not those of a test.
+/// The rows of an object with llama-bench's fields: the values for all repeats, then each repeat.
+/// Empty if the fields do not describe a test.
 pub fn llama_bench_rows(fields: Map<String, Value>, place: &Place) -> Vec<Row> {
     llama::bench::rows(fields, place)
 }

@@ -15,7 +15,7 @@ pub enum Nature {
     Packed(&'static str),
     /// It is not text.
     Binary,
-    /// It begins as JSON does and is none.
+    /// The file begins like JSON but is not valid JSON.
     BrokenJson {
         /// Line on which it breaks, from 1.
         line: u32,
@@ -28,7 +28,7 @@ pub enum Nature {
     Ours,
     /// It is a web page.
     Page,
-    /// Nothing that could be told.
+    /// Unknown.
     Other,
 }
 
@@ -50,7 +50,7 @@ impl Nature {
         if is_page { Some(Nature::Page) } else { is_ours(head).then_some(Nature::Ours) }
     }
 
-    /// What these bytes are: all of a text, or the beginning of what is none.
+    /// The kind of these bytes: all of a text, or the beginning of a file that is not text.
     pub(crate) fn of(bytes: &[u8]) -> Nature {
         let packed = PACKED.iter().find(|(begin, _)| bytes.starts_with(begin));
         if bytes.is_empty() {
@@ -68,7 +68,7 @@ impl Nature {
 }
 
 impl fmt::Display for Nature {
-    /// What stands behind "no known results in it".
+    /// The text after "no known results in it".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Nature::Empty => f.write_str(": the file is empty"),
@@ -109,7 +109,8 @@ fn is_ours(head: &Head) -> bool {
             || head.has_keys(&["answers", "banners", "conditions"]))
 }
 
-/// Where what begins as JSON does is none. Prose in brackets is not JSON that broke.
+/// The fault in a file that begins like JSON but is not valid JSON. Prose in brackets is not broken
+/// JSON.
 fn broken_json(bytes: &[u8]) -> Option<Nature> {
     let mut visible = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
     let begins = matches!(

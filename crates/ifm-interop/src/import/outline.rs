@@ -1,4 +1,4 @@
-//! The structure of a text: headings, code between fences, what stands before the text.
+//! The structure of a text: headings, code between fences, front matter.
 //!
 //! Not here: what headings mean.
 
@@ -29,7 +29,7 @@ pub(crate) enum Role {
     Open,
     /// Between fences.
     Code,
-    /// A heading, or a mark of one, of a fence or of what stands before the text.
+    /// A heading, or a delimiter of a heading, a fence or front matter.
     Mark,
 }
 
@@ -115,7 +115,7 @@ impl Outline {
     }
 }
 
-/// Which lines stand between fences. A fence that is never closed is none.
+/// The lines between fences. A fence that is never closed is ignored.
 fn fences(text: &Text) -> Vec<Role> {
     let mut roles = Vec::new();
     let mut open: Option<(usize, char, usize)> = None;

@@ -1,6 +1,6 @@
 //! Files that are a sequence of rows: JSON Lines, a list of objects, a single object, a table of
-//! comma-separated values, lines. Read in one pass; of a damaged object the fields in front of the
-//! damage are kept, and what could not be read is told with its line.
+//! comma-separated values, lines. Read in one pass; the fields before the damage in an object are
+//! kept, and unreadable data is reported with its line.
 
 use super::bounds::{self, Room};
 use super::error::ImportError;
@@ -24,11 +24,11 @@ const UNKNOWN_BYTES_MAX: usize = 64 * 1024;
 pub(crate) struct Draft<'a> {
     /// The row; its place is set.
     pub row: Row,
-    /// Rows that the object brings beside its own.
+    /// Rows of the object in addition to its own.
     pub more: Vec<Row>,
-    /// What is to be told.
+    /// Remarks to report.
     pub remarks: &'a mut Vec<Remark>,
-    /// Memory for fields that no figure holds, and fields for which there is none left.
+    /// Remaining memory for fields that no figure holds, and the number of fields beyond it.
     room: Room,
     lost: usize,
 }
@@ -61,8 +61,8 @@ impl Draft<'_> {
     }
 }
 
-/// Reads a file of objects that are rows. `take` is called where each object begins and has to
-/// take it; an object without figures and factors is not a row.
+/// Reads a file of objects that are rows. Calls `take` at the start of each object, and `take` must
+/// read it; an object without figures and factors is not a row.
 ///
 /// # Errors
 /// [`ImportError::Broken`] when not one row could be read.
@@ -157,7 +157,7 @@ pub(crate) fn read_csv(
     records.finish(format, gone.name, gone.bytes)
 }
 
-/// Reads a file line by line. A line that `take` cannot read is told with its reason.
+/// Reads a file line by line. A line that `take` cannot read is reported with its reason.
 ///
 /// # Errors
 /// As [`read`].
@@ -210,12 +210,12 @@ impl Records {
         // After one that had no room all others are counted too: what is kept is the beginning.
         let full = self.rows.len() >= ROWS_MAX || self.beyond > 0;
         self.beyond += usize::from(full);
-        // One more than are kept: that there were more is told at the end.
+        // One more than are kept, to report at the end that there were more.
         self.remarks.truncate(REMARKS_MAX + 1);
         full
     }
 
-    /// Lets a row be filled, and keeps it if it says anything; tells whether it does.
+    /// Fills a row, keeps it if it has content, and returns whether it has.
     fn draft(&mut self, line: u32, fill: impl FnOnce(&mut Draft<'_>)) -> bool {
         let row = Row::new(RowRole::Measured, Place::line(line));
         let room = Room::new(bounds::VALUE_MEMORY_MAX);

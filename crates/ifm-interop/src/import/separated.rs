@@ -28,7 +28,7 @@ struct Records<R> {
     reader: R,
     core: csv_core::Reader,
     window: Vec<u8>,
-    /// What of the window is not yet read.
+    /// Position of the first unread byte of the window.
     at: usize,
     filled: usize,
     /// The cells of the record, one behind the other, and where each ends.
@@ -121,7 +121,7 @@ pub(crate) fn trimmed(cells: &[String]) -> Vec<String> {
     cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// What is told of a record that does not fit its table.
+/// The message about a record that does not fit its table.
 pub(crate) fn misfit(cells: usize, columns: usize) -> String {
     format!("{cells} cells for {columns} columns")
 }

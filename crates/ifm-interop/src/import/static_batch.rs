@@ -23,7 +23,7 @@ const PROMPTS: &str = "prompt tokens of the batch over the time to its last firs
 const STEP: &str = "one decode step of the batch";
 const GUESSED_COST: &str = "from a price of 2 or 4 $ an hour and GPU that is written into the tool";
 
-/// The figure of a field or column. Numbers that stand for nothing have none.
+/// The figure of a field or column. Placeholder numbers have none.
 pub(crate) fn figure(name: &str, value: f64) -> Option<Figure> {
     let different = |text: &str| Definition::Different(text.to_owned());
     let other = |name: &str| Quantity::Other(name.to_owned());

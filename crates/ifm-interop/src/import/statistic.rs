@@ -14,12 +14,12 @@ pub(crate) struct Measure<'a> {
     pub definition: &'a dyn Fn(Statistic) -> Definition,
     /// By what the tool divides a sum of squares.
     pub std: StdKind,
-    /// Where the distribution stands.
+    /// Path of the distribution.
     pub pointer: String,
 }
 
 impl Measure<'_> {
-    /// Moves the statistics of an object into figures. What is none stays.
+    /// Moves the statistics of an object into figures. Other fields stay.
     pub fn take(&self, statistics: &mut Map<String, Value>, figures: &mut Vec<Figure>) {
         let names: Vec<String> = statistics.keys().cloned().collect();
         for name in names {
@@ -28,7 +28,7 @@ impl Measure<'_> {
             statistics.remove(&name);
             let mut figure = self.figure(statistic, value);
             figure.place = Some(Place::pointer(format!("{}/{name}", self.pointer)));
-            // The median stands twice where percentiles are listed too.
+            // The median is listed twice if there are also percentiles.
             let twice = |other: &Figure| {
                 (&other.quantity, other.statistic) == (&figure.quantity, statistic)
                     && other.value == figure.value

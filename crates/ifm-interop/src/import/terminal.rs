@@ -19,7 +19,7 @@ pub(crate) fn clean(line: &str) -> Cow<'_, str> {
 }
 
 fn without_control(line: &str) -> String {
-    // A carriage return begins the line again: the last text that was written stands.
+    // A carriage return restarts the line: the last text that was written remains visible.
     let last = line.split('\r').rev().find(|text| !text.trim().is_empty()).unwrap_or_default();
     let mut out = String::with_capacity(last.len());
     let mut chars = last.chars().peekable();

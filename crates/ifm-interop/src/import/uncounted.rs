@@ -1,4 +1,4 @@
-//! Prompt tokens that nobody counted: tools write 0 where the server did not tell them, as for
+//! Prompt tokens that were not counted: tools write 0 where the server did not report them, as for
 //! transcriptions. A prompt has tokens, so 0 is never their number.
 //!
 //! Not here: output tokens, which may be none (`format`, where a tool says otherwise).
@@ -10,8 +10,8 @@ use ifm_core::sheet::{Figure, PartKind, Quantity, Remark, RemarkKind, Row, RowRo
 /// What the total is without them.
 const OUTPUT_ALONE: &str = "without the prompt tokens, which nobody counted";
 
-/// Takes the value from prompt tokens that are 0 throughout a row whose requests succeeded, and from
-/// those of single requests.
+/// Removes the value of prompt tokens that are 0 throughout a row whose requests succeeded, and of
+/// its single requests.
 pub(super) fn without_zeros(sheet: &mut Sheet) {
     let mut remarks = Vec::new();
     for part in sheet.parts.iter_mut().filter(|part| part.kind == PartKind::Serving) {

@@ -1,7 +1,8 @@
 //! What several tools mean by a number, in one wording: where two of them mean the same, their
 //! definitions are the same text.
 //!
-//! Not here: meanings that rules look for ([`ifm_core::sheet::meaning`]), and those of one tool.
+//! Not here: definitions that rules look for ([`ifm_core::sheet::meaning`]), and definitions of one
+//! tool.
 
 use ifm_core::sheet::meaning;
 
@@ -36,7 +37,7 @@ pub(crate) const PIECES: &str =
 /// The same, with one gap more.
 pub(crate) const PIECES_AND_END: &str = "gaps between pieces of an answer, however many tokens a \
     piece brings, the message that ends it among them";
-/// The same of an engine that tells how many tokens a piece brings.
+/// The same for an engine that reports how many tokens a piece contains.
 pub(crate) const SPREAD: &str = "gaps between pieces of an answer, each divided among its tokens";
 /// GuideLLM's inter-token latency.
 pub(crate) const ITL_WEIGHTED: &str = "one mean per request, from first to last token, weighted by \
@@ -60,7 +61,7 @@ pub(crate) const VLLM_PER_TOKEN: &[&str] =
     &[TPOT_LAST_CHUNK, TPOT_ROLE, TPOT_ROLE_TO_USAGE, PIECES, PIECES_AND_END];
 /// All that fields of SGLang's clients mean by them.
 pub(crate) const SGLANG_PER_TOKEN: &[&str] = &[TPOT_TO_THE_END, PIECES, PIECES_AND_END, SPREAD];
-/// What those of GuideLLM mean by them.
+/// All definitions of times per token in fields of GuideLLM.
 pub(crate) const GUIDELLM_PER_TOKEN: &[&str] = &[meaning::TPOT_WITH_FIRST, ITL_WEIGHTED];
 /// What genai-bench means by its one.
 pub(crate) const GENAI_BENCH_PER_TOKEN: &[&str] = &[TPOT_TO_THE_END];

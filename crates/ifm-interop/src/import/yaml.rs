@@ -1,8 +1,8 @@
 //! YAML as JSON: what reads a tool's JSON reads its YAML too.
 //!
-//! Every token stands on the line on which it stood in the YAML, so that messages name the right
-//! one. Plain scalars are what YAML's core schema says: numbers, `null`, booleans, or text. Not
-//! here: several documents in a file, tags.
+//! Every token is on the same line as in the YAML, so that messages name the right line. Plain
+//! scalars follow YAML's core schema: numbers, `null`, booleans, or text. Not here: several
+//! documents in a file, tags.
 
 use super::bounds::ALIAS_MEMORY_MAX;
 use saphyr_parser::{Event, Parser, ScalarStyle};
@@ -77,7 +77,8 @@ impl Writer {
         }
     }
 
-    /// Writes what stands between values, and line breaks up to a line; whether a name follows.
+    /// Writes the separators between values, and line breaks up to a line; returns whether a name
+    /// follows.
     fn separate(&mut self, line: usize) -> bool {
         let mut name = false;
         if let Some(level) = self.open.last_mut() {
@@ -121,7 +122,7 @@ impl Writer {
         let bytes = json.len() + ANCHOR_BYTES;
         if anchor > 0 && self.alias_bytes + bytes <= ALIAS_MEMORY_MAX {
             self.alias_bytes += bytes;
-            // On one line: a reference stands on another.
+            // On one line, because a reference is on a different line.
             self.anchors.insert(anchor, json.replace('\n', ""));
         }
     }

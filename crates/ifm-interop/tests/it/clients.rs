@@ -277,7 +277,7 @@ fn inference_perf_counts_with_the_server_and_waits_for_content() {
         let counts = (whole(Quantity::RequestsOk), whole(Quantity::RequestsFailed));
         let expected = if file.starts_with("stage") { (5.0, 1.0) } else { (9.0, 3.0) };
         assert_eq!(counts, (Some(expected.0), Some(expected.1)), "{file}");
-        // The client's count and the server's stand beside each other, each with its meaning.
+        // The client's count and the server's are both kept, each with its definition.
         let means = row.figures.iter().filter(|figure| {
             figure.quantity == Quantity::OutputTokens && figure.statistic == Statistic::Mean
         });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Cases of a file and kind; `IFM_CASES` asks for others.
 const CASES: usize = 150;
-/// Remarks of a sheet at most, with some room for what is told once.
+/// Maximum number of remarks of a sheet, with some room for remarks that occur once.
 const REMARKS_MAX: usize = 1_100;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

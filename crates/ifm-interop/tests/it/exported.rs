@@ -107,7 +107,7 @@ fn export(id: &str) -> &'static Export {
 /// The rows of an export, read again.
 fn back(id: &str, sheet: &Sheet) -> Vec<Row> {
     let files = export(id).write(sheet).expect("files");
-    // What is told beside the results is none.
+    // The metadata file holds no results.
     let files =
         files.iter().filter(|file| file.name.as_deref() != Some("experiment_metadata.json"));
     let rows = files.flat_map(|file| {

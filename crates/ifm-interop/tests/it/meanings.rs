@@ -1,6 +1,6 @@
-//! What files mean, each as a snapshot: those of tools of which no real file is at hand, and notes that
-//! people write. Why a file is there, and what its snapshot has to say, stands in `tests/data/written`,
-//! in the table of `README.md`.
+//! The meaning of files, each as a snapshot: files of tools without a real file at hand, and notes
+//! that people write. The table in `README.md` of `tests/data/written` says why a file is there,
+//! and what its snapshot has to show.
 //!
 //! After a change that is meant: `INSTA_UPDATE=always cargo test -p ifm-interop --test it -- meanings`,
 //! then check what is new.

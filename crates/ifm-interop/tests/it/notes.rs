@@ -1,8 +1,8 @@
 //! Notes that people write: headings, tables, lists, sentences, blocks of several tools.
 //!
-//! The notes that were found belong to others: where `IFM_SEEDS`, or `shared/seeds` beside the
-//! repository, holds them, they are read. What those of `tests/data/notes` mean, made up in the manner
-//! of the ones that were found, is in `meanings.rs`.
+//! The notes that were found have other authors: they are read if `IFM_SEEDS`, or `shared/seeds`
+//! next to the repository, contains them. The meaning of the notes in `tests/data/notes`, written
+//! in the style of the found ones, is in `meanings.rs`.
 
 use super::data;
 use super::seeds::seed;
@@ -35,7 +35,7 @@ fn rows(sheet: &Sheet) -> impl Iterator<Item = (&ifm_core::sheet::Part, &Row)> {
     sheet.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)))
 }
 
-/// A value that stands on a line, with some of its factors.
+/// A value on a line, with some of its factors.
 struct Spot(u32, Quantity, Statistic, Option<f64>, &'static str);
 
 #[track_caller]

@@ -6,7 +6,7 @@ use ifm_core::sheet::{
     Definition, PartKind, Quantity, RemarkKind, Row, SheetRequest, Statistic, key,
 };
 
-/// Folder, file, and the tool that is told.
+/// Folder, file, and the tool that is detected.
 const RUNS: &[(&str, &str, &str)] = &[
     ("vllm-serve-0.33", "result.json", "vllm bench serve"),
     ("sglang-serve-0.5.23", "result.jsonl", "sglang.bench_serving"),
@@ -149,7 +149,7 @@ fn a_damaged_line_costs_no_other() {
     let rows = &sheet.parts[0].rows;
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[0].figures, rows[2].figures);
-    // What stands in front of the damage is kept.
+    // Content before the damage is kept.
     assert_eq!(rows[1].figures[..20], rows[0].figures[..20]);
     let skipped: Vec<_> = sheet.remarks.iter().filter(|r| r.kind == RemarkKind::Skipped).collect();
     assert_eq!(skipped.len(), 1);
@@ -219,7 +219,7 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
             // SGLang's TPOT goes on to the last line of the stream.
             false => assert!((0.0..0.6).contains(&(tpot - per_token)), "{tpot} {per_token}"),
         }
-        // What is called a rate of tokens counts pieces.
+        // The field named as a rate of tokens counts pieces.
         assert_eq!(value(Quantity::PeakOutputRate), Some(72.0));
         assert_eq!(value(Quantity::OutputTokens), Some(144.0));
         let console = import(&format!("{folder}/console.txt")).unwrap();

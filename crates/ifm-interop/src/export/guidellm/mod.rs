@@ -1,6 +1,6 @@
 //! The JSON of GuideLLM 0.8: one benchmark for each level.
 //!
-//! Not here: what the tool's own reader asks for beside the numbers (`whole`).
+//! Not here: what the tool's own reader requires in addition to the numbers (`whole`).
 
 mod whole;
 
@@ -112,7 +112,7 @@ fn benchmark(row: &Row, factors: &Factors, is_ours: bool) -> Value {
     })
 }
 
-/// What prompts carried beside text: of each request its statistics, per second the mean.
+/// Media in prompts: the full statistics per request, the mean per second.
 fn media(row: &Row, is_ours: bool, metrics: &mut Map<String, Value>) {
     for Carried { kind, name, each: (quantity, unit), rate } in GUIDELLM_CARRIED {
         let mut shown = Map::new();
@@ -133,8 +133,8 @@ fn media(row: &Row, is_ours: bool, metrics: &mut Map<String, Value>) {
     }
 }
 
-/// The statistics of a time. The TPOT of another tool is none of this one, whose own holds the time
-/// to the first token.
+/// The statistics of a time. The TPOT of another tool is not exported as GuideLLM's TPOT, which
+/// includes the time to the first token.
 fn distribution(row: &Row, quantity: &Quantity, scale: f64, is_ours: bool) -> Option<Value> {
     let mut summary = Map::new();
     let mut percentiles = Map::new();

@@ -1,9 +1,11 @@
-//! What GuideLLM's own reader asks for beside the numbers of a benchmark: the settings of a run, when it
-//! ran, and every statistic of every metric. Only a run of ours has all of them.
+//! What GuideLLM's own reader requires in addition to the numbers of a benchmark: the settings of a
+//! run, its start time, and every statistic of every metric. Only a run of inferometer has all of
+//! them.
 //!
-//! What the tool measures of itself (the delays of its scheduler, round trips of a websocket) is -1 or a
-//! statistic of 0 values, as it writes what it does not know; so are those of requests that failed. A run over an API that the tool does not speak, or with arrivals
-//! that it has none of, lacks the field, and the reader says so. Single requests stay in the run.
+//! What the tool measures of itself (the delays of its scheduler, round trips of a websocket) is -1
+//! or a statistic of 0 values, as the tool writes unknown values. The same applies to requests that
+//! failed. A run over an API or with arrivals that the tool does not support lacks the field, and
+//! the reader reports that. Single requests stay in the run.
 
 use super::super::steady;
 use ifm_core::RunData;
@@ -62,7 +64,7 @@ const KINDS: [(&str, &[&str]); 5] = [
     ("audio", &["tokens", "samples", "seconds", "bytes"]),
     ("tool_call", &["tokens", "mixed_tokens", "count"]),
 ];
-/// What is told of each of them.
+/// The statistics of each kind.
 const OF_KIND: [&str; 9] = [
     "input",
     "input_per_second",
@@ -292,8 +294,8 @@ fn times(run: &RunData, row: &Row, number: usize) -> Option<(f64, f64)> {
     Some((start_s, start_s + lasts_s))
 }
 
-/// Completes the statistics of a metric; `image/pixels/input` stands within others. Numbers that are there
-/// stay.
+/// Completes the statistics of a metric; `image/pixels/input` is a nested path. Existing numbers
+/// are kept.
 fn add(metrics: &mut Map<String, Value>, spread: &Spread) {
     let mut at = metrics;
     let mut path = spread.name.split('/').peekable();
@@ -358,7 +360,7 @@ fn short(p: f64) -> String {
     }
 }
 
-/// Every kind of content with everything that is told of it, empty where nothing is known.
+/// Every kind of content with all of its statistics, empty where nothing is known.
 fn kinds(metrics: &mut Map<String, Value>) {
     for (kind, names) in KINDS {
         let of_kind = metrics.entry(kind).or_insert_with(|| json!({}));

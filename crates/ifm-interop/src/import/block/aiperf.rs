@@ -63,7 +63,7 @@ impl Block for Aiperf {
     }
 }
 
-/// The figures of a line; `N/A` is none.
+/// The figures of a line; `N/A` gives no figure.
 fn figures(headings: &[String], cells: &[String], line: u32) -> Vec<Figure> {
     let Some((label, cells)) = cells.split_first() else { return Vec::new() };
     let (name, unit) = measure::name_and_unit(label);

@@ -19,7 +19,7 @@ pub(super) struct Attention;
 const GAP_LINES_MAX: u32 = 8;
 /// Lines of a drawn mask at most.
 const MASK_LINES_MAX: usize = 4096;
-/// Name of the factor that tells the mask, of the kernel, and of the direction.
+/// Names of the factors for the mask, the kernel, and the direction.
 const MASK: &str = "mask";
 const KERNEL: &str = "kernel";
 const PASS: &str = "pass";
@@ -242,8 +242,8 @@ fn mask(first: Line<'_>, text: &Text) -> Option<(Row, u32)> {
     Some((row, last_line))
 }
 
-/// What a picture holds: cells by kind, and where they are of one size the bounds that they set for
-/// the share of empty blocks. A half-filled cell may stand for several blocks.
+/// The contents of a picture: cells by kind and, if all have one size, the bounds that they set for
+/// the share of empty blocks. A half-filled cell may represent several blocks.
 fn drawn(picture: &[&str], shape: &[u64]) -> Value {
     let rows = picture.len();
     let widest = picture.iter().map(|line| line.chars().count().div_ceil(2)).max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! GuideLLM's tables on the console, of its four generations.
 //!
-//! Tables of one run stand apart: latencies in one, throughput in another. Where they name the
-//! same strategies in the same order they are of one run, and become one row per benchmark.
+//! A run is printed as separate tables: latencies in one, throughput in another. Tables that name
+//! the same strategies in the same order belong to one run, and become one row per benchmark.
 
 use super::super::Recognised;
 use super::super::format::guidellm::words;
@@ -21,7 +21,7 @@ pub(super) struct Guidellm;
 const TOOL: &str = "guidellm";
 /// Lines of a table at most.
 const LINES_MAX: usize = 10_000;
-/// What stands first in the lines of a head.
+/// First cells of the lines of a table header.
 const HEADS: [&str; 4] = ["Benchmark", "Strategy", "Metadata", ""];
 /// Lines between a title and its table.
 const TITLE_LINES: u32 = 3;
@@ -87,7 +87,7 @@ impl Block for Guidellm {
     }
 }
 
-/// The line that says what a table shows, if one stands above it.
+/// The title of a table, if there is one above it.
 fn title(number: u32, text: &Text) -> String {
     let above = text.from(number.saturating_sub(TITLE_LINES).max(1));
     above
@@ -173,7 +173,7 @@ fn without_means_of_none(mut row: Row) -> Row {
     row
 }
 
-/// What a table is called: its title, or its headings where it has none.
+/// The name of a table: its title, or its headings if it has no title.
 fn name(title: &str, columns: &[Vec<String>]) -> String {
     let mut groups: Vec<&str> =
         columns.iter().skip(1).filter_map(|column| column.first()).map(String::as_str).collect();
@@ -219,8 +219,9 @@ fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row
     row
 }
 
-/// What a column of a table of media says: `Input Pixels` of one request, or per second. Of texts their
-/// tokens, words and characters are counted apart from those of the server: they are none.
+/// The meaning of a column in a table of media: `Input Pixels` of one request, or per second. For
+/// text, the tool counts tokens, words and characters separately from the server's counts, so these
+/// columns are not read.
 fn carried(kind: &str, column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
     let heading = column.first()?.to_ascii_lowercase();
     let name = heading.strip_prefix("input ")?;
@@ -233,7 +234,7 @@ fn carried(kind: &str, column: &[String]) -> Option<(Quantity, Statistic, Unit)>
     Some((quantity, statistic, unit))
 }
 
-/// What is told of a cell that holds something else than a number or a mark that there is none.
+/// The remark about a cell that is neither a number nor a mark for a missing value.
 fn no_number(figure: &Figure, line: u32) -> Option<Remark> {
     let printed = figure.printed.as_deref()?.trim();
     let is_mark = printed.is_empty()
@@ -338,7 +339,7 @@ Request Latency Statistics
 | synchronous | 1.0 | 2.0 |
 ";
 
-    /// Rows, and line and kind of what is told.
+    /// The number of rows, and the line and kind of each remark.
     fn found(rest: &str) -> (usize, Vec<(u32, RemarkKind)>) {
         let text = format!("{HEAD}{rest}|=====|=====|======|\n");
         let sheet = read(Input::new("x", text.as_bytes())).expect("a table");

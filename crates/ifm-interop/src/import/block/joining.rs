@@ -1,9 +1,9 @@
 //! Tables of one run that a tool prints apart become rows that hold all of it.
 //!
-//! Two tables are joined only if nothing says that they are of two runs: what is set for them is
-//! the same, no heading but one that names a table stands between them, they come in the order of the tool,
-//! and all tables between the same headings are the same for every run. Where one of them is missing, so that a
-//! table might belong to its neighbour above or below, they stay apart.
+//! Two tables are joined only if nothing indicates two different runs: they have the same settings,
+//! no heading is between them except one that names a table, they follow the order of the tool, and
+//! all tables between the same headings are the same for every run. If one of them is missing, so
+//! that a table might belong to its neighbor above or below, the tables are not joined.
 
 use ifm_core::sheet::{Part, Place, Remark, RemarkKind, Row};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Where a part keeps the names of the tables it came from.
 pub(super) const TABLES: &str = "tables";
 
-/// Words of headings that name a table beside those that stand in the table.
+/// Words of headings that name a table, in addition to the words in the table.
 const TABLE_WORDS: &[&str] = &[
     "a",
     "all",
@@ -61,8 +61,8 @@ const ORDER: [&str; 6] = [
     "Benchmarks Stats",
 ];
 
-/// Joins neighbouring parts of a tool that are of one run: rows of the same names in the same
-/// order, and no table that stands in both.
+/// Joins neighboring parts of a tool that belong to one run: rows of the same names in the same
+/// order, and no table that is in both.
 pub(super) fn join(tool: &str, parts: &mut Vec<Part>, remarks: &mut Vec<Remark>) {
     let mut joined: Vec<Part> = Vec::new();
     let mut rest = std::mem::take(parts).into_iter().peekable();
@@ -115,7 +115,7 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// The tables of a section, those of each run together: the same rows, and no table twice.
+/// The tables of a section, grouped by run: the same rows, and no table twice.
 fn runs(section: Vec<Part>) -> Vec<Vec<Part>> {
     let labels = |part: &Part| part.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
     let mut runs: Vec<Vec<Part>> = Vec::new();
@@ -134,7 +134,7 @@ fn runs(section: Vec<Part>) -> Vec<Vec<Part>> {
     runs
 }
 
-/// Where a table stands among those of its run, if that is known.
+/// The position of a table within its run, if known.
 fn place_of(part: &Part) -> Option<usize> {
     let names = tables(part);
     let name = names.first()?.as_str()?;

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub(super) struct LlamaBench;
 pub(super) struct LlamaBatched;
 
-/// Lines behind a table among which the build stands.
+/// Number of lines after a table that are searched for the build.
 const LINES_BEHIND: usize = 4;
 
 impl Block for LlamaBench {
@@ -116,7 +116,7 @@ fn row(head: &[String], cells: &[String], line: u32) -> Result<Row, String> {
             "t/s" => {}
             "size" => row.figures.extend(size(cell)),
             "params" => row.figures.extend(parameters(cell)),
-            // What stands between are settings that were varied, also those of forks.
+            // The columns between are settings that were varied, including settings of forks.
             _ if !cell.is_empty() => row.factors.set(bench::factor_of_column(column), cell),
             _ => {}
         }

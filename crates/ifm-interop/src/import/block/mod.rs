@@ -1,6 +1,6 @@
 //! Blocks of text that tools print, each found and read by its own file.
 //!
-//! A block may stand alone in a file or among headings and prose.
+//! A block can be a whole file, or be surrounded by headings and prose.
 
 mod aiperf;
 mod answer;

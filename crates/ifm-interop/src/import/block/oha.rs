@@ -68,7 +68,7 @@ struct Summary {
     section: String,
     statuses: Option<Map<String, Value>>,
     errors: Option<Map<String, Value>>,
-    /// Where the counts stand.
+    /// Place of the counts.
     counted: Place,
     all_succeeded: bool,
     last_line: u32,
@@ -158,7 +158,7 @@ fn figure(quantity: &Quantity, statistic: Statistic, printed: &str) -> Option<Fi
     };
     let scale = if tens { 10.0 } else { 1.0 };
     let figure = Figure::new(quantity.clone(), statistic, value * scale, unit).defined(definition);
-    // The digits say how far a number is rounded: not those of a tenth of it.
+    // The digits give the precision of the printed number, not of a tenth of it.
     Some(if tens { figure } else { figure.as_printed(number) })
 }
 

@@ -1,5 +1,5 @@
-//! The frame that `vllm bench serve` prints, and that SGLang and TensorRT-LLM took over. Which of
-//! them printed it is told by its lines.
+//! The frame that `vllm bench serve` prints, and that SGLang and TensorRT-LLM adopted. Its lines
+//! show which tool printed it.
 
 use super::super::Recognised;
 use super::super::serving::{Dialect, names};
@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 
 pub(super) struct Serving;
 
-/// Lines that a frame has at most: one that never ends is none.
+/// Maximum number of lines in a frame: a longer one without an end is not a frame.
 const LINES_MAX: usize = 200;
 /// Lines in front of a frame that may say what was set.
 const LINES_BEFORE: u32 = 60;
 /// Arguments of SGLang that say what images were made.
 const OF_IMAGES: [&str; 4] = ["image_count", "image_resolution", "image_format", "image_content"];
-/// Words that stand for a setting that was not set.
+/// Words for a setting that was not set.
 const NOT_SET: &[&str] = &["not set", "None", "n/a", ""];
 
 impl Block for Serving {
@@ -109,7 +109,7 @@ impl Frame {
         let Some(row) = self.rows.last_mut() else { return };
         if let Some(factor) = names::setting_label(label) {
             if !NOT_SET.contains(&printed) {
-                // A whole number is printed as one, whatever stands behind the point.
+                // A value that ends in `.00` is a whole number.
                 row.factors.set(factor, printed.strip_suffix(".00").unwrap_or(printed));
             }
             return;

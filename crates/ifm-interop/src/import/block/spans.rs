@@ -3,10 +3,10 @@
 //! Apart from other tables (`grid`), for whom an empty cell is one without words: here its width says
 //! whether it belongs to the heading before it.
 //!
-//! A heading stands over its own column and over those that follow it with nothing between the
-//! bars. Columns are known by all the headings above them, never by their position.
+//! A heading applies to its own column and to the following columns with nothing between the bars.
+//! Columns are identified by all the headings above them, never by their position.
 
-/// A line of a table as cells; absent for a line that is none.
+/// The cells of a line of a table; absent for any other line.
 pub(super) fn cells(line: &str) -> Option<Vec<&str>> {
     let line = line.trim();
     let inner = match line.strip_prefix('|') {

@@ -96,7 +96,8 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
         };
         let mut row = row(metrics, &unit, &mut all.remarks);
         if let Some(labels) = object.remove("labels") {
-            // A file of ours: what was set is in these words, and what its fields need beside it is not.
+            // A file that inferometer wrote: the labels contain the settings. The workload field
+            // exists only because the format requires one.
             row.factors = row.factors.without(&[key::WORKLOAD]);
             labels::set(Some(&labels), &mut row.factors);
         }

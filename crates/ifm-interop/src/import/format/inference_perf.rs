@@ -137,7 +137,7 @@ struct Wire {
 #[serde(default)]
 struct Info {
     input_tokens: Number,
-    /// Where the answer stands from 0.7 on; `null` where there was none.
+    /// The answer, from 0.7 on; `null` if there was none.
     response_metrics: Option<Answer>,
     /// Where it stood before.
     #[serde(flatten)]

@@ -1,5 +1,5 @@
-//! InferenceX, once InferenceMAX: a processed result per run, or all of them in a list. Times are
-//! in seconds, and rates are those of one GPU.
+//! InferenceX, formerly InferenceMAX: a processed result per run, or all of them in a list. Times
+//! are in seconds, and rates are per GPU.
 
 use super::super::statistic::{different, statistic};
 use super::super::{json, labels, words};
@@ -98,8 +98,8 @@ fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
 struct Run {
     /// Rates per GPU are of the GPUs of one role.
     multinode: bool,
-    /// Energies per token are of the GPUs of one role. They became those of the whole deployment
-    /// when `power_metric_schema_version` 2 came.
+    /// Energies per token are for the GPUs of one role. Since `power_metric_schema_version` 2 they
+    /// are for the whole deployment.
     energy_by_role: bool,
 }
 

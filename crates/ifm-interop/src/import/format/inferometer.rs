@@ -73,7 +73,7 @@ const ASKED: &[(&str, &str)] = &[
     ("/req_per_s_asked", key::RATE),
     ("/requests/sent", key::REQUESTS),
 ];
-/// Mean lengths that were asked for; those of a law are no setting.
+/// Mean requested lengths; lengths drawn from a distribution are not a setting.
 const LENGTHS: [(&str, &str); 2] =
     [("prompt_asked_mean", key::INPUT_TOKENS), ("output_asked_mean", key::OUTPUT_TOKENS)];
 

@@ -1,8 +1,8 @@
-//! k6: the end-of-test summary, as `--summary-export` writes it (statistics beside each other) and
-//! as `handleSummary` gets it (statistics in `values`). It knows no tokens.
+//! k6: the end-of-test summary, as `--summary-export` writes it (statistics next to each other) and
+//! as `handleSummary` receives it (statistics in `values`). It does not count tokens.
 //!
-//! `http_req_failed` counts what is true: its `passes` are the requests that failed. Times of all
-//! requests have those of the failed ones in them; k6 keeps them apart for those that succeeded.
+//! `http_req_failed` counts true values: its `passes` are the requests that failed. Times of all
+//! requests include failed requests; k6 also reports the times of successful requests separately.
 
 use super::super::json;
 use super::super::statistic::{Measure, different};
@@ -72,7 +72,7 @@ fn row(mut object: Map<String, Value>) -> Row {
     row
 }
 
-/// What the time of a request is; of which requests stands behind it.
+/// Definition of the time of a request; the requests that it covers are appended.
 const WHOLE: &str = "sending, waiting and receiving of the whole response, without connection \
     set-up";
 const ONLY_OK: &str = "only requests that succeeded";

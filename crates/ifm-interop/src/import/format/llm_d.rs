@@ -32,7 +32,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// Where the figures stand.
+/// Path of the figures.
 const AGGREGATE: &str = "/results/request_performance/aggregate";
 /// The times of requests, seen from there, and what they measure.
 const TIMES: &[(&str, Quantity)] = &[
@@ -60,7 +60,7 @@ const COUNTS: &[Field] = &[
     ("/requests/failures", Quantity::RequestsFailed, Unit::Count, Means::Same),
     ("/requests/incomplete", Quantity::RequestsIncomplete, Unit::Count, Means::Same),
 ];
-/// Kinds of media, and what 0.2.1 tells of each below `requests/multimodal`.
+/// Kinds of media, and their fields in 0.2.1 below `requests/multimodal`.
 const MEDIA: &[&str] = &["image", "video", "audio"];
 const MEDIA_FIELDS: [&str; 6] =
     ["count", "filesize", "pixels", "aspect_ratio", "frames", "duration"];
@@ -68,14 +68,14 @@ const MEDIA_FIELDS: [&str; 6] =
 const OURS: &str = "inferometer";
 /// Versions whose fields are known.
 const VERSIONS: &[&str] = &["0.2", "0.2.1"];
-/// What a report can hold beside the statistics of its requests.
+/// Sections of a report other than the statistics of its requests.
 const NOT_READ: &[(&str, &str)] = &[
     ("/results/request_performance/time_series", "series over time"),
     ("/results/session_performance", "sessions"),
     ("/results/observability", "telemetry of the servers"),
     ("/results/component_health", "health of the servers"),
 ];
-/// Where settings stand, and the factors that they are.
+/// Paths of settings, and the factors that they become.
 const SETTINGS: &[(&str, &str)] = &[
     ("/scenario/load/standardized/concurrency", key::CONCURRENCY),
     ("/scenario/load/standardized/rate_qps", key::RATE),
@@ -161,7 +161,7 @@ fn part(format: &Format, report: Map<String, Value>, remarks: &mut Vec<Remark>) 
     part
 }
 
-/// Tells what a report holds that no figure does.
+/// Reports the contents that become no figure.
 fn unread(report: &Value, remarks: &mut Vec<Remark>) {
     let mut tell = |kind, pointer: &str, text: String| {
         remarks.push(Remark { kind, place: Place::pointer(pointer), text });
@@ -209,7 +209,7 @@ fn factors(report: &Map<String, Value>) -> Factors {
     factors
 }
 
-/// Moves the statistics at a place into figures, in the unit that stands beside them.
+/// Moves the statistics at a place into figures, in the unit that is given next to them.
 fn take(
     report: &mut Value,
     pointer: &str,

@@ -1,5 +1,5 @@
 //! llmperf: a summary of flat names (`results_ttft_s_quantiles_p99`), and the records of single
-//! requests. Seconds throughout; deviations are those of a sample (pandas).
+//! requests. All times are in seconds; deviations are sample deviations (pandas).
 
 use super::super::json::{self, Number, Word};
 use super::super::statistic::{different, statistic};

@@ -1,8 +1,8 @@
 //! Locust: the table that `--csv` leaves behind at the end of a test, a row for each name of a request
 //! and a last one over all of them. It knows no tokens.
 //!
-//! Times and rates are of all requests, with those that failed; percentiles are rounded to two
-//! digits by Locust itself. What is not here: the history that it writes beside it.
+//! Times and rates are of all requests, including failed ones; percentiles are rounded to two
+//! digits by Locust itself. Not here: the history file that Locust also writes.
 
 use super::super::statistic::different;
 use super::{Format, Like, records, sure};
@@ -58,7 +58,7 @@ fn figure(name: &str, cell: &str) -> Option<Figure> {
     };
     let is_rounded = matches!(statistic, Statistic::Median | Statistic::Percentile(_));
     let definition = match quantity {
-        // Rounded up, a percentile may stand above the maximum, which is not rounded.
+        // A percentile that was rounded up can exceed the maximum, which is not rounded.
         Quantity::E2e if is_rounded => {
             different(&format!("{WHOLE}; {}; {ROUNDED}", meaning::WITH_FAILED))
         }

@@ -41,7 +41,7 @@ fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
     Ok(sheet)
 }
 
-/// What is told of a row without its counts.
+/// The remark about a row without its counts.
 pub(crate) fn missing(row: &Row) -> Remark {
     Remark {
         kind: RemarkKind::Missing,

@@ -109,8 +109,8 @@ fn request(wire: &Wire) -> SheetRequest {
     }
 }
 
-/// Whether a piece holds content, and the output tokens that it tells. What cannot be read as an
-/// event is taken for content, but for the closing one.
+/// Whether a piece holds content, and the output tokens that it reports. A piece that cannot be
+/// read as an event counts as content, except for the closing one.
 fn content(text: &str) -> (bool, Option<u64>) {
     let text = text.trim().trim_start_matches("data:").trim();
     let Ok(event) = serde_json::from_str::<Value>(text) else {

@@ -1,7 +1,7 @@
 //! The table that `inferometer export --as csv` writes.
 //!
-//! Its head says which columns are figures and which factors; a row comes back with the same
-//! numbers, bit for bit. Tables of others need a map (`mapped`).
+//! Its header marks columns as figures or factors; the numbers of a row are read back bit for bit.
+//! Other tables need a map (`mapped`).
 
 use super::super::Input;
 use super::super::error::ImportError;
@@ -43,7 +43,7 @@ fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
     Ok(rows::by_kind(sheet, kinds))
 }
 
-/// A figure or a factor; what is not a number is told.
+/// Reads a figure or a factor; a figure that is not a number gives a remark.
 fn field(head: &str, cell: &str, row: &mut Row) -> Option<Remark> {
     let Some((quantity, statistic, unit)) = figure_of_head(head) else {
         row.factors.set(head.strip_prefix(FACTOR).unwrap_or(head), cell);

@@ -15,8 +15,8 @@ pub(super) const FORMAT: Format = Format {
     title: "vllm bench serve, JSON",
     tool: None,
     kind: PartKind::Serving,
-    // Fields that together only this tool and its children write; the others where long lists stand
-    // in front of them.
+    // The first fields occur together only in this tool and its derivatives. The others match files
+    // where long lists come before those fields.
     like: Like::Json(&[
         MARKS,
         &["endpoint_type", "burstiness", "completed"],

@@ -1,5 +1,5 @@
-//! What `vllm bench sweep` leaves behind beside the runs: the table of all of them, and a note for
-//! each that failed.
+//! The files that `vllm bench sweep` writes in addition to the runs: the table of all of them, and
+//! a note for each that failed.
 
 use super::super::error::ImportError;
 use super::super::serving::{Dialect, names};

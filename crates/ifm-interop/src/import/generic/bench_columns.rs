@@ -101,7 +101,7 @@ fn tests_in_columns(
             let head = grid.head.get(at).map_or("", String::as_str);
             rows.extend(row(*test, &shared, (head, cell, deviation), (at, *line), cells));
         }
-        // What the table tells beside the tests is of none of them.
+        // Figures of the whole table belong to none of its tests.
         if shared
             .figures
             .iter()

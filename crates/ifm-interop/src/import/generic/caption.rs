@@ -42,7 +42,7 @@ const PARAGRAPHS_MAX: usize = 2;
 const CAPTION_BYTES_MAX: usize = 400;
 
 impl Context {
-    /// The text above a line. `headings` are those of its section, from the outermost.
+    /// The text above a line. `headings` are the headings of its section, from the outermost.
     pub fn above(line: u32, text: &Text, headings: Vec<String>) -> Context {
         let mut above: Vec<String> = Vec::new();
         let mut is_open = false;

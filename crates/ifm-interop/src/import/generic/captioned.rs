@@ -157,7 +157,8 @@ fn statistic_of(head: &str) -> Option<(Statistic, Option<Unit>)> {
     let head = plain(head);
     let (name, unit) = name_and_unit(&head);
     let found = statistic(&name.to_lowercase())?;
-    // `Max` and `Min` are words of other things too: their columns hold a unit or stand among others.
+    // `Max` and `Min` are also ordinary words: their columns must hold a unit or be among other
+    // metrics.
     Some((found, unit))
 }
 

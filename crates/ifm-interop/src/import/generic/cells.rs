@@ -98,7 +98,7 @@ impl Cells {
         self.unread.entry(column).or_default().push(unread);
     }
 
-    /// All that is to be told. Words in a column without numbers are no damage.
+    /// All remarks. Words in a column without numbers are not damage.
     pub fn finish(mut self) -> Vec<Remark> {
         let mut remarks = std::mem::take(&mut self.remarks);
         let with_numbers: Vec<(usize, &Vec<Unread>)> = self

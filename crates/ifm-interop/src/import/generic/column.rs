@@ -38,7 +38,7 @@ pub(super) fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line:
             if *factor == key::MODEL {
                 row.factors = heading::factors(&plain(cell)).within(&row.factors);
             }
-            // A name is kept as it stands, whatever else it says.
+            // A model name is kept unchanged, whatever else it contains.
             let value = if *factor == key::MODEL { Some(plain(cell)) } else { setting_value(cell) };
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 row.factors.set(*factor, value);

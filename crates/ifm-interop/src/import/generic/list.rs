@@ -16,7 +16,7 @@ const ROWS_MAX: usize = 100_000;
 /// Longest item that is looked at, bytes.
 const ITEM_BYTES_MAX: usize = 400;
 
-/// A name with what stands under it.
+/// A name with the lines below it.
 struct Group {
     line: u32,
     indent: usize,

@@ -16,7 +16,7 @@ use ifm_core::sheet::{
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What such a file is called.
+/// ID and title of this kind of file.
 pub(crate) const ABOUT: Recognised = Recognised { id: "records", title: "JSON with known keys" };
 
 /// Nesting that is looked through.
@@ -47,7 +47,7 @@ const FULL: std::ops::Range<f64> = 0.125..3.0;
 /// The rows of a file while its values come in.
 pub(crate) struct Gathering {
     found: Vec<Record>,
-    /// Memory for more rows, and rows for which there is none left.
+    /// Remaining memory for rows, and the number of rows beyond it.
     room: Room,
     beyond: usize,
 }
@@ -92,7 +92,7 @@ impl Gathering {
         }
     }
 
-    /// The rows in parts, and what is to be told.
+    /// The rows in parts, and the remarks.
     pub fn finish(self) -> (Vec<Part>, Vec<Remark>) {
         let (beyond, kept) = (self.beyond, self.found.len());
         let (parts, mut remarks) = finish(self.found);

@@ -12,7 +12,7 @@ use super::{
 };
 use ifm_core::sheet::{Factors, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, key};
 
-/// Rows that are looked at to tell whether metrics stand in rows.
+/// Number of rows that are inspected to detect metrics in rows.
 const SAMPLE_ROWS: usize = 64;
 
 /// Reads the table that begins on this line. `headings` are those above it, from the outermost.

@@ -21,13 +21,13 @@ pub(crate) enum FaultKind {
     /// No value begins here.
     #[error("no value where one should stand")]
     NoValue,
-    /// A name or text should stand here.
+    /// A name or text is missing.
     #[error("no text in quotes where one should stand")]
     NoText,
     /// A text goes past the end of its line.
     #[error("a text without its closing quote")]
     OpenText,
-    /// Another character should stand here.
+    /// An expected character is missing.
     #[error("`{0}` is missing")]
     Expected(char),
     /// An object ends without its closing bracket, and the next one begins.

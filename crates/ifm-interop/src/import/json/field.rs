@@ -1,5 +1,5 @@
 //! Fields of records that are read by the hundred thousand: what is wanted of them and no more.
-//! A field of another type than expected is absent and spoils nothing else.
+//! A field of an unexpected type is absent and does not affect the others.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;

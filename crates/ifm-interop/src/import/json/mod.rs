@@ -1,10 +1,10 @@
 //! JSON as tools write it: several values in a row, and numbers that JSON does not know.
 //!
-//! There is one reader of values (`reader`). Formats whose files are one flat object or many take
-//! their fields from it one by one; those with requests deep inside a document have it cut into
-//! pieces (`pieces`). Lines that stand for themselves are read by line (`lines`), so that a broken one
-//! ends with its line. Not here: what a file of an unknown kind begins with (`head`), which is cut off
-//! anywhere and needs only names.
+//! There is one reader of values (`reader`). Formats whose files are one or many flat objects take
+//! their fields from it one by one; formats with requests deep inside a document have it cut into
+//! pieces (`pieces`). Lines that are independent values are read line by line (`lines`), so that a
+//! broken one ends with its line. Not here: the beginning of a file of an unknown kind (`head`),
+//! which is cut off anywhere and needs only names.
 
 mod enclosed;
 mod fault;
@@ -49,8 +49,8 @@ pub(crate) fn pointer(path: &[String]) -> String {
     path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
-/// A number where one stands, also as text: Python writes bare `Infinity` and `NaN`, others quote
-/// them. What is infinite or no number is absent.
+/// A number, also from text: Python writes bare `Infinity` and `NaN`, others quote them. Infinity
+/// and NaN are absent.
 pub(crate) fn number(value: Option<&Value>) -> Option<f64> {
     let number = match value? {
         Value::Number(number) => number.as_f64()?,
@@ -76,8 +76,8 @@ pub(crate) fn count(value: Option<&Value>) -> Option<u64> {
     (number >= 0.0 && number.fract() == 0.0 && number < 9e15).then_some(number as u64)
 }
 
-/// Puts `null` where bare `NaN`, `Infinity` and `-Infinity` stand outside of strings, which Python
-/// writes and JSON forbids.
+/// Replaces bare `NaN`, `Infinity` and `-Infinity` outside of strings with `null`. Python writes
+/// them and JSON forbids them.
 pub(crate) fn without_bare_words(text: &str) -> std::borrow::Cow<'_, str> {
     if !["NaN", "Infinity"].iter().any(|word| text.contains(word)) {
         return text.into();

@@ -1,10 +1,10 @@
 //! A JSON document of any size as pieces, in bounded memory.
 //!
 //! A reader names the paths at which its document is cut, such as `/benchmarks/*` and
-//! `/benchmarks/*/requests/*/*`. Each value at such a path is handed over as a piece of its own as
-//! soon as it is complete, inner ones before the one they stand in, which holds nothing in their
-//! place; what remains of the document comes last. A file that breaks off, or is damaged somewhere,
-//! gives all that was whole before. Not here: what the pieces mean.
+//! `/benchmarks/*/requests/*/*`. Each value at such a path becomes a piece of its own as soon as it
+//! is complete, inner pieces before the one that contains them, where they leave no value; the
+//! remainder of the document comes last. A file that breaks off, or is damaged somewhere, gives all
+//! pieces that were complete before. Not here: what the pieces mean.
 
 use super::super::bounds::{REQUESTS_MAX, VALUE_BYTES_MAX};
 use super::fault::{Fault, FaultKind};
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use std::io::{BufReader, Read};
 
-    /// Gives so many bytes at once.
+    /// Returns this number of bytes per read.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {
@@ -225,8 +225,8 @@ mod tests {
         }
     }
 
-    /// Pieces as `pointer=json`, with `!` where the file broke off, and how it ended. The text comes
-    /// in by so many bytes.
+    /// Pieces as `pointer=json`, with `!` where the file broke off, and how it ended. The text is
+    /// read in chunks of `bytes` bytes.
     fn cut(text: &str, paths: &[&str], bytes: usize) -> (Vec<String>, Option<u32>) {
         let mut pieces = Vec::new();
         let mut reader = BufReader::with_capacity(1, Slow(text.as_bytes(), bytes));

@@ -1,4 +1,4 @@
-//! JSON as it comes in: values are taken one after the other from the front of a file.
+//! Streaming JSON: values are read one after the other from the start of a file.
 //!
 //! Result files of a gigabyte are lists of small numbers. Nothing is kept here but a window of the
 //! file; what a caller does not ask for is skipped. Bare `NaN` and `Infinity`, which Python writes,
@@ -15,7 +15,7 @@ const WINDOW_BYTES: usize = 1 << 18;
 const WORD_BYTES_MAX: usize = 512;
 /// Bytes of a text that is kept at most; the rest of it is passed over.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Characters that are told of a text where a number belongs.
+/// Maximum number of characters to quote from a text that is in the place of a number.
 const TOLD_CHARACTERS_MAX: usize = 40;
 /// Blanks between a `{` and the name behind it at most.
 const BLANKS_MAX: usize = 64;
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Array,
     /// `"`
     Text,
-    /// A number, or a word that stands for one that is not known.
+    /// A number, or a word for an unknown one.
     Number,
     /// `true`, `false`
     Bool,
@@ -51,11 +51,12 @@ pub(crate) struct Reader<'a> {
     passed: u64,
     line: u32,
     depth: u32,
-    /// Name of the first field of the file's objects: where it stands first in an object that
+    /// Name of the first field of the file's objects: where it is the first field of an object that
     /// begins a line, the object before it has broken off.
     marker: Option<String>,
     line_start: bool,
-    /// Whether an object that begins like the file's first one tells that the one before broke off.
+    /// Whether an object that begins like the file's first one shows that the previous one broke
+    /// off.
     is_of_records: bool,
 }
 
@@ -105,7 +106,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Takes an object: `field` is called with each name, where its value begins, and has to take
+    /// Reads an object: calls `field` with each name, at the start of its value. `field` must read
     /// that value.
     pub fn object(
         &mut self,
@@ -131,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes an array: `element` is called where a value begins and has to take it.
+    /// Reads an array: calls `element` at the start of each value. `element` must read the value.
     pub fn array(
         &mut self,
         mut element: impl FnMut(&mut Reader<'a>) -> Result<(), Fault>,
@@ -149,8 +150,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes a number. Absent for `null`, for what is not finite, and for other values: `other` is
-    /// told what stands there, if it does not say that nothing is known, as `null` does.
+    /// Reads a number. Absent for `null`, for numbers that are not finite, and for other values:
+    /// `other` receives the other value, unless it means "unknown", as `null` does.
     pub fn number_or(&mut self, other: impl FnOnce(&str)) -> Result<Option<f64>, Fault> {
         match self.kind()? {
             Kind::Number => {
@@ -212,8 +213,8 @@ impl<'a> Reader<'a> {
         Ok(Some(value).filter(|_| self.bytes() <= end))
     }
 
-    /// Takes a value and copies it behind what is in `out`, as it is written; nobody looks whether
-    /// what it holds is sound. Where it fails, nothing was copied.
+    /// Reads a value and appends it to `out` as it is written, without validating its contents. On
+    /// failure, nothing is appended.
     pub fn copy(&mut self, out: &mut Vec<u8>, bytes_max: usize) -> Result<(), Fault> {
         let before = out.len();
         let copied = match self.kind()? {
@@ -261,9 +262,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes through the objects of a file: a single one, several behind each other, or the
-    /// elements of an array. `take` is called where each begins, or where something else stands,
-    /// and has to take it; where it fails, the reader goes on to the next object.
+    /// Iterates over the objects of a file: a single one, several in sequence, or the elements of
+    /// an array. Calls `take` at the start of each, or of anything else, and `take` must read it;
+    /// where it fails, the reader continues with the next object.
     ///
     /// # Errors
     /// When the file cannot be read from.
@@ -465,7 +466,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A backslash and what it stands for.
+    /// Reads an escape sequence, from its backslash.
     fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), Fault> {
         self.at += 1;
         let plain = match self.byte()? {
@@ -513,13 +514,13 @@ impl<'a> Reader<'a> {
         Ok(byte)
     }
 
-    /// So many bytes that come next, or fewer at the end of the file.
+    /// The next `bytes` bytes, or fewer at the end of the file.
     fn ahead(&mut self, bytes: usize) -> Result<&[u8], Fault> {
         while self.filled - self.at < bytes && self.fill()? {}
         Ok(&self.window[self.at..self.filled.min(self.at + bytes)])
     }
 
-    /// Passes over blanks, and tells what stands behind them.
+    /// Skips blanks, and returns the byte after them.
     fn blank(&mut self) -> Result<Option<u8>, Fault> {
         loop {
             while self.at < self.filled {

@@ -3,7 +3,7 @@
 use super::*;
 use serde_json::json;
 
-/// What a reader takes from a text that comes in pieces of this many bytes.
+/// What a reader returns for a text that arrives in pieces of this many bytes.
 fn objects(text: &str, piece: usize) -> (Vec<Value>, Vec<(u32, String)>) {
     struct Pieces<'a>(&'a [u8], usize);
     impl std::io::Read for Pieces<'_> {

@@ -171,7 +171,7 @@ impl Test {
     }
 }
 
-/// Deviations are those of samples: divided by one less than their number.
+/// Deviations are sample deviations: divided by one less than the number of samples.
 pub(crate) const DEVIATION: Statistic = Statistic::Std(StdKind::Sample);
 
 /// The build that wrote a row.
@@ -181,8 +181,8 @@ pub(crate) fn build(fields: &Map<String, Value>) -> Option<String> {
     Some(number.map_or(commit.clone(), |number| format!("{commit} ({number})")))
 }
 
-/// The rows of one object of fields: the mean, and behind it the samples. Nothing where the fields
-/// are not those of a test.
+/// The rows of one object of fields: the mean, and after it the samples. Empty if the fields do not
+/// describe a test.
 pub(crate) fn rows(mut fields: Map<String, Value>, place: &Place) -> Vec<Row> {
     let tokens = |name: &str| json::count(fields.get(name));
     let (Some(prompt), Some(generated)) = (tokens("n_prompt"), tokens("n_gen")) else {

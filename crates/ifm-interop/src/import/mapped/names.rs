@@ -18,7 +18,7 @@ pub enum Target {
     Label,
 }
 
-/// Times; their unit, `ns`, `us`, `ms` or `s`, stands behind.
+/// Times; their unit, `ns`, `us`, `ms` or `s`, is a suffix.
 const TIMES: &[(&str, &str, Quantity)] = &[
     ("ttft", "ttft_ms", Quantity::Ttft),
     ("ttfot", "ttfot_ms", Quantity::Ttfot),
@@ -95,7 +95,7 @@ const FACTORS: &[(&str, &str)] = &[
 /// The row's name.
 const LABEL: &str = "label";
 
-/// Every name, without the statistics that may stand before or behind those of figures.
+/// Every name, without the statistics that can precede or follow the names of figures.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let times = TIMES.iter().map(|(_, name, _)| *name);
     let figures = FIGURES.iter().map(|(name, ..)| *name);
@@ -104,7 +104,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Target {
-    /// What a name stands for.
+    /// The target that a name selects.
     pub fn of(name: &str) -> Option<Target> {
         if name == LABEL {
             return Some(Target::Label);

@@ -1,8 +1,9 @@
 //! Records of a file that no reader knows: CSV, JSON Lines, or JSON documents.
 //!
-//! Members of inner objects are columns too, by names such as `first.p99`. Of an object that holds a list of
-//! objects each item is a record, with what stands outside of the list in every one; unless all columns of
-//! the map are there already, as in a result with the list of its requests.
+//! Members of inner objects are columns too, by names such as `first.p99`. If an object holds a
+//! list of objects, each item is a record and also has the fields outside of the list. This does
+//! not apply if all columns of the map are outside already, as in a result with the list of its
+//! requests.
 
 use super::super::bounds::{self, Room};
 use super::super::collect;
@@ -56,7 +57,7 @@ impl Table {
         self.records.push(Record { place, cells });
     }
 
-    /// Takes a JSON object, below what stands outside of its list.
+    /// Adds a JSON object, after the fields outside of its list.
     fn push_object(
         &mut self,
         place: &Place,
@@ -207,14 +208,14 @@ fn separated(reader: &mut dyn BufRead, separator: u8, table: &mut Table) -> std:
     Ok(())
 }
 
-/// What stands most often in the first line, of what may separate cells.
+/// The most frequent separator character in the first line.
 fn separator(bytes: &[u8]) -> u8 {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
     [b'\t', b';', b','].into_iter().max_by_key(often).unwrap_or(b',')
 }
 
-/// Columns that are told at most.
+/// Maximum number of columns to list.
 const COLUMNS_MAX: usize = 20;
 
 /// The columns of a file that looks like rows: fields of JSON objects, or the cells of a first line

@@ -1,4 +1,4 @@
-//! One cell of a table or one value of a list: a number, with its unit and what stands behind `±`.
+//! One cell of a table or one value of a list: a number, with its unit and the spread after `±`.
 
 use super::mark;
 use super::unit::{Dimension, unit};
@@ -15,7 +15,7 @@ pub(crate) enum Cell {
         /// Its digits, with the `k` or `M` behind them.
         printed: String,
         unit: Option<(Unit, Dimension)>,
-        /// What stands behind `±`, with its digits.
+        /// The spread after `±`, with its digits.
         spread: Option<(f64, String)>,
         /// Stars, footnotes and comments next to it, as they are written.
         mark: Option<String>,
@@ -76,7 +76,7 @@ const MISSING: &[&str] = &[
     "∅",
     "nil",
 ];
-/// Signs for nothing where they stand alone.
+/// Signs for a missing value if they are the whole cell.
 const CROSSES: &[char] = &['❌', '✗', '✘', '✖', '🚫', '⛔'];
 /// Text before a limit.
 const BOUNDS: &[&str] = &[
@@ -215,7 +215,7 @@ fn unit_and_mark(tail: &str) -> Option<Tail> {
         .or_else(|| mark::is_all_marks(tail).then(|| (None, Some(tail.to_owned()))))
 }
 
-/// A number that stands alone in a cell, its digits, and the unit behind it: `30.10 req/s`, `0.00%`.
+/// A cell with only a number, its digits, and the unit after it: `30.10 req/s`, `0.00%`.
 pub(crate) fn printed(cell: &str) -> Option<(f64, String, Option<Unit>)> {
     match Cell::read(cell) {
         Cell::Number { value, printed, unit, spread: None, mark: None } => {
@@ -315,7 +315,7 @@ fn leading_fraction<'a>(text: &str, signed: &'a str) -> Option<(f64, String, &'a
     Some((value, format!("{sign}{number}"), rest))
 }
 
-/// The last place at most so many bytes in that is between two characters.
+/// The last character boundary within the first `bytes` bytes.
 fn floor(text: &str, bytes: usize) -> usize {
     (0..=bytes.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

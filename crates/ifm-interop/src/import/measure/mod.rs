@@ -2,7 +2,7 @@
 //! quantities, statistics, settings and units.
 //!
 //! A label means something only where all of it is understood; what is ambiguous means nothing.
-//! Not here: where the text stands.
+//! Not here: where the text is.
 
 mod cell;
 mod label;

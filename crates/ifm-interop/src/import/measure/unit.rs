@@ -84,9 +84,8 @@ pub(crate) fn unit(text: &str) -> Option<(Unit, Dimension)> {
     })
 }
 
-/// The unit in a field, or between brackets, where nothing but a unit can stand: there words are
-/// units that mean something else in a sentence. Of those that we have no name for the letters
-/// stay as they are.
+/// The unit in a field, or between brackets, where only a unit is possible: there, words are units
+/// that have a different meaning in a sentence. Units without a name here keep their letters.
 pub(crate) fn unit_field(text: &str) -> Option<Unit> {
     let text = text.trim();
     if let Some((unit, _)) = unit(text) {

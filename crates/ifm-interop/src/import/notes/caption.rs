@@ -6,7 +6,7 @@ use super::super::measure::{Token, lex, mentions, statistic};
 use super::stated::sentences;
 use ifm_core::sheet::{Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit};
 
-/// Words for what is sent to a server, as they stand behind their number.
+/// Words for workloads, as they are written after their number.
 const USE_CASES: [&str; 3] = ["scenarios", "workloads", "usecases"];
 
 /// The quantity of the numbers of use cases.
@@ -15,7 +15,7 @@ pub(super) fn use_cases() -> Quantity {
 }
 
 /// Gives the figures of a section the statistic that a caption names, where their own sentences
-/// name none, and tells so.
+/// name none, and adds a remark.
 pub(super) fn apply(lines: &[(u32, &str)], rows: &mut [Row]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (line, text) in lines {

@@ -12,7 +12,7 @@ const SENTENCE_BYTES_MAX: usize = 2000;
 /// Fewest words of a sentence that says something.
 const WORDS_MIN: usize = 4;
 
-/// White space that nobody writes between two words.
+/// More white space than there is between two words of a sentence.
 const COLUMNS: &str = "        ";
 
 /// Words of reasons, of limits, of queues and of comparisons.

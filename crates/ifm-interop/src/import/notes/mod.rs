@@ -1,7 +1,8 @@
 //! Text: blocks that tools print, tables, lists and sentences, under headings and among prose.
 //!
-//! Headings become the path of what stands below them, and factors where they say what was set. A
-//! line that no reader took and that holds a number is told. To add a block of a tool: see `block`.
+//! Headings become the path of the content below them, and factors where they contain settings. A
+//! line that no reader took and that holds a number is reported. To add a block of a tool: see
+//! `block`.
 
 mod caption;
 mod claim;
@@ -27,7 +28,7 @@ use serde_json::Map;
 pub(crate) use settle::decide_kind;
 use stated::{Context, Sentence};
 
-/// What text is called.
+/// ID and title of text.
 pub(crate) const ABOUT: Recognised =
     Recognised { id: "text", title: "text with tables and blocks" };
 
@@ -286,7 +287,7 @@ impl<'a> Reader<'a> {
 /// Longest paragraph that is read as one, bytes.
 const PARAGRAPH_BYTES_MAX: usize = 64 * 1024;
 
-/// What is told of lines that nothing took.
+/// The remark about lines that no reader took.
 fn told(unread: &[u32]) -> Option<Remark> {
     let place = Place::line(*unread.first()?);
     let text = format!("lines with numbers that became no figure: {}", ranges(unread));

@@ -1,8 +1,8 @@
 //! Cells that a text announces and does not fill: headings that name a quantity, with nothing
 //! under them but the legend of a picture that is not there.
 //!
-//! One cell for each such heading and each combination of what its legends list. A legend counts
-//! for the section that it stands in; one that only some sections repeat counts for all.
+//! One cell for each such heading and each combination of the names in its legends. A legend counts
+//! for its own section; one that only some sections repeat counts for all.
 
 use super::super::generic::bare_part;
 use super::super::known;
@@ -90,7 +90,7 @@ impl Planned {
             let models = names.iter().filter(|name| known::is_model(name)).count();
             let own = self.legends.entry(around.to_vec()).or_default();
             for name in names {
-                // A list of models may hold one whose name is not known as such.
+                // A list of models can contain an unknown model name.
                 if known::is_model(&name) || 2 * models > NAMES_MAX {
                     own.models.add(&name);
                     self.all.models.add(&name);
@@ -177,7 +177,7 @@ impl Planned {
     }
 }
 
-/// The names that a line of a legend lists; absent where a line is none.
+/// The names that a line of a legend lists; absent for any other line.
 fn legend(line: &str) -> Option<Vec<String>> {
     let line: String = line.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     let line = line.trim();

@@ -1,7 +1,7 @@
 //! Where in a text one is: the headings above, and what they and the lines between them set.
 //!
-//! A setting holds until its heading is left: a line `GPU: …` below a heading for what stands under
-//! that heading, a section called `Hardware` for the section around it.
+//! A setting holds until its heading ends: a line `GPU: …` below a heading applies to the content
+//! under that heading, a section named `Hardware` to the section around it.
 
 use super::super::heading;
 use super::super::known;
@@ -57,7 +57,7 @@ pub(super) struct Sections {
     models: Vec<(&'static str, String)>,
     quantization: Option<String>,
     gpus: Vec<String>,
-    /// Those of them that the text counts, in its words.
+    /// The ones that the text counts, in its words.
     counted: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! What only the whole text tells: names that are models, columns that nothing was measured for,
-//! units, kinds.
+//! What only the whole text shows: names that are models, columns without measurements, units,
+//! kinds.
 //!
-//! Every step that adds something which does not stand at its place leaves a remark.
+//! Every step that adds information from another place leaves a remark.
 
 use super::super::generic::RANKED;
 use super::super::measure::{Meaning, lex, meaning, mentions};
@@ -70,7 +70,7 @@ fn summaries(sheet: &mut Sheet) {
         let title = part.headings.last().map(|title| title.to_lowercase()).unwrap_or_default();
         let summary = ["summary", "average", "aggregate"].iter().any(|word| title.contains(word));
         let measured = part.rows.iter_mut().filter(|row| row.role == RowRole::Measured);
-        // A list of runs below such a heading has labels: they are runs all the same.
+        // A list of runs below such a heading has labels, and its rows are still runs.
         for row in measured.filter(|row| summary && row.label.is_none()) {
             row.role = RowRole::Summary;
         }

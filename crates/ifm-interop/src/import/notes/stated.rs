@@ -1,8 +1,8 @@
 //! Figures in sentences: `TTFT rises to 6.2s (agents, 32 users)`.
 //!
 //! A number counts where a quantity that it can belong to is named: in its sentence, or in the
-//! heading. Limits, references and suppositions are kept under names of their own, so that nobody
-//! takes them for results.
+//! heading. Limits, references and suppositions are kept under separate names, so that they are not
+//! mistaken for results.
 
 use super::super::heading;
 use super::super::known;
@@ -25,7 +25,7 @@ const NEAR: usize = 4;
 /// Words between a figure and the parentheses that tell what it holds for, at most.
 const WORDS_BEHIND: usize = 5;
 
-/// A sentence and where it stands.
+/// A sentence and its place.
 pub(super) struct Sentence<'a> {
     pub line: u32,
     pub text: &'a str,
@@ -163,7 +163,7 @@ impl Reader<'_> {
         Some(Amount { first: at, values, unit, quantity, statistic, ratio: None, next })
     }
 
-    /// Whether no other number stands between a name and the sign in front of this one.
+    /// Whether no other number is between a name and the sign before this one.
     fn names_directly(&self, at: usize) -> bool {
         let name = self.named.iter().rev().find(|mention| mention.last < at);
         let between = name.and_then(|name| self.tokens.get(name.last + 1..at.saturating_sub(1)));
@@ -205,7 +205,7 @@ impl Reader<'_> {
         (1..=5).rev().find_map(|count| {
             let last = self.tokens.get(at + count)?;
             let (unit, dimension) = unit(self.text.get(first.start..last.end)?)?;
-            // `x` and letters that are units stand right behind their number.
+            // `x` and one-letter units follow their number without a space.
             let letter = last.end - first.start == 1
                 && !gap.is_empty()
                 && !first.is("s")
@@ -256,7 +256,7 @@ impl Reader<'_> {
         verb && named && decimals
     }
 
-    /// Whether a number with decimals is all that stands between parentheses.
+    /// Whether a number with decimals is the only content of parentheses.
     fn alone_in_parentheses(&self, at: usize) -> bool {
         let is = |at: Option<usize>, sign: &str| {
             at.and_then(|at| self.tokens.get(at)).is_some_and(|token| token.is(sign))
@@ -408,7 +408,7 @@ impl Reader<'_> {
     }
 }
 
-/// How far from its name a number may stand: words of everyday language must be near.
+/// Maximum distance of a number from its name: words of everyday language must be near.
 fn reach(quantity: &Quantity) -> usize {
     match quantity {
         Quantity::Duration | Quantity::Memory | Quantity::Power | Quantity::Energy => NEAR,
@@ -430,7 +430,7 @@ fn said(piece: &str) -> Factors {
     if name && !known::is_model(piece) { factors.with(key::WORKLOAD, piece) } else { factors }
 }
 
-/// `median concurrency = 44`: requests in flight where a statistic stands before the word.
+/// `median concurrency = 44`: requests in flight if a statistic precedes the word.
 fn in_flight(tokens: &[Token<'_>], named: &mut Vec<Mention>) {
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is("concurrency")) {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));

@@ -1,7 +1,7 @@
-//! The arrays of single requests, one array for each field, folded as they come in.
+//! The arrays of single requests, one array for each field, aggregated while they are read.
 //!
-//! Of the gaps of a request their number, sum and maximum are kept. A request that failed stands
-//! in the arrays with zeros: it has no times.
+//! Of the gaps of a request, their number, sum and maximum are kept. A failed request has zeros in
+//! the arrays: it has no times.
 
 use super::super::bounds::REQUESTS_MAX;
 use super::super::json::{Fault, Kind, Reader};
@@ -18,13 +18,13 @@ pub(crate) struct Details {
     end_to_end: bool,
     errors: bool,
     lost: bool,
-    /// What stands where a number belongs in the array that comes in: the first, and how many others.
+    /// Values in the current array that are not numbers: the first, and how many others.
     misplaced: Option<(String, usize)>,
 }
 
 impl Details {
-    /// Takes the value of a field that is such an array. False if it is none; then nothing has
-    /// been taken.
+    /// Reads the value of a field that is such an array. False for any other field; then nothing
+    /// has been read.
     pub fn take(
         &mut self,
         field: &str,
@@ -95,7 +95,7 @@ impl Details {
                 };
                 continue;
             }
-            // Zero stands for a first token that was never seen.
+            // Zero means that no first token was received.
             request.ttft_ms = request.ttft_ms.filter(|ttft| *ttft > 0.0);
             request.e2e_ms = request.e2e_ms.filter(|e2e| *e2e > 0.0);
             // vLLM ends a request with its last piece; the others do not.
@@ -157,7 +157,7 @@ impl Details {
     }
 }
 
-/// Counts something that stands where a number belongs.
+/// Counts a value that is not a number where one is expected.
 fn count_in(misplaced: &mut Option<(String, usize)>, other: &str) {
     match misplaced {
         Some((_, others)) => *others += 1,

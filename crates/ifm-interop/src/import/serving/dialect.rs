@@ -49,7 +49,7 @@ const ROLE: &str = "to the first chunk of any kind, also one with a role and no 
 const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
 const AGAIN: &str = "tokens of the texts of the answers, tokenized again by the client";
 const REQUESTED: &str = "the number that was asked for, where the server did not count";
-/// Of prompt tokens by what they stand for: those of videos are among those of images.
+/// Meaning of prompt tokens per kind of media: video tokens are included in image tokens.
 const PROCESSOR: &str = "counted by the client, which runs the model's processor with and without the \
     images: what the server read may differ";
 const WHOLE_RUN_INFO: &str = "over the whole run, ramp, drain and questions about the server in \
@@ -67,8 +67,8 @@ impl Dialect {
         }
     }
 
-    /// Says beside each figure of a row what the tool means by it; what was not measured and
-    /// stands there as zero loses its value, and what has no media has no figures of them.
+    /// Adds the tool's definition to each figure of a row. Zeros that mean "not measured" lose
+    /// their value, and figures of media are removed where there is no media.
     pub fn define(self, row: &mut Row, remarks: &mut Vec<Remark>) {
         for quantity in TIMES {
             unmeasured(quantity, row, remarks);
@@ -147,8 +147,8 @@ impl Dialect {
     }
 }
 
-/// Zero stands for vision tokens and for RTFx where prompts are text alone: then they are no figures, and
-/// the tokens of the text are all that there are.
+/// Vision tokens and RTFx are zero where prompts are only text: then they are not figures, and the
+/// text tokens are all prompt tokens.
 fn without_media(row: &mut Row) {
     let none = |row: &Row, quantity: &Quantity| {
         row.value(quantity, Statistic::Value).is_none_or(|value| value == 0.0)

@@ -20,8 +20,8 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Takes the value of a field that the tools share. False if it is none; then nothing has been
-    /// taken.
+    /// Reads the value of a field that the tools share. False for any other field; then nothing has
+    /// been read.
     pub fn take(
         &mut self,
         field: &str,

@@ -1,9 +1,10 @@
-//! The same measurement in several forms: GuideLLM writes JSON, YAML and CSV of a run, others a table and what they
-//! print; `vllm bench sweep` writes every run, and summaries of the runs beside them.
+//! The same measurement in several forms: GuideLLM writes JSON, YAML and CSV of a run, other tools
+//! a table and their printed output; `vllm bench sweep` writes every run, and summaries of the runs
+//! next to them.
 //!
-//! The fullest form is kept. Two rows are forms of one measurement where nothing that both have contradicts, and
-//! enough times and rates agree within their printed digits that it is no chance. Copies in the same format
-//! stay two, and so does what a text with prose or headings shows: that is somebody's document.
+//! The fullest form is kept. Two rows are forms of one measurement if no shared value contradicts,
+//! and enough times and rates agree within their printed digits to rule out chance. Copies in the
+//! same format are both kept, and so is text with prose or headings: that is a separate document.
 
 use super::{At, Found, folder, remark, rows, take_out};
 use crate::import::TEXT;
@@ -24,9 +25,9 @@ const SUMMARY: &str = "summary";
 const SHARED_MIN: usize = 4;
 /// How far a number may be known, as a share of it, to count among them.
 const EXACT_SHARE: f64 = 5e-3;
-/// The same of a duration that tells a run even where nothing in it succeeded.
+/// The same for a duration, which identifies a run even if no request succeeded.
 const STAMP_SHARE: f64 = 1e-6;
-/// Figures of any kind that must be shared beside such a duration.
+/// Figures of any kind that must be shared in addition to such a duration.
 const BESIDE_STAMP_MIN: usize = 4;
 /// Numbers of machines that wrote the same number differ by this share at most.
 const SAME_SHARE: f64 = 1e-9;
@@ -69,7 +70,7 @@ pub(super) fn leave_out(sheets: &mut [&mut Sheet]) {
     take_out(sheets, repeated.into_iter().map(|repeated| repeated.at).collect());
 }
 
-/// What is told of the rows of a sheet that stand elsewhere.
+/// Counts for the remark about rows of a sheet that are also in another.
 struct Told {
     rows: usize,
     other: usize,
@@ -116,7 +117,7 @@ enum Kind {
     Own,
 }
 
-/// A row, and what tells whether another is of the same measurement.
+/// A row, and the data that identifies rows of the same measurement.
 struct Form<'s> {
     at: At,
     tool: &'s str,
@@ -162,8 +163,9 @@ fn forms<'s>(sheets: &'s [&mut Sheet]) -> Vec<Form<'s>> {
     rows(sheets).filter_map(form).collect()
 }
 
-/// Whether a text says something of a row of it: below no heading, since what stands below one of its own, as the
-/// warnings that GuideLLM prints, is of no other part; and of what the row has, or without a number.
+/// Whether a text outside of any heading states something about a row: figures of a quantity that
+/// the row has, or a statement without figures. Content below a heading, such as GuideLLM's
+/// warnings, belongs to no other part.
 fn is_told_of(sheet: &Sheet, row: &Row) -> bool {
     let parts = sheet.parts.iter().filter(|part| part.headings.is_empty());
     let mut others = parts.flat_map(|part| &part.rows).filter(|of| of.role != RowRole::Measured);
@@ -247,7 +249,7 @@ fn differ(one: Option<&str>, other: Option<&str>) -> bool {
     })
 }
 
-/// Whether the figures of two rows can be those of one measurement: see [`agree`].
+/// Whether the figures of two rows can belong to one measurement: see [`agree`].
 pub(super) fn are_of_one(one: &Row, other: &Row) -> bool {
     agree(&marks(one), &marks(other))
 }
@@ -297,7 +299,7 @@ mod tests {
         format!("{HEAD}\n{}", numbers.iter().map(row).collect::<String>())
     }
 
-    /// Rows of each file, and whether a repeat is told.
+    /// The number of rows of each file, and whether a repeat is reported.
     fn found(files: &[(&str, String)]) -> Vec<(usize, bool)> {
         let read = |(name, text): &(&str, String)| {
             read(Input::new(*name, text.as_bytes())).expect("a sheet")

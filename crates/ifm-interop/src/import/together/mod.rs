@@ -10,15 +10,16 @@ mod requests;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, Place, Remark, RemarkKind, Row};
 
-/// Leaves out what other files of the same folder hold too, and gives single requests to the figures that they
-/// are of. What was done stands in the remarks of the file that lost something. Doing it again changes nothing.
+/// Leaves out rows that other files of the same folder also contain, and adds single requests to
+/// the figures that they belong to. The file that lost rows gets a remark. Repeated calls change
+/// nothing.
 pub fn settle_together<'a>(sheets: impl IntoIterator<Item = &'a mut Sheet>) {
     let mut sheets: Vec<&mut Sheet> = sheets.into_iter().collect();
     forms::leave_out(&mut sheets);
     requests::join(&mut sheets);
 }
 
-/// Where a row stands.
+/// Position of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct At {
     sheet: usize,

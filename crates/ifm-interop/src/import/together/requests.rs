@@ -1,4 +1,5 @@
-//! Single requests that stand in a file of their own, such as AIPerf's records, beside the figures of them.
+//! Single requests in a separate file, such as AIPerf's records, next to the file with their
+//! figures.
 //!
 //! Both are one measurement: the requests go to the row of their figures. Not here: figures of requests that
 //! have none (`ifm-analysis`).

@@ -130,7 +130,7 @@ fn metrics(object: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
     }
 }
 
-/// Requests that failed, where only the list of errors tells them.
+/// Requests that failed, if only the list of errors contains them.
 fn failures(object: &Map<String, Value>, row: &mut Row) {
     let counted = row.figures.iter().any(|figure| figure.quantity == Quantity::RequestsFailed);
     let Some(Value::Array(errors)) = object.get("error_summary").filter(|_| !counted) else {
@@ -148,7 +148,8 @@ fn settings(object: &Map<String, Value>, row: &mut Row) {
     if let Some(Value::Object(config)) = object.get("input_config") {
         of_config(config, row);
     }
-    // Ours stand outside: the tool's own reader takes no field of others within its settings.
+    // The factors of inferometer are outside: the tool's own reader rejects unknown fields in its
+    // settings.
     labels::set(object.get("labels"), &mut row.factors);
 }
 

@@ -1,7 +1,7 @@
 //! AIPerf's records of single requests, `profile_export.jsonl`: one line each, failed ones with
-//! their error. A phase that warms up is a row of its own. Turns of conversations name their session: of
-//! those there are so many, and so many that a full context ended (`context_overflow_skip`, which the
-//! tool leaves out of its own numbers).
+//! their error. A warm-up phase is a row of its own. Turns of conversations name their session: a
+//! row counts the sessions, and the sessions that ended at a full context (`context_overflow_skip`,
+//! which the tool leaves out of its own numbers).
 
 use super::super::super::bounds::REQUESTS_MAX;
 use super::super::super::error::ImportError;

@@ -1,7 +1,7 @@
 //! What the metrics of AIPerf and of its forerunner genai-perf mean, against ours.
 //!
-//! Both count output tokens with a tokenizer of their own unless they are told to trust the
-//! server; what the server says stands beside it as `usage_…`.
+//! Both count output tokens with a tokenizer of their own unless they are set to trust the server.
+//! The server's own counts are in separate fields, `usage_…`.
 
 use super::super::super::statistic::different;
 use super::super::super::words;
@@ -60,7 +60,7 @@ pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) 
         "total_osl" => return (Quantity::OutputTokens, Some(Statistic::Sum)),
         other => Quantity::Other(other.to_owned()),
     };
-    // Of these a number that stands alone is still a mean over the requests.
+    // A single number of these quantities is still a mean over the requests.
     let per_request = [
         Quantity::InputTokens,
         Quantity::OutputTokens,

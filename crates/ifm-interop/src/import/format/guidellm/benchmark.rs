@@ -93,7 +93,7 @@ fn distribution(name: &str, metrics: &mut Map<String, Value>, pointer: &str, row
     );
 }
 
-/// What requests that succeeded carried beside text, of each and per second.
+/// Media in successful requests, per request and per second.
 fn media(carried: &words::Carried, metrics: &mut Map<String, Value>, base: &str, row: &mut Row) {
     let words::Carried { kind, name, each, rate } = carried;
     let shown = [("input", Some(each)), ("input_per_second", rate.as_ref())];
@@ -107,7 +107,7 @@ fn media(carried: &words::Carried, metrics: &mut Map<String, Value>, base: &str,
     }
 }
 
-/// Moves statistics into figures; those of nothing are dropped.
+/// Moves statistics into figures; statistics of no values are dropped.
 fn statistics_of(
     (quantity, unit): (Quantity, Unit),
     statistics: &mut Map<String, Value>,

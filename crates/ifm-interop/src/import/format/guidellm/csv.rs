@@ -32,7 +32,7 @@ pub(in super::super) const FORMAT: Format = Format {
 
 /// Rows of names above the benchmarks.
 const HEADER_ROWS: usize = 3;
-/// What stands in a cell of percentiles: the extremes around them, and no median.
+/// The statistics in a cell of percentiles: minimum and maximum around them, and no median.
 const PERCENTILES: [Statistic; 11] = [
     Statistic::Min,
     Statistic::Percentile(0.1),

@@ -1,8 +1,8 @@
 //! GuideLLM: one file with all benchmarks of a run, JSON or YAML, of any of its generations.
 //!
-//! Up to 0.3.1 a benchmark carries its own `args`; 0.4 to 0.7 put them beside the benchmarks, 0.8
-//! has `config` in both places. Each benchmark is a row. Not here: what its metrics mean
-//! (`words`), its CSV (`csv`), its tables on the console (`block/guidellm`).
+//! Up to 0.3.1 a benchmark has its own `args`; 0.4 to 0.7 put them next to the benchmarks, 0.8 has
+//! `config` in both places. Each benchmark is a row. Not here: what its metrics mean (`words`), its
+//! CSV (`csv`), its tables on the console (`block/guidellm`).
 
 mod benchmark;
 pub(super) mod csv;
@@ -88,7 +88,7 @@ fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
     }
     benchmark::spread_settings(&all.rest, &mut all.rows);
     all.remarks.extend(requests.remarks());
-    // What is told of a benchmark stands in front of what is told of the file.
+    // Remarks about benchmarks come before remarks about the file.
     let told = all.rows.first().map(|_| std::mem::take(&mut all.remarks));
     let mut sheet = all.finish(format, gone, "no benchmark in it")?;
     sheet.remarks.splice(0..0, told.unwrap_or_default());

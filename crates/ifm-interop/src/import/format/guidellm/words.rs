@@ -46,7 +46,7 @@ const METRICS: &[(&str, &str, &str, Quantity, Unit)] = &[
     ("tokens_per_second", "Token Throughput", "Total Tokens/Sec", Quantity::TotalRate, Unit::PerS),
     ("request_goodput", "", "", Quantity::Goodput, Unit::PerS),
     ("slo_attainment", "", "", Quantity::Attainment, Unit::One),
-    // In JSON these do not stand among the metrics.
+    // In JSON these are not among the metrics.
     ("", "Timings", "Duration", Quantity::Duration, Unit::S),
     ("", "Request Counts", "Successful", Quantity::RequestsOk, Unit::Count),
     ("", "Request Counts", "Incomplete", Quantity::RequestsIncomplete, Unit::Count),
@@ -54,9 +54,9 @@ const METRICS: &[(&str, &str, &str, Quantity, Unit)] = &[
     ("", "Request Counts", "Total", Quantity::Requests, Unit::Count),
 ];
 
-/// What prompts carry beside text, as the tool counts it.
+/// Media in prompts, as the tool counts them.
 pub(crate) struct Carried {
-    /// Its kind, in JSON the object that it stands in.
+    /// The kind of media, in JSON the name of the object.
     pub kind: &'static str,
     /// Its name there.
     pub name: &'static str,
@@ -66,8 +66,8 @@ pub(crate) struct Carried {
     pub rate: Option<(Quantity, Unit)>,
 }
 
-/// Pixels are of images alone. Tokens are those that the server tells apart; of transcriptions all
-/// prompt tokens.
+/// Pixels apply to images only. Token counts are the server's counts per kind of media; for
+/// transcriptions they are all prompt tokens.
 pub(crate) const CARRIED: [Carried; 6] = [
     Carried {
         kind: "image",
@@ -130,7 +130,7 @@ fn measured(
     METRICS.iter().find(is_meant).map(|(.., quantity, unit)| (quantity.clone(), unit.clone()))
 }
 
-/// Figures of which a zero says that there was nothing to measure, or that nobody counted.
+/// Figures where zero means that there was nothing to measure, or that nothing was counted.
 const ZERO_IS_MISSING: [(Quantity, &str); 9] = [
     (Quantity::Ttft, UNSTREAMED),
     (Quantity::Ttfot, UNSTREAMED),
@@ -142,13 +142,15 @@ const ZERO_IS_MISSING: [(Quantity, &str); 9] = [
     (Quantity::OutputTokens, UNTOLD),
     (Quantity::TotalTokens, UNTOLD),
 ];
-/// Rates of tokens, which are as unknown as their numbers. Prompt tokens are those of all tools alike.
+/// Rates of tokens, unknown where the numbers of tokens are. `uncounted` handles prompt tokens, for
+/// all tools.
 const RATES: [(Quantity, Quantity); 2] =
     [(Quantity::OutputTokens, Quantity::OutputRate), (Quantity::TotalTokens, Quantity::TotalRate)];
 const UNSTREAMED: &str = "not measured, as without streaming";
 const UNTOLD: &str = "the server did not tell them";
 
-/// Takes the value from latencies and numbers of tokens that are 0.0 throughout, and tells it.
+/// Removes the value of latencies and numbers of tokens that are 0.0 throughout, and returns
+/// remarks.
 pub(crate) fn without_zeros(row: &mut Row) -> Vec<Remark> {
     let remarks = [UNSTREAMED, UNTOLD].map(|why| without_zeros_of(row, why));
     remarks.into_iter().flatten().collect()
@@ -200,9 +202,9 @@ pub(crate) fn whole(number: &str) -> &str {
     }
 }
 
-/// Says of prompt tokens that they hold those of media twice: what the tool calls text tokens is all
-/// that the server counted, and it adds the tokens of images, audio and videos that the server tells
-/// apart. `text` is the mean of the former.
+/// Notes on prompt tokens that they include media tokens twice: the tool's text tokens are all
+/// tokens that the server counted, and the tool adds the tokens of images, audio and videos that
+/// the server reports separately. `text` is the mean of the text tokens.
 pub(super) fn doubled(row: &mut Row, text: Option<f64>) {
     let mean = |quantity: Quantity| row.value(&quantity, Statistic::Mean);
     let kinds = [Quantity::ImageTokens, Quantity::AudioTokens, Quantity::VideoTokens];

@@ -5,6 +5,7 @@
 
 use ifm_analysis::insight::{Meant, Piece, Sentence};
 use ifm_chart::rounded;
+use ifm_core::delimited::is_direction_mark;
 use ifm_core::words::plural;
 
 const NS_PER_MS: f64 = 1e6;
@@ -227,11 +228,6 @@ pub fn command_line(words: &[String]) -> String {
         })
         .collect();
     quoted.join(" ")
-}
-
-/// Invisible marks that can make text read in another order than it is stored.
-fn is_direction_mark(c: char) -> bool {
-    matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// With plain spaces inside numbers, so that what a terminal shows can be searched for.

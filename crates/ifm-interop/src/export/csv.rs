@@ -6,6 +6,7 @@
 use super::{Export, Exported, Writer};
 use crate::heads::{FIRST, head_of_factor, head_of_figure, word};
 use ifm_core::Sheet;
+use ifm_core::delimited::csv_cell;
 use ifm_core::sheet::{Factors, Part, PartKind, Row, RowRole};
 use std::collections::BTreeSet;
 
@@ -102,17 +103,5 @@ impl<'s> Table<'s> {
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
-    cells.map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",")
-}
-
-/// A cell that no reader splits and no spreadsheet evaluates as a formula: an apostrophe is put
-/// before such a text, and before one that begins with an apostrophe.
-fn quoted(cell: &str) -> String {
-    let is_number = cell.parse::<f64>().is_ok();
-    let is_formula = !is_number && cell.starts_with(['=', '+', '-', '@', '\'']);
-    let cell = if is_formula { format!("'{cell}") } else { cell.to_owned() };
-    match cell.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
-    }
+    cells.map(|cell| csv_cell(&cell)).collect::<Vec<_>>().join(",")
 }

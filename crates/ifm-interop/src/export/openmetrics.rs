@@ -14,6 +14,7 @@
 
 use super::{Export, Exported, Writer};
 use crate::heads::word;
+use ifm_core::delimited::without_controls;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
 };
@@ -370,6 +371,8 @@ pub fn text(families: &[Family], with_times: bool) -> String {
 }
 
 fn escaped(text: &str, in_quotes: bool) -> String {
+    // A carriage return would end the line for some readers.
+    let text = without_controls(text).replace('\r', " ");
     let text = text.replace('\\', "\\\\").replace('\n', "\\n");
     if in_quotes { text.replace('"', "\\\"") } else { text }
 }

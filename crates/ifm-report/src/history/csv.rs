@@ -2,8 +2,8 @@
 
 use super::words;
 use crate::comparison::unit_json;
-use crate::page::quoted;
 use ifm_analysis::history::History;
+use ifm_core::delimited::csv_cell;
 
 const HEAD: &str = "cell,at,metric,unit,run,name,at_utc,tags,value,low,high,standing,stretch\n";
 
@@ -32,7 +32,7 @@ pub fn history_csv(history: &History) -> String {
                 point.standing.word().to_owned(),
                 stretch.map(|number| (number + 1).to_string()).unwrap_or_default(),
             ];
-            let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+            let fields: Vec<String> = fields.iter().map(|field| csv_cell(field)).collect();
             out.push_str(&format!("{}\n", fields.join(",")));
         }
     }

@@ -5,6 +5,7 @@
 //! its unit where head and text do not say it, and how it is written. Quoting follows RFC 4180.
 
 use super::{Block, Page, Section, Table};
+use ifm_core::delimited::csv_cell;
 
 const HEAD: &str = "section,table,line,row,column,value,unit,text,note\n";
 
@@ -57,20 +58,9 @@ fn lines(table: &Table, section: &Section, number: usize, out: &mut String) {
                 cell.text.clone(),
                 cell.note.clone().unwrap_or_default(),
             ];
-            let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+            let fields: Vec<String> = fields.iter().map(|field| csv_cell(field)).collect();
             out.push_str(&format!("{}\n", fields.join(",")));
         }
-    }
-}
-
-/// A field; one that a spreadsheet would take for a formula is kept from being one.
-pub(crate) fn quoted(field: &str) -> String {
-    let is_number = field.parse::<f64>().is_ok();
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;
-    let field = if is_formula { format!("'{field}") } else { field.to_owned() };
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
     }
 }
 
@@ -83,14 +73,5 @@ mod tests {
     fn a_line_for_each_number() {
         let text = csv(&page());
         assert_eq!(text, format!("{HEAD}a-chapter,1,1,one,\"ITL, ms\",41.25,,41.2,n=3\n"));
-    }
-
-    #[test]
-    fn fields_are_quoted_and_are_no_formulas() {
-        let check = |field: &str, expect: &str| assert_eq!(quoted(field), expect);
-        check("a", "a");
-        check("a,\"b\"", "\"a,\"\"b\"\"\"");
-        check("=1+1", "'=1+1");
-        check("-1.5", "-1.5");
     }
 }

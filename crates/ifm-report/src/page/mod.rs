@@ -13,7 +13,6 @@ mod table;
 mod terminal;
 
 pub use csv::csv;
-pub(crate) use csv::quoted;
 pub use html::html;
 pub use json::{PageDocument, json};
 pub use markdown::{Pictures, markdown};

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Copies of each file.
-const COPIES: usize = 30;
+const COPIES: usize = 15;
 /// Longest time for one copy: a debug build on a busy machine.
 const COPY_MAX: Duration = Duration::from_secs(20);
 

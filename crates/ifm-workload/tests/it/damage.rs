@@ -78,6 +78,7 @@ impl Tally {
         self.slowest = self.slowest.max(began.elapsed());
     }
 
+    #[expect(clippy::print_stdout, reason = "counts of a long run with MUTANTS")]
     fn check(self, name: &str, copies: usize) {
         println!(
             "{name}: {copies} copies, {} read, slowest {:?}, {:?}",

@@ -17,9 +17,9 @@ const REMEMBERED_MAX: usize = 1 << 25;
 /// Which hashes mean the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Those of one agent.
+    /// Hashes of one agent.
     Agent,
-    /// Those of one session.
+    /// Hashes of one session.
     Session,
     /// All.
     All,
@@ -29,7 +29,7 @@ pub(crate) enum Scope {
 #[derive(Default)]
 pub(crate) struct Seen {
     blocks: HashSet<u64>,
-    /// Those of them that the session that is being read was the first to send.
+    /// The ones that the current session was the first to send.
     new: Vec<u64>,
 }
 
@@ -79,7 +79,7 @@ struct Prompt {
 /// The prompts of one agent so far.
 pub(crate) struct Chain {
     block_tokens: u32,
-    /// What makes numbers of this chain differ from those of others.
+    /// Distinguishes the numbers of this chain from other chains.
     space: u64,
     /// The latest prompt that holds a block.
     owners: HashMap<u64, u16>,
@@ -88,7 +88,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// A chain of blocks of so many tokens, whose hashes mean something within `space` alone.
+    /// A chain of blocks of this many tokens, whose hashes are valid within `space` only.
     pub(crate) fn new(block_tokens: u32, space: u64) -> Self {
         let (owners, prompts, nodes) = (HashMap::new(), Vec::new(), Vec::new());
         Self { block_tokens: block_tokens.max(1), space, owners, prompts, nodes }
@@ -193,7 +193,7 @@ impl Chain {
     }
 }
 
-/// A turn that adds so many tokens.
+/// A turn that adds this many tokens.
 fn plain(tokens: u32) -> ScriptTurn {
     ScriptTurn {
         tokens,

@@ -3,7 +3,7 @@
 //! Drawn from the seed, each request by itself and by nothing but its place in the workload, so that
 //! it is the same whatever the server does.
 //!
-//! Not here: what a form is (`ifm_core::form`), how an API is told (`ifm-wire`).
+//! Not here: what a form is (`ifm_core::form`), how an API receives it (`ifm-wire`).
 
 use ifm_core::Form;
 use ifm_made::{Rng, Stream};

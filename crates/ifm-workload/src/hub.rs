@@ -197,7 +197,7 @@ impl Hub<'_> {
         self.access.cache.as_ref().map(|cache| cache.join(name))
     }
 
-    /// Files of the snapshot that the branch stands at; none when one is missing.
+    /// Files of the branch's current snapshot; none if one is missing.
     fn cached(&self, file: Option<&str>) -> Vec<PathBuf> {
         let snapshot = || {
             let folder = self.folder()?;
@@ -375,7 +375,7 @@ fn escape(file: &str) -> String {
 /// is; all files when there is a choice.
 fn choose(files: Vec<String>) -> Result<Vec<String>, Vec<String>> {
     const ENDINGS: [&str; 4] = [".parquet", ".jsonl", ".json", ".csv"];
-    /// Descriptions that stand beside the rows.
+    /// Descriptions next to the rows.
     const ABOUT: [&str; 4] =
         ["dataset_infos.json", "dataset_info.json", "config.json", "state.json"];
     let base = |file: &str| file.rsplit('/').next().unwrap_or(file).to_owned();

@@ -43,7 +43,7 @@ impl Rate {
         })
     }
 
-    /// The time at which so many arrivals are expected, nanoseconds; absent behind the end. Must
+    /// The time at which this many arrivals are expected, nanoseconds; absent after the end. Must
     /// be asked for rising numbers.
     pub(super) fn time_ns_of(&mut self, arrivals: f64) -> Option<u64> {
         loop {

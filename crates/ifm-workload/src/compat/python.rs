@@ -1,6 +1,6 @@
 //! Python's module `random`: the same seed gives the same draws as `random.Random(seed)`.
 //!
-//! The algorithms are those of CPython 3.2 to 3.13, of which the draws did not change.
+//! The algorithms match CPython 3.2 to 3.13, whose draws did not change.
 //!
 //! Not here: weighted choices, samples without replacement, other laws, and seeds that are not whole numbers.
 

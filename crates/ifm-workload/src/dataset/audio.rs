@@ -27,7 +27,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         "" => "30s",
         body => body,
     };
-    // What stands behind the colon is the option that every workload has.
+    // The part after the colon is the option that every workload has.
     let (_, audio) = Options::split(&format!("?audio={body}"))?;
     let name = format!("audio:{}", body.rsplit('/').find(|part| !part.is_empty()).unwrap_or(body));
     opening.options.fill(audio);

@@ -36,7 +36,7 @@ pub const KIND: DatasetKind = DatasetKind {
 /// Tokens to ask for where a row says nothing: vLLM's `--custom-output-len`.
 const OUTPUT_TOKENS: u32 = 256;
 
-/// Columns that can stand for a text: audio may be all that is asked.
+/// Columns that can replace a text: a request may consist of audio only.
 const MEDIA: [&str; 4] = ["image", "audio", "video", "image_uuids"];
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {

@@ -1,4 +1,4 @@
-//! Agentic rows as MLPerf has them: one row for each message, those of a conversation together.
+//! Agentic rows in MLPerf's format: one row per message, with the rows of a conversation together.
 //!
 //! Columns: `conversation_id`, `turn`, `role` (user, assistant, tool), `content`, `system` with the
 //! first message, `tools`, `tool_calls`, `tool_results` (each with `tool_call_id` and `content`),
@@ -49,7 +49,7 @@ struct Conversation {
     tools: Option<Arc<Map<String, Value>>>,
 }
 
-/// A message, and what its row says beside it.
+/// A message, and the other fields of its row.
 struct Said {
     messages: Vec<Message>,
     delay_ns: u64,

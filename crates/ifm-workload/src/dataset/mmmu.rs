@@ -60,7 +60,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     if pictures.is_empty() {
         return Err("the row has no image (image_1 to image_7)".to_owned());
     }
-    // In the order in which the text names them; those that it does not name stand first.
+    // In the order in which the text names them, after the ones that it does not name.
     let mut named: Vec<(usize, usize, _)> = Vec::new();
     for (number, medium) in pictures {
         let mark = format!("<image {number}>");

@@ -45,7 +45,7 @@ type Open = fn(&mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError>;
 pub struct DatasetKind {
     /// The name before the colon.
     pub name: &'static str,
-    /// Other names for it, such as those of other tools.
+    /// Other names for it, such as other tools' names.
     pub aliases: &'static [&'static str],
     /// How to write it.
     pub usage: &'static str,

@@ -141,10 +141,10 @@ fn read(
     Ok(Some((time, Request { blocks, ..Request::new(prompt_tokens, output_tokens) })))
 }
 
-/// Where a row stands; absent without a session.
+/// Position of a row; absent without a session.
 ///
 /// # Errors
-/// A pause that is none.
+/// No pause.
 fn place(columns: &Columns, row: &Row) -> Result<Option<Place>, String> {
     let session = match columns.get(&row.fields, "session_id") {
         None => return Ok(None),

@@ -194,7 +194,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     opening.list_of_rows(stored, counts, marks)
 }
 
-/// Sessions that stand in some rows.
+/// Sessions that some rows contain.
 struct Recorded {
     /// Line of the first row.
     line: u64,
@@ -336,12 +336,12 @@ impl Agent {
     }
 }
 
-/// Checks that no span stands above itself.
+/// Checks that no span is its own ancestor.
 ///
 /// # Errors
 /// The one that does.
 fn no_circle(parents: &HashMap<String, (Option<String>, bool)>) -> Result<(), String> {
-    // Whether what stands above a span was looked at to its end; those under way are not.
+    // Whether all ancestors of a span were visited; a span in progress has not finished.
     let mut seen: HashMap<&str, bool> = HashMap::with_capacity(parents.len());
     for id in parents.keys() {
         let (mut path, mut at) = (Vec::new(), id.as_str());
@@ -376,7 +376,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let mut item = WorkItem::new(0, Vec::new());
-        // Where sub-agents stand, before the calls are turned into turns.
+        // Positions of sub-agents, before the calls become turns.
         let mut places = Vec::new();
         let mut joined: Vec<Vec<(usize, f64)>> = vec![Vec::new(); agents.len()];
         for (number, agent) in agents.iter().enumerate().skip(1) {
@@ -493,7 +493,7 @@ impl Reader<'_> {
         joined: &[(usize, f64)],
     ) -> Result<Vec<Turn>, Fault> {
         let mut turns = Vec::new();
-        // What stands in each earlier prompt, its answer behind it.
+        // The content of each earlier prompt, followed by its answer.
         let mut contexts: Vec<Vec<u64>> = Vec::new();
         let mut former_end_s: Option<f64> = None;
         let mut tools: Option<Arc<Map<String, Value>>> = None;
@@ -599,7 +599,7 @@ fn best(contexts: &[Vec<u64>], hashes: &[u64], input: &[Message]) -> Option<Keep
     let mut best: Option<Keep> = None;
     for (turn, context) in contexts.iter().enumerate().rev().take(COMPARED_MAX) {
         let equal = context.iter().zip(hashes).take_while(|(left, right)| left == right).count();
-        // An answer may have been written back in other words: it stands in its place all the same.
+        // An answer may have been written back in other words; its position stays the same.
         let is_answer = input.get(equal).is_some_and(|message| message.role == Role::Assistant);
         let shared = if equal + 1 == context.len() && is_answer { equal + 1 } else { equal };
         let shared = shared.min(hashes.len().saturating_sub(1)) as u32;

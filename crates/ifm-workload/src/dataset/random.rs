@@ -171,7 +171,7 @@ impl RandomPrompts {
     }
 
     /// Whether lengths are known from the words alone; otherwise each prompt is
-    /// encoded and mended until it fits, which is slower and as exact.
+    /// encoded and corrected until it fits, which is slower and equally exact.
     pub fn counts_words(&self) -> bool {
         self.prompts.counts_words()
     }

@@ -65,7 +65,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         };
         let mut turns = play.turns(messages, None, &mut pauses.item(row.line))?;
         if turns.last().is_some_and(|turn| turn.output_tokens.is_none()) && output.is_none() {
-            // Nobody answered the last question: its length is not known.
+            // The last question has no answer, so the length is unknown.
             turns.pop();
         }
         if turns.len() < turns_min.max(1) {

@@ -50,7 +50,7 @@ struct Lines {
     tokenizer: Tokenizer,
     /// Each line with the tokens of it and of the break after it.
     lines: Vec<(Box<str>, u32)>,
-    /// Whether tokens end where lines end, so that those of lines add up.
+    /// Whether tokens end where lines end, so that the counts of lines add up.
     adds_up: bool,
     /// What every prompt begins with.
     prefix: String,
@@ -188,7 +188,7 @@ impl Lines {
         }
     }
 
-    /// Cuts a text after a number of tokens, and mends its end where pieces of words
+    /// Cuts a text after a number of tokens, and repairs its end where pieces of words
     /// have become other tokens.
     fn cut(&self, ids: &[u32], tokens: u32) -> Result<String, WorkloadError> {
         let mut keep = tokens as usize;

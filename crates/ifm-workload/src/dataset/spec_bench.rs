@@ -53,7 +53,7 @@ pub(super) struct Asked {
     /// The category that is wanted, if not all are.
     category: Option<String>,
     output: u32,
-    /// Pauses before later turns; absent where first turns stand alone.
+    /// Pauses before later turns; absent if only first turns are sent.
     pauses: Option<(Think, Stream)>,
 }
 

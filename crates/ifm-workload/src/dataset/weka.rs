@@ -142,11 +142,11 @@ struct Spawned {
     number: usize,
     after_turn: usize,
     start_s: f64,
-    /// When it ended; absent where nothing tells.
+    /// When it ended; absent if unknown.
     end_s: Option<f64>,
 }
 
-/// When a request was sent, and when it had its answer, as far as that is told.
+/// When a request was sent and answered, as far as the trace reports it.
 struct Times {
     start_s: f64,
     api_s: Option<f64>,
@@ -154,7 +154,7 @@ struct Times {
 }
 
 impl Times {
-    /// When the answer was there: where nothing tells, the request counts as answered at once.
+    /// When the answer arrived. If unknown, the request counts as answered immediately.
     fn end_s(&self) -> f64 {
         self.start_s + self.api_s.unwrap_or(0.0)
     }

@@ -37,8 +37,8 @@ def row(page, name):
 
 def ids(command):
     """Ids of all runs by name."""
-    lines = command("runs", "list").splitlines()[1:]
-    return {line.split()[2]: line.split()[0] for line in lines}
+    runs = json.loads(command("runs", "list", "--json"))["runs"]
+    return {run["name"]: run["id"] for run in runs if "name" in run}
 
 
 def everything(store):

@@ -332,7 +332,7 @@ mod tests {
                 serde_json::from_str(&fitting_json((&slo, &fittings), &[], &Worth::default()))
                     .expect("JSON");
             assert_eq!(document["curves"][0]["state"], state, "{document}");
-            let style = TerminalStyle { width: 200, color: false, ascii: false };
+            let style = TerminalStyle { width: 200, color: false, ascii: false, verbose: false };
             let text = fitting_terminal(&slo, &fittings, &Worth::default(), &style);
             assert!(text.contains(words), "{text}");
             assert!(fitting_markdown(&slo, &fittings, &Worth::default()).contains("- "));

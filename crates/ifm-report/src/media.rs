@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn media_stand_in_every_format() {
         let model = seen_again();
-        let style = TerminalStyle { width: 400, color: false, ascii: false };
+        let style = TerminalStyle { width: 400, color: false, ascii: false, verbose: false };
         let text = crate::terminal::terminal(&model, &style);
         assert!(text.contains("120 images · "), "{text}");
         assert!(text.contains("120 text tokens + 299 image tokens a request"), "{text}");

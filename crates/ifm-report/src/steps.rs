@@ -88,7 +88,8 @@ mod tests {
     use ifm_analysis::testing::{failed, request, run};
     use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 
-    const PLAIN: TerminalStyle = TerminalStyle { width: 110, color: false, ascii: false };
+    const PLAIN: TerminalStyle =
+        TerminalStyle { width: 110, color: false, ascii: false, verbose: false };
 
     /// 10 requests per second for 2 s, then 20, each answered in 100 ms; one of the second step
     /// fails.

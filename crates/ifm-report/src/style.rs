@@ -13,6 +13,16 @@ pub struct TerminalStyle {
     pub color: bool,
     /// Whether only ASCII may be printed.
     pub ascii: bool,
+    /// Whether long lists are shown in full: rows that say nothing, reasons that rows already name.
+    pub verbose: bool,
+}
+
+impl TerminalStyle {
+    /// The same with long lists in full, or not.
+    #[must_use]
+    pub fn verbose(self, verbose: bool) -> TerminalStyle {
+        TerminalStyle { verbose, ..self }
+    }
 }
 
 /// The colours that are used.

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_parts_stand_in_every_format() {
-        let style = TerminalStyle { width: 100, color: false, ascii: false };
+        let style = TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
         let one = crate::terminal::terminal(&told(1), &style);
         let line = "upload 1.00 ms (p99 ~1.00 ms) + network and frontend 10.0 ms";
         assert!(one.replace("\n            ", " ").contains(line), "{one}");

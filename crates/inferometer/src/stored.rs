@@ -4,7 +4,9 @@
 
 use crate::exit::Failure;
 use crate::terminal;
+use ifm_analysis::survey::are_repeats;
 use ifm_core::RunData;
+use ifm_core::spec::RunSpec;
 use ifm_report::ReportModel;
 use ifm_store::{FindError, Import, RunEntry, Store};
 
@@ -55,6 +57,72 @@ fn shared_name(error: &FindError) -> Option<Failure> {
         "name one by its id, join repeats with commas ({oldest},{newest}), or rename one: \
          inferometer runs rename {newest} NAME"
     )))
+}
+
+/// The runs of a name that several have, oldest first, if all of them are repeats of one measurement.
+pub fn repeats_of(store: &Store, name: &str) -> Option<Vec<RunEntry>> {
+    let mut runs = runs_named(store, name);
+    runs.reverse();
+    let heads: Vec<_> = runs.iter().filter_map(|run| run.manifest.as_ref().ok()).collect();
+    let (first, others) = heads.split_first()?;
+    let is_one = others.iter().all(|other| are_repeats(first, other));
+    (is_one && !others.is_empty()).then_some(runs)
+}
+
+/// The runs of a name, newest first.
+fn runs_named(store: &Store, name: &str) -> Vec<RunEntry> {
+    let mut runs = store.list().unwrap_or_default();
+    runs.retain(|run| run.manifest.as_ref().is_ok_and(|head| head.name.as_deref() == Some(name)));
+    runs
+}
+
+/// Checks the name of a new run before its load. Runs of one name are repeats of one measurement, so a
+/// name that a run of another server, model or workload has is taken.
+///
+/// # Errors
+/// The name is taken.
+pub fn check_name(store: &Store, name: &str, spec: &RunSpec) -> Result<(), Failure> {
+    let runs = runs_named(store, name);
+    let heads = runs.iter().filter_map(|run| Some((&run.id, run.manifest.as_ref().ok()?)));
+    for (id, head) in heads {
+        let Some(what) = unlike(&head.spec, spec) else { continue };
+        let free = (2..).map(|number| format!("{name}-{number}"));
+        let free = free.into_iter().find(|it| runs_named(store, it).is_empty());
+        return Err(Failure::usage(format!(
+            "the name \"{name}\" is taken by {id}, of another {what}"
+        ))
+        .hint(format!(
+            "choose another, such as --name {}, or rename that run: inferometer runs rename \
+                 {id} NAME",
+            free.unwrap_or_default()
+        )));
+    }
+    if !runs.is_empty() {
+        let (number, are) = (runs.len(), if runs.len() == 1 { "run is" } else { "runs are" });
+        terminal::say(&format!(
+            "{number} earlier {are} also named {name}: all of them count as repeats of one measurement"
+        ));
+    }
+    Ok(())
+}
+
+/// What keeps a run from being a repeat of another, as far as it is known before the load.
+fn unlike(one: &RunSpec, other: &RunSpec) -> Option<&'static str> {
+    let workload = |spec: &RunSpec| {
+        let it = &spec.workload;
+        (it.kind.clone(), it.prompt_tokens, it.output_tokens, it.shared_prefix_tokens)
+    };
+    if one.target.base_url != other.target.base_url {
+        Some("server")
+    } else if one.target.model != other.target.model {
+        Some("model")
+    } else if one.target.api != other.target.api {
+        Some("API")
+    } else if workload(one) != workload(other) {
+        Some("workload")
+    } else {
+        None
+    }
 }
 
 /// What the user's word refers to.

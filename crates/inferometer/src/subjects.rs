@@ -125,22 +125,30 @@ pub struct Argument {
     pub is_list: bool,
 }
 
-/// Finds what an argument names.
+/// Finds what an argument names: a result, the repeats of a name, or a list with commas.
 ///
 /// # Errors
 /// As [`find`].
 pub fn find_argument(store: &Store, word: &Path) -> Result<Argument, Failure> {
     let text = word.to_string_lossy();
-    match find(store, word) {
-        Ok(found) => Ok(Argument { results: vec![(word.to_owned(), found)], is_list: false }),
-        // A name may contain a comma; only an argument that is not a result itself is a list.
-        Err(failure) if !text.contains(',') || word.exists() => Err(failure),
-        Err(_) => {
-            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-            let each = words.map(|word| Ok((PathBuf::from(word), find(store, Path::new(word))?)));
-            Ok(Argument { results: each.collect::<Result<_, Failure>>()?, is_list: true })
+    let failure = match find(store, word) {
+        Ok(found) => {
+            return Ok(Argument { results: vec![(word.to_owned(), found)], is_list: false });
         }
+        Err(failure) => failure,
+    };
+    if let Some(repeats) = stored::repeats_of(store, &text) {
+        let results = repeats.into_iter();
+        let results = results.map(|run| (PathBuf::from(&run.id), Subject::Run(Box::new(run))));
+        return Ok(Argument { results: results.collect(), is_list: true });
     }
+    // A name may contain a comma; only an argument that is not a result itself is a list.
+    if !text.contains(',') || word.exists() {
+        return Err(failure);
+    }
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let each = words.map(|word| Ok((PathBuf::from(word), find(store, Path::new(word))?)));
+    Ok(Argument { results: each.collect::<Result<_, Failure>>()?, is_list: true })
 }
 
 /// Opens all named results. Copies are omitted.

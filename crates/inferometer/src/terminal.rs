@@ -276,7 +276,7 @@ pub fn waiting_message() -> Option<String> {
 pub fn style(no_color: bool, ascii: bool) -> TerminalStyle {
     let is_terminal = std::io::stdout().is_terminal();
     let color = wants_color(no_color, is_terminal);
-    TerminalStyle { width: width(is_terminal), color, ascii }
+    TerminalStyle { width: width(is_terminal), color, ascii, verbose: false }
 }
 
 /// Whether a stream shows colors.

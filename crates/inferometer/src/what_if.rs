@@ -14,6 +14,7 @@ use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
 use ifm_drive::{Progress, Sink, Stop};
 use ifm_report::TerminalStyle;
+use ifm_report::page::{Cell, Columns, Head, table_terminal};
 use ifm_sim::{CONSTANTS, Constants, Deployment};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -321,6 +322,9 @@ impl Variant {
     }
 
     fn words(&self) -> String {
+        if self.setting.is_empty() {
+            return "this deployment".to_owned();
+        }
         let words: Vec<String> =
             self.setting.iter().map(|(flag, value)| format!("{flag} {value}")).collect();
         words.join(", ")
@@ -364,44 +368,38 @@ fn ranked_by(variants: &[Variant]) -> &'static str {
 /// Variants as text.
 pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String {
     let by_price = ranked_by(variants) == "usd_per_million_tokens";
-    let by = if by_price { "dollars for a million tokens" } else { "tokens a second for each GPU" };
-    let mut out = format!("predicted, not measured; inside {target}, by {by}\n\n");
-    let width = variants.iter().map(|variant| variant.words().chars().count()).max().unwrap_or(0);
-    let _ = writeln!(
-        out,
-        "  #  {:<width$}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}{}",
-        "",
-        "load",
-        "out tok/s",
-        "per GPU",
-        "TTFT p99",
-        "ITL p99",
-        if by_price { "   $/1M tok" } else { "" }
-    );
-    let number = |value: Option<f64>, decimals: usize| {
-        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+    let by = if by_price { "dollars per million output tokens" } else { "output tokens/s per GPU" };
+    let heading = format!("predicted, not measured; meets {target}; sorted by {by}");
+    let mut out = String::new();
+    for line in style.paragraph(&heading, "") {
+        let _ = writeln!(out, "{line}");
+    }
+    let decimals = |decimals: usize| move |value: f64| format!("{value:.decimals$}");
+    let known = |value: Option<f64>, decimals: usize, unit: &str| {
+        Cell::number(value, |value| format!("{value:.decimals$}{unit}"))
     };
-    for variant in variants {
-        let rank = variant.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
-        let words = variant.words();
-        let pad = " ".repeat(width - words.chars().count());
-        if let (Some(why), None) = (&variant.outside_because, variant.load) {
-            let _ = writeln!(out, "{rank:>3}  {words}{pad}  {why}");
-            continue;
+    let (possible, impossible): (Vec<&Variant>, Vec<&Variant>) = variants
+        .iter()
+        .partition(|variant| variant.load.is_some() || variant.outside_because.is_none());
+    let table = Columns::<&Variant>::default()
+        .text("#", |it| it.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string()))
+        .name("", |it| it.words())
+        .number("load", |it| it.load, |load| format!("{load}"))
+        .number("out tok/s", |it| it.output_tok_per_s, decimals(0))
+        .number("per GPU", |it| it.output_tok_per_s_per_gpu, decimals(0))
+        .cell(Head::number("TTFT p99"), |it| known(it.ttft_p99_ms, 0, " ms"))
+        .cell(Head::number("ITL p99"), |it| known(it.itl_p99_ms, 1, " ms"))
+        .number("$/1M output tok", |it| it.usd_per_million_tokens, decimals(2))
+        .when(by_price)
+        .table("Deployments, the best one first.", possible.iter().copied());
+    if !possible.is_empty() {
+        out.push_str(&table_terminal(&table, style));
+    }
+    for variant in impossible {
+        let why = variant.outside_because.as_deref().unwrap_or_default();
+        for line in style.paragraph(&format!("{}: {why}", variant.words()), "   ") {
+            let _ = writeln!(out, "{line}");
         }
-        let load = variant.load.map_or_else(|| "–".to_owned(), |load| format!("{load}"));
-        let _ = write!(
-            out,
-            "{rank:>3}  {words}{pad}  {load:>6}  {:>9}  {:>9}  {:>6} ms  {:>6} ms",
-            number(variant.output_tok_per_s, 0),
-            number(variant.output_tok_per_s_per_gpu, 0),
-            number(variant.ttft_p99_ms, 0),
-            number(variant.itl_p99_ms, 1),
-        );
-        if by_price {
-            let _ = write!(out, "  {:>10}", number(variant.usd_per_million_tokens, 2));
-        }
-        out.push('\n');
     }
     out.push('\n');
     for variant in variants.iter().filter(|variant| variant.load.is_some()) {
@@ -415,7 +413,7 @@ pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String
         }
         if let Some(hangs) = &variant.assumption {
             said.push(format!(
-                "hangs on {} = {:.3} ({}): {:.0} % worse makes {} {:.0} % longer",
+                "most sensitive to {} = {:.3} ({}): {:.0} % worse makes {} {:.0} % longer",
                 hangs.constant,
                 hangs.value,
                 hangs.from,

@@ -79,6 +79,12 @@ impl RunIdentity {
     }
 }
 
+/// Whether two runs are repeats of one measurement: cells of one plan, or runs of one name, one server
+/// by its own account, and one setup.
+pub fn are_repeats(one: &Manifest, other: &Manifest) -> bool {
+    RunIdentity::of(one).is_repeat(&RunIdentity::of(other))
+}
+
 impl Survey {
     /// Names the sides, and adds the factor [`key::RUN`] to points that differ only in their side.
     /// `given` holds the user's names for the origins, by their places; later origins have none.

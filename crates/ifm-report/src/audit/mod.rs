@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn every_rendering_says_the_same() {
         let audit = found();
-        let style = TerminalStyle { width: 80, color: false, ascii: false };
+        let style = TerminalStyle { width: 80, color: false, ascii: false, verbose: false };
         let text = audit_terminal(&audit, Level::Hint, &style);
         let markdown = audit_markdown(&audit, Level::Hint);
         let json: serde_json::Value = serde_json::from_str(&audit_json(&audit)).unwrap();
@@ -112,7 +112,7 @@ mod tests {
         let first = findings[0].spots[0].clone();
         findings[0].spots =
             (1..=12).map(|line| Spot { place: Place::line(line), ..first.clone() }).collect();
-        let style = TerminalStyle { width: 60, color: false, ascii: false };
+        let style = TerminalStyle { width: 60, color: false, ascii: false, verbose: false };
         let text = audit_terminal(&audit, Level::Hint, &style);
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         for rendering in [text.replace("\n ", ""), audit_markdown(&audit, Level::Hint)] {
@@ -127,9 +127,11 @@ mod tests {
     #[test]
     fn weaker_findings_can_be_left_out_and_silence_is_said() {
         let quiet = audit(&Subject::new(&[]));
-        let style = TerminalStyle { width: 80, color: false, ascii: true };
+        let style = TerminalStyle { width: 80, color: false, ascii: true, verbose: false };
         let text = audit_terminal(&quiet, Level::Hint, &style);
         assert!(text.contains("0 proofs, 0 strong, 0 hints"), "{text}");
+        assert!(text.contains("; -v lists them"), "{text}");
+        let text = audit_terminal(&quiet, Level::Hint, &style.verbose(true));
         assert!(text.contains("not applicable: missing"), "{text}");
     }
 }

@@ -4,6 +4,7 @@ use super::{at_least, closing, spots};
 use crate::TerminalStyle;
 use crate::terminal::{Color, wrap};
 use ifm_analysis::audit::{Audit, Level, Looked};
+use ifm_core::words::counted;
 
 /// Findings of at least `level`, strongest first, and what could not be looked at; ends with a line
 /// break.
@@ -26,7 +27,15 @@ pub fn audit_terminal(audit: &Audit, level: Level, style: &TerminalStyle) -> Str
         out.push('\n');
     }
     let blind = blind(audit);
-    if !blind.is_empty() {
+    if !style.verbose && !blind.is_empty() {
+        let rules: usize = blind.iter().map(|(_, rules)| rules.len()).sum();
+        let line = format!(
+            "not applicable, data missing: {}; -v lists them",
+            counted(rules as u64, "rule")
+        );
+        out.push_str(&style.paint(Color::Dim, &line));
+        out.push('\n');
+    } else if !blind.is_empty() {
         let lines = blind.into_iter().flat_map(|(needs, rules)| {
             let text = format!("  {needs}: {}", rules.join(", "));
             wrap(&style.text(&text), style.width, "    ")

@@ -2,6 +2,7 @@
 //!
 //! What is not here: all detail; the JSON document has that.
 
+use super::headline::headline;
 use super::words;
 use crate::format::ABSENT;
 use crate::markdown::escape;
@@ -15,6 +16,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         let base = words::side(&comparison.baseline.label, &comparison.baseline.runs);
         let other = words::side(&pair.side.label, &pair.side.runs);
         out.push_str(&format!("## {} against {}\n\n", escape(&other), escape(&base)));
+        out.push_str(&format!("**{}**\n\n", escape(&headline(comparison, pair))));
         if let Some(line) = words::single_runs(pair) {
             out.push_str(&format!("⚠ {}\n\n", escape(&line)));
         }

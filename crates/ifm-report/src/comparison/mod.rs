@@ -2,6 +2,7 @@
 //!
 //! What is not here: the numbers, which come from [`ifm_analysis::comparison`].
 
+mod headline;
 mod json;
 mod markdown;
 mod ranking;

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn three_runs_in_order() {
-        let style = TerminalStyle { width: 100, color: false, ascii: false };
+        let style = TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
         insta::assert_snapshot!(ranking_terminal(&ranked(), &style));
         let text = ranking_markdown(&ranked());
         assert!(text.contains("| 1 |") && text.contains("| 3 |") && !text.contains("| 2 |"));

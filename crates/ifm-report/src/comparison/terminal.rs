@@ -2,6 +2,7 @@
 //!
 //! What is not here: runs by themselves.
 
+use super::headline::headline;
 use super::words;
 use crate::TerminalStyle;
 use crate::format::{ABSENT, plain};
@@ -19,13 +20,13 @@ pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> St
     let mut out = String::new();
     for pair in &comparison.pairs {
         let base = words::side(&comparison.baseline.label, &comparison.baseline.runs);
-        let title = format!("{} against {base}", words::side(&pair.side.label, &pair.side.runs));
-        out.push_str(&style.paint(Color::Bold, &style.text(&title)));
-        out.push('\n');
-        out.push_str(&differences(&pair.differences, style));
+        push(&mut out, &headline(comparison, pair), "  ", Some(Color::Bold), style);
         if let Some(line) = words::single_runs(pair) {
             push(&mut out, &format!("⚠        {line}"), "         ", Some(Color::Yellow), style);
         }
+        let title = format!("{} against {base}", words::side(&pair.side.label, &pair.side.runs));
+        push(&mut out, &format!("sides    {title}"), "         ", Some(Color::Dim), style);
+        out.push_str(&differences(&pair.differences, style));
         out.push('\n');
         out.push_str(&table(comparison, pair, style));
         out.push_str(&capacity(pair, style));
@@ -33,7 +34,7 @@ pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> St
         for line in words::summary(comparison, pair) {
             push(&mut out, &format!(" ● {line}"), "   ", None, style);
         }
-        for line in words::doubts(pair, is_inter_event(comparison, pair)) {
+        for line in doubts(comparison, pair, style) {
             push(&mut out, &format!(" · {line}"), "   ", Some(Color::Dim), style);
         }
         if comparison.pairs.len() > 1 {
@@ -41,6 +42,20 @@ pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> St
         }
     }
     out
+}
+
+/// Why rows are inconclusive. Each row has its reason in a few words; with `-v` all follow in full.
+fn doubts(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> Vec<String> {
+    let all = words::doubts(pair, is_inter_event(comparison, pair));
+    let open = pair.rows.iter().filter(|row| row.doubt.is_some()).count();
+    match style.verbose || open == 0 {
+        true => all,
+        false => {
+            let rows = words::has_runs(pair).then(|| words::OF_RUNS.to_owned());
+            let more = "-v explains each inconclusive row".to_owned();
+            rows.into_iter().chain([more]).collect()
+        }
+    }
 }
 
 fn is_inter_event(comparison: &Comparison, pair: &Pair) -> bool {
@@ -183,7 +198,8 @@ mod tests {
     use crate::comparison::words::by_load;
     use crate::testing::compared;
 
-    const PLAIN: TerminalStyle = TerminalStyle { width: 100, color: false, ascii: false };
+    const PLAIN: TerminalStyle =
+        TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
 
     #[test]
     fn two_sweeps() {
@@ -194,6 +210,7 @@ mod tests {
     fn what_single_runs_leave_out_comes_before_the_verdicts() {
         let text = comparison_terminal(&compared(), &PLAIN);
         let place = |words: &str| text.find(words).expect(words);
+        assert!(text.starts_with("other vs base (one run each): "), "{text}");
         assert!(place("one run on each side") < place("verdict"), "{text}");
     }
 

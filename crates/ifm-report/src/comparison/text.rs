@@ -2,6 +2,7 @@
 //!
 //! What is not here: layout, and numbers, which come from [`ifm_analysis::comparison`].
 
+use super::headline::headline;
 use super::words;
 use crate::format::{ABSENT, plain};
 use crate::words::target;
@@ -117,7 +118,9 @@ fn side_text(comparison: &Comparison, pair: &Pair) -> SideText {
     SideText {
         label: plain(&pair.side.label),
         differences,
-        summary: words::summary(comparison, pair),
+        summary: std::iter::once(headline(comparison, pair))
+            .chain(words::summary(comparison, pair))
+            .collect(),
         capacity,
         doubts: words::doubts(pair, pair.side.is_inter_event),
     }

@@ -199,7 +199,14 @@ pub(crate) fn verdict(verdict: Verdict) -> &'static str {
 /// excludes no difference needs one next to it.
 pub(crate) fn row_verdict(row: &Row) -> String {
     let word = verdict(row.verdict);
-    row.doubt.as_ref().map_or_else(|| word.to_owned(), |doubt| format!("{word} ({})", brief(doubt)))
+    let reason = match (row.doubt.as_ref(), row.detectable) {
+        (None, _) => return word.to_owned(),
+        (Some(Doubt::Wide), Some(least)) => {
+            format!("only {} or more would show", least_shown(row, least))
+        }
+        (Some(doubt), _) => brief(doubt),
+    };
+    format!("{word} ({reason})")
 }
 
 /// Why the data do not decide, in a few words.
@@ -252,8 +259,12 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
         true => format!("every inconclusive row: {reason}"),
         false => format!("{}: {reason}", places(rows, is_inter_event)),
     };
-    let has_runs = pair.rows.iter().flat_map(|row| [row.a, row.b]).flatten().any(|c| c.runs > 1);
-    found.iter().map(line).chain(has_runs.then(|| OF_RUNS.to_owned())).collect()
+    found.iter().map(line).chain(has_runs(pair).then(|| OF_RUNS.to_owned())).collect()
+}
+
+/// Whether a value is one of several runs.
+pub(super) fn has_runs(pair: &Pair) -> bool {
+    pair.rows.iter().flat_map(|row| [row.a, row.b]).flatten().any(|cell| cell.runs > 1)
 }
 
 /// Rows in few words: `TTFT p99 at 1, 4 users; ITL p50 at 4 users`.
@@ -281,7 +292,7 @@ fn places(rows: &[&Row], is_inter_event: bool) -> String {
 }
 
 /// Loads in few words: `1, 4, 16 users`.
-fn loads(all: &[&Condition]) -> String {
+pub(super) fn loads(all: &[&Condition]) -> String {
     let Some((last, before)) = all.split_last() else { return String::new() };
     let before: Vec<String> = before
         .iter()

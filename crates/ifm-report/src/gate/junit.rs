@@ -116,7 +116,7 @@ mod tests {
             (Undecided::Pass, "1 inconclusive (counts as passed)"),
             (Undecided::Fail, "1 inconclusive (counts as failed)"),
         ] {
-            let plain = TerminalStyle { width: 100, color: false, ascii: false };
+            let plain = TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
             assert!(gate_junit(&gated(), undecided).contains(words), "{words}");
             assert!(gate_terminal(&gated(), undecided, &plain).contains(words), "{words}");
             assert!(gate_markdown(&gated(), undecided).contains(words), "{words}");

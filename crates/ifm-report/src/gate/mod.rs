@@ -369,7 +369,8 @@ mod tests {
     use super::*;
     use crate::testing::gated;
 
-    const PLAIN: TerminalStyle = TerminalStyle { width: 110, color: false, ascii: false };
+    const PLAIN: TerminalStyle =
+        TerminalStyle { width: 110, color: false, ascii: false, verbose: false };
 
     #[test]
     fn a_gate_with_all_three_states() {

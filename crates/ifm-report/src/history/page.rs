@@ -16,6 +16,8 @@ pub enum Charts {
     All,
     /// Those that changed, at most a few: for a terminal.
     Changed,
+    /// The same, and series without a verdict are counted and not listed.
+    Decided,
 }
 
 /// Charts that fit on a terminal.
@@ -23,7 +25,7 @@ const CHARTS_SHORT: usize = 2;
 
 /// A history as a page.
 pub fn history_page(history: &History, charts: Charts) -> Page {
-    let mut sections = vec![changed(history), every(history)];
+    let mut sections = vec![changed(history), every(history, charts == Charts::Decided)];
     sections.extend(drawn(history, charts));
     if charts == Charts::All {
         sections.push(Section::new(
@@ -171,8 +173,29 @@ fn changed(history: &History) -> Section {
     Section::new("What changed", vec![block])
 }
 
+/// Why series have no verdict, each reason with its number of series.
+fn left_out(undecided: &[&Series]) -> String {
+    let mut reasons: Vec<(String, u64)> = Vec::new();
+    for series in undecided {
+        let doubt = series.doubt.as_ref();
+        let state = doubt.map_or_else(|| words::state(series), ToString::to_string);
+        match reasons.iter_mut().find(|(known, _)| *known == state) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((state, 1)),
+        }
+    }
+    reasons.order_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let all: Vec<String> =
+        reasons.iter().map(|(state, count)| format!("{count} × {state}")).collect();
+    let (count, all) = (undecided.len(), all.join("; "));
+    format!("{count} undecided series are not listed ({all}); -v lists them")
+}
+
 /// A row for each series.
-fn every(history: &History) -> Section {
+fn every(history: &History, only_decided: bool) -> Section {
+    let is_open = |series: &&Series| only_decided && series.state == SeriesState::Undecided;
+    let (undecided, listed): (Vec<&Series>, Vec<&Series>) =
+        history.series.iter().partition(is_open);
     let has_cells = history.cells.len() > 1;
     let unit = |series: &Series| series.measure.unit();
     let last = |series: &Series| {
@@ -238,13 +261,20 @@ fn every(history: &History) -> Section {
             let tone = words::tone(series.state);
             Cell::text(format!("{} {}", sign(tone), words::state(series))).toned(tone)
         })
-        .table("Every measure at every load, run after run.", history.series.iter());
-    Section::new("Every series", vec![Block::Table(table)])
+        .table("Every measure at every load, run after run.", listed.iter());
+    let mut blocks = Vec::new();
+    if !listed.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    if !undecided.is_empty() {
+        blocks.push(Block::Prose(left_out(&undecided)));
+    }
+    Section::new("Every series", blocks)
 }
 
 fn drawn(history: &History, charts: Charts) -> Vec<Section> {
     let figure = |series: &Series| Figure::alone(chart::chart(history, series));
-    if charts == Charts::Changed {
+    if charts != Charts::All {
         let changed = history.series.iter().filter(|series| {
             matches!(series.state, SeriesState::Worse | SeriesState::Better | SeriesState::Outside)
         });

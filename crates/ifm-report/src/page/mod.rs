@@ -18,7 +18,7 @@ pub use json::{PageDocument, json};
 pub use markdown::{Pictures, markdown};
 pub use notes::Notes;
 pub use table::{Cell, Column, Columns, Head, Table};
-pub use terminal::terminal;
+pub use terminal::{table_terminal, terminal};
 
 use crate::format::sentence;
 use ifm_analysis::insight::{Insight, Meant, Tone, Topic};

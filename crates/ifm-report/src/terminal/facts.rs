@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn each_level_has_a_line_of_each_kind_and_they_stand_below_a_live_table_too() {
         let model = two_levels();
-        let style = TerminalStyle { width: 400, color: false, ascii: false };
+        let style = TerminalStyle { width: 400, color: false, ascii: false, verbose: false };
         let lines = several(&model.summary.levels, &style);
         assert_eq!(lines.lines().filter(|line| line.starts_with(" media at ")).count(), 2);
         assert!(lines.contains(": 60 images · "), "{lines}");

@@ -200,7 +200,8 @@ mod tests {
     use ifm_analysis::testing::telemetry;
     use ifm_core::series::Quantity;
 
-    const PLAIN: TerminalStyle = TerminalStyle { width: 100, color: false, ascii: false };
+    const PLAIN: TerminalStyle =
+        TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
 
     #[test]
     fn a_sweep() {

@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn repeats_stand_together_below_the_levels() {
         let model = three_and_two();
-        let style = TerminalStyle { width: 120, color: false, ascii: false };
+        let style = TerminalStyle { width: 120, color: false, ascii: false, verbose: false };
         insta::assert_snapshot!(super::super::terminal(&model, &style));
         for width in [60, 80, 100, 200] {
-            let style = TerminalStyle { width, color: false, ascii: true };
+            let style = TerminalStyle { width, color: false, ascii: true, verbose: false };
             let text = table(&model, &style);
             assert!(text.is_ascii() && text.contains("2 "), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");

@@ -78,6 +78,10 @@ pub struct AuditArgs {
     /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
+
+    /// List the rules that had no data too
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// Runs the command.
@@ -128,7 +132,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
     };
     terminal::print(&match args.format() {
         AuditFormat::Text => {
-            let style = terminal::style(args.no_color, args.ascii);
+            let style = terminal::style(args.no_color, args.ascii).verbose(args.verbose);
             ifm_report::audit_terminal(&found, level, &style)
         }
         AuditFormat::Json => ifm_report::audit_json(&found),

@@ -94,6 +94,10 @@ pub struct HistoryArgs {
     /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
+
+    /// List series without a verdict too
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// Draws for the interval of each value; the detection of changes uses the differences between
@@ -115,7 +119,10 @@ pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
         let style = terminal::style(args.no_color, args.ascii);
         let format = if args.json { Format::Json } else { args.format };
         terminal::print(&match format {
-            Format::Text => page::terminal(&history_page(&found, Charts::Changed), &style),
+            Format::Text => {
+                let charts = if args.verbose { Charts::Changed } else { Charts::Decided };
+                page::terminal(&history_page(&found, charts), &style)
+            }
             Format::Json => history_json(&found),
             Format::Md => page::markdown(&history_page(&found, Charts::Changed), Pictures::None),
             Format::Csv => history_csv(&found),

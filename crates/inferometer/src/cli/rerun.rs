@@ -98,7 +98,9 @@ fn changed(program: &Command, stored: &[String], flags: &[String]) -> Result<Vec
         let replaced = EXCLUSIVE
             .iter()
             .any(|group| group.contains(&id) && group.iter().any(|other| given.contains(other)));
-        if replaced || given.contains(id) || OUTPUTS.contains(&id) {
+        // A run with changed flags is no repeat of the old one, whose name says that it is.
+        let renamed = id == "name" && !flags.is_empty();
+        if replaced || renamed || given.contains(id) || OUTPUTS.contains(&id) {
             continue;
         }
         let again = spelled(arg, &old);

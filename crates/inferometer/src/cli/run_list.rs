@@ -264,7 +264,7 @@ mod tests {
             ..Row::default()
         };
         for width in [80, 100, 160] {
-            let style = TerminalStyle { width, color: false, ascii: false };
+            let style = TerminalStyle { width, color: false, ascii: false, verbose: false };
             let text = row.lines(Some("353 tok/s with 1 user"), &style);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -56,6 +56,10 @@ pub struct SideArgs {
     /// Print only ASCII characters
     #[arg(long)]
     ascii: bool,
+
+    /// Show long lists in full, such as why each row is inconclusive
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// A result in its output formats.
@@ -94,7 +98,7 @@ impl SideArgs {
         } else if self.md {
             terminal::print(&(rendered.markdown)());
         } else if self.out.is_empty() {
-            let style = terminal::style(self.no_color, self.ascii);
+            let style = terminal::style(self.no_color, self.ascii).verbose(self.verbose);
             terminal::print(&(rendered.text)(&style));
         }
         Ok(())

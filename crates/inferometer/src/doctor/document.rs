@@ -126,7 +126,7 @@ mod tests {
     fn a_quiet_machine_has_no_problems() {
         let findings = look(&quiet());
         assert_eq!(count(&findings, State::Good), findings.len(), "{findings:?}");
-        let style = TerminalStyle { width: 80, color: false, ascii: false };
+        let style = TerminalStyle { width: 80, color: false, ascii: false, verbose: false };
         let text = text(&findings, &style);
         assert!(
             text.contains("✓ kernel receive stamps") && text.contains("no problems found"),

@@ -250,7 +250,7 @@ fn many_use_cases_and_odd_names_stay_readable() {
     }
     let page_html = html(&page);
     assert!(!page_html.contains("<b>") && !page_html.contains('\u{202E}'));
-    let style = TerminalStyle { width: 80, color: false, ascii: false };
+    let style = TerminalStyle { width: 80, color: false, ascii: false, verbose: false };
     assert!(!terminal(&page, &style).is_empty());
     assert!(page.sections.iter().all(|section| section.blocks.iter().all(is_bounded)));
 }

@@ -7,7 +7,8 @@ use crate::testing::{model, sweep};
 use ifm_analysis::slo::VerdictState;
 use ifm_core::{LevelEnd, RunData, RunState};
 
-const PLAIN: TerminalStyle = TerminalStyle { width: 80, color: false, ascii: false };
+const PLAIN: TerminalStyle =
+    TerminalStyle { width: 80, color: false, ascii: false, verbose: false };
 
 /// The sweep of 1, 4 and 8 users, whose last level misses the default target, without a target that
 /// the user named.

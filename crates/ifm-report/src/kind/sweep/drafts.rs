@@ -106,7 +106,7 @@ mod tests {
         several.levels.extend(again);
         let model = model(&run);
         let both = crate::ReportModel { summary: several, ..model.clone() };
-        let style = TerminalStyle { width: 200, color: false, ascii: false };
+        let style = TerminalStyle { width: 200, color: false, ascii: false, verbose: false };
         let text = terminal(&model, &style);
         assert!(text.contains("acceptance length 2.30 · 65% of "), "{text}");
         assert!(text.contains("counters of vLLM /metrics"), "{text}");

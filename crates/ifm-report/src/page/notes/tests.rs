@@ -9,7 +9,8 @@ fn with(text: &str) -> Page {
     Page { notes: Some(Notes::new("notes.md", text)), ..page() }
 }
 
-const PLAIN: TerminalStyle = TerminalStyle { width: 100, color: false, ascii: false };
+const PLAIN: TerminalStyle =
+    TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
 
 /// Every format of the page, the program's own script and style left out.
 fn all(text: &str) -> [String; 3] {

@@ -93,18 +93,19 @@ pub struct VaryArgs {
     pub vary: Vec<(String, Vec<String>)>,
 
     /// Maximum number of users, for --vary
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "vary", value_name = "N")]
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), value_name = "N")]
     pub max_users: u32,
 
-    /// Price per GPU hour, US dollars: one for all, or l40s=0.9,h100=2.5
-    #[arg(long, requires = "vary", value_name = "USD")]
+    /// Price per GPU hour, US dollars: one for all, or l40s=0.9,h100=2.5; adds the cost of output
+    /// tokens at the largest load that meets the target
+    #[arg(long, value_name = "USD")]
     pub price: Option<String>,
 }
 
 impl VaryArgs {
     /// Whether variants are requested.
     pub fn is_asked(&self) -> bool {
-        !self.vary.is_empty()
+        !self.vary.is_empty() || self.price.is_some()
     }
 }
 

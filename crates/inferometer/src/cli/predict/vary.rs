@@ -45,7 +45,11 @@ fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
 /// # Errors
 /// Too many variants, an unknown flag, or a variant that cannot be read.
 pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
-    let all = combinations(&args.vary.vary);
+    // A price asks the same of the one deployment of the command line.
+    let gpu = args.deployment.setup.gpu.clone();
+    let only: Vec<_> = gpu.map(|gpu| ("gpu".to_owned(), vec![gpu])).into_iter().collect();
+    let axes = if args.vary.vary.is_empty() { &only } else { &args.vary.vary };
+    let all = combinations(axes);
     if all.len() > VARIANTS_MAX {
         return Err(Failure::usage(format!(
             "--vary: {} combinations, and the maximum is {VARIANTS_MAX}",
@@ -158,7 +162,10 @@ fn search(
     if args.names_a_load()? {
         let levels = args.levels()?;
         let [only] = levels.as_slice() else {
-            return Err(Failure::usage("--vary compares at one load: name one, or none"));
+            return Err(Failure::usage(
+                "--vary and --price need one load, or none: several are given",
+            )
+            .hint("without -c and --rate, the largest load inside the target is found"));
         };
         let looked = with(deployed.clone(), only.clone())?;
         let again = |constants| with(other(constants), only.clone());

@@ -1,0 +1,144 @@
+//! The answer of a comparison in one sentence: `fp8 vs bf16: ITL p50 41 % lower (41.0 to 41.5)`.
+//!
+//! Only decided rows are in it: it states nothing that the verdicts of the table do not.
+
+use super::words;
+use crate::format::plain;
+use ifm_analysis::comparison::{Comparison, Measure, Pair, Row, Verdict};
+use ifm_analysis::stat::Estimate;
+use ifm_core::words::counted;
+
+/// Most measures in the sentence.
+const MEASURES_MAX: usize = 3;
+
+/// What the other side does compared with the baseline.
+pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
+    let is_inter_event = comparison.baseline.is_inter_event || pair.side.is_inter_event;
+    let of = words::single_runs(pair).map_or("", |_| " (one run each)");
+    let names = format!("{} vs {}{of}", plain(&pair.side.label), plain(&comparison.baseline.label));
+    let mut parts: Vec<String> = Vec::new();
+    for measure in chosen(&pair.rows) {
+        let rows: Vec<&Row> = pair.rows.iter().filter(|row| row.measure == measure).collect();
+        parts.extend(clause(measure, &rows, is_inter_event));
+    }
+    let undecided = pair.count(Verdict::Inconclusive);
+    let rows = counted(pair.rows.len() as u64, "row");
+    match parts.is_empty() {
+        true if pair.rows.is_empty() => format!("{names}: nothing to compare"),
+        true if undecided == pair.rows.len() => {
+            format!("{names}: inconclusive, no difference was shown or excluded in {rows}")
+        }
+        true => format!("{names}: no difference shown; {undecided} of {rows} inconclusive"),
+        false => format!("{names}: {}", parts.join(", ")),
+    }
+}
+
+/// The decided measures that a reader asks for first: how long a token takes, how long the first one
+/// takes, and how much comes out; then whatever else is decided. Failures come first if they changed.
+fn chosen(rows: &[Row]) -> Vec<Measure> {
+    let decided = |row: &&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
+    let mut all: Vec<Measure> = Vec::new();
+    for row in rows.iter().filter(decided) {
+        if !all.contains(&row.measure) {
+            all.push(row.measure);
+        }
+    }
+    let rank = |measure: &Measure| {
+        let name = words::measure(*measure, false);
+        let order = ["failed", "ITL p50", "TTFT p50", "out tok/s"];
+        order.iter().position(|known| *known == name).unwrap_or(order.len())
+    };
+    all.sort_by_key(rank);
+    // The gap between tokens has three names; one of them is enough.
+    let gaps = |measure: &Measure| {
+        let name = words::measure(*measure, false);
+        ["ITL", "TPOT"].iter().any(|gap| name.starts_with(gap))
+    };
+    let mut seen_gap = false;
+    all.retain(|measure| !gaps(measure) || !std::mem::replace(&mut seen_gap, true));
+    all.truncate(MEASURES_MAX);
+    all
+}
+
+/// One measure over its loads, or one part for each direction; absent without decided rows.
+fn clause(measure: Measure, rows: &[&Row], is_inter_event: bool) -> Option<String> {
+    let none = if measure.is_share() { 0.0 } else { 1.0 };
+    let is_decided = |row: &&&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
+    let decided = rows.iter().filter(is_decided);
+    let known = decided.filter_map(|row| Some((*row, row.change?)));
+    let (lower, higher): (Vec<_>, Vec<_>) = known.partition(|(_, change)| change.value < none);
+    let part = |some: &[(&Row, Estimate)], is_lower: bool| {
+        let at = match some.len() == rows.len() {
+            true => String::new(),
+            false => {
+                let loads: Vec<_> = some.iter().map(|(row, _)| &row.at).collect();
+                format!(" at {}", words::loads(&loads))
+            }
+        };
+        (!some.is_empty()).then(|| size(measure, some, is_lower, &at))
+    };
+    let parts: Vec<String> =
+        [part(&lower, true), part(&higher, false)].into_iter().flatten().collect();
+    let name = words::measure(measure, is_inter_event);
+    (!parts.is_empty()).then(|| format!("{name} {}", parts.join(" and ")))
+}
+
+/// Changes of one direction: `27 to 29 % lower at 1, 8 users (22.9 to 30.0)`, the last from the lowest to
+/// the highest end of their intervals.
+fn size(measure: Measure, rows: &[(&Row, Estimate)], is_lower: bool, at: &str) -> String {
+    let none = if measure.is_share() { 0.0 } else { 1.0 };
+    let unit = if measure.is_share() { "points" } else { "%" };
+    let word = if is_lower { "lower" } else { "higher" };
+    // Without its sign; an end of an interval on the other side keeps one.
+    let size = |change: f64| (change - none) * if is_lower { -100.0 } else { 100.0 };
+    let range = |of: fn(&Estimate) -> [f64; 2]| {
+        let all = rows.iter().flat_map(|(_, change)| of(change)).map(size);
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
+    };
+    let (from, to) = range(|change| [change.value, change.value]);
+    let digits = usize::from(to < 10.0);
+    let value = between(&format!("{from:.digits$}"), &format!("{to:.digits$}"));
+    let (low, high) = range(|change| [change.low, change.high]);
+    format!("{value} {unit} {word}{at} ({low:.1} to {high:.1})")
+}
+
+fn between(from: &str, to: &str) -> String {
+    if from == to { from.to_owned() } else { format!("{from} to {to}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::compared;
+
+    #[test]
+    fn only_decided_rows_are_in_the_sentence() {
+        let mut comparison = compared();
+        let found = headline(&comparison, &comparison.pairs[0]);
+        insta::assert_snapshot!(found);
+        for row in &mut comparison.pairs[0].rows {
+            row.verdict = Verdict::Inconclusive;
+        }
+        let found = headline(&comparison, &comparison.pairs[0]);
+        assert!(found.contains(": inconclusive"), "{found}");
+        comparison.pairs[0].rows[0].verdict = Verdict::NoDifferenceShown;
+        let found = headline(&comparison, &comparison.pairs[0]);
+        assert!(found.contains("no difference shown"), "{found}");
+    }
+
+    #[test]
+    fn a_measure_that_goes_both_ways_has_both_sizes() {
+        let mut comparison = compared();
+        let at = |value| Some(Estimate { value, low: value - 0.01, high: value + 0.01 });
+        let rows = &mut comparison.pairs[0].rows;
+        let (row, mut other) = (rows[0].clone(), rows[0].clone());
+        rows.clear();
+        rows.push(Row { change: at(0.5), verdict: Verdict::Better, ..row });
+        other.change = at(1.5);
+        other.verdict = Verdict::Worse;
+        rows.push(other);
+        let found = headline(&comparison, &comparison.pairs[0]);
+        assert!(found.contains(" 50 % lower at "), "{found}");
+        assert!(found.contains(" and 50 % higher at "), "{found}");
+    }
+}

@@ -496,12 +496,13 @@ impl Session {
         let sealed = sealed.map_err(|error| cannot_seal(&error, &run.manifest.run_id))?;
         if job.format == Format::Text && !job.quiet {
             let size = sealed.bytes as f64 / 1e3;
-            terminal::say(&format!(
-                "\nrun {} saved: {}, {size:.0} kB in {}",
+            let saved = format!(
+                "run {} saved: {}, {size:.0} kB in {}",
                 run.manifest.run_id,
                 counted(run.requests.len() as u64, "request"),
                 folder.display()
-            ));
+            );
+            terminal::say(format!("\n{}", terminal::wrapped("", &saved)).trim_end_matches('\n'));
         }
         verdict(&run, &model.summary, &ended, signals)
     }

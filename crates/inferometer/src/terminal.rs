@@ -307,9 +307,10 @@ const WIDTH: usize = 96;
 /// by its width.
 pub fn wrapped(lead: &str, sentence: &str) -> String {
     let indent = " ".repeat(lead.chars().count());
+    let width = width(std::io::stderr().is_terminal()).min(WIDTH);
     let (mut text, mut line, mut has_word) = (String::new(), lead.to_owned(), false);
     for word in sentence.split_whitespace() {
-        if has_word && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if has_word && line.chars().count() + 1 + word.chars().count() > width {
             text.push_str(&format!("{line}\n"));
             (line, has_word) = (indent.clone(), false);
         }

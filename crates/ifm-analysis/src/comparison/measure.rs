@@ -4,6 +4,7 @@
 //! themselves ([`ifm_core::metric`]), and how a measure is computed, see `sample`.
 
 use crate::level::Load;
+use crate::slo::SPEED;
 use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 use ifm_core::sheet::{Quantity, Statistic};
 use ifm_core::spec::SloTerm;
@@ -199,7 +200,9 @@ impl Measure {
             None => (lower.as_str(), None),
         };
         let (text, name) = (text.trim().to_owned(), word.to_owned());
-        let Some(metric) = Metric::from_word(word) else {
+        // As latency targets call it.
+        let own = if word == SPEED { Metric::UserSpeed.word() } else { word };
+        let Some(metric) = Metric::from_word(own) else {
             return Err(MeasureError::Unknown { text });
         };
         let over = match (metric.has_many_values(), over) {
@@ -280,7 +283,8 @@ mod tests {
             let error = Measure::parse(text).expect_err(text).to_string();
             assert!(error.contains(word) && error.contains(text), "{error}");
         };
-        check("speed", "known are");
+        check("sped", "known are");
+        check("speed", "speed.p99");
         check("rtfxx.p50", "perhaps rtfx;");
         check("image_s", "perhaps images_s;");
         check("ttft", "ttft.p99");

@@ -62,6 +62,17 @@ pub enum ThresholdError {
         /// The threshold as written.
         text: String,
     },
+    /// Its sign bounds the other side.
+    #[error("{text} is written with {}", match bound {
+        Bound::Max => "> (at least): pass it to --min, or write <",
+        Bound::Min => "< (at most): pass it to --max, or write >",
+    })]
+    Side {
+        /// The threshold as written.
+        text: String,
+        /// The side that was asked.
+        bound: Bound,
+    },
     /// The measure cannot be read.
     #[error(transparent)]
     Measure(#[from] MeasureError),
@@ -93,8 +104,16 @@ impl Threshold {
         if text.len() > TEXT_MAX {
             return Err(ThresholdError::TooLong);
         }
-        let (name, limit) = text.split_once('=').ok_or_else(no_limit)?;
-        Threshold::of(name, limit, bound)
+        // Latency targets are written with `<` and `>`: `ttft:p95<1s`.
+        let plain = text.replace("<=", "<").replace(">=", ">").replace('≤', "<").replace('≥', ">");
+        let (name, limit) = plain.split_once(['=', '<', '>']).ok_or_else(no_limit)?;
+        let side = plain.get(name.len()..=name.len());
+        match (side, bound) {
+            (Some("<"), Bound::Min) | (Some(">"), Bound::Max) => {
+                Err(ThresholdError::Side { text: text.trim().to_owned(), bound })
+            }
+            _ => Threshold::of(name, limit, bound),
+        }
     }
 
     /// Reads a name, `itl.p99@64`, and a limit, `50ms`.
@@ -220,6 +239,11 @@ mod tests {
         check("time=90s", "time", Limit::Value(90e9));
         check("success=0.99", "success", Limit::Value(0.99));
         check("error_rate=+0.5%", "error_rate", Limit::Change(0.005));
+        check("ttft:p95@8<1s", "ttft.p95@8", Limit::Value(1e9));
+        check("ttft.p95<=1s", "ttft.p95", Limit::Value(1e9));
+        let least =
+            Threshold::parse("speed:p5>20", Bound::Min).map(|it| (it.to_string(), it.limit));
+        assert_eq!(least, Ok(("tok_s_user.p5".to_owned(), Limit::Value(20.0))));
     }
 
     #[test]
@@ -229,7 +253,9 @@ mod tests {
             assert!(error.contains(word), "{text}: {error}");
         };
         check("itl.p99@64", "has no limit");
-        check("speed@64=5", "unknown metric");
+        check("sped@64=5", "unknown metric");
+        check("speed@64=5", "speed.p99");
+        check("ttft.p95<1s", "pass it to --max");
         check("itl.p99@many=5ms", "names no load");
         check("itl.p99@0=5ms", "names no load");
         check("itl.p99@64=soon", "such as 50ms");

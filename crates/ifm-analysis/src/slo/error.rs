@@ -31,6 +31,22 @@ pub enum SloError {
         /// The term as written.
         term: String,
     },
+    /// A term without a percentile or mean.
+    #[error("{term} has no percentile: write {meant}, or another percentile")]
+    NoPercentile {
+        /// The term as written.
+        term: String,
+        /// A term that was perhaps meant.
+        meant: String,
+    },
+    /// A term without a limit.
+    #[error("{term} has no limit: write {meant}, or another limit")]
+    NoLimit {
+        /// The term as written.
+        term: String,
+        /// A term that was perhaps meant.
+        meant: String,
+    },
     /// A metric that has no such percentile.
     #[error("unknown metric in the latency term: {term}; known are {}", metrics())]
     Metric {

@@ -15,6 +15,7 @@ mod tests;
 mod verdict;
 
 pub use error::{SloError, metrics};
+pub(crate) use parse::SPEED;
 pub use parse::{parse, parse_goodput, words};
 pub use preset::{PRESETS, Preset, default_of, preset};
 pub use verdict::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};

@@ -11,7 +11,7 @@ use ifm_core::spec::{Asked, SloSpec, SloTerm, other_end};
 /// The percentile of terms written as a bare limit, `ttft:500`.
 const BARE_PERCENTILE: f64 = 99.0;
 /// The name of the speed of a user in a target.
-const SPEED: &str = "speed";
+pub(crate) const SPEED: &str = "speed";
 /// Decimals that a ratio keeps on its way through milliseconds.
 const RATIO_DIGITS: f64 = 1e9;
 /// Percentiles of a speed above this one are of the fast tail.
@@ -105,7 +105,7 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     if let Some(share) = share_of_sessions(term, &lower) {
         return share;
     }
-    let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
+    let (metric, bound) = split(term, &lower)?;
     if metric == Metric::SessionCached.word() {
         return parse_cached(term, bound);
     }
@@ -147,6 +147,45 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
         });
     }
     Ok(SloTerm { metric, percentile, limit_ms, speed_min: None })
+}
+
+/// The metric of a term, and what follows the colon; a point is accepted instead, as in thresholds.
+///
+/// # Errors
+/// [`SloError`] with the term that was perhaps meant, if its percentile or its limit is missing.
+fn split<'t>(term: &str, lower: &'t str) -> Result<(&'t str, &'t str), SloError> {
+    let bound_at = lower.find(['<', '>']).unwrap_or(lower.len());
+    let (head, bound) = lower.split_at(bound_at);
+    let colon = lower.find(':').or_else(|| head.find('.'));
+    let word = colon.and_then(|at| lower.get(..at)).unwrap_or(head);
+    let is_speed = [SPEED, "tok_s", Metric::UserSpeed.word(), Metric::Rtfx.word()].contains(&word);
+    let own = match word {
+        "tok_s" => SPEED,
+        "e2el" => Metric::E2e.word(),
+        word => word,
+    };
+    let is_known = is_speed || Metric::from_word(own).is_some_and(Metric::is_bounded_by_targets);
+    if !is_known && word != Metric::SessionCached.word() {
+        return Err(SloError::Metric { term: term.to_owned() });
+    }
+    let usual = if is_speed { "p10" } else { "p99" };
+    let Some(at) = colon else {
+        let limit = match bound {
+            "" if is_speed => ">20",
+            "" => "<500ms",
+            bound => bound,
+        };
+        let meant = format!("{own}:{usual}{limit}");
+        return Err(SloError::NoPercentile { term: term.to_owned(), meant });
+    };
+    let rest = lower.get(at + 1..).unwrap_or_default();
+    let is_bare = rest.starts_with(|c: char| c.is_ascii_digit());
+    if !is_bare && !rest.contains(['<', '>']) {
+        let over = if rest.is_empty() { usual } else { rest };
+        let meant = format!("{own}:{over}{}", if is_speed { ">20" } else { "<500ms" });
+        return Err(SloError::NoLimit { term: term.to_owned(), meant });
+    }
+    Ok((own, rest))
 }
 
 /// Reads a time, milliseconds if no unit is written.

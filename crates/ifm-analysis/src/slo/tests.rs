@@ -49,7 +49,7 @@ fn suggests_similar_names_for_an_unknown_one() {
     check("MLPerf-DeepSeek", "perhaps mlperf-deepseek-r1");
     check("xyzzy", "unknown latency target: xyzzy; inferometer capacity --list");
     // A metric without a bound is a term that is not finished.
-    assert!(matches!(parse("speed"), Err(SloError::Grammar { .. })));
+    check("speed", "speed has no percentile: write speed:p10>20");
 }
 
 /// The limits of MLPerf, a line for a scenario as `mlperf.conf` has it: TTFT, TPOT, whole answer, ms.
@@ -144,7 +144,8 @@ fn refuses_what_it_cannot_hold() {
         let term = text.split(',').next_back().unwrap_or_default().to_owned();
         assert_eq!(got, expect(term), "{text}");
     };
-    check("ttft", |term| SloError::Grammar { term });
+    let ttft = "ttft:p99<500ms".to_owned();
+    assert_eq!(parse("ttft"), Err(SloError::NoPercentile { term: "ttft".to_owned(), meant: ttft }));
     check("ttft:p99<500ms,fast:p99<50ms", |term| SloError::Metric { term });
     check("ttft:p101<500ms", |term| SloError::Percentile { term });
     check("ttft:p0<500ms", |term| SloError::Percentile { term });
@@ -417,4 +418,20 @@ fn answers_without_a_tpot_pass_no_target_of_it() {
         record.events.at_ns.fill(record.end_ns);
     }
     assert_eq!(judged_by(&mut run, "tpot:p50<50ms"), VerdictState::Unknown);
+}
+
+#[test]
+fn an_unfinished_term_is_shown_finished() {
+    let check = |text: &str, expect: &str| {
+        let said = parse(text).expect_err(text).to_string();
+        assert!(said.contains(expect), "{text}: {said}");
+    };
+    check("speed>20", "speed>20 has no percentile: write speed:p10>20");
+    check("tok_s>20", "write speed:p10>20");
+    check("ttft<1s", "ttft<1s has no percentile: write ttft:p99<1s");
+    check("ttft:p95", "ttft:p95 has no limit: write ttft:p95<500ms");
+    check("tttf<1s", "known are ttft");
+    // A point separates as the colon does, which thresholds have.
+    assert_eq!(parse("ttft.p95<1s"), parse("ttft:p95<1s"));
+    assert_eq!(parse("speed.p5>20,itl.p99.9<0.5s"), parse("speed:p5>20,itl:p99.9<0.5s"));
 }

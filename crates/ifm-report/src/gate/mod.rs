@@ -186,8 +186,20 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
             GateState::Fail => Color::Red,
             GateState::Inconclusive => Color::Yellow,
         };
-        out.push_str(&padded(cells));
-        out.push_str(&style.paint(color, &style.text(&verdict(row))));
+        let (cells, said) = (padded(cells), style.text(&verdict(row)));
+        let room = style.width.saturating_sub(cells.chars().count());
+        out.push_str(&cells);
+        // A reason that does not fit goes below its verdict.
+        match said.split_once(" (") {
+            Some((word, reason)) if said.chars().count() > room => {
+                out.push_str(&format!("{}\n", style.paint(color, word)));
+                let reasons = wrap(&format!("   ({reason}"), style.width, "    ");
+                let reasons: Vec<String> =
+                    reasons.iter().map(|line| style.paint(color, line)).collect();
+                out.push_str(&reasons.join("\n"));
+            }
+            _ => out.push_str(&style.paint(color, &said)),
+        }
         out.push('\n');
     }
     out.push_str(&format!(" {}\n", tally(result, undecided)));

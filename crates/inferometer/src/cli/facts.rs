@@ -45,7 +45,7 @@ pub fn run(args: &FactsArgs) -> Result<Code, Failure> {
     let (mut found, without_gpus) = facts::of_host();
     found.server = server;
     if let Some(why) = without_gpus {
-        terminal::say(&format!("no GPU visible: {why}"));
+        terminal::say(terminal::wrapped("no GPU visible: ", &why).trim_end());
     }
     if let Some(path) = &args.out {
         let document = FactsDocument::from(found.clone());

@@ -192,8 +192,10 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
     let mut lines = vec![format!("{}  {}{tool}", found.name, found.format)];
     lines.extend(found.kinds.iter().map(|(word, counts)| format!("  {word:<16} {counts}")));
     let shown = if verbose { found.remarks.len() } else { REMARKS_MAX };
-    let line =
-        |remark: &RemarkText| format!("  {:<9} {}: {}", remark.word, remark.place, remark.text);
+    let line = |remark: &RemarkText| {
+        let said = format!("{}: {}", remark.place, remark.text);
+        terminal::wrapped(&format!("  {:<9} ", remark.word), &said).trim_end().to_owned()
+    };
     lines.extend(found.remarks.iter().take(shown).map(line));
     if found.remarks.len() > shown {
         lines.push(format!("  and {} more remarks: --verbose", found.remarks.len() - shown));

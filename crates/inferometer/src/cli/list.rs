@@ -45,8 +45,8 @@ impl List {
         }
         let width = self.entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
         let line = |Entry { group, id, title }: &Entry| match group {
-            Some(group) => format!("{group:<9} {id:<width$} {title}\n"),
-            None => format!("{id:<width$} {title}\n"),
+            Some(group) => terminal::wrapped(&format!("{group:<9} {id:<width$} "), title),
+            None => terminal::wrapped(&format!("{id:<width$} "), title),
         };
         terminal::print(&self.entries.iter().map(line).collect::<String>());
     }

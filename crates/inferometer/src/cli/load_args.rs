@@ -208,7 +208,7 @@ pub struct LoadArgs {
 /// The target for results, and their destination.
 #[derive(Debug, Clone, Args)]
 pub struct ResultArgs {
-    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or a name [default: none; for a
+    /// Latency target: terms such as ttft:p99<500ms,speed:p10>20, or a name [default: none; for a
     /// search chat, or that of the API]
     ///
     /// Names are for example chat, rag, code, agent and mlperf-llama3.1-8b (all: capacity --list).

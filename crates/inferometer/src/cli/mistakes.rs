@@ -69,6 +69,9 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
     let command = meant(&command, words);
     match error.kind() {
         ErrorKind::UnknownArgument => {
+            if let Some(tip) = simulated(&error, command, words).or_else(|| negative(&error)) {
+                return tip;
+            }
             if let Some(ours) = spelled(&error, command) {
                 let ours = ContextValue::String(ours.to_owned());
                 error.insert(ContextKind::SuggestedArg, ours);
@@ -92,6 +95,34 @@ fn meant<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
         }
     }
     command
+}
+
+/// That a flag of `serve` describes a simulated server, which has to be asked for.
+fn simulated(error: &Error, command: &Command, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let name = typed.split('=').next()?.trim_start_matches("--");
+    let program = super::command();
+    let sim = program
+        .find_subcommand(super::serve_simulated::VERB)
+        .filter(|_| command.get_name() == "serve")?;
+    let is_its = |arg: &Arg| {
+        arg.get_long() == Some(name) || arg.get_all_aliases().unwrap_or_default().contains(&name)
+    };
+    let _ = sim.get_arguments().find(|arg| is_its(arg))?;
+    let rest: Vec<&str> = words.iter().skip(2).map(String::as_str).collect();
+    Some(format!(
+        "error: --{name} describes a simulated server, and serve runs the embedded engine\n\n  \
+         tip: add --sim: inferometer serve --sim {}\n",
+        rest.join(" ")
+    ))
+}
+
+/// That a number is not negative, where one was read as a flag.
+fn negative(error: &Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_negative = typed.parse::<f64>().is_ok_and(|number| number < 0.0)
+        || typed.strip_prefix('-').is_some_and(|digit| digit.parse::<u8>().is_ok());
+    is_negative.then(|| format!("error: {typed}: a negative number is not accepted here\n"))
 }
 
 /// inferometer's flag for another tool's flag, if the command has it.
@@ -163,6 +194,15 @@ mod tests {
             assert!(tip.contains(&format!("'{meant}'")), "{typed}: {told}");
         }
         assert!(!told("inferometer audit x --users 8").contains("--concurrency"));
+    }
+
+    #[test]
+    fn a_flag_of_simulated_servers_names_the_flag_that_asks_for_one() {
+        let said = told("inferometer serve --gpu l40s -m llama-3.1-8b");
+        let tip = "tip: add --sim: inferometer serve --sim --gpu l40s -m llama-3.1-8b";
+        assert!(said.contains(tip), "{said}");
+        assert!(!told("inferometer serve --gpuu l40s").contains("--sim"));
+        assert!(told("inferometer run http://h -n -5").contains("-5: a negative number"));
     }
 
     #[test]

@@ -548,7 +548,7 @@ pub fn slo(results: &ResultArgs, api: Api) -> Result<SloSpec, Failure> {
     };
     parsed.map(|slo| SloSpec { is_default, ..slo }).map_err(|error| {
         Failure::usage(format!("--slo: {error}"))
-            .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\"")
+            .hint("for example --slo \"ttft:p99<500ms,speed:p10>20\"")
     })
 }
 

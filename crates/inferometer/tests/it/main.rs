@@ -43,4 +43,5 @@ mod strict_server;
 mod support;
 mod telemetry;
 mod ui;
+mod widths;
 mod workloads;

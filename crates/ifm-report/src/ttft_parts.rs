@@ -2,12 +2,15 @@
 
 use crate::ReportModel;
 use crate::format::{ABSENT, count};
-use crate::model::load;
+use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::words::marked_span;
+use crate::words::{Answer, AnswerTopic, answers, marked_span};
+use ifm_analysis::Answers;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::level::TtftParts;
+use ifm_analysis::level::{Load, TtftParts};
 use ifm_analysis::stat::Distribution;
+use ifm_core::Metric;
+use ifm_core::spec::SloTerm;
 
 /// A part: its name, what it is, and its times.
 type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
@@ -37,6 +40,61 @@ fn parts(found: &TtftParts) -> Vec<Part<'_>> {
 
 fn time(of: &Distribution, p: f64) -> String {
     of.percentile(p).map_or_else(|| ABSENT.to_owned(), marked_span)
+}
+
+/// The answers of a run; below the first one, where the time to first token went at the smallest load
+/// at which it fails the target.
+pub(crate) fn with_cause(model: &ReportModel, found: &Answers) -> Vec<Answer> {
+    let mut all = answers(found, &model.summary.checks);
+    let failing = model.summary.levels.iter().filter(|level| fails(level));
+    let worst = failing.min_by(|a, b| {
+        let value = |level: &LevelSummary| level.load().map_or(f64::INFINITY, Load::value);
+        value(a).total_cmp(&value(b))
+    });
+    if let Some(level) = worst.filter(|_| !found.slo.is_default) {
+        all.insert(1.min(all.len()), cause(model, level));
+    }
+    all
+}
+
+/// Whether the time to first token fails the target.
+fn fails(level: &LevelSummary) -> bool {
+    let is_ttft = |term: &SloTerm| [Metric::Ttft, Metric::TtftDue].contains(&term.metric);
+    level.verdict.failing().any(|failing| is_ttft(&failing.term))
+}
+
+/// The largest part of the TTFT, then all parts; without times of the server, how to get them.
+fn cause(model: &ReportModel, level: &LevelSummary) -> Answer {
+    let at = load_words(level.load());
+    let answer = |value: String, detail: String| Answer {
+        topic: AnswerTopic::Cause,
+        question: "Why is TTFT long?".to_owned(),
+        value,
+        unit: "",
+        detail,
+    };
+    let found = level.ttft_parts.as_deref().filter(|found| found.ttft_ns.mean > 0.0);
+    let (Some(found), Some(all)) = (found, line(level)) else {
+        return answer("not known".to_owned(), format!("{at}: {}", enable(model)));
+    };
+    let parts = parts(found);
+    let largest = parts.iter().max_by(|a, b| a.2.mean.total_cmp(&b.2.mean));
+    let value = largest.map(|(name, _, of)| {
+        format!("{name} {}", crate::format::percent(of.mean / found.ttft_ns.mean))
+    });
+    answer(value.unwrap_or_default(), format!("of the mean at {at}: {all}"))
+}
+
+/// How a server is made to report its parts of the TTFT.
+fn enable(model: &ReportModel) -> String {
+    match model.manifest.server.kind.as_deref() {
+        Some(kind @ ("vllm" | "inferometer")) => format!(
+            "start {kind} with --enable-per-request-metrics to split it into upload, network, queue \
+             and prompt"
+        ),
+        _ => "the server does not report how long requests waited and how long their prompts took"
+            .to_owned(),
+    }
 }
 
 /// The parts of one level in a line; absent where the server reported none.
@@ -137,6 +195,39 @@ mod tests {
         let parts = &json["levels"][0]["ttft_parts"];
         assert_eq!(parts["queue_s"]["mean"], 0.009);
         assert_eq!(parts["requests"], parts["adding_up"]);
+    }
+
+    #[test]
+    fn a_ttft_outside_the_target_is_explained_below_the_first_answer() {
+        let asked = |mut model: ReportModel, kind: &str, parts: bool| {
+            model.manifest.server.kind = Some(kind.to_owned());
+            let level = &mut model.summary.levels[0];
+            if !parts {
+                level.ttft_parts = None;
+            }
+            let mut found = model.summary.answers.clone().expect("answers");
+            found.slo = ifm_analysis::slo::parse("ttft:p50<10ms").expect("a target");
+            with_cause(&model, &found)
+        };
+        let missed = |ttft: &str| {
+            let requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
+            let mut run = run(&[2], requests);
+            run.manifest.spec.slo = ifm_analysis::slo::parse(ttft).expect("a target");
+            for record in &mut run.requests {
+                record.sent_ns = Some(record.start_ns + MS);
+                record.server_queue_ns = Some(60 * MS);
+                record.server_first_token_ns = Some(30 * MS);
+            }
+            model(&run)
+        };
+        let all = asked(missed("ttft:p50<10ms"), "vllm", true);
+        assert_eq!(all[1].topic, AnswerTopic::Cause);
+        assert_eq!(all[1].value, "queue 60%");
+        assert!(all[1].detail.contains("queue 60.0 ms"), "{}", all[1].detail);
+        let silent = asked(missed("ttft:p50<10ms"), "vllm", false);
+        assert!(silent[1].detail.contains("vllm with --enable-per-request-metrics"));
+        let kept = asked(missed("ttft:p50<1s"), "vllm", true);
+        assert!(kept.iter().all(|answer| answer.topic != AnswerTopic::Cause));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum AnswerTopic {
     Capacity,
     /// How fast it is for one user.
     Speed,
+    /// Where the time to first token goes, where it fails the target.
+    Cause,
     /// Output.
     Output,
     /// Whether to believe the others.

@@ -290,6 +290,11 @@ pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
+/// Whether standard output is a terminal, or COLUMNS gives its width.
+pub fn is_read_by_people() -> bool {
+    std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some()
+}
+
 fn width(is_terminal: bool) -> usize {
     if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()) {
         return columns;

@@ -6,6 +6,7 @@ use super::words;
 use crate::format::plain;
 use ifm_analysis::comparison::{Comparison, Measure, Pair, Row, Verdict};
 use ifm_analysis::stat::Estimate;
+use ifm_core::order::Order as _;
 use ifm_core::words::counted;
 
 /// Most measures in the sentence.
@@ -34,7 +35,7 @@ pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
 }
 
 /// The decided measures that a reader asks for first: how long a token takes, how long the first one
-/// takes, and how much comes out; then whatever else is decided. Failures come first if they changed.
+/// takes, and how much comes out; then other decided measures. Failures come first if they changed.
 fn chosen(rows: &[Row]) -> Vec<Measure> {
     let decided = |row: &&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
     let mut all: Vec<Measure> = Vec::new();
@@ -48,7 +49,7 @@ fn chosen(rows: &[Row]) -> Vec<Measure> {
         let order = ["failed", "ITL p50", "TTFT p50", "out tok/s"];
         order.iter().position(|known| *known == name).unwrap_or(order.len())
     };
-    all.sort_by_key(rank);
+    all.order_by_key(rank);
     // The gap between tokens has three names; one of them is enough.
     let gaps = |measure: &Measure| {
         let name = words::measure(*measure, false);

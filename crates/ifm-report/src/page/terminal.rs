@@ -7,7 +7,7 @@ use ifm_chart::Screen;
 
 /// Characters between two columns.
 const GAP: usize = 2;
-/// Before what did not fit beside a row.
+/// Indent of cells that did not fit on the line of their row.
 const BELOW: &str = "    ";
 
 /// The whole page; ends with a line break.
@@ -105,7 +105,7 @@ fn remarks(remarks: &[Remark], width: usize) -> String {
 }
 
 /// Columns by the widest cell; text at the left, numbers at the right. Where they do not fit, columns of
-/// one value go above the table, those of no value are left out, and the last ones go below their row.
+/// one value go above the table, columns without values are left out, and the last ones go below their row.
 fn tabled(table: &Table, width: usize) -> String {
     let grid = Grid::of(table);
     let all: Vec<usize> = (0..table.heads.len()).collect();

@@ -128,7 +128,7 @@ fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
 pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
     let Some(answers) = &model.summary.answers else { return String::new() };
     let mut out = String::new();
-    for answer in words::answers(answers, &model.summary.checks) {
+    for answer in crate::ttft_parts::with_cause(model, answers) {
         out.push_str(&answer_line(&answer, style));
         out.push('\n');
     }

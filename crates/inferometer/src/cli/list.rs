@@ -44,9 +44,14 @@ impl List {
             return terminal::print_document(self);
         }
         let width = self.entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+        // A script reads one entry per line.
+        let lines = |lead: &str, title: &str| match terminal::is_read_by_people() {
+            true => terminal::wrapped(lead, title),
+            false => format!("{lead}{title}\n"),
+        };
         let line = |Entry { group, id, title }: &Entry| match group {
-            Some(group) => terminal::wrapped(&format!("{group:<9} {id:<width$} "), title),
-            None => terminal::wrapped(&format!("{id:<width$} "), title),
+            Some(group) => lines(&format!("{group:<9} {id:<width$} "), title),
+            None => lines(&format!("{id:<width$} "), title),
         };
         terminal::print(&self.entries.iter().map(line).collect::<String>());
     }

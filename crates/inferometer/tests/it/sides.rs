@@ -90,9 +90,9 @@ fn a_history_has_a_series_for_each_variant() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for dtype in ["bf16", "fp8", "bf16", "fp8"] {
-        measure(folder, dtype, &["--name", "nightly"]);
+        measure(folder, dtype, &["--tag", "series=nightly"]);
     }
-    let found = document(folder, &["history", "nightly", "--metric", "itl.p50", "--json"]);
+    let found = document(folder, &["history", "series=nightly", "--metric", "itl.p50", "--json"]);
     let cells = found["cells"].to_string();
     assert!(cells.contains("bf16") && cells.contains("fp8"), "{cells}");
     let series = found["series"].as_array().unwrap();

@@ -243,7 +243,7 @@ fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
         let tile = Tile::new(answer.question, answer.value, answer.unit, answer.detail)
             .toned(tone(answer.topic));
         match answer.topic {
-            AnswerTopic::Capacity | AnswerTopic::Trust => tile,
+            AnswerTopic::Capacity | AnswerTopic::Cause | AnswerTopic::Trust => tile,
             AnswerTopic::Output => tile.struck(there.as_deref()),
             AnswerTopic::Speed => {
                 let (at, because) = if has_speed { (most, &there) } else { (&answers.at, &here) };
@@ -255,7 +255,7 @@ fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
             }
         }
     };
-    words::answers(answers, &model.summary.checks).into_iter().map(tile).collect()
+    crate::ttft_parts::with_cause(model, answers).into_iter().map(tile).collect()
 }
 
 /// Median TPOT of a level, whose inverse is the speed for one user; marked where the tokens are

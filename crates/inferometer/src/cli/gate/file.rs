@@ -167,7 +167,7 @@ mod tests {
         };
         check("maximum = 3\n", "line 1");
         check("\n[max]\n\"itl.p99\" = \n", "line 3");
-        check("[max]\n\"speed@8\" = \"5ms\"\n", "gate.toml, line 2: unknown metric: speed");
+        check("[max]\n\"sped@8\" = \"5ms\"\n", "gate.toml, line 2: unknown metric: sped");
         check("[max]\n\"itl.p99@8\" = 50\n\n\"ttft.p50@8\" = \"x\"\n", "gate.toml, line 4: ");
         check("[max]\n\"itl.p99@8\" = \"soon\"\n", "itl.p99@8");
         check("inconclusive = \"maybe\"\n", "maybe");

@@ -169,11 +169,7 @@ impl Question<'_> {
         statistics: &[Statistic],
     ) -> Vec<Option<Delta>> {
         let metric = Metric::all().find(|metric| metric.quantity() == Some(quantity));
-        let measure = |statistic: &Statistic| {
-            let metric = metric?;
-            let over = if metric.has_many_values() { over(*statistic) } else { Over::Value };
-            Some(Measure { metric, over })
-        };
+        let measure = |statistic: &Statistic| Some(Measure::of_statistic(metric?, *statistic));
         let mut measures: Vec<Measure> = statistics.iter().filter_map(measure).collect();
         measures.dedup();
         let rows = self.evidence.rows(pairs, (&measures, false));
@@ -198,16 +194,6 @@ pub(super) fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> 
     [Quantity::UserRate, Quantity::Tpot, Quantity::Itl].iter().find_map(of)
 }
 
-/// A statistic of a report as that of a measure.
-fn over(statistic: Statistic) -> Over {
-    match statistic {
-        Statistic::Median => Over::Percentile(50.0),
-        Statistic::Percentile(p) => Over::Percentile(p),
-        Statistic::Mean => Over::Mean,
-        _ => Over::Value,
-    }
-}
-
 /// The row of a quantity by one of these statistics: the first for which the data give an interval,
 /// else the first with a number on both sides.
 pub(super) fn row_of<'r>(
@@ -219,7 +205,7 @@ pub(super) fn row_of<'r>(
         let metric = row.measure.metric;
         let mut all = Metric::all().filter(|known| known.quantity() == Some(quantity));
         let is_metric = all.any(|known| [known, known.from_due()].contains(&metric));
-        let is_over = row.measure.over == over(*statistic) || !metric.has_many_values();
+        let is_over = row.measure.over == Over::of(*statistic) || !metric.has_many_values();
         is_metric && is_over && row.difference.is_some()
     };
     let found = |statistic| rows.iter().find(|row| is_of(row, statistic));

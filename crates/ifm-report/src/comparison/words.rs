@@ -227,6 +227,26 @@ fn brief(doubt: &Doubt) -> String {
     }
 }
 
+/// Why the data do not decide, with the smallest difference that would probably have shown.
+pub(crate) fn reason(doubt: Option<&Doubt>, detectable: Option<(Measure, f64)>) -> String {
+    match (doubt, detectable) {
+        (Some(doubt @ (Doubt::Wide | Doubt::Correction)), Some((measure, least))) => {
+            let least = least_shown(measure, least);
+            format!("{doubt}: only {least} or more would probably show")
+        }
+        (Some(doubt), _) => doubt.to_string(),
+        (None, _) => "the data do not decide".to_owned(),
+    }
+}
+
+/// Why two sides of a ranking cannot be told apart.
+pub(crate) fn reason_of_pair(doubt: Option<&Doubt>, detectable: Option<(Measure, f64)>) -> String {
+    match doubt {
+        Some(Doubt::Size) => "it is not settled whether the difference is relevant".to_owned(),
+        doubt => reason(doubt, detectable),
+    }
+}
+
 /// What a value over several runs is.
 pub(crate) const OF_RUNS: &str = "a value over several runs of a side is their geometric mean";
 
@@ -236,12 +256,7 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
     let mut found: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in &pair.rows {
         let Some(doubt) = &row.doubt else { continue };
-        let reason = match (doubt, row.detectable) {
-            (Doubt::Wide, Some(least)) => {
-                format!("{doubt}: only {} or more would probably show", least_shown(row, least))
-            }
-            _ => doubt.to_string(),
-        };
+        let reason = reason(Some(doubt), row.detectable.map(|least| (row.measure, least)));
         match found.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, rows)) => rows.push(row),
             None => found.push((reason, vec![row])),
@@ -299,8 +314,8 @@ fn loads(all: &[&Condition]) -> String {
 }
 
 /// The smallest change that would probably show, as the change of the row is written.
-pub(crate) fn least_shown(row: &Row, least: f64) -> String {
-    match row.measure.is_share() {
+pub(crate) fn least_shown(measure: Measure, least: f64) -> String {
+    match measure.is_share() {
         true => format!("{} points", number(rounded(least) * 100.0)),
         false => percent(rounded(least)),
     }

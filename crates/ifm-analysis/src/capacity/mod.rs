@@ -5,6 +5,7 @@
 
 mod answer;
 mod change;
+pub(crate) mod climb;
 mod looks;
 mod search;
 mod share;

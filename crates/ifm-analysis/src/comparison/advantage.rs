@@ -4,7 +4,8 @@
 //! that of the comparison: under one condition it is its row, under several the same judge has the
 //! mean of their contrasts. Not here: which sides and conditions are compared.
 
-use super::contrast::{Contrast, Doubt, Verdict, judge, mean_of};
+use super::contrast::{Contrast, Doubt, Verdict, contrast, judge, mean_of};
+use super::evidence::{Evidence, RunEvidence, Spread};
 use super::measure::Measure;
 use super::pair::{Asked, Draft, drafts_at};
 use super::side::AtLoad;
@@ -119,4 +120,33 @@ pub(crate) fn corrected(drafts: Vec<Option<AdvantageDraft>>) -> Vec<Option<Advan
         draft.finish(p)
     });
     finished.collect()
+}
+
+/// The verdicts about pairs of repeated numbers, the second side against the first, corrected
+/// together.
+pub(crate) fn of_repeats(
+    pairs: &[(Vec<f64>, Vec<f64>)],
+    measure: Measure,
+) -> Vec<(Verdict, Option<Doubt>)> {
+    let rules = Settings::default().rules();
+    let side = |values: &[f64]| {
+        let run = |(run, value): (usize, &f64)| RunEvidence {
+            run,
+            value: *value,
+            spread: Spread::Unknown,
+            n: None,
+            shortage: None,
+            disturbed: None,
+        };
+        Evidence::Runs(values.iter().enumerate().map(run).collect())
+    };
+    let found: Vec<Result<Contrast, Doubt>> =
+        pairs.iter().map(|(a, b)| contrast(&side(a), &side(b), &rules)).collect();
+    let chances: Vec<f64> = found.iter().flatten().map(|contrast| contrast.p).collect();
+    let mut chances = holm(&chances).unwrap_or_default().into_iter();
+    let judged = found.into_iter().map(|found| match found {
+        Ok(contrast) => judge(measure, &contrast, chances.next().unwrap_or(1.0), &rules),
+        Err(doubt) => (Verdict::Inconclusive, Some(doubt)),
+    });
+    judged.collect()
 }

@@ -4,6 +4,7 @@
 //! Only measured levels are answers: nothing is interpolated. Not here: sentences, which
 //! the reports write.
 
+pub use crate::capacity::UsersState;
 use crate::capacity::climb::{Step, climb};
 use crate::capacity::pooled;
 use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_level};
@@ -34,19 +35,6 @@ pub struct Answers {
     pub knee: Option<Load>,
     /// The checks.
     pub trust: Trust,
-}
-
-/// What is known about the number of users that fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsersState {
-    /// The level fits and the next one does not.
-    Found,
-    /// Every measured level fits, so there may be room for more.
-    AtLeast,
-    /// Not even the lowest level fits.
-    None,
-    /// There is no target, or the lowest level cannot be judged.
-    Unknown,
 }
 
 /// How many users fit, or which rate: the largest measured level that is inside the target, while every lower

@@ -163,8 +163,8 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     if let Some(words) = contradicted(answer) {
         detail.push_str(&words);
     } else if answer.state != UsersState::Unknown && !answer.is_sure {
-        detail.push_str("; not settled: too few requests to be sure");
-        detail.push_str(&capacity_interval(answer));
+        let interval = crate::comparison::words::capacity_interval(answer);
+        detail.push_str(&format!("; not settled: too few requests to be sure{interval}"));
     }
     if let Some((lowest, highest)) = answer.unsettled {
         let lowest_words = load(Some(lowest));
@@ -190,19 +190,6 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         _ => "How many users?",
     };
     Answer { topic: AnswerTopic::Capacity, question: question.to_owned(), value, unit: "", detail }
-}
-
-/// The interval of a capacity, as comparisons write it; empty where neither end is known.
-fn capacity_interval(answer: &UsersAnswer) -> String {
-    let end = |at: Option<Load>| match at {
-        None => "–".to_owned(),
-        Some(Load::Users(users)) => users.to_string(),
-        Some(Load::ReqPerS(rate)) => number(rate),
-    };
-    match (answer.low, answer.high) {
-        (None, None) => String::new(),
-        (low, high) => format!(", interval [{}, {}]", end(low), end(high)),
-    }
 }
 
 /// The answer with what a check says against the level that it rests on: such a level does not show

@@ -4,8 +4,20 @@
 //! A run, a report, a comparison and `capacity RESULT` share this definition. Not here: how a load is
 //! judged, by a level (`slo`) or by what a document states (`survey/fitting`).
 
-use crate::answer::UsersState;
 use crate::slo::VerdictState;
+
+/// What is known about the number of users that fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsersState {
+    /// The level fits and the next one does not.
+    Found,
+    /// Every measured level fits, so there may be room for more.
+    AtLeast,
+    /// Not even the lowest level fits.
+    None,
+    /// There is no target, or the lowest level cannot be judged.
+    Unknown,
+}
 
 /// A judged load; repeats of one load are one.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -57,6 +57,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The same without an interval of two repeats, which says nothing.
+    pub(crate) fn with_useful_interval(self) -> Cell {
+        let has_interval = self.runs == 1 || self.runs >= REPEATS_MIN as usize;
+        if has_interval { self } else { Cell { low: None, high: None, ..self } }
+    }
+
     /// The same as it was counted in this run, which says nothing of other runs.
     pub(crate) fn counted(self) -> Cell {
         Cell { low: None, high: None, ..self }
@@ -335,7 +341,7 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
 
 /// The geometric mean of ratios that were measured under several conditions, as one contrast: the mean
 /// of their logarithms, whose errors are independent, with the degrees of freedom of Welch and
-/// Satterthwaite. The conditions are fixed, not a sample of others. Absent if a ratio has no error.
+/// Satterthwaite. The conditions are fixed, not a sample of other conditions. Absent if a ratio has no error.
 pub(crate) fn mean_of(all: &[Contrast], rules: &Rules) -> Option<Contrast> {
     let (first, share) = (all.first()?, 1.0 / all.len() as f64);
     let (mut value, mut variance, mut of_freedom) = (0.0, 0.0, 0.0);
@@ -367,6 +373,15 @@ fn by_counts(a: (u64, u64), b: (u64, u64), rules: &Rules) -> Result<Contrast, Do
     let detectable = detectable_share(a, b.1, rules.alpha(), POWER);
     let (basis, error) = (Basis::Counts, None);
     Ok(Contrast { change, p, detectable, basis, shortage: None, lacking: None, error })
+}
+
+/// A detectable difference as it is written: two digits, upward, since a smaller one may not show.
+pub fn rounded_up(share: f64) -> f64 {
+    if share <= 0.0 || !share.is_finite() {
+        return share;
+    }
+    let unit = 10f64.powf(share.log10().floor() - 1.0);
+    (share / unit).ceil() * unit
 }
 
 /// One side by itself.

@@ -12,7 +12,6 @@ use super::evidence::{Evidence, Known, Shortage};
 use super::meaning::{Agreement, By};
 use super::measure::{Measure, Over};
 use super::side::AtLoad;
-use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
 use ifm_core::metric::Direction;
 use ifm_core::order::Order as _;
@@ -326,10 +325,7 @@ fn draft(
     let by_a = pair.map(|(a, ..)| a).or(known_a.first().copied()).map(|known| &known.by);
     let by_b = pair.map(|(_, b, _)| b).or(known_b.first().copied()).map(|known| &known.by);
     let cell = |place: &Place, by: Option<&By>| {
-        let found = cell_at(place, measure, by?, rules.confidence)?;
-        let has_interval = found.runs == 1 || found.runs >= REPEATS_MIN as usize;
-        let bound = |bound: Option<f64>| bound.filter(|_| has_interval);
-        Some(Cell { low: bound(found.low), high: bound(found.high), ..found })
+        Some(cell_at(place, measure, by?, rules.confidence)?.with_useful_interval())
     };
     let (cell_a, cell_b) = (cell(a, by_a), cell(b, by_b));
     if cell_a.is_none() && cell_b.is_none() {

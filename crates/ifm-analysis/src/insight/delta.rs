@@ -4,6 +4,7 @@
 //! tested (`comparison`), and which measurements are compared (`versus`, `grid`).
 
 use super::{Question, Sentence};
+use crate::comparison::contrast::rounded_up;
 use crate::comparison::{Basis, Doubt, Measure, Metric, Over, Row, Unit, Verdict};
 use crate::say;
 use crate::survey::Pooled;
@@ -137,6 +138,7 @@ impl Delta {
         let measured = say!("measured {}"; self.with_interval());
         match (&self.doubt, self.detectable) {
             (Some(Doubt::Wide), Some(least)) => {
+                let least = rounded_up(least);
                 say!("{}; a change of {} or more would probably show"; measured, least => Share)
             }
             (Some(Doubt::OneNumber { .. }), _) => {
@@ -189,9 +191,22 @@ pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
 /// The difference of the speed for one user between two measurements, by the first of the figures
 /// that say it.
 pub(super) fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> Option<Delta> {
+    user_speeds(question, || std::iter::once((base, other))).into_iter().next().flatten()
+}
+
+/// The same of pairs that are tested together.
+pub(super) fn user_speeds<'p, I>(question: &Question, pairs: impl Fn() -> I) -> Vec<Option<Delta>>
+where
+    I: Iterator<Item = (&'p Pooled<'p>, &'p Pooled<'p>)>,
+{
     let all = [Statistic::Median, Statistic::Mean, Statistic::Value];
-    let of = |quantity: &Quantity| question.delta(base, other, quantity, &all);
-    [Quantity::UserRate, Quantity::Tpot, Quantity::Itl].iter().find_map(of)
+    let mut found: Vec<Option<Delta>> = pairs().map(|_| None).collect();
+    for quantity in [Quantity::UserRate, Quantity::Tpot, Quantity::Itl] {
+        for (known, delta) in found.iter_mut().zip(question.deltas(pairs(), &quantity, &all)) {
+            *known = known.take().or(delta);
+        }
+    }
+    found
 }
 
 /// The row of a quantity by one of these statistics: the first for which the data give an interval,

@@ -54,7 +54,7 @@ pub struct Place {
     pub thing: usize,
     /// Its repeats.
     pub sample: Sample,
-    /// Its place, by the verdicts of all pairs; `other` of an undecided pair is a thing.
+    /// Its place, by the verdicts of all pairs; `other` of an undecided pair is the index of a row.
     pub placement: Placement,
 }
 

@@ -119,7 +119,7 @@ impl Verdicts {
     /// The verdict about the second thing against the first.
     pub(super) fn second(&self, first: usize, second: usize) -> (Verdict, Option<&Ratio>) {
         let Some(ratio) = self.of(first, second) else { return (Verdict::Inconclusive, None) };
-        // A ratio is of a thing over the baseline, else of the lower index over the higher.
+        // A ratio is of a row over the baseline, else of the lower index over the higher.
         let is_of_first = match self.baseline {
             Some(baseline) if baseline == second => true,
             Some(baseline) if baseline == first => false,

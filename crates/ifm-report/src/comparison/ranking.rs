@@ -5,10 +5,11 @@
 use super::json::{cell as cell_json, differences as differences_json, head, load, unit};
 use super::words;
 use crate::TerminalStyle;
-use crate::format::{ABSENT, percent};
+use crate::format::{ABSENT, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::terminal::Color;
+use ifm_analysis::comparison::contrast::SHARE_POINTS_MIN;
 use ifm_analysis::comparison::{DifferenceKind, Doubt, Ranked, Ranking, Undecided};
 use serde_json::{Value, json};
 
@@ -21,7 +22,10 @@ fn rule(ranking: &Ranking) -> String {
         "a rank is one more than the number of sides that are shown to be better by {} or more \
          ({} confidence over all pairs); sides share a rank where no difference is shown; a range \
          such as 1-2 contains every rank that the data allow",
-        percent(ranking.threshold),
+        match ranking.measure.is_share() {
+            true => format!("{} points", number(SHARE_POINTS_MIN * 100.0)),
+            false => percent(ranking.threshold),
+        },
         percent(ranking.confidence)
     )
 }
@@ -37,7 +41,7 @@ fn doubts(ranking: &Ranking) -> Vec<String> {
                 undecided.detectable.map(|least| (ranking.measure, least)),
             );
             pairs.push(format!(
-                "{} and {} cannot be told apart: {reason}",
+                "{} and {} cannot be distinguished: {reason}",
                 crate::format::plain(&ranked.side.label),
                 crate::format::plain(&other.side.label)
             ));
@@ -45,7 +49,7 @@ fn doubts(ranking: &Ranking) -> Vec<String> {
     }
     let more = pairs.len().saturating_sub(PAIRS_MAX);
     pairs.truncate(PAIRS_MAX);
-    pairs.extend((more > 0).then(|| format!("{more} more pairs cannot be told apart")));
+    pairs.extend((more > 0).then(|| format!("{more} more pairs cannot be distinguished")));
     pairs
 }
 
@@ -62,7 +66,7 @@ fn title(ranking: &Ranking) -> String {
 }
 
 /// What follows the name of a side that the data cannot tell apart.
-const UNDECIDED: &str = " (cannot be told apart)";
+const UNDECIDED: &str = " (cannot be distinguished)";
 
 /// Rank, value, side, and the sides that it is not shown to differ from.
 fn cells(ranking: &Ranking, ranked: &Ranked) -> [String; 4] {

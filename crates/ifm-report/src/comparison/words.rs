@@ -4,7 +4,7 @@
 
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
-use ifm_analysis::comparison::contrast::SHARE_POINTS_MIN;
+use ifm_analysis::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
 use ifm_analysis::comparison::difference::CLIENT_TIMING;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
@@ -239,7 +239,7 @@ pub(crate) fn reason(doubt: Option<&Doubt>, detectable: Option<(Measure, f64)>) 
     }
 }
 
-/// Why two sides of a ranking cannot be told apart.
+/// Why two sides of a ranking cannot be distinguished.
 pub(crate) fn reason_of_pair(doubt: Option<&Doubt>, detectable: Option<(Measure, f64)>) -> String {
     match doubt {
         Some(Doubt::Size) => "it is not settled whether the difference is relevant".to_owned(),
@@ -316,18 +316,9 @@ fn loads(all: &[&Condition]) -> String {
 /// The smallest change that would probably show, as the change of the row is written.
 pub(crate) fn least_shown(measure: Measure, least: f64) -> String {
     match measure.is_share() {
-        true => format!("{} points", number(rounded(least) * 100.0)),
-        false => percent(rounded(least)),
+        true => format!("{} points", number(rounded_up(least) * 100.0)),
+        false => percent(rounded_up(least)),
     }
-}
-
-/// To two digits, upwards, so that equal reasons meet.
-fn rounded(share: f64) -> f64 {
-    if share <= 0.0 || !share.is_finite() {
-        return share;
-    }
-    let unit = 10f64.powf(share.log10().floor() - 1.0);
-    (share / unit).ceil() * unit
 }
 
 /// What a run's own checks found that may mislead: one line for each, each once.
@@ -427,6 +418,21 @@ fn side_capacity(capacity: &Capacity) -> String {
             let end = |load: Option<f64>| load.map_or_else(|| "–".to_owned(), measured);
             format!("{load} [{}, {}]", end(capacity.low), end(capacity.high))
         }
+    }
+}
+
+/// The interval of a capacity, as comparisons write it; empty where neither end is known.
+pub(crate) fn capacity_interval(answer: &ifm_analysis::answer::UsersAnswer) -> String {
+    let end = |at: Option<Load>| match at {
+        None => "–".to_owned(),
+        Some(Load::Users(users)) => users.to_string(),
+        Some(Load::ReqPerS(rate)) => number(rate),
+    };
+    let [low, high] = [answer.low, answer.high].map(end);
+    if low == high && answer.low.is_none() {
+        String::new()
+    } else {
+        format!(", interval [{low}, {high}]")
     }
 }
 

@@ -53,7 +53,7 @@ fn look(subject: &Subject) -> Looked {
     let finding = Finding::new(RULE.id, Level::Strong, text)
         .with("pairs", pairs.len() as f64, "")
         .with("differ after Holm's correction", shown as f64, "")
-        .with("cannot be told apart", open as f64, "")
+        .with("cannot be distinguished", open as f64, "")
         .at_all(tied.flat_map(|(pair, _)| [pair.above.spot(), pair.below.spot()]))
         .remedy("share ranks where no difference is shown, or measure more often");
     Looked::Found(vec![finding])
@@ -120,6 +120,6 @@ mod tests {
     fn places_without_a_shown_difference_are_shared() {
         let corrupt = |sheet: &mut Sheet| *sheet = document(["99.5", "101.5", "98.0"]);
         let sound = document(["90.0", "91.0", "89.0"]);
-        check("rank_tie", &sound, corrupt, Level::Strong, "only 0 differ");
+        check("rank_tie", &sound, corrupt, Level::Strong, "only 0 are shown to differ");
     }
 }

@@ -35,7 +35,7 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
             names.len() as f64 => Count, joined(&names)
         ),
         _ => say!(
-            "{} cannot be told apart, so the fastest is not known; the first of them has";
+            "{} cannot be distinguished, so the fastest is not known; the first of them has";
             joined(&names)
         ),
     };

@@ -48,7 +48,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let ties = format!(
         "{}{}",
         clause(true, "no difference is shown to"),
-        clause(false, "it cannot be told apart from")
+        clause(false, "it cannot be distinguished from")
     );
     let sentence = say!(
         "{} {} {} {}{}{}.";

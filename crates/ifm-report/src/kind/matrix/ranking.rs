@@ -111,7 +111,7 @@ fn shared(
     lines.collect()
 }
 
-/// What models of one range cannot be told apart from, and why.
+/// What models of one range cannot be distinguished from, and why.
 fn undecided(matrix: &Matrix, places: &[Place]) -> String {
     let pairs = || places.iter().flat_map(|place| &place.placement.undecided);
     let mut others: Vec<usize> = pairs()
@@ -130,7 +130,7 @@ fn undecided(matrix: &Matrix, places: &[Place]) -> String {
         format!("; {}", reason_of_pair(pair.doubt.as_ref(), least))
     });
     let why = why.unwrap_or_default();
-    format!("cannot be told apart{from}{}{why}", names.join(", "))
+    format!("cannot be distinguished{from}{}{why}", names.join(", "))
 }
 
 /// A line for each thing, in the order of the means.

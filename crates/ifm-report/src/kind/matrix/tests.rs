@@ -208,9 +208,13 @@ fn all_that_lead_are_named() {
     assert!(text.contains("- 3. original") && !text.contains('🥈'), "{text}");
     // As near by their means, and yet 3 % may lie between them: no place is shared.
     let open = page_with(&[142.0, 150.5, 159.0]);
-    assert!(open.tiles[0].detail.starts_with("these 2 cannot be told apart"), "{:?}", open.tiles);
+    assert!(
+        open.tiles[0].detail.starts_with("these 2 cannot be distinguished"),
+        "{:?}",
+        open.tiles
+    );
     let text = markdown(&open, Pictures::None);
-    let line = "- 1-2. red 151 tok/s, blue 151 tok/s (cannot be told apart; the interval is too \
+    let line = "- 1-2. red 151 tok/s, blue 151 tok/s (cannot be distinguished; the interval is too \
                 wide: only ";
     assert!(text.contains(line) && !text.contains('🥇'), "{text}");
 }

@@ -131,11 +131,14 @@ fn tile(matrix: &Matrix, question: &str, lead: &Lead, base: &str, mut parts: Vec
     if names.len() > 1 {
         let words = match lead.things.iter().all(|leader| leader.is_equal) {
             true => format!("no difference is shown between these {}", names.len()),
-            false => format!("these {} cannot be told apart", names.len()),
+            false => format!("these {} cannot be distinguished", names.len()),
         };
         parts.insert(0, words);
     }
     let first = lead.things.first().map(|leader| &leader.over);
+    if first.is_some_and(|over| !over.is_mixed() && !over.is_faster()) {
+        parts.insert(0, format!("nothing is shown to be faster than {base}"));
+    }
     let tone = match first {
         Some(over) if over.is_mixed() => Some(Tone::Warn),
         Some(over) if over.is_faster() => Some(Tone::Good),

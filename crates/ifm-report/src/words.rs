@@ -163,7 +163,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     if let Some(words) = contradicted(answer) {
         detail.push_str(&words);
     } else if answer.state != UsersState::Unknown && !answer.is_sure {
-        let interval = crate::comparison::words::capacity_interval(answer);
+        let interval = crate::format::capacity_interval(answer);
         detail.push_str(&format!("; not settled: too few requests to be sure{interval}"));
     }
     if let Some((lowest, highest)) = answer.unsettled {

@@ -421,21 +421,6 @@ fn side_capacity(capacity: &Capacity) -> String {
     }
 }
 
-/// The interval of a capacity, as comparisons write it; empty where neither end is known.
-pub(crate) fn capacity_interval(answer: &ifm_analysis::answer::UsersAnswer) -> String {
-    let end = |at: Option<Load>| match at {
-        None => "–".to_owned(),
-        Some(Load::Users(users)) => users.to_string(),
-        Some(Load::ReqPerS(rate)) => number(rate),
-    };
-    let [low, high] = [answer.low, answer.high].map(end);
-    if low == high && answer.low.is_none() {
-        String::new()
-    } else {
-        format!(", interval [{low}, {high}]")
-    }
-}
-
 /// What a capacity is counted in.
 pub(crate) fn capacity_unit(pair: &CapacityPair) -> &'static str {
     if pair.is_rate { "req/s" } else { "users" }

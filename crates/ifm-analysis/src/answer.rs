@@ -4,6 +4,8 @@
 //! Only measured levels are answers: nothing is interpolated. Not here: sentences, which
 //! the reports write.
 
+pub use crate::capacity::UsersState;
+use crate::capacity::climb::{Step, climb};
 use crate::capacity::pooled;
 use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_level};
 use crate::repeats::{Between, Repeated, by_load};
@@ -35,19 +37,6 @@ pub struct Answers {
     pub trust: Trust,
 }
 
-/// What is known about the number of users that fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsersState {
-    /// The level fits and the next one does not.
-    Found,
-    /// Every measured level fits, so there may be room for more.
-    AtLeast,
-    /// Not even the lowest level fits.
-    None,
-    /// There is no target, or the lowest level cannot be judged.
-    Unknown,
-}
-
 /// How many users fit, or which rate: the largest measured level that is inside the target, while every lower
 /// measured level is inside too.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +45,10 @@ pub struct UsersAnswer {
     pub state: UsersState,
     /// The load; absent if no level fits or is known to fit.
     pub load: Option<Load>,
+    /// The largest load that is surely inside while every lower one is: the lower end of the interval.
+    pub low: Option<Load>,
+    /// The last load before the lowest that is surely outside: the upper end.
+    pub high: Option<Load>,
     /// Whether that level, and the next worse one, are judged on enough requests.
     pub is_sure: bool,
     /// The lowest measured level that does not fit, or cannot be judged.
@@ -235,43 +228,37 @@ fn knee(by_load: &[(Load, &LevelSummary)]) -> Option<Load> {
 }
 
 fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
-    let passes = |level: &LevelSummary| level.verdict.state == VerdictState::Pass;
-    let worse = by_load.iter().find(|(_, level)| !passes(level));
-    let fitting = by_load
-        .iter()
-        .take_while(|(load, level)| {
-            passes(level) && worse.is_none_or(|worse| load.value() < worse.0.value())
-        })
-        .last();
-    let state = match (fitting, worse) {
-        (Some(_), Some(_)) => UsersState::Found,
-        (Some(_), None) => UsersState::AtLeast,
-        (None, Some((_, level))) if level.verdict.state == VerdictState::Fail => UsersState::None,
-        (None, _) => UsersState::Unknown,
+    let loads: Vec<&[(Load, &LevelSummary)]> = by_load.chunk_by(|a, b| a.0 == b.0).collect();
+    let step = |(_, level): &(Load, &LevelSummary)| Step {
+        state: level.verdict.state,
+        is_sure: level.verdict.is_sure,
     };
-    let inside_above = worse.map_or_else(Vec::new, |worse| {
-        let above =
-            by_load.iter().filter(|(load, level)| load.value() > worse.0.value() && passes(level));
-        let mut above: Vec<Load> = above.map(|(load, _)| *load).collect();
-        // Repeats of a load are one.
-        above.dedup();
-        above
+    let steps: Vec<Step> =
+        loads.iter().map(|repeats| Step::of_repeats(repeats.iter().map(step))).collect();
+    let found = climb(&steps);
+    let load = |place: Option<usize>| Some(loads.get(place?)?.first()?.0);
+    let fits = load(found.fits);
+    // Of repeats the one that shows why.
+    let worse = found.worse.and_then(|place| {
+        let state = steps.get(place)?.state;
+        loads.get(place)?.iter().find(|(_, level)| level.verdict.state == state)
     });
     UsersAnswer {
-        state,
-        load: fitting.map(|(load, _)| *load),
-        is_sure: state != UsersState::Unknown
-            && [fitting, worse].into_iter().flatten().all(|(_, level)| level.verdict.is_sure),
+        state: found.state,
+        load: fits,
+        low: load(found.low),
+        high: load(found.high),
+        is_sure: found.is_sure,
         next_worse: worse
-            .filter(|_| state != UsersState::Unknown)
+            .filter(|_| found.state != UsersState::Unknown)
             .map(|(load, level)| next_worse(*load, level, &level.verdict)),
-        with_first_wave: fitting.and_then(|(largest, _)| with_first_wave(by_load, *largest)),
+        with_first_wave: fits.and_then(|largest| with_first_wave(by_load, largest)),
         is_changing: false,
         is_cut: false,
         unsettled: None,
         contradicted: Vec::new(),
         is_searched: false,
-        inside_above,
+        inside_above: found.inside_above.iter().filter_map(|place| load(Some(*place))).collect(),
     }
 }
 
@@ -306,9 +293,14 @@ fn searched_answer(searched: &Searched, by_load: &[(Load, &LevelSummary)]) -> Us
     };
     let contradicted: Vec<Load> =
         found.contradicted.iter().filter_map(|load| Some(at(*load).next()?.0)).collect();
+    // What the search found is sure, apart from the loads between its ends.
+    let below =
+        |outside: f64| by_load.iter().rfind(|(load, _)| load.value() < outside * (1.0 - 1e-9));
     UsersAnswer {
         state,
         load,
+        low: load,
+        high: found.outside.and_then(below).map(|(load, _)| *load),
         is_sure: state != UsersState::Unknown && contradicted.is_empty(),
         next_worse,
         with_first_wave: load.and_then(|largest| with_first_wave(by_load, largest)),

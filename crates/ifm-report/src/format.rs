@@ -263,6 +263,21 @@ pub(crate) fn ascii(text: &str) -> String {
     ascii
 }
 
+/// The interval of a capacity, as comparisons write it; empty where neither end is known.
+pub(crate) fn capacity_interval(answer: &ifm_analysis::answer::UsersAnswer) -> String {
+    let end = |at: Option<ifm_analysis::level::Load>| match at {
+        None => "–".to_owned(),
+        Some(ifm_analysis::level::Load::Users(users)) => users.to_string(),
+        Some(ifm_analysis::level::Load::ReqPerS(rate)) => number(rate),
+    };
+    let [low, high] = [answer.low, answer.high].map(end);
+    if low == high && answer.low.is_none() {
+        String::new()
+    } else {
+        format!(", interval [{low}, {high}]")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -165,7 +165,8 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     if let Some(words) = contradicted(answer) {
         detail.push_str(&words);
     } else if answer.state != UsersState::Unknown && !answer.is_sure {
-        detail.push_str("; not settled: too few requests to be sure");
+        let interval = crate::format::capacity_interval(answer);
+        detail.push_str(&format!("; not settled: too few requests to be sure{interval}"));
     }
     if let Some((lowest, highest)) = answer.unsettled {
         let lowest_words = load(Some(lowest));

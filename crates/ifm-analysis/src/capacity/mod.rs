@@ -5,12 +5,14 @@
 
 mod answer;
 mod change;
+pub(crate) mod climb;
 mod looks;
 mod search;
 mod share;
 
 pub use answer::{Economics, People, Price, busy_s, people, replicas};
 pub use change::{Change, Pace};
+pub use climb::UsersState;
 pub use looks::{Pooled, pooled};
 pub use search::{Bracket, Finding, Next, Search, SearchError};
 pub use share::{Carriers, SHARES, Share, ShareUnit, Worth, gpus_told};

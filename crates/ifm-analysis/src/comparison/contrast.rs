@@ -57,6 +57,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The same without an interval of two repeats, which says nothing.
+    pub(crate) fn with_useful_interval(self) -> Cell {
+        let has_interval = self.runs == 1 || self.runs >= REPEATS_MIN as usize;
+        if has_interval { self } else { Cell { low: None, high: None, ..self } }
+    }
+
     /// The same as it was counted in this run, which says nothing of other runs.
     pub(crate) fn counted(self) -> Cell {
         Cell { low: None, high: None, ..self }
@@ -183,6 +189,9 @@ pub(crate) struct Contrast {
     pub shortage: Option<Shortage>,
     /// What is missing if the interval does not decide.
     pub lacking: Option<Shortage>,
+    /// Standard error of the logarithm of the ratio, and its degrees of freedom; absent for shares
+    /// and between two loads.
+    pub error: Option<(f64, f64)>,
 }
 
 /// Holds two sides against each other.
@@ -240,7 +249,8 @@ fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contra
     };
     let error = (variance_a + variance_b).sqrt();
     let detectable = detectable(error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
-    Ok(Contrast { change, p: test.p, detectable, basis, shortage, lacking: None })
+    let error = Some((error, test.freedom));
+    Ok(Contrast { change, p: test.p, detectable, basis, shortage, lacking: None, error })
 }
 
 /// A percentile of one run on each side: the interval of the difference of the logarithms from those
@@ -274,6 +284,7 @@ fn by_ranks(
         () => (2.0 * normal_below(-value.abs() / (reach / z))).min(1.0),
     };
     let error = f64::midpoint(below, above) / z;
+    let freedom = (ranks_a.in_effect.min(ranks_b.in_effect) - 1.0).max(1.0);
     let needed = normal_upper_quantile(rules.alpha() / 2.0) + normal_upper_quantile(1.0 - POWER);
     Ok(Contrast {
         change: Estimate { value, low: value - below, high: value + above }.map(f64::exp),
@@ -282,6 +293,7 @@ fn by_ranks(
         basis: Basis::Requests,
         shortage,
         lacking: None,
+        error: Some((error, freedom)),
     })
 }
 
@@ -323,7 +335,35 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
         .then_some(Shortage::Repeats { n: n.min(2), needed: u64::from(REPEATS_MIN) });
     let few = || a.iter().chain(b).filter_map(RunEvidence::ranks).find_map(too_few);
     let shortage = disturbed(a).or(disturbed(b)).or_else(few);
-    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage, lacking })
+    let (basis, error) = (Basis::Runs, Some((test.error, test.freedom)));
+    Ok(Contrast { change, p: test.p, detectable, basis, shortage, lacking, error })
+}
+
+/// The geometric mean of ratios that were measured under several conditions, as one contrast: the mean
+/// of their logarithms, whose errors are independent, with the degrees of freedom of Welch and
+/// Satterthwaite. The conditions are fixed, not a sample of other conditions. Absent if a ratio has no error.
+pub(crate) fn mean_of(all: &[Contrast], rules: &Rules) -> Option<Contrast> {
+    let (first, share) = (all.first()?, 1.0 / all.len() as f64);
+    let (mut value, mut variance, mut of_freedom) = (0.0, 0.0, 0.0);
+    for contrast in all {
+        let (error, freedom) = contrast.error?;
+        let part = (error * share).powi(2);
+        value += contrast.change.value.ln() * share;
+        variance += part;
+        of_freedom += part * part / freedom;
+    }
+    let freedom = if of_freedom > 0.0 { variance * variance / of_freedom } else { 1.0 };
+    let test = from_error(value, variance.sqrt(), freedom, rules.confidence)?;
+    let of = |what: fn(&Contrast) -> Option<Shortage>| all.iter().find_map(what);
+    Some(Contrast {
+        change: test.difference.map(f64::exp),
+        p: test.p,
+        detectable: detectable(test.error, freedom, rules.alpha(), POWER).map(f64::exp_m1),
+        basis: first.basis,
+        shortage: of(|contrast| contrast.shortage),
+        lacking: of(|contrast| contrast.lacking),
+        error: Some((test.error, freedom)),
+    })
 }
 
 /// Shares: Newcombe's interval of the difference, and Fisher's exact test.
@@ -331,7 +371,17 @@ fn by_counts(a: (u64, u64), b: (u64, u64), rules: &Rules) -> Result<Contrast, Do
     let change = share_difference(a, b, rules.confidence).ok_or(Doubt::NoValue)?;
     let p = fisher_exact(a, b).ok_or(Doubt::NoValue)?;
     let detectable = detectable_share(a, b.1, rules.alpha(), POWER);
-    Ok(Contrast { change, p, detectable, basis: Basis::Counts, shortage: None, lacking: None })
+    let (basis, error) = (Basis::Counts, None);
+    Ok(Contrast { change, p, detectable, basis, shortage: None, lacking: None, error })
+}
+
+/// A detectable difference as it is written: two digits, upward, since a smaller one may not show.
+pub fn rounded_up(share: f64) -> f64 {
+    if share <= 0.0 || !share.is_finite() {
+        return share;
+    }
+    let unit = 10f64.powf(share.log10().floor() - 1.0);
+    (share / unit).ceil() * unit
 }
 
 /// One side by itself.
@@ -567,8 +617,9 @@ mod tests {
         let check = |measure, (low, value, high), p, expect| {
             let change = Estimate { value, low, high };
             let basis = Basis::Requests;
+            let (detectable, error) = (None, None);
             let contrast =
-                Contrast { change, p, detectable: None, basis, shortage: None, lacking: None };
+                Contrast { change, p, detectable, basis, shortage: None, lacking: None, error };
             let (verdict, doubt) = judge(measure, &contrast, p, &RULES);
             assert_eq!((verdict, doubt), expect, "{measure} {low} {value} {high}");
         };

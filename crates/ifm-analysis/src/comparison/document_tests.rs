@@ -294,7 +294,7 @@ fn documents_are_ranked_and_have_capacities() {
     let order: Vec<(&str, Option<usize>)> =
         ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
     assert_eq!(order, [("b", Some(1)), ("a", Some(1))], "one number each decides nothing");
-    assert_eq!(ranking.order[0].doubts, [Doubt::OneNumber { both: true }]);
+    assert_eq!(ranking.order[0].undecided[0].doubt, Some(Doubt::OneNumber { both: true }));
     let slo = slo::parse("itl:p99<50ms").expect("a target");
     let settings = Settings { slo: slo.clone(), ..settings() };
     let read = |sheets: &[Sheet], label: &str| Side {

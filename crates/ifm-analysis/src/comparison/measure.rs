@@ -22,6 +22,18 @@ pub enum Over {
     Value,
 }
 
+impl Over {
+    /// A statistic of a document or a report.
+    pub(crate) fn of(statistic: Statistic) -> Over {
+        match statistic {
+            Statistic::Median => Over::Percentile(50.0),
+            Statistic::Percentile(p) => Over::Percentile(p),
+            Statistic::Mean => Over::Mean,
+            _ => Over::Value,
+        }
+    }
+}
+
 /// A metric of a level, as one number: of a latency a percentile or the mean, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
@@ -161,6 +173,12 @@ impl Measure {
             overs.iter().map(move |over| Measure { metric, over: *over })
         };
         in_documents.flat_map(measures).collect()
+    }
+
+    /// A metric by the statistic of a document or a report.
+    pub(crate) fn of_statistic(metric: Metric, statistic: Statistic) -> Measure {
+        let over = if metric.has_many_values() { Over::of(statistic) } else { Over::Value };
+        Measure { metric, over }
     }
 
     /// Factor from a figure in the canonical unit of its quantity to this unit.

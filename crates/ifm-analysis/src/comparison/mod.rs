@@ -7,6 +7,7 @@
 //! how repeats differ, or on a mean with its deviation and count; one number has none. Everything is
 //! a function of the results and of a seed. Not here: words.
 
+pub mod advantage;
 pub mod capacity;
 pub mod condition;
 pub mod contrast;
@@ -17,6 +18,7 @@ pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;
 pub(crate) mod percentile;
+pub mod placement;
 pub mod rank;
 pub mod repeated_prompt;
 mod requests;
@@ -25,6 +27,7 @@ pub mod side;
 pub mod speed_up;
 pub mod survey_pairs;
 
+pub use advantage::Advantage;
 pub use capacity::{Capacity, CapacityPair, CapacityState};
 pub use condition::Condition;
 pub use contrast::{Basis, Cell, Doubt, Verdict};
@@ -33,6 +36,7 @@ pub use evidence::Shortage;
 pub use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 pub use measure::{Measure, MeasureError, Over};
 pub use pair::Row;
+pub use placement::{Placement, Undecided};
 pub use rank::{Ranked, Ranking, rank};
 pub use repeated_prompt::RepeatedPrompt;
 pub use side::{Member, Side};

@@ -12,8 +12,8 @@ use super::evidence::{Evidence, Known, Shortage};
 use super::meaning::{Agreement, By};
 use super::measure::{Measure, Over};
 use super::side::AtLoad;
-use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
+use ifm_core::metric::Direction;
 use ifm_core::order::Order as _;
 
 /// One measure at one load.
@@ -81,6 +81,23 @@ impl Draft {
     /// Whether both sides have a value.
     pub fn has_both(&self) -> bool {
         self.a.is_some() && self.b.is_some()
+    }
+
+    /// Whether both values are above zero, so that they have a ratio.
+    pub fn has_ratio(&self) -> bool {
+        let is_positive = |cell: Cell| cell.value > 0.0 && cell.value.is_finite();
+        !self.measure.is_share()
+            && self.a.is_some_and(is_positive)
+            && self.b.is_some_and(is_positive)
+    }
+
+    /// The logarithm of how many times better the second side is.
+    pub fn log_advantage(&self) -> Option<f64> {
+        let alone = self.b?.value / self.a?.value;
+        let ratio = self.contrast.as_ref().map_or(alone, |contrast| contrast.change.value);
+        let log =
+            if self.measure.direction() == Direction::Lower { -ratio.ln() } else { ratio.ln() };
+        log.is_finite().then_some(log)
     }
 
     /// The chance that takes part in the correction: that of a row that can get a verdict.
@@ -308,10 +325,7 @@ fn draft(
     let by_a = pair.map(|(a, ..)| a).or(known_a.first().copied()).map(|known| &known.by);
     let by_b = pair.map(|(_, b, _)| b).or(known_b.first().copied()).map(|known| &known.by);
     let cell = |place: &Place, by: Option<&By>| {
-        let found = cell_at(place, measure, by?, rules.confidence)?;
-        let has_interval = found.runs == 1 || found.runs >= REPEATS_MIN as usize;
-        let bound = |bound: Option<f64>| bound.filter(|_| has_interval);
-        Some(Cell { low: bound(found.low), high: bound(found.high), ..found })
+        Some(cell_at(place, measure, by?, rules.confidence)?.with_useful_interval())
     };
     let (cell_a, cell_b) = (cell(a, by_a), cell(b, by_b));
     if cell_a.is_none() && cell_b.is_none() {
@@ -412,5 +426,6 @@ fn hull(a: Contrast, b: Contrast, measure: Measure) -> Contrast {
         basis: a.basis,
         shortage: a.shortage.or(b.shortage),
         lacking: a.lacking.or(b.lacking),
+        error: None,
     }
 }

@@ -1,12 +1,14 @@
-//! Sides in order of one measure at one load, with shared ranks where no difference is shown.
+//! Sides in order of one measure at one load, with shared ranks where no difference is shown, and
+//! ranges of ranks where the data do not decide.
 //!
 //! Not here: several measures at once; which one counts is the user's to say.
 
 use super::condition::Condition;
-use super::contrast::{Cell, Doubt, Verdict, cell};
+use super::contrast::{Cell, cell};
 use super::difference::{Difference, differences};
 use super::measure::Measure;
 use super::pair::{Asked, Draft, draft_at};
+use super::placement::{PairVerdict, Placement, Undecided, placements};
 use super::side::{AtLoad, Side, keys};
 use super::{Settings, SideHead, head, of_definitions};
 use crate::stat::multiple::holm;
@@ -22,11 +24,13 @@ pub struct Ranked {
     pub rank: Option<usize>,
     /// The value; absent if the side was not measured at the load.
     pub cell: Option<Cell>,
-    /// The sides that it is not shown to differ from, by place in the list.
-    pub ties: Vec<usize>,
-    /// Why it is not shown to differ from one of them, where the data do not decide; each reason
-    /// once.
-    pub doubts: Vec<Doubt>,
+    /// The last rank that it may have: every side that the data cannot tell apart from it may be
+    /// better. Absent without a value.
+    pub last_rank: Option<usize>,
+    /// The sides from which no relevant difference is shown, by place in the list.
+    pub equal: Vec<usize>,
+    /// The sides that the data cannot tell apart from it, by place in the list.
+    pub undecided: Vec<Undecided>,
 }
 
 /// Sides in order.
@@ -69,9 +73,9 @@ pub fn common_conditions(sides: &[Side], measure: Measure) -> Vec<Condition> {
     common
 }
 
-/// Puts sides in order. A side shares the rank of those that are not shown to be better: ranks are
-/// one more than the number of sides that pairwise tests, corrected for their number, show to be
-/// better by a relevant amount.
+/// Puts sides in order. A rank is one more than the number of sides that pairwise tests, corrected
+/// for their number, show to be better by a relevant amount. Where the data cannot tell sides apart
+/// it is the first of a range.
 pub fn rank(sides: &[Side], measure: Measure, at: &Condition, settings: &Settings) -> Ranking {
     let rules = settings.rules();
     let keys = keys(sides.iter());
@@ -100,40 +104,16 @@ pub fn rank(sides: &[Side], measure: Measure, at: &Condition, settings: &Setting
         .collect();
     let chances: Vec<f64> = pairs.iter().filter_map(|(.., draft)| draft.p()).collect();
     let mut corrected = holm(&chances).unwrap_or_default().into_iter();
-    let mut shown_better = vec![0usize; sides.len()];
-    let mut ties: Vec<Vec<usize>> = vec![Vec::new(); sides.len()];
-    let add = |list: &mut Vec<Vec<usize>>, at: usize, other: usize| {
-        if let Some(ties) = list.get_mut(at) {
-            ties.push(other);
-        }
-    };
-    let mut doubts: Vec<Vec<Doubt>> = vec![Vec::new(); sides.len()];
-    for (a, b, draft) in pairs {
-        let p = draft.p().and_then(|_| corrected.next());
-        let row = draft.finish(p, &rules);
-        let worse = match row.verdict {
-            Verdict::Better => Some(a),
-            Verdict::Worse => Some(b),
-            _ => None,
-        };
-        for place in [a, b] {
-            let list = doubts.get_mut(place);
-            if let (Some(list), Some(doubt)) = (list, &row.doubt)
-                && !list.contains(doubt)
-            {
-                list.push(doubt.clone());
-            }
-        }
-        match worse.and_then(|worse| shown_better.get_mut(worse)) {
-            Some(count) => *count += 1,
-            None => {
-                add(&mut ties, a, b);
-                add(&mut ties, b, a);
-            }
-        }
-    }
+    let verdicts: Vec<PairVerdict> = pairs
+        .into_iter()
+        .map(|(a, b, draft)| {
+            let p = draft.p().and_then(|_| corrected.next());
+            PairVerdict::of((a, b), &draft.finish(p, &rules))
+        })
+        .collect();
+    let places = placements(sides.len(), &verdicts);
     let differences = differences_of(sides, &keys, definitions);
-    let order = order_of(sides, shown, &found, (&shown_better, &ties, &doubts), settings);
+    let order = order_of(sides, shown, &found, places, settings);
     Ranking {
         measure: shown,
         at: at.clone(),
@@ -167,20 +147,22 @@ fn order_of(
     sides: &[Side],
     measure: Measure,
     found: &[Option<AtLoad>],
-    (shown_better, ties, doubts): (&[usize], &[Vec<usize>], &[Vec<Doubt>]),
+    placements: Vec<Placement>,
     settings: &Settings,
 ) -> Vec<Ranked> {
     let mut order: Vec<(usize, Ranked)> = sides
         .iter()
+        .zip(placements)
         .enumerate()
-        .map(|(place, side)| {
+        .map(|(place, (side, placement))| {
             let at = found.get(place).and_then(Option::as_ref);
             let evidence = at.and_then(|at| at.evidence(measure));
             let cell = evidence.and_then(|evidence| cell(evidence, settings.confidence));
-            let rank = cell.and_then(|_| shown_better.get(place)).map(|better| better + 1);
-            let loads = at.map(std::slice::from_ref).unwrap_or_default();
-            let doubts = doubts.get(place).cloned().unwrap_or_default();
-            (place, Ranked { side: head(side, loads), rank, cell, ties: Vec::new(), doubts })
+            let cell = cell.map(Cell::with_useful_interval);
+            let (rank, last_rank) = cell.map(|_| (placement.first, placement.last)).unzip();
+            let side = head(side, at.map(std::slice::from_ref).unwrap_or_default());
+            let (equal, undecided) = (placement.equal, placement.undecided);
+            (place, Ranked { side, rank, last_rank, cell, equal, undecided })
         })
         .collect();
     let value = |ranked: &Ranked| {
@@ -189,14 +171,21 @@ fn order_of(
     };
     order.order_by(|(_, a), (_, b)| {
         let rank = |ranked: &Ranked| ranked.rank.unwrap_or(usize::MAX);
-        rank(a).cmp(&rank(b)).then(value(a).total_cmp(&value(b)))
+        let last = |ranked: &Ranked| ranked.last_rank.unwrap_or(usize::MAX);
+        let by_rank = rank(a).cmp(&rank(b)).then(last(a).cmp(&last(b)));
+        by_rank.then(value(a).total_cmp(&value(b)))
     });
     let places: Vec<usize> = order.iter().map(|(place, _)| *place).collect();
-    for (place, ranked) in &mut order {
-        let tied = ties.get(*place).into_iter().flatten();
-        ranked.ties =
-            tied.filter_map(|other| places.iter().position(|place| place == other)).collect();
-        ranked.ties.sort_unstable();
+    let in_list = |side: usize| places.iter().position(|place| *place == side);
+    for (_, ranked) in &mut order {
+        ranked.equal = ranked.equal.iter().filter_map(|other| in_list(*other)).collect();
+        ranked.equal.sort_unstable();
+        ranked.undecided.retain_mut(|undecided| {
+            let place = in_list(undecided.other);
+            undecided.other = place.unwrap_or(undecided.other);
+            place.is_some()
+        });
+        ranked.undecided.sort_unstable_by_key(|undecided| undecided.other);
     }
     order.into_iter().map(|(_, ranked)| ranked).collect()
 }

@@ -114,6 +114,27 @@ impl SurveyEvidence {
         rows.collect()
     }
 
+    /// What repeats of one measurement say together of some measures: where the evidence of a point
+    /// lacks one, by its numbers.
+    pub(crate) fn of_points(&self, points: &[&Point], measures: &[Measure]) -> AtLoad {
+        let load = points.first().and_then(|point| point.load);
+        let mut all = AtLoad { at: Condition { load, ..Condition::default() }, known: Vec::new() };
+        for point in points {
+            let mut known = self.known(point);
+            let at_load = |measure: Measure| load.map_or(measure, |load| measure.at_load(load));
+            let is_asked = |measure: Measure| {
+                measures.iter().any(|of| measure == *of || measure == at_load(*of))
+            };
+            known.retain(|known| is_asked(known.measure));
+            if known.is_empty() {
+                let sample = sample_of_point(point, measures);
+                known = evidence(&sample, Settings::default().drawing(), 0, "point");
+            }
+            all.add(known);
+        }
+        all
+    }
+
     /// What repeats of one measurement say together.
     fn at(&self, cell: &Pooled) -> AtLoad {
         let at = Condition { load: cell.load(), setting: Default::default() };

@@ -472,13 +472,35 @@ fn ranks_are_shared_where_no_difference_is_shown() {
         ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
     assert_eq!(found[2..], [("middle", Some(3)), ("slow", Some(4))]);
     assert!(found[..2].iter().all(|(label, rank)| label.starts_with("fast") && *rank == Some(1)));
-    assert_eq!(ranking.order[0].ties, [1]);
-    assert!(ranking.order[2].ties.is_empty());
+    assert_eq!((&ranking.order[0].equal, ranking.order[0].last_rank), (&vec![1], Some(1)));
+    assert!(ranking.order[2].equal.is_empty() && ranking.order[2].undecided.is_empty());
     let latency = rank(&sides, Measure::parse("itl.p50").expect("a measure"), at, &settings);
     assert_eq!(latency.order[3].side.label, "slow");
     let nowhere =
         rank(&sides, Measure::value_of(Metric::OutputRate), &Load::Users(99).into(), &settings);
     assert!(nowhere.order.iter().all(|ranked| ranked.rank.is_none() && ranked.cell.is_none()));
+}
+
+/// 30 requests each: 5 % between the servers is not settled, and equal ranks would say "no
+/// difference".
+#[test]
+fn ranks_are_ranges_where_the_data_do_not_decide() {
+    let measure = Measure::parse("itl.mean").expect("a measure");
+    let settings = Settings { measures: vec![measure], ..settings() };
+    let of = |label: &str, seed, itl_ms| {
+        let noisy = NoisyLoop { users: 1, rounds: 30, spread: 0.3, seed, itl_ms, ..NOISY };
+        side(label, &[noisy_run(&[noisy])], &settings)
+    };
+    let sides = [of("a", 1, 10.0), of("b", 2, 10.5), of("far", 3, 40.0)];
+    let ranking = rank(&sides, measure, &Load::Users(1).into(), &settings);
+    let places: Vec<_> =
+        ranking.order.iter().map(|ranked| (ranked.rank, ranked.last_rank)).collect();
+    assert_eq!(places, [(Some(1), Some(2)), (Some(1), Some(2)), (Some(3), Some(3))]);
+    let open = &ranking.order[0].undecided;
+    assert_eq!((open.len(), open[0].other), (1, 1));
+    assert!(matches!(open[0].doubt, Some(Doubt::Wide | Doubt::Correction)), "{open:?}");
+    assert!(open[0].detectable.is_some_and(|least| least > 0.03), "{open:?}");
+    assert!(ranking.order.iter().all(|ranked| ranked.equal.is_empty()));
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn drifted(
         basis: Basis::Runs,
         shortage: None,
         lacking: None,
+        error: None,
     };
     Some((of, (!measure.is_share()).then(|| slope.map(f64::exp_m1))))
 }

@@ -4,6 +4,7 @@
 //! tested (`comparison`), and which measurements are compared (`versus`, `grid`).
 
 use super::{Question, Sentence};
+use crate::comparison::contrast::rounded_up;
 use crate::comparison::{Basis, Doubt, Measure, Metric, Over, Row, Unit, Verdict};
 use crate::say;
 use crate::survey::Pooled;
@@ -137,6 +138,7 @@ impl Delta {
         let measured = say!("measured {}"; self.with_interval());
         match (&self.doubt, self.detectable) {
             (Some(Doubt::Wide), Some(least)) => {
+                let least = rounded_up(least);
                 say!("{}; a change of {} or more would probably show"; measured, least => Share)
             }
             (Some(Doubt::OneNumber { .. }), _) => {
@@ -169,11 +171,7 @@ impl Question<'_> {
         statistics: &[Statistic],
     ) -> Vec<Option<Delta>> {
         let metric = Metric::all().find(|metric| metric.quantity() == Some(quantity));
-        let measure = |statistic: &Statistic| {
-            let metric = metric?;
-            let over = if metric.has_many_values() { over(*statistic) } else { Over::Value };
-            Some(Measure { metric, over })
-        };
+        let measure = |statistic: &Statistic| Some(Measure::of_statistic(metric?, *statistic));
         let mut measures: Vec<Measure> = statistics.iter().filter_map(measure).collect();
         measures.dedup();
         let rows = self.evidence.rows(pairs, (&measures, false));
@@ -193,19 +191,22 @@ pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
 /// The difference of the speed for one user between two measurements, by the first of the figures
 /// that say it.
 pub(super) fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> Option<Delta> {
-    let all = [Statistic::Median, Statistic::Mean, Statistic::Value];
-    let of = |quantity: &Quantity| question.delta(base, other, quantity, &all);
-    [Quantity::UserRate, Quantity::Tpot, Quantity::Itl].iter().find_map(of)
+    user_speeds(question, || std::iter::once((base, other))).into_iter().next().flatten()
 }
 
-/// A statistic of a report as that of a measure.
-fn over(statistic: Statistic) -> Over {
-    match statistic {
-        Statistic::Median => Over::Percentile(50.0),
-        Statistic::Percentile(p) => Over::Percentile(p),
-        Statistic::Mean => Over::Mean,
-        _ => Over::Value,
+/// The same of pairs that are tested together.
+pub(super) fn user_speeds<'p, I>(question: &Question, pairs: impl Fn() -> I) -> Vec<Option<Delta>>
+where
+    I: Iterator<Item = (&'p Pooled<'p>, &'p Pooled<'p>)>,
+{
+    let all = [Statistic::Median, Statistic::Mean, Statistic::Value];
+    let mut found: Vec<Option<Delta>> = pairs().map(|_| None).collect();
+    for quantity in [Quantity::UserRate, Quantity::Tpot, Quantity::Itl] {
+        for (known, delta) in found.iter_mut().zip(question.deltas(pairs(), &quantity, &all)) {
+            *known = known.take().or(delta);
+        }
     }
+    found
 }
 
 /// The row of a quantity by one of these statistics: the first for which the data give an interval,
@@ -219,7 +220,7 @@ pub(super) fn row_of<'r>(
         let metric = row.measure.metric;
         let mut all = Metric::all().filter(|known| known.quantity() == Some(quantity));
         let is_metric = all.any(|known| [known, known.from_due()].contains(&metric));
-        let is_over = row.measure.over == over(*statistic) || !metric.has_many_values();
+        let is_over = row.measure.over == Over::of(*statistic) || !metric.has_many_values();
         is_metric && is_over && row.difference.is_some()
     };
     let found = |statistic| rows.iter().find(|row| is_of(row, statistic));

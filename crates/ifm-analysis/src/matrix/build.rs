@@ -1,6 +1,7 @@
 //! A survey as a matrix.
 
 use super::{Cell, Configuration, Matrix, Why, names};
+use crate::comparison::survey_pairs::NO_EVIDENCE;
 use crate::level::Load;
 use crate::survey::{Point, Survey};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, key};
@@ -83,9 +84,18 @@ impl<'a> Matrix<'a> {
         if cells.is_empty() {
             return None;
         }
-        let rank_by = None;
-        let matrix =
-            Matrix { compare_by, things, configurations, baseline, cells, kind, rank_by, shared };
+        let matrix = Matrix {
+            compare_by,
+            things,
+            configurations,
+            baseline,
+            cells,
+            kind,
+            rank_by: None,
+            shared,
+            evidence: &NO_EVIDENCE,
+            known: Default::default(),
+        };
         Some(matrix.ranked_by_time())
     }
 }

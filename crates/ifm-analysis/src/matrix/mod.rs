@@ -15,13 +15,18 @@ mod sample;
 
 pub use contrary::Contrary;
 pub use measure::Why;
-pub use over::{Over, Overall};
-pub use ranking::{Place, RankBy, Unranked};
+pub use over::{Leader, Over, Overall};
+pub use ranking::{Place, RankBy};
 pub use ratio::{Ratio, Verdicts};
 pub use sample::{Sample, TRUSTED_CV_MAX};
 
+use crate::comparison::SurveyEvidence;
+use crate::comparison::side::AtLoad;
 use crate::survey::{Point, REPEATS_MIN};
 use ifm_core::sheet::{PartKind, Quantity};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Things in configurations.
 #[derive(Debug, Clone)]
@@ -42,7 +47,14 @@ pub struct Matrix<'a> {
     pub kind: PartKind,
     /// The figure that the user ranks by.
     pub rank_by: Option<RankBy>,
+    /// What differences rest on.
+    evidence: &'a SurveyEvidence,
+    /// What each cell says of each measure, once it was needed.
+    known: KnownCells,
 }
+
+/// What cells say, by thing, configuration and measure.
+type KnownCells = Rc<RefCell<BTreeMap<(usize, usize, String), Rc<AtLoad>>>>;
 
 /// The request that is the same for every row.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +124,13 @@ impl Configuration {
 }
 
 impl<'a> Matrix<'a> {
+    /// The same, with what differences between its points rest on: their requests, where they are
+    /// known. Without it they rest on the numbers of the points.
+    #[must_use]
+    pub fn resting_on(self, evidence: &'a SurveyEvidence) -> Self {
+        Matrix { evidence, known: KnownCells::default(), ..self }
+    }
+
     /// The cell of a row in a configuration.
     pub fn cell(&self, thing: usize, configuration: usize) -> Option<&Cell<'a>> {
         self.cells.iter().find(|cell| cell.thing == thing && cell.configuration == configuration)

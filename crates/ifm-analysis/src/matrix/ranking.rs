@@ -1,6 +1,8 @@
 //! Places in a configuration, shared where no difference is shown.
 
 use super::{Matrix, Sample};
+use crate::comparison::Placement;
+use crate::comparison::placement::{PairVerdict, placements};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::Quantity;
 
@@ -52,54 +54,49 @@ pub struct Place {
     pub thing: usize,
     /// Its repeats.
     pub sample: Sample,
-    /// Number of its group from 1, or why it has none.
-    pub group: Result<usize, Unranked>,
-}
-
-/// Why a row has no rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unranked {
-    /// Its repeats contradict each other.
-    Noisy,
-    /// There are fewer than three repeats.
-    FewRepeats,
+    /// Its place, by the verdicts of all pairs; `other` of an undecided pair is the index of a row.
+    pub placement: Placement,
 }
 
 impl Matrix<'_> {
-    /// The rows of a configuration by their means, the best first. A group holds neighbors of which
-    /// no two are shown to differ: the first row that is shown to differ from one of them begins
-    /// the next group. A row that cannot be tested is placed by its mean, without a group.
+    /// The rows of a configuration, the best first: by their places, then by their means. Places
+    /// follow from the verdicts of the comparison about all pairs.
     pub fn ranking(&self, configuration: usize) -> Vec<Place> {
         let is_cost = self.configurations.get(configuration).is_some_and(|of| of.is_cost());
         let sample = |thing| Some((thing, self.sample(thing, configuration)?));
-        let mut measured: Vec<(usize, Sample)> =
-            (0..self.things.len()).filter_map(sample).collect();
-        measured.order_by(|(_, a), (_, b)| match is_cost {
-            true => a.mean.total_cmp(&b.mean),
-            false => b.mean.total_cmp(&a.mean),
-        });
+        let measured: Vec<(usize, Sample)> = (0..self.things.len()).filter_map(sample).collect();
         let verdicts = self.verdicts(&[configuration]);
-        let mut open: Vec<usize> = Vec::new();
-        let mut number = 0;
-        let mut group = |thing: usize, sample: &Sample| {
-            if !sample.is_trusted() {
-                return Err(Unranked::Noisy);
+        let mut pairs = Vec::new();
+        for (index, (first, _)) in measured.iter().enumerate() {
+            for (other, (second, _)) in measured.iter().enumerate().skip(index + 1) {
+                let (verdict, ratio) = verdicts.second(*first, *second);
+                let doubt = ratio.and_then(|ratio| ratio.doubt.clone());
+                let detectable = ratio.and_then(|ratio| ratio.detectable);
+                pairs.push(PairVerdict { sides: (index, other), verdict, doubt, detectable });
             }
-            if !sample.is_testable() {
-                return Err(Unranked::FewRepeats);
-            }
-            if number == 0 || open.iter().any(|other| verdicts.differ(*other, thing)) {
-                number += 1;
-                open.clear();
-            }
-            open.push(thing);
-            Ok(number)
+        }
+        let things: Vec<usize> = measured.iter().map(|(thing, _)| *thing).collect();
+        let thing_of = |place: &mut usize| {
+            *place = things.get(*place).copied().unwrap_or(*place);
         };
-        let place = |(thing, sample): (usize, Sample)| {
-            let group = group(thing, &sample);
-            Place { thing, sample, group }
-        };
-        measured.into_iter().map(place).collect()
+        let mut places: Vec<Place> = measured
+            .into_iter()
+            .zip(placements(things.len(), &pairs))
+            .map(|((thing, sample), mut placement)| {
+                placement.equal.iter_mut().for_each(thing_of);
+                placement.undecided.iter_mut().for_each(|of| thing_of(&mut of.other));
+                Place { thing, sample, placement }
+            })
+            .collect();
+        places.order_by(|a, b| {
+            let of = |place: &Place| (place.placement.first, place.placement.last);
+            let by_mean = match is_cost {
+                true => a.sample.mean.total_cmp(&b.sample.mean),
+                false => b.sample.mean.total_cmp(&a.sample.mean),
+            };
+            of(a).cmp(&of(b)).then(by_mean)
+        });
+        places
     }
 }
 
@@ -110,76 +107,62 @@ mod tests {
 
     const ASKED: (u32, u32, u32) = (1, 256, 512);
 
-    fn groups_of(things: &[(&str, &[f64])]) -> Vec<(String, Result<usize, Unranked>)> {
+    fn places_of(things: &[(&str, &[f64])]) -> Vec<(String, usize, usize)> {
         let points: Vec<_> =
             things.iter().flat_map(|(name, rates)| repeats(name, ASKED, rates)).collect();
         let survey = survey(&points);
         let matrix = Matrix::of(&survey, None, None).expect("batches");
-        let name = |place: Place| (matrix.thing(place.thing).to_owned(), place.group);
+        let name = |place: Place| {
+            let (first, last) = (place.placement.first, place.placement.last);
+            (matrix.thing(place.thing).to_owned(), first, last)
+        };
         matrix.ranking(0).into_iter().map(name).collect()
     }
 
-    /// Output rates of a published table: three medals were given, and six share the first place.
-    #[test]
-    fn a_difference_that_is_not_shown_gives_no_place() {
-        let found = groups_of(&[
-            ("a", &[198.0, 198.1, 198.1]),
-            ("b", &[196.5, 199.0, 198.2]),
-            ("c", &[187.0, 187.2, 186.9]),
-            ("d", &[136.4, 136.5, 136.6]),
-        ]);
-        let expect = [("a", 1), ("b", 1), ("c", 2), ("d", 3)];
+    fn check(things: &[(&str, &[f64])], expect: &[(&str, usize, usize)]) {
         let expect: Vec<_> =
-            expect.iter().map(|(name, group)| ((*name).to_owned(), Ok(*group))).collect();
-        assert_eq!(found, expect);
+            expect.iter().map(|(name, first, last)| ((*name).to_owned(), *first, *last)).collect();
+        assert_eq!(places_of(things), expect);
     }
 
+    /// Output rates of a published table: three medals were given, and two share the first place.
     #[test]
-    fn contradicting_repeats_and_single_ones_have_no_place() {
-        let found = groups_of(&[
-            ("wild", &[1000.0, 4000.0, 4200.0]),
-            ("once", &[5000.0]),
-            ("calm", &[3000.0, 3010.0, 3020.0]),
-        ]);
-        let groups: Vec<_> = found.iter().map(|(_, group)| *group).collect();
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["once", "wild", "calm"], "by their means");
-        assert_eq!(groups, [Err(Unranked::FewRepeats), Err(Unranked::Noisy), Ok(1)]);
-    }
-
-    /// Overall rates of a published table with prompts of 2 048 tokens: the last of the slower
-    /// three varies so much that it is indistinguishable from the first of all, and yet it is
-    /// ranked after rows that differ from it.
-    #[test]
-    fn groups_are_contiguous() {
-        let found = groups_of(&[
-            ("original", &[5929.80, 5676.17, 5812.84]),
-            ("w8a16_awq", &[6523.36, 6120.81, 5961.15]),
-            ("w8a16_smooth_awq", &[6157.39, 6120.07, 6523.00]),
-            ("w8a16_sparse_awq", &[6385.78, 6504.51, 6364.05]),
-            ("w8a8_smooth_gptq", &[8109.06, 7072.57, 7799.73]),
-            ("w8a8_smooth_ptq", &[7886.07, 7614.76, 7861.86]),
-            ("w8a8_sparse_smooth_gptq", &[7534.41, 8025.11, 7303.00]),
-        ]);
-        let groups: Vec<usize> = found.iter().filter_map(|(_, group)| group.ok()).collect();
-        assert_eq!(groups, [1, 1, 1, 2, 2, 2, 3]);
-        assert_eq!(
-            (found[0].0.as_str(), found[3].0.as_str()),
-            ("w8a8_smooth_ptq", "w8a16_sparse_awq")
+    fn things_without_a_difference_share_a_place() {
+        check(
+            &[
+                ("a", &[198.0, 198.1, 198.1]),
+                ("b", &[197.5, 198.4, 198.2]),
+                ("c", &[187.0, 187.2, 186.9]),
+                ("d", &[136.4, 136.5, 136.6]),
+            ],
+            &[("a", 1, 1), ("b", 1, 1), ("c", 3, 3), ("d", 4, 4)],
         );
     }
 
-    /// The second is as calm as the third, the first is not: that the first and the third are
-    /// indistinguishable does not put the third into the group of the second.
+    /// Repeats that contradict each other leave the place open, and so do single numbers.
     #[test]
-    fn no_two_of_a_group_are_shown_to_differ() {
-        let found = groups_of(&[
-            ("wide", &[190.0, 205.0, 214.0]),
-            ("calm", &[200.0, 200.5, 201.0]),
-            ("less", &[190.0, 190.4, 190.8]),
-            ("base", &[100.0, 100.4, 100.8]),
-        ]);
-        let groups: Vec<usize> = found.iter().filter_map(|(_, group)| group.ok()).collect();
-        assert_eq!(groups, [1, 1, 2, 3], "{found:?}");
+    fn places_that_the_data_do_not_decide_are_ranges() {
+        check(
+            &[
+                ("wild", &[1000.0, 4000.0, 4200.0]),
+                ("far", &[9000.0, 9010.0, 9040.0]),
+                ("calm", &[3000.0, 3010.0, 3020.0]),
+            ],
+            &[("far", 1, 2), ("wild", 1, 3), ("calm", 2, 3)],
+        );
+        check(&[("one", &[100.0]), ("other", &[50.0])], &[("one", 1, 2), ("other", 1, 2)]);
+    }
+
+    /// 3 % would matter, and the interval of b against a reaches further: they do not share a place.
+    #[test]
+    fn an_open_pair_does_not_share_a_place() {
+        check(
+            &[
+                ("a", &[198.0, 198.1, 198.1]),
+                ("b", &[190.5, 203.0, 198.2]),
+                ("c", &[100.0, 100.4, 100.8]),
+            ],
+            &[("a", 1, 2), ("b", 1, 2), ("c", 3, 3)],
+        );
     }
 }

@@ -123,8 +123,13 @@ fn names<'q>(
     quantity: &'q Quantity,
 ) -> impl Iterator<Item = &'q Quantity> + use<'q> {
     let is_batch = point.kind == PartKind::StaticBatch;
-    let of_batch = OF_BATCHES.iter().find(|(name, _)| is_batch && name == quantity);
-    std::iter::once(quantity).chain(of_batch.map(|(_, other)| other))
+    let of_batch = name_of_batches(quantity).filter(|_| is_batch);
+    std::iter::once(quantity).chain(of_batch)
+}
+
+/// What tools of static batches call a quantity, where they have another name.
+pub(super) fn name_of_batches(quantity: &Quantity) -> Option<&'static Quantity> {
+    OF_BATCHES.iter().find(|(name, _)| name == quantity).map(|(_, other)| other)
 }
 
 fn central<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {

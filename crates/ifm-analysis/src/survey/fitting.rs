@@ -6,6 +6,7 @@
 
 use super::{Point, Pool, Pooled, Reading};
 use crate::answer::UsersState;
+use crate::capacity::climb::{Step, climb};
 use crate::capacity::{Carriers, People, Worth, busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{ERROR_RATE_MAX, VerdictState};
@@ -171,17 +172,16 @@ fn searched(cell: &Pooled, slo: &SloSpec) -> Option<VerdictState> {
 /// By what was read: every repeat by itself, since a load is inside only if each of them is.
 fn judge_readings(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     let each = cell.points.iter().map(|point| judge_one(&Pooled { points: vec![*point] }, slo));
-    let (failed, others): (Vec<_>, Vec<_>) =
-        each.partition(|(state, ..)| *state == VerdictState::Fail);
-    let is_sure = failed.iter().any(|(_, is_sure, _)| *is_sure);
+    let each: Vec<_> = each.collect();
+    let steps = each.iter().map(|(state, is_sure, _)| Step { state: *state, is_sure: *is_sure });
+    let Step { state, is_sure } = Step::of_repeats(steps);
     let far = |misses: &[Miss]| overshoot(misses).unwrap_or(f64::INFINITY);
-    if let Some((.., misses)) = failed.into_iter().max_by(|a, b| far(&a.2).total_cmp(&far(&b.2))) {
-        return (VerdictState::Fail, is_sure, misses);
-    }
-    match others.iter().find(|(state, ..)| *state == VerdictState::Unknown) {
-        Some(unknown) => unknown.clone(),
-        None => (VerdictState::Pass, others.iter().all(|(_, is_sure, _)| *is_sure), Vec::new()),
-    }
+    let of_state = each.into_iter().filter(|(known, ..)| *known == state);
+    let misses = match state {
+        VerdictState::Fail => of_state.max_by(|a, b| far(&a.2).total_cmp(&far(&b.2))),
+        _ => of_state.into_iter().next(),
+    };
+    (state, is_sure, misses.map(|(.., misses)| misses).unwrap_or_default())
 }
 
 fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
@@ -356,48 +356,24 @@ fn retain_rates(cells: &mut Vec<Pooled>) {
 }
 
 fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a> {
-    let value = |cell: &Pooled| cell.load().map_or(0.0, Load::value);
     let judged: Vec<_> = cells.into_iter().map(|cell| (judge(&cell, slo), cell)).collect();
-    let worse = judged.iter().find(|((state, ..), _)| *state != VerdictState::Pass);
-    let fits = judged
-        .iter()
-        .take_while(|((state, ..), cell)| {
-            *state == VerdictState::Pass
-                && worse.is_none_or(|(_, worse)| value(cell) < value(worse))
-        })
-        .last();
-    let state = match (fits, worse) {
-        (Some(_), Some(_)) => UsersState::Found,
-        (Some(_), None) => UsersState::AtLeast,
-        (None, Some(((VerdictState::Fail, ..), _))) => UsersState::None,
-        (None, _) => UsersState::Unknown,
-    };
-    let inside_above = worse.map_or_else(Vec::new, |(_, worse)| {
-        let is_above = |((state, ..), cell): &&Judged| {
-            *state == VerdictState::Pass && value(cell) > value(worse)
-        };
-        judged.iter().filter(is_above).filter_map(|(_, cell)| cell.load()).collect()
-    });
-    let is_surely = |((known, is_sure, _), _): &Judged, state| *known == state && *is_sure;
-    let at = |(_, cell): &Judged| cell.load();
-    let resumed = (state == UsersState::None).then(|| resumed(&judged)).flatten();
-    let nearest = (state == UsersState::None).then(|| nearest(&judged)).flatten();
+    let step = |((state, is_sure, _), _): &Judged| Step { state: *state, is_sure: *is_sure };
+    let found = climb(&judged.iter().map(step).collect::<Vec<_>>());
+    let one = |place: Option<usize>| judged.get(place?);
+    let load = |place: Option<usize>| one(place)?.1.load();
+    let is_none = found.state == UsersState::None;
+    let worse = one(found.worse);
     Fitting {
         of,
         slo: slo.clone(),
-        state,
-        inside_above,
-        resumed,
-        nearest,
-        is_sure: state != UsersState::Unknown
-            && [fits, worse].into_iter().flatten().all(|((_, is_sure, _), _)| *is_sure),
-        fits: fits.map(|(_, cell)| cell.clone()),
-        low: judged.iter().take_while(|one| is_surely(one, VerdictState::Pass)).last().and_then(at),
-        high: judged
-            .iter()
-            .position(|one| is_surely(one, VerdictState::Fail))
-            .and_then(|first| judged.get(first.checked_sub(1)?))
-            .and_then(at),
+        state: found.state,
+        inside_above: found.inside_above.iter().filter_map(|place| load(Some(*place))).collect(),
+        resumed: is_none.then(|| resumed(&judged)).flatten(),
+        nearest: is_none.then(|| nearest(&judged)).flatten(),
+        is_sure: found.is_sure,
+        fits: one(found.fits).map(|(_, cell)| cell.clone()),
+        low: load(found.low),
+        high: load(found.high),
         next: worse.map(|((.., misses), cell)| (cell.clone(), misses.clone())),
         next_state: worse.map_or(VerdictState::Unknown, |((state, ..), _)| *state),
         lowest: judged.first().map(|(_, cell)| cell.clone()),

@@ -47,11 +47,17 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         repeats.len(),
         words.join(", ")
     );
-    if spreads.iter().any(|(_, share)| *share > VARIATION_TRUSTED_MAX) {
-        AtLevel::Fires(Severity::Invalid, format!("{differ}; their mean is not a result"))
-    } else {
-        AtLevel::Fires(Severity::Caution, differ)
+    // Other figures of the same repeats may agree, and their means are shown.
+    let wild: Vec<&str> = spreads
+        .iter()
+        .filter(|(_, share)| *share > VARIATION_TRUSTED_MAX)
+        .map(|(name, _)| *name)
+        .collect();
+    if wild.is_empty() {
+        return AtLevel::Fires(Severity::Caution, differ);
     }
+    let names = wild.join(" and ");
+    AtLevel::Fires(Severity::Invalid, format!("{differ}; a mean of {names} is not a result"))
 }
 
 /// The coefficient of variation of a figure over repeats; absent for fewer than two.

@@ -5,34 +5,52 @@
 use super::json::{cell as cell_json, differences as differences_json, head, load, unit};
 use super::words;
 use crate::TerminalStyle;
-use crate::format::{ABSENT, percent};
+use crate::format::{ABSENT, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::terminal::Color;
-use ifm_analysis::comparison::{DifferenceKind, Doubt, Ranked, Ranking};
+use ifm_analysis::comparison::contrast::SHARE_POINTS_MIN;
+use ifm_analysis::comparison::{DifferenceKind, Doubt, Ranked, Ranking, Undecided};
 use serde_json::{Value, json};
+
+/// Undecided pairs that are explained one by one, at most.
+const PAIRS_MAX: usize = 6;
 
 /// What the ranks mean, in one sentence.
 fn rule(ranking: &Ranking) -> String {
     format!(
         "a rank is one more than the number of sides that are shown to be better by {} or more \
-         ({} confidence over all pairs); sides of one rank are not shown to differ from the best \
-         of them",
-        percent(ranking.threshold),
+         ({} confidence over all pairs); sides share a rank where no difference is shown; a range \
+         such as 1-2 contains every rank that the data allow",
+        match ranking.measure.is_share() {
+            true => format!("{} points", number(SHARE_POINTS_MIN * 100.0)),
+            false => percent(ranking.threshold),
+        },
         percent(ranking.confidence)
     )
 }
 
-/// Why sides are not shown to differ where the data do not decide, each reason once.
+/// The pairs that the data cannot tell apart, and why.
 fn doubts(ranking: &Ranking) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for doubt in ranking.order.iter().flat_map(|ranked| &ranked.doubts) {
-        let line = format!("not shown to differ, by what is known: {doubt}");
-        if !lines.contains(&line) {
-            lines.push(line);
+    let mut pairs = Vec::new();
+    for (place, ranked) in ranking.order.iter().enumerate() {
+        for undecided in ranked.undecided.iter().filter(|undecided| undecided.other > place) {
+            let Some(other) = ranking.order.get(undecided.other) else { continue };
+            let reason = words::reason_of_pair(
+                undecided.doubt.as_ref(),
+                undecided.detectable.map(|least| (ranking.measure, least)),
+            );
+            pairs.push(format!(
+                "{} and {} cannot be distinguished: {reason}",
+                crate::format::plain(&ranked.side.label),
+                crate::format::plain(&other.side.label)
+            ));
         }
     }
-    lines
+    let more = pairs.len().saturating_sub(PAIRS_MAX);
+    pairs.truncate(PAIRS_MAX);
+    pairs.extend((more > 0).then(|| format!("{more} more pairs cannot be distinguished")));
+    pairs
 }
 
 /// What a value of a side with several runs is; absent where each has one.
@@ -47,13 +65,26 @@ fn title(ranking: &Ranking) -> String {
     format!("{measure} at {}", words::condition(&ranking.at))
 }
 
+/// What follows the name of a side that the data cannot tell apart.
+const UNDECIDED: &str = " (cannot be distinguished)";
+
 /// Rank, value, side, and the sides that it is not shown to differ from.
 fn cells(ranking: &Ranking, ranked: &Ranked) -> [String; 4] {
     let unit = ranking.measure.unit();
-    let others = ranked.ties.iter().filter_map(|place| ranking.order.get(*place));
-    let ties: Vec<String> = others.map(|other| crate::format::plain(&other.side.label)).collect();
+    let mut ties: Vec<(usize, &str)> = ranked.equal.iter().map(|other| (*other, "")).collect();
+    ties.extend(ranked.undecided.iter().map(|undecided| (undecided.other, UNDECIDED)));
+    ties.sort_unstable_by_key(|(place, _)| *place);
+    let name = |(place, note): (usize, &str)| {
+        let label = &ranking.order.get(place)?.side.label;
+        Some(format!("{}{note}", crate::format::plain(label)))
+    };
+    let ties: Vec<String> = ties.into_iter().filter_map(name).collect();
+    let rank = ranked.rank.map(|first| match ranked.last_rank {
+        Some(last) if last > first => format!("{first}-{last}"),
+        _ => first.to_string(),
+    });
     [
-        ranked.rank.map_or_else(|| ABSENT.to_owned(), |rank| rank.to_string()),
+        rank.unwrap_or_else(|| ABSENT.to_owned()),
         ranked.cell.map_or_else(|| ABSENT.to_owned(), |cell| words::bounds(unit, &cell)),
         words::side(&ranked.side.label, &ranked.side.runs),
         ties.join(", "),
@@ -132,9 +163,26 @@ pub fn ranking_markdown(ranking: &Ranking) -> String {
     out
 }
 
-fn doubts_json(ranked: &Ranked) -> Value {
-    let one = |doubt: &Doubt| json!({"id": doubt.word(), "text": doubt.to_string()});
-    ranked.doubts.iter().map(one).collect()
+fn doubts_json(ranked: &Ranked) -> Vec<Value> {
+    let mut doubts: Vec<&Doubt> = Vec::new();
+    for doubt in ranked.undecided.iter().filter_map(|undecided| undecided.doubt.as_ref()) {
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
+    doubts.iter().map(|doubt| doubt_json(doubt)).collect()
+}
+
+fn doubt_json(doubt: &Doubt) -> Value {
+    json!({"id": doubt.word(), "text": doubt.to_string()})
+}
+
+fn undecided_json(undecided: &Undecided) -> Value {
+    Object::default()
+        .set("side", undecided.other)
+        .set_known("doubt", undecided.doubt.as_ref().map(doubt_json))
+        .set_known("detectable", undecided.detectable)
+        .take()
 }
 
 /// The ranking as one JSON document; ends with a line break.
@@ -142,12 +190,20 @@ pub fn ranking_json(ranking: &Ranking) -> String {
     let (name, per) = unit(ranking.measure.unit());
     let ranked = |ranked: &Ranked| -> Value {
         let mut object = Object::default();
+        let doubts = doubts_json(ranked);
+        let undecided = ranked.undecided.iter();
+        let mut ties: Vec<usize> = undecided.clone().map(|of| of.other).collect();
+        ties.extend(&ranked.equal);
+        ties.sort_unstable();
         object
             .set("side", head(&ranked.side))
             .set_known("rank", ranked.rank)
+            .set_known("last_rank", ranked.last_rank)
             .set_known("cell", ranked.cell.map(|found| cell_json(&found, per)))
-            .set("ties", ranked.ties.clone())
-            .set_known("doubts", (!ranked.doubts.is_empty()).then(|| doubts_json(ranked)))
+            .set("ties", ties)
+            .set("equal", ranked.equal.clone())
+            .set("undecided", undecided.map(undecided_json).collect::<Vec<_>>())
+            .set_known("doubts", (!doubts.is_empty()).then_some(doubts))
             .take()
     };
     let differences: Vec<Value> = ranking
@@ -189,6 +245,8 @@ mod tests {
             .collect();
         assert_eq!(ranks, [1, 1, 3]);
         assert_eq!(document["order"][0]["ties"], json!([1]));
+        assert_eq!(document["order"][0]["equal"], json!([1]));
+        assert_eq!(document["order"][2]["last_rank"], 3);
         assert_eq!(document["unit"], "tok/s");
     }
 }

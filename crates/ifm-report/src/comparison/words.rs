@@ -4,7 +4,7 @@
 
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
-use ifm_analysis::comparison::contrast::SHARE_POINTS_MIN;
+use ifm_analysis::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
 use ifm_analysis::comparison::difference::CLIENT_TIMING;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
@@ -234,6 +234,26 @@ fn brief(doubt: &Doubt) -> String {
     }
 }
 
+/// Why the data do not decide, with the smallest difference that would probably have shown.
+pub(crate) fn reason(doubt: Option<&Doubt>, detectable: Option<(Measure, f64)>) -> String {
+    match (doubt, detectable) {
+        (Some(doubt @ (Doubt::Wide | Doubt::Correction)), Some((measure, least))) => {
+            let least = least_shown(measure, least);
+            format!("{doubt}: only {least} or more would probably show")
+        }
+        (Some(doubt), _) => doubt.to_string(),
+        (None, _) => "the data do not decide".to_owned(),
+    }
+}
+
+/// Why two sides of a ranking cannot be distinguished.
+pub(crate) fn reason_of_pair(doubt: Option<&Doubt>, detectable: Option<(Measure, f64)>) -> String {
+    match doubt {
+        Some(Doubt::Size) => "it is not settled whether the difference is relevant".to_owned(),
+        doubt => reason(doubt, detectable),
+    }
+}
+
 /// What a value over several runs is.
 pub(crate) const OF_RUNS: &str = "a value over several runs of a side is their geometric mean";
 
@@ -243,12 +263,7 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
     let mut found: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in &pair.rows {
         let Some(doubt) = &row.doubt else { continue };
-        let reason = match (doubt, row.detectable) {
-            (Doubt::Wide, Some(least)) => {
-                format!("{doubt}: only {} or more would probably show", least_shown(row, least))
-            }
-            _ => doubt.to_string(),
-        };
+        let reason = reason(Some(doubt), row.detectable.map(|least| (row.measure, least)));
         match found.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, rows)) => rows.push(row),
             None => found.push((reason, vec![row])),
@@ -310,20 +325,11 @@ pub(super) fn loads(all: &[&Condition]) -> String {
 }
 
 /// The smallest change that would probably show, as the change of the row is written.
-pub(crate) fn least_shown(row: &Row, least: f64) -> String {
-    match row.measure.is_share() {
-        true => format!("{} points", number(rounded(least) * 100.0)),
-        false => percent(rounded(least)),
+pub(crate) fn least_shown(measure: Measure, least: f64) -> String {
+    match measure.is_share() {
+        true => format!("{} points", number(rounded_up(least) * 100.0)),
+        false => percent(rounded_up(least)),
     }
-}
-
-/// To two digits, upwards, so that equal reasons meet.
-fn rounded(share: f64) -> f64 {
-    if share <= 0.0 || !share.is_finite() {
-        return share;
-    }
-    let unit = 10f64.powf(share.log10().floor() - 1.0);
-    (share / unit).ceil() * unit
 }
 
 /// What a run's own checks found that may mislead: one line for each, each once.

@@ -56,6 +56,10 @@ objects! {
         users: Option<u32> = users_of(users.load),
         /// Requests per second.
         req_per_s: Option<f64> = rate_of(users.load),
+        /// Lower end of the interval: the largest load that is surely inside while every lower one is.
+        low: Option<LoadNumber> = users.low.map(number_of),
+        /// Upper end: the last load before the smallest that is surely outside.
+        high: Option<LoadNumber> = users.high.map(number_of),
         /// Whether the intervals say so too.
         is_sure: bool = users.is_sure,
         /// Whether a search for the capacity found it, from all repeats of a load together.

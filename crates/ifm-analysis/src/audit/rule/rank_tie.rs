@@ -2,58 +2,60 @@
 
 use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use crate::stat::multiple::holm;
-use crate::stat::welch::welch;
+use crate::comparison::advantage::of_repeats;
+use crate::comparison::{Doubt, Measure, Metric, Verdict};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "rank_tie", title: "ranks differ where the runs show a difference", look };
 
-/// Chance of a false alarm that counts as shown.
-const ALPHA: f64 = 0.05;
-
-/// Neighbours in a ranking, and the chance of such a difference if there were none.
+/// Neighbors in a ranking, with the repeats of both.
 struct Pair<'c> {
     above: &'c Cell<'c>,
     below: &'c Cell<'c>,
     quantity: &'c Quantity,
-    p: f64,
+    values: (Vec<f64>, Vec<f64>),
 }
 
 fn look(subject: &Subject) -> Looked {
     let repeats = subject.repeats();
     let mut pairs = Vec::new();
     for ranking in rankings(subject) {
-        for neighbours in ranking.windows(2) {
-            let [above, below] = neighbours else { continue };
+        for neighbors in ranking.windows(2) {
+            let [above, below] = neighbors else { continue };
             pairs.extend(pair(&repeats, above, below));
         }
     }
-    let Some(corrected) = holm(&pairs.iter().map(|pair| pair.p).collect::<Vec<_>>()) else {
-        return Looked::Found(Vec::new());
-    };
     if pairs.is_empty() {
         return Looked::Needs("a ranking with repeats of what it ranks");
     }
-    let shown = pairs.iter().filter(|pair| pair.p < ALPHA).count();
-    let shown_corrected = corrected.iter().filter(|p| **p < ALPHA).count();
-    if shown_corrected == pairs.len() {
+    let values: Vec<_> = pairs.iter().map(|pair| pair.values.clone()).collect();
+    // Which direction is better does not matter for whether they differ.
+    let verdicts = of_repeats(&values, Measure::value_of(Metric::OutputRate));
+    let differ = |(verdict, doubt): &(Verdict, Option<Doubt>)| {
+        let is_open = *verdict == Verdict::Inconclusive && *doubt != Some(Doubt::Size);
+        !is_open && *verdict != Verdict::NoDifferenceShown
+    };
+    let shown = verdicts.iter().filter(|verdict| differ(verdict)).count();
+    let equal = verdicts.iter().filter(|(of, _)| *of == Verdict::NoDifferenceShown).count();
+    if shown == pairs.len() {
         return Looked::Found(Vec::new());
     }
+    let open = pairs.len() - shown - equal;
     let text = format!(
-        "of {} pairs of neighbors in rankings by {} only {shown} differ by Welch's test at 5 %, \
-         and {shown_corrected} when it is corrected for their number: the other places are shared",
+        "of {} pairs of neighbors in rankings by {} only {shown} are shown to differ: {equal} are \
+         shown to differ by less than 3 %, and the runs cannot tell {open} apart",
         pairs.len(),
         pairs.first().map(|pair| pair.quantity.to_string()).unwrap_or_default(),
     );
-    let tied = pairs.iter().filter(|pair| pair.p >= ALPHA);
+    let tied = pairs.iter().zip(&verdicts).filter(|(_, verdict)| !differ(verdict));
     let finding = Finding::new(RULE.id, Level::Strong, text)
         .with("pairs", pairs.len() as f64, "")
-        .with("differ at 5 %", shown as f64, "")
-        .with("differ after Holm's correction", shown_corrected as f64, "")
-        .at_all(tied.flat_map(|pair| [pair.above.spot(), pair.below.spot()]))
-        .remedy("share ranks, or measure more often");
+        .with("differ after Holm's correction", shown as f64, "")
+        .with("cannot be distinguished", open as f64, "")
+        .at_all(tied.flat_map(|(pair, _)| [pair.above.spot(), pair.below.spot()]))
+        .remedy("share ranks where no difference is shown, or measure more often");
     Looked::Found(vec![finding])
 }
 
@@ -78,8 +80,9 @@ fn pair<'c>(repeats: &[Vec<&Cell>], above: &'c Cell<'c>, below: &'c Cell<'c>) ->
         let rows = repeats_of(repeats, cell)?;
         Some(rows.iter().filter_map(|row| row.central(quantity)?.canonical()).collect())
     };
-    let difference = welch(&values(above)?, &values(below)?, 1.0 - ALPHA)?;
-    Some(Pair { above, below, quantity, p: difference.p })
+    let values = (values(above)?, values(below)?);
+    let is_repeated = values.0.len() > 1 && values.1.len() > 1;
+    is_repeated.then_some(Pair { above, below, quantity, values })
 }
 
 #[cfg(test)]
@@ -117,6 +120,6 @@ mod tests {
     fn places_without_a_shown_difference_are_shared() {
         let corrupt = |sheet: &mut Sheet| *sheet = document(["99.5", "101.5", "98.0"]);
         let sound = document(["90.0", "91.0", "89.0"]);
-        check("rank_tie", &sound, corrupt, Level::Strong, "only 0 differ");
+        check("rank_tie", &sound, corrupt, Level::Strong, "only 0 are shown to differ");
     }
 }

@@ -2,7 +2,6 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::stated_ratio::parts;
-use ifm_core::order::Order as _;
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
@@ -64,17 +63,28 @@ fn tell(more: &Growth, less: &Growth) -> Option<Finding> {
             continue;
         }
         let equal = load_more.min(load_less);
+        let kind = match statistic {
+            Statistic::Mean => " on average",
+            Statistic::Median => " (median)",
+            _ => "",
+        };
         let at = |growth: &Growth| Some(growth.at(equal, of)? / growth.low_time);
-        let (Some(ratio_more), Some(ratio_less)) = (at(more), at(less)) else { continue };
+        let (Some(ratio_more), Some(ratio_less)) = (at(more), at(less)) else {
+            words.push(format!(
+                "these are {load_more} and {load_less} {name}{kind}, and only one of them was \
+                 measured near {equal}"
+            ));
+            evidence.push((format!("{name} of the first"), load_more));
+            evidence.push((format!("{name} of the second"), load_less));
+            continue;
+        };
         let does = ratio_more < ratio_less;
         reverses |= does;
+        let load_of = |growth: &Growth| growth.nearest(equal, of).map(|(load, _)| load);
+        let is_same = load_of(more) == load_of(less);
         words.push(format!(
-            "at {equal} {name}{} for both they are {ratio_more:.2} and {ratio_less:.2}{}",
-            match statistic {
-                Statistic::Mean => " on average",
-                Statistic::Median => " (median)",
-                _ => "",
-            },
+            "at {}{equal} {name}{kind} for both they are {ratio_more:.2} and {ratio_less:.2}{}",
+            if is_same { "" } else { "about " },
             if does { ", the other way round" } else { "" }
         ));
         evidence.push((format!("{name} of both"), equal));
@@ -110,19 +120,19 @@ impl Growth<'_> {
         }
     }
 
-    /// The time at a load, between the two measured loads around it; none beyond the measured.
+    /// The time that was measured at a load, or near enough to be equal; nothing is interpolated.
     fn at(&self, at: f64, load: impl Fn(&Cell) -> Option<f64>) -> Option<f64> {
-        let mut points: Vec<(f64, f64)> = self
-            .rows
+        self.nearest(at, load).map(|(_, time)| time)
+    }
+
+    /// The measured load that is nearest to this one and equals it, with its time.
+    fn nearest(&self, at: f64, load: impl Fn(&Cell) -> Option<f64>) -> Option<(f64, f64)> {
+        let far = |(load, _): &(f64, f64)| (load / at - 1.0).abs();
+        self.rows
             .iter()
             .filter_map(|cell| Some((load(cell)?, value(cell.central(self.time)?)?)))
-            .collect();
-        points.order_by(|a, b| a.0.total_cmp(&b.0));
-        points.windows(2).find_map(|pair| {
-            let [(x0, y0), (x1, y1)] = pair else { return None };
-            let is_between = *x0 <= at && at <= *x1 && x1 > x0;
-            is_between.then(|| y0 + (y1 - y0) * (at - x0) / (x1 - x0))
-        })
+            .filter(|point| far(point) <= EQUAL)
+            .min_by(|a, b| far(a).total_cmp(&far(b)))
     }
 }
 
@@ -231,5 +241,19 @@ mod tests {
         let corrupt = |sheet: &mut Sheet| *sheet = document(true);
         let word = "at 2 requests per second (median) for both they are 1.40 and 2.00, the other way round";
         check("unequal_load", &document(false), corrupt, Level::Strong, word);
+    }
+
+    /// Blue was measured at 1 and 2 per second, red at 1, 1.5 and 4: what red takes at 2 is unknown.
+    #[test]
+    fn interpolates_nothing() {
+        let corrupt = |sheet: &mut Sheet| {
+            *sheet = document(true);
+            let rate = Unit::PerS;
+            let median = (Quantity::RequestRate, Statistic::Median, "1.5", rate);
+            sheet.parts[0].rows[1].figures[0] = row(4, &[median]).figures[0].clone();
+        };
+        let word = "these are 4 and 2 requests per second (median), and only one of them was \
+                    measured near 2";
+        check("unequal_load", &document(false), corrupt, Level::Hint, word);
     }
 }

@@ -19,22 +19,28 @@ fn look(question: &Question) -> Vec<Insight> {
 fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
     let configuration = matrix.configurations.get(of)?;
     let places = matrix.ranking(of);
-    let first: Vec<_> = places.iter().filter(|place| place.group == Ok(1)).collect();
-    let leader = first.first()?;
-    let names: Vec<&str> = first.iter().map(|place| matrix.thing(place.thing)).collect();
+    let leader = places.first().filter(|_| places.len() > 1)?;
+    let name = matrix.thing(leader.thing);
+    let first: Vec<_> = places.iter().filter(|place| place.placement.first == 1).collect();
+    let open = leader.placement.undecided.iter().map(|undecided| undecided.other);
+    let mut things: Vec<usize> = first.iter().map(|place| place.thing).collect();
+    things.extend(open.filter(|thing| first.iter().all(|place| place.thing != *thing)));
+    let names: Vec<&str> = things.iter().map(|thing| matrix.thing(*thing)).collect();
     let how = measured(&configuration.measure);
-    // A mean above that of the leader belongs to repeats that contradict each other or are too few.
-    let is_behind = places.first().is_some_and(|place| place.group != Ok(1));
-    let begin = if is_behind { "Of those that can be tested, " } else { "" };
+    let is_decided = first.iter().all(|place| place.placement.decided().is_some());
     let first = match names.as_slice() {
-        _ if places.len() < 2 => return None,
-        [only] => say!("{}{} is the fastest:"; begin, only),
+        [_] => say!("{} is the fastest:"; name),
+        _ if is_decided => say!(
+            "No relevant difference is shown between the first {}: {}; the largest mean is";
+            names.len() as f64 => Count, joined(&names)
+        ),
         _ => say!(
-            "{}{} difference is shown between the first {}: {}; the largest mean is";
-            begin, if is_behind { "no" } else { "No" }, names.len() as f64 => Count, joined(&names)
+            "{} cannot be distinguished, so the fastest is not known; the first of them has";
+            joined(&names)
         ),
     };
     let ratio = matrix.speed_up(leader.thing, of).filter(|ratio| ratio.is_shown());
+    let weight = ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln());
     let against = ratio.zip(matrix.baseline).map(
         |(ratio, baseline)| say!(", {} that of {}"; ratio.value => Times, matrix.thing(baseline)),
     );
@@ -43,7 +49,7 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
         first, Sentence::number(leader.sample.mean, how, true),
         measure_word(&configuration.measure), against.unwrap_or_default()
     );
-    let weight = ratio.map_or(0.0, |ratio| ratio.value.ln());
+
     let insight = Insight::new(RULE.id, Topic::Ranking, Tone::Note, sentence);
     Some(insight.weighing(weight).of(configuration.name()))
 }

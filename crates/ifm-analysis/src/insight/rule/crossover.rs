@@ -48,7 +48,7 @@ fn crossings(matrix: &Matrix) -> Vec<Crossing> {
     let crossing = |thing: usize| {
         let only = |is: fn(&Ratio) -> bool| -> Vec<(usize, Ratio)> {
             let ratio = |(of, ratios): (usize, &Vec<Option<Ratio>>)| {
-                Some((of, ratios.get(thing).copied().flatten().filter(is)?))
+                Some((of, ratios.get(thing).cloned().flatten().filter(is)?))
             };
             each.iter().enumerate().filter_map(ratio).collect()
         };

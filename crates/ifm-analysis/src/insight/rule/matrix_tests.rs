@@ -33,9 +33,9 @@ fn reports_a_row_that_is_faster_alone_and_slower_in_a_large_batch() {
     let found = of_rule(&published(), "crossover");
     let [only] = found.as_slice() else { panic!("{found:?}") };
     let numbers = numbers(only);
-    // 177.93 / 132.75 and 5244.19 / 6304.56.
+    // Of the geometric means: 177.93 / 132.57 and 5244.16 / 6304.53.
     assert_eq!((numbers[0], numbers[2]), (1.0, 64.0));
-    assert!((numbers[1] - 1.3403).abs() < 1e-3 && (numbers[3] - 0.8318).abs() < 1e-3);
+    assert!((numbers[1] - 1.3421).abs() < 1e-3 && (numbers[3] - 0.8318).abs() < 1e-3);
     assert_eq!(numbers.len(), 4);
 }
 

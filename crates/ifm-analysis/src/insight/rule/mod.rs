@@ -217,6 +217,7 @@ pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
 fn matrix<'a>(question: &Question<'a>) -> Option<Matrix<'a>> {
     let (by, baseline) = (question.compare_by.as_deref(), question.baseline.as_deref());
     let matrix = Matrix::of(question.survey, by, baseline).filter(Matrix::is_proper)?;
+    let matrix = matrix.resting_on(question.evidence);
     Some(matrix.ranked_by(question.ranks.by))
 }
 

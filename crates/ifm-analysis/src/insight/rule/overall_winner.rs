@@ -19,7 +19,7 @@ fn look(question: &Question) -> Vec<Insight> {
     };
     let base = matrix.thing(baseline);
     let name = matrix.thing(first.thing);
-    let (over, ratio) = (&first.over, first.over.ratio);
+    let (over, ratio) = (&first.over, &first.over.ratio);
     let all = plural(ratio.configurations as u64, "configuration");
     let begin = say!("Over {} {}"; ratio.configurations as f64 => Count, all);
     if over.is_mixed() {
@@ -36,16 +36,20 @@ fn look(question: &Question) -> Vec<Insight> {
     let interval = ratio
         .interval
         .map(|(low, high)| say!(" ({} to {} with 95 % confidence)"; low => Times, high => Times));
-    let ties: Vec<&str> = overall
-        .iter()
-        .skip(1)
-        .filter(|other| other.ties_first)
-        .map(|other| matrix.thing(other.thing))
-        .collect();
-    let ties = match ties.as_slice() {
-        [] => String::new(),
-        ties => format!("; no difference is shown to {}", joined(ties)),
+    let names = |is_equal: bool| -> Vec<&str> {
+        let others = overall.iter().skip(1).filter(|other| other.ties_first);
+        let alike = others.filter(|other| other.is_equal_to_first == is_equal);
+        alike.map(|other| matrix.thing(other.thing)).collect()
     };
+    let clause = |is_equal: bool, words: &str| match names(is_equal).as_slice() {
+        [] => String::new(),
+        names => format!("; {words} {}", joined(names)),
+    };
+    let ties = format!(
+        "{}{}",
+        clause(true, "no difference is shown to"),
+        clause(false, "it cannot be distinguished from")
+    );
     let sentence = say!(
         "{} {} {} {}{}{}.";
         begin, lead, ratio.value => Times, base, interval.unwrap_or_default(), ties

@@ -2,7 +2,7 @@
 
 use super::{told_by, user_speed_curves};
 use crate::comparison::Verdict;
-use crate::insight::delta::user_speed;
+use crate::insight::delta::{Delta, user_speeds};
 use crate::insight::versus::OUTPUT;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
@@ -98,20 +98,39 @@ fn look(question: &Question) -> Vec<Insight> {
     workloads.into_iter().filter_map(|workload| sentence(question, &all, workload)).collect()
 }
 
-/// Whether every load of one is shown to be beaten by a load of the other: better in speed or output,
-/// and worse in neither.
-fn is_dominated(question: &Question, one: &Configuration, other: &Configuration) -> bool {
-    let is_beaten = |place: &Place| {
-        let better = other.places.iter().filter(|it| it.beats(place));
-        better.map(|it| &it.cell).any(|cell| {
-            let output = question.deltas([(&place.cell, cell)], &Quantity::OutputRate, OUTPUT);
-            let speed = user_speed(question, &place.cell, cell);
-            let verdicts: Vec<Verdict> =
-                output.into_iter().flatten().chain(speed).map(|delta| delta.verdict).collect();
-            verdicts.contains(&Verdict::Better) && !verdicts.contains(&Verdict::Worse)
+/// For each of these configurations the first other that is shown to beat it at every load: better in
+/// speed or output, with a relevant loss in the other ruled out. All pairs are tested together.
+fn dominating(question: &Question, all: &[&Configuration]) -> Vec<Option<usize>> {
+    let mut pairs: Vec<(usize, usize, &Place, &Place)> = Vec::new();
+    for (index, one) in all.iter().enumerate() {
+        for (number, other) in all.iter().enumerate().filter(|(number, _)| *number != index) {
+            for place in &one.places {
+                let better = other.places.iter().filter(|it| it.beats(place));
+                pairs.extend(better.map(|it| (index, number, place, it)));
+            }
+        }
+    }
+    let cells = || pairs.iter().map(|(_, _, a, b)| (&a.cell, &b.cell));
+    let outputs = question.deltas(cells(), &Quantity::OutputRate, OUTPUT);
+    let speeds = user_speeds(question, cells);
+    let is_shown: Vec<bool> = outputs
+        .iter()
+        .zip(&speeds)
+        .map(|pair| {
+            let (Some(output), Some(speed)) = pair else { return false };
+            let is_kept = |delta: &Delta| delta.is_tie() || delta.verdict == Verdict::Better;
+            is_kept(output) && is_kept(speed) && (output.is_shown() || speed.is_shown())
         })
+        .collect();
+    let beats = |index: usize, number: usize| {
+        let is_beaten = |place: &Place| {
+            pairs.iter().zip(&is_shown).any(|((one, other, of, _), is_shown)| {
+                *is_shown && (*one, *other) == (index, number) && std::ptr::eq(*of, place)
+            })
+        };
+        all.get(index).is_some_and(|one| one.places.iter().all(is_beaten))
     };
-    one.places.iter().all(is_beaten)
+    (0..all.len()).map(|index| (0..all.len()).find(|number| beats(index, *number))).collect()
 }
 
 fn sentence(
@@ -130,8 +149,9 @@ fn sentence(
     );
     let dominated: Vec<String> = same
         .iter()
-        .filter_map(|one| {
-            let by = same.iter().find(|other| is_dominated(question, one, other))?;
+        .zip(dominating(question, &same))
+        .filter_map(|(one, by)| {
+            let by = same.get(by?)?;
             Some(format!("{} is shown to be dominated by {} everywhere", one.name, by.name))
         })
         .collect();

@@ -62,7 +62,7 @@ fn ratios(
         };
         let place = matrix.configurations.get(*configuration)?.name();
         for (row, thing) in things.iter().enumerate() {
-            let ratio = ratios.get(*thing).copied().flatten();
+            let ratio = ratios.get(*thing).and_then(Option::as_ref);
             let words = format!("{} at {place}", matrix.thing(*thing));
             extremes.extend(ratio.map(|ratio| (ratio.value, plain(&words))));
             let has_contrary = contraries.iter().any(|contrary| contrary.thing == *thing);
@@ -111,12 +111,11 @@ fn ratios(
     })
 }
 
-fn cell((row, column): (usize, usize), ratio: Option<Ratio>, has_contrary: bool) -> Cell {
+fn cell((row, column): (usize, usize), ratio: Option<&Ratio>, has_contrary: bool) -> Cell {
     let state = match ratio {
         None => CellState::Missing,
-        Some(ratio) if !ratio.is_trusted => CellState::Tie,
-        Some(ratio) if ratio.chance.is_some() && !ratio.is_shown() => CellState::Tie,
-        Some(_) => CellState::Shown,
+        Some(ratio) if ratio.is_shown() => CellState::Shown,
+        Some(_) => CellState::Tie,
     };
     let sign = if has_contrary { "†" } else { "" };
     let text = match ratio {

@@ -6,7 +6,7 @@ use super::{NOT_MEASURED, charts, many, of_configuration, ranking};
 use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Meant, Ranks, Tone};
-use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample, TRUSTED_CV_MAX, Unranked};
+use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample};
 use ifm_chart::rounded;
 use ifm_core::sheet::Quantity;
 
@@ -148,11 +148,12 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Tab
             let contrary = contraries.iter().find(|contrary| contrary.thing == place.thing);
             row.push(ratio(matrix, place.thing, index, contrary));
         }
-        row.push(match place.group {
+        row.push(match () {
             _ if !ranks.are_shared => Cell::number(Some((number + 1) as f64), |n| n.to_string()),
-            Ok(group) => Cell::number(Some(group as f64), |group| group.to_string()),
-            Err(Unranked::Noisy) => Cell::text("noisy").toned(Tone::Warn),
-            Err(Unranked::FewRepeats) => Cell::text("not tested"),
+            _ => Cell {
+                value: Some(place.placement.first as f64),
+                ..Cell::text(ranking::place_text(place))
+            },
         });
         Some(row)
     };
@@ -172,12 +173,9 @@ fn caption(matrix: &Matrix, index: usize, ranks: Ranks) -> String {
     });
     let by = by.unwrap_or_default();
     match ranks.are_shared {
-        true => format!(
-            "Mean ± standard deviation over the runs. Ranks by {by}. {}; noisy is what spreads by \
-             more than {} of its mean, and has none.",
-            ranking::SHARED,
-            meant(TRUSTED_CV_MAX, Meant::Share)
-        ),
+        true => {
+            format!("Mean ± standard deviation over the runs. Ranks by {by}. {}.", ranking::SHARED)
+        }
         false => format!(
             "Mean ± standard deviation over the runs. Ranks by {by}, each by its mean alone."
         ),
@@ -201,9 +199,12 @@ fn ratio(matrix: &Matrix, thing: usize, index: usize, contrary: Option<&Contrary
     match () {
         () if ratio.is_faster() => cell.toned(Tone::Good),
         () if ratio.is_slower() => cell.toned(Tone::Bad),
-        () if !ratio.is_trusted => cell.noted("repeats contradict each other"),
-        () if ratio.chance.is_some() => cell.noted("no difference shown"),
-        () => cell,
+        () if ratio.is_equal() => cell.noted("no difference shown"),
+        () if !ratio.is_trusted => cell.noted("inconclusive: the repeats contradict each other"),
+        () => match &ratio.doubt {
+            Some(doubt) => cell.noted(format!("inconclusive: {doubt}")),
+            None => cell.noted("inconclusive"),
+        },
     }
 }
 

@@ -14,8 +14,9 @@ use super::common::{REMARKS_MAX, about, sources, trust};
 use super::{Kind, Subject};
 use crate::format::{count, meant, plain};
 use crate::page::{Block, Page, Remark, Section};
+use ifm_analysis::comparison::Doubt;
 use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::matrix::Matrix;
+use ifm_analysis::matrix::{Matrix, Ratio};
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Quantity};
 
@@ -36,6 +37,7 @@ fn matrix<'a>(subject: &Subject<'a>) -> Option<Matrix<'a>> {
     let question = &subject.question;
     let baseline = question.baseline.as_deref();
     let matrix = Matrix::of(question.survey, question.compare_by.as_deref(), baseline)?;
+    let matrix = matrix.resting_on(question.evidence);
     Some(matrix.ranked_by(question.ranks.by))
 }
 
@@ -122,15 +124,24 @@ fn banners(matrix: &Matrix) -> Vec<String> {
         let cells = many(missing, "cell is", "cells are");
         banners.push(format!("⚠ {cells} missing: not every model ran in every configuration"));
     }
-    if !matrix.cells.iter().any(|cell| cell.points.len() >= ifm_analysis::survey::REPEATS_MIN) {
+    if matrix.things.len() > 1 && !is_testable(matrix) {
         banners.push(
-            "⚠ Fewer than three repeats of everything: no difference can be tested, and nothing is \
-             ranked"
+            "⚠ One number of everything: no difference can be tested, and nothing is ranked. \
+             Measure three repeats of each"
                 .to_owned(),
         );
     }
     banners.extend(matrix.rank_by.and_then(|by| not_measured(matrix, &by.quantity())));
     banners
+}
+
+/// Whether the data of any pair can decide, more than one number on a side.
+fn is_testable(matrix: &Matrix) -> bool {
+    let is_tested = |ratio: &Ratio| {
+        !matches!(ratio.doubt, Some(Doubt::OneNumber { .. } | Doubt::Uncounted | Doubt::NoSpread))
+    };
+    (0..matrix.configurations.len())
+        .any(|of| matrix.against_baseline(&[of], None).iter().flatten().any(is_tested))
 }
 
 /// The number of configurations in which the measure that the user ranks by was not measured.
@@ -153,20 +164,18 @@ fn method(matrix: &Matrix) -> Section {
          that a document states agrees with its runs to the printed digits, the tables show the \
          stated mean: it was computed from more digits. Ratios and tests use the runs."
             .to_owned(),
-        "A ratio is mean over mean; of latencies it is inverted, so that above 1 is faster. Its \
-         interval is that of this ratio alone and follows from the errors of both means (delta \
-         method on the logarithm, 95 %). Over several configurations it is the geometric mean, and \
-         the interval holds for these configurations."
+        "A ratio is that of the geometric means of the runs; of latencies it is inverted, so that \
+         above 1 is faster. Over several configurations it is the geometric mean, and the interval \
+         holds for these configurations. Intervals contain the truth with 95 %, each alone."
             .to_owned(),
-        "One test says whether a difference is shown, for ratios and for ranks: Welch's test of the \
-         logarithm of the ratio of two means, 95 %, corrected by Holm's method. Every pair belongs \
-         to one of two families of its configuration and measure: the pairs with the baseline, and \
-         all other pairs."
+        "The comparison that `compare` uses says whether a difference is shown, for ratios and for \
+         ranks: by the repeats, or with one run of each by its requests. A difference of 3 % or \
+         more is relevant. No difference shown: the whole interval is inside 3 %. Anything else is \
+         inconclusive. Holm's method corrects the chances. Every pair belongs to one of two \
+         families of its configuration and measure: the pairs with the baseline, and all other \
+         pairs."
             .to_owned(),
-        "Ranks: in the order of the means, a group ends before the first model that is shown to \
-         differ from one of its own. Repeats that spread by more than 20 % of their mean are not \
-         tested and have no place."
-            .to_owned(),
+        format!("Ranks: {}{}.", ranking::SHARED[..1].to_lowercase(), &ranking::SHARED[1..]),
         match matrix.rank_by {
             None => "The metric of a ranking follows what the time is spent on: prompt and output \
                      tokens together where prompts are at least 16 times as long as answers, or \

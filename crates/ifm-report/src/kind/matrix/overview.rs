@@ -10,7 +10,8 @@ use ifm_analysis::matrix::{Matrix, Over, Overall};
 const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: the wait for a \
                           whole batch, prompt processing included, regardless of the ranking \
                           metric. \
-                          Hatched: no difference is shown; with ~ the repeats contradict each other.";
+                          Hatched: no difference is shown, or it is inconclusive; with ~ the repeats \
+                          contradict each other.";
 
 pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
     let of_rule = |id: &'static str| {
@@ -40,11 +41,8 @@ pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
 
 /// What the colours and signs of the heatmap mean.
 fn colours(matrix: &Matrix) -> String {
-    if !matrix.cells.iter().any(|cell| cell.points.len() > 2) {
-        return "Ratio of means; not tested, as there are fewer than three repeats.".to_owned();
-    }
-    let mut words = "Ratio of means, by what each configuration is ranked by. Hatched: no \
-                     difference is shown; with ~ its repeats contradict each other."
+    let mut words = "Ratio by what each configuration is ranked by. Hatched: no difference is \
+                     shown, or it is inconclusive; with ~ its repeats contradict each other."
         .to_owned();
     let has_contrary = (0..matrix.configurations.len()).any(|of| !matrix.contraries(of).is_empty());
     if has_contrary {
@@ -139,7 +137,7 @@ fn overall(matrix: &Matrix) -> Option<Table> {
         .number("faster", |of| Some(of.faster as f64), whole)
         .number("no difference", |of| Some(of.tied as f64), whole)
         .number("slower", |of| Some(of.slower as f64), whole)
-        .number("not tested", |of| Some(of.untested as f64), whole)
+        .number("inconclusive", |of| Some(of.undecided as f64), whole)
         .number("contrary measures", |of| Some(contrary(of) as f64), whole);
     let unit = configuration::unit(matrix);
     for (batch, at) in batches.iter().zip(&sizes) {

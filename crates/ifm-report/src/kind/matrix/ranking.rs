@@ -1,18 +1,22 @@
 //! The ranking of each configuration: medals for groups, not for noise.
 
 use super::measure::measure_unit;
+use crate::comparison::words::reason_of_pair;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
+use ifm_analysis::comparison::{Measure, Metric};
 use ifm_analysis::insight::{Meant, Ranks};
-use ifm_analysis::matrix::{Configuration, Matrix, Place, Unranked, Why};
+use ifm_analysis::matrix::{Configuration, Matrix, Place, Why};
 
 /// What the first place is marked with. The others have numbers: what comes next may well be the
 /// last.
 const MEDAL: &str = "🥇";
 /// The rule of the places.
-pub(super) const SHARED: &str = "Neighbors share a place where the repeats do not distinguish any \
-                                 two of them; a model that is shown to differ from one of them \
-                                 begins the next";
+pub(super) const SHARED: &str = "A place is one more than the number of models that are shown to \
+                                 be faster; models share it where no relevant difference is shown; a range \
+                                 such as 1-2 contains every place that the repeats allow";
+/// Models that a line names one by one, at most.
+const NAMED_MAX: usize = 3;
 
 /// The chapter: one list for each configuration.
 pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
@@ -41,7 +45,7 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
             format!("{} {}", plain(matrix.thing(place.thing)), meant(place.sample.mean, how))
         };
         let lines = match ranks.are_shared {
-            true => shared(&places, ranks, write),
+            true => shared(matrix, &places, ranks, write),
             false => strict(&places, ranks, write),
         };
         blocks.push(Block::List(lines));
@@ -73,25 +77,60 @@ fn sign(place: usize, ranks: Ranks) -> String {
     }
 }
 
-/// A line for each place, then what has none.
-fn shared(places: &[Place], ranks: Ranks, write: impl Fn(&Place) -> String) -> Vec<String> {
-    let groups = places.iter().filter_map(|place| place.group.ok()).max().unwrap_or(0);
-    let line = |group: usize| {
-        let of: Vec<String> =
-            places.iter().filter(|place| place.group == Ok(group)).map(&write).collect();
-        let tie = if of.len() > 1 { format!(" (tie of {})", of.len()) } else { String::new() };
-        format!("{} {}{tie}", sign(group, ranks), of.join(", "))
-    };
-    let mut lines: Vec<String> = (1..=groups).map(line).collect();
-    for unranked in places {
-        let Err(why) = unranked.group else { continue };
-        let why = match why {
-            Unranked::Noisy => "its repeats contradict each other",
-            Unranked::FewRepeats => "fewer than three repeats",
-        };
-        lines.push(format!("no place: {}, {why}", write(unranked)));
+/// The place as text: `2`, or the range `2-4` where the data do not decide.
+pub(super) fn place_text(place: &Place) -> String {
+    let of = &place.placement;
+    match of.decided() {
+        Some(place) => place.to_string(),
+        None => format!("{}-{}", of.first, of.last),
     }
-    lines
+}
+
+/// A line for each place and each range of places.
+fn shared(
+    matrix: &Matrix,
+    places: &[Place],
+    ranks: Ranks,
+    write: impl Fn(&Place) -> String,
+) -> Vec<String> {
+    let range = |place: &Place| (place.placement.first, place.placement.last);
+    let lines = places.chunk_by(|a, b| range(a) == range(b)).filter_map(|of| {
+        let first = of.first()?;
+        let sign = match first.placement.decided() {
+            Some(place) => sign(place, ranks),
+            None => format!("{}.", place_text(first)),
+        };
+        let names: Vec<String> = of.iter().map(&write).collect();
+        let note = match (first.placement.decided(), of.len()) {
+            (Some(_), 1) => String::new(),
+            (Some(_), many) => format!(" (tie of {many})"),
+            (None, _) => format!(" ({})", undecided(matrix, of)),
+        };
+        Some(format!("{sign} {}{note}", names.join(", ")))
+    });
+    lines.collect()
+}
+
+/// What models of one range cannot be distinguished from, and why.
+fn undecided(matrix: &Matrix, places: &[Place]) -> String {
+    let pairs = || places.iter().flat_map(|place| &place.placement.undecided);
+    let mut others: Vec<usize> = pairs()
+        .map(|pair| pair.other)
+        .filter(|other| places.iter().all(|place| place.thing != *other))
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    let more = others.len().saturating_sub(NAMED_MAX);
+    let mut names: Vec<String> =
+        others.iter().take(NAMED_MAX).map(|other| plain(matrix.thing(*other))).collect();
+    names.extend((more > 0).then(|| format!("{more} more")));
+    let from = if names.is_empty() { "" } else { " from " };
+    let why = pairs().next().map(|pair| {
+        let least = pair.detectable.map(|least| (Measure::value_of(Metric::OutputRate), least));
+        format!("; {}", reason_of_pair(pair.doubt.as_ref(), least))
+    });
+    let why = why.unwrap_or_default();
+    format!("cannot be distinguished{from}{}{why}", names.join(", "))
 }
 
 /// A line for each thing, in the order of the means.

@@ -2,7 +2,7 @@
 
 use super::super::KINDS;
 use super::super::testing::{self, Results};
-use crate::page::{Page, Pictures, html, markdown};
+use crate::page::{Page, Pictures, markdown};
 use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_analysis::testing::{closed_loop, run};
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
@@ -102,8 +102,7 @@ fn what_is_missing_is_not_zero() {
     let survey = survey(points);
     let text = markdown(&page(&survey), Pictures::None);
     assert!(text.contains("2 cells are missing") && text.contains("n/a"), "{text}");
-    assert!(text.contains("Fewer than three repeats") && !text.contains("| 0.00"), "{text}");
-    assert!(html(&page(&survey)).contains("not tested"));
+    assert!(text.contains("One number of everything") && !text.contains("| 0.00"), "{text}");
 }
 
 #[test]
@@ -120,7 +119,8 @@ fn fifty_models_are_a_page() {
     let mut points = Vec::new();
     for model in 0..50u32 {
         for size in [1, 8] {
-            let rate = f64::from(100 + model);
+            // 5 % apart, which is relevant.
+            let rate = 100.0 * 1.05_f64.powi(model as i32);
             let name = format!("model-{model}");
             points.extend(repeats(&name, (size, 64, 64), &[rate, rate + 0.1, rate - 0.1]));
         }
@@ -194,14 +194,29 @@ fn an_answer_that_is_another_one_without_doubled_labels_is_struck() {
 fn all_that_lead_are_named() {
     let mut points = labelled("original", (1, 128, 64), &[100.0, 100.5, 101.0]);
     points.extend(labelled("red", (1, 128, 64), &[149.0, 150.5, 152.0]));
-    points.extend(labelled("blue", (1, 128, 64), &[148.0, 150.5, 153.0]));
     points.extend(labelled("slow", (1, 128, 64), &[80.0, 80.5, 81.0]));
-    let page = page(&survey(points));
-    assert_eq!(page.tiles[0].who.as_deref(), Some("red, blue"));
-    assert!(page.tiles[0].detail.starts_with("no difference is shown between these 2"));
-    let text = markdown(&page, Pictures::None);
-    assert!(text.contains("🥇 red 151 tok/s, blue 151 tok/s"), "{text}");
-    assert!(text.contains("- 2. original") && !text.contains('🥈'), "{text}");
+    let page_with = |blue: &[f64]| {
+        let mut points = points.clone();
+        points.extend(labelled("blue", (1, 128, 64), blue));
+        page(&survey(points))
+    };
+    let equal = page_with(&[150.0, 150.6, 151.0]);
+    assert_eq!(equal.tiles[0].who.as_deref(), Some("blue, red"));
+    assert!(equal.tiles[0].detail.starts_with("no difference is shown between these 2"));
+    let text = markdown(&equal, Pictures::None);
+    assert!(text.contains("🥇 blue 151 tok/s, red 151 tok/s (tie of 2)"), "{text}");
+    assert!(text.contains("- 3. original") && !text.contains('🥈'), "{text}");
+    // As near by their means, and yet 3 % may lie between them: no place is shared.
+    let open = page_with(&[142.0, 150.5, 159.0]);
+    assert!(
+        open.tiles[0].detail.starts_with("these 2 cannot be distinguished"),
+        "{:?}",
+        open.tiles
+    );
+    let text = markdown(&open, Pictures::None);
+    let line = "- 1-2. red 151 tok/s, blue 151 tok/s (cannot be distinguished; the interval is too \
+                wide: only ";
+    assert!(text.contains(line) && !text.contains('🥇'), "{text}");
 }
 
 /// Batches of other lengths are other work: no line joins them.

@@ -8,12 +8,12 @@ use super::{configuration, many, range};
 use crate::format::{count, meant, percent, plain};
 use crate::page::Tile;
 use ifm_analysis::insight::{Bands, Meant, Tone};
-use ifm_analysis::matrix::{Cell, Matrix, Over, Overall, Ratio};
+use ifm_analysis::matrix::{Cell, Leader, Matrix, Over, Overall, Ratio};
 use ifm_core::sheet::Quantity;
 
 /// Who leads, how far, and over which configurations.
 struct Lead {
-    things: Vec<(usize, Over)>,
+    things: Vec<Leader>,
     configurations: Vec<usize>,
 }
 
@@ -34,28 +34,33 @@ pub(super) fn tiles(matrix: &Matrix) -> Vec<Tile> {
 
 fn overall(matrix: &Matrix) -> Lead {
     let first = matrix.overall().into_iter().filter(|overall| overall.ties_first);
-    let things = first.map(|overall| (overall.thing, overall.over)).collect();
+    let leader = |Overall { thing, over, is_equal_to_first, .. }| Leader {
+        thing,
+        over,
+        is_equal: is_equal_to_first,
+    };
+    let things = first.map(leader).collect();
     Lead { things, configurations: matrix.comparable() }
 }
 
 fn at_size(matrix: &Matrix, size: f64) -> Lead {
     let things = matrix.leaders_at(size);
-    let members = things.first().map(|(_, over)| over.members.iter().map(|(of, _)| *of));
+    let members = things.first().map(|leader| leader.over.members.iter().map(|(of, _)| *of));
     let configurations = members.into_iter().flatten().collect();
     Lead { things, configurations }
 }
 
 /// From the lowest to the highest of all that lead; absent where one of them has none.
 fn span(lead: &Lead, of: impl Fn(&Over) -> Option<(f64, f64)>) -> Option<(f64, f64)> {
-    lead.things.iter().try_fold((f64::INFINITY, 0.0_f64), |(low, high), (_, over)| {
-        let (least, most) = of(over)?;
+    lead.things.iter().try_fold((f64::INFINITY, 0.0_f64), |(low, high), leader| {
+        let (least, most) = of(&leader.over)?;
         Some((low.min(least), high.max(most)))
     })
 }
 
 fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
     let lead = overall(matrix);
-    let (thing, over) = lead.things.first()?;
+    let Leader { thing, over, .. } = lead.things.first()?;
     let mut parts = Vec::new();
     let all = many(matrix.configurations.len(), "configuration", "configurations");
     if over.is_mixed() {
@@ -78,7 +83,7 @@ fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
 /// The best at a size, and what is slower than the baseline there.
 fn at(matrix: &Matrix, size: f64, base: &str) -> Option<Tile> {
     let lead = at_size(matrix, size);
-    let (_, best) = lead.things.first()?;
+    let best = &lead.things.first()?.over;
     let mut parts = Vec::new();
     let (members, all) = (best.members.len(), matrix.at_batch(size).len());
     if all > 1 {
@@ -108,25 +113,32 @@ fn slowest(matrix: &Matrix, size: f64) -> Option<String> {
         let members =
             over.iter().filter(|over| over.ratio.is_trusted).flat_map(|over| &over.members);
         let members = members.filter(|(_, ratio)| ratio.is_slower());
-        members.map(|(of, ratio)| (thing, *of, *ratio)).collect()
+        members.map(|(of, ratio)| (thing, *of, ratio.clone())).collect()
     };
     let slower: Vec<(usize, usize, Ratio)> = all.iter().enumerate().flat_map(slower).collect();
-    let (_, of, ratio) = *slower.iter().min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let (_, of, ratio) = slower.iter().min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let write = |ratio: &Ratio| meant(ratio.value, Meant::Times);
-    let alike = slower.iter().filter(|(_, at, other)| *at == of && write(other) == write(&ratio));
+    let alike = slower.iter().filter(|(_, at, other)| at == of && write(other) == write(ratio));
     let names: Vec<String> = alike.map(|(thing, ..)| plain(matrix.thing(*thing))).collect();
-    let several = matrix.configurations.get(of).filter(|_| matrix.at_batch(size).len() > 1);
+    let several = matrix.configurations.get(*of).filter(|_| matrix.at_batch(size).len() > 1);
     let place = several.map_or(String::new(), |of| format!(" ({})", plain(&of.short_name())));
-    Some(format!("{} only {}{place}", names.join(", "), write(&ratio)))
+    Some(format!("{} only {}{place}", names.join(", "), write(ratio)))
 }
 
 fn tile(matrix: &Matrix, question: &str, lead: &Lead, base: &str, mut parts: Vec<String>) -> Tile {
     let names: Vec<String> =
-        lead.things.iter().map(|(thing, _)| plain(matrix.thing(*thing))).collect();
+        lead.things.iter().map(|leader| plain(matrix.thing(leader.thing))).collect();
     if names.len() > 1 {
-        parts.insert(0, format!("no difference is shown between these {}", names.len()));
+        let words = match lead.things.iter().all(|leader| leader.is_equal) {
+            true => format!("no difference is shown between these {}", names.len()),
+            false => format!("these {} cannot be distinguished", names.len()),
+        };
+        parts.insert(0, words);
     }
-    let first = lead.things.first().map(|(_, over)| over);
+    let first = lead.things.first().map(|leader| &leader.over);
+    if first.is_some_and(|over| !over.is_mixed() && !over.is_faster()) {
+        parts.insert(0, format!("nothing is shown to be faster than {base}"));
+    }
     let tone = match first {
         Some(over) if over.is_mixed() => Some(Tone::Warn),
         Some(over) if over.is_faster() => Some(Tone::Good),
@@ -138,12 +150,12 @@ fn tile(matrix: &Matrix, question: &str, lead: &Lead, base: &str, mut parts: Vec
 }
 
 /// The ratio of those that lead, or their range.
-fn times(first: &Over, all: &[(usize, Over)]) -> String {
+fn times(first: &Over, all: &[Leader]) -> String {
     if first.is_mixed() {
         return range(first.range());
     }
     let write = |value: f64| meant(value, Meant::Times);
-    let last = all.last().map_or(first.ratio.value, |(_, over)| over.ratio.value);
+    let last = all.last().map_or(first.ratio.value, |leader| leader.over.ratio.value);
     match write(last) == write(first.ratio.value) {
         true => write(last),
         false => range((last, first.ratio.value)),
@@ -160,7 +172,7 @@ fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -
     }
     let sound = ask(&matrix.without_doubly_labelled());
     let names = |lead: &Lead| {
-        let mut things: Vec<usize> = lead.things.iter().map(|(thing, _)| *thing).collect();
+        let mut things: Vec<usize> = lead.things.iter().map(|leader| leader.thing).collect();
         things.sort_unstable();
         things
     };
@@ -169,7 +181,7 @@ fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -
     match names(&sound) == names(lead) {
         true => {
             let over = many(sound.configurations.len(), "configuration", "configurations");
-            let value = sound.things.first().map(|(_, over)| times(over, &sound.things));
+            let value = sound.things.first().map(|leader| times(&leader.over, &sound.things));
             tile.detail.push_str(&format!(
                 "; {groups} of these configurations {use_twice} a label twice: without them the same, {} over {over}",
                 value.unwrap_or_default()

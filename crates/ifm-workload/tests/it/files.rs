@@ -252,7 +252,7 @@ fn a_malformed_row_is_named_and_stops_or_is_left_out() {
         assert!(error.starts_with(&format!("{name}:{line}: ")), "{error}");
         assert!(error.contains(reason), "{error}");
         assert!(
-            error.ends_with("mend the row, or leave such rows out with bad_rows=skip"),
+            error.ends_with("fix the row, or skip such rows with bad_rows=skip"),
             "{error}"
         );
         let opened = folder.open("custom", name, "?bad_rows=skip");

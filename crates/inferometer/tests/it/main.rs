@@ -36,6 +36,7 @@ mod proofs;
 mod real_files;
 mod says;
 mod schemas;
+mod secrets;
 mod sides;
 mod simulated;
 mod store;

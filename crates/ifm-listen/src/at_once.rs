@@ -4,7 +4,7 @@
 //! Through the queue of the runtime each time means behind all other requests of a burst, and a token that
 //! comes meanwhile means the same wait, because its task is in line already.
 //!
-//! Not here: which task is next (`server`).
+//! Not here: which task is next (`serve`).
 
 use std::{
     pin::Pin,

@@ -35,7 +35,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// When a body must have ended of which so many bytes have arrived, from its beginning.
+    /// Maximum time from the beginning of a body whose first `received` bytes have arrived.
     pub(crate) fn body_time(&self, received: u64) -> Duration {
         let earned = received.saturating_mul(1000) / self.body_bytes_s.max(1);
         self.body.saturating_add(Duration::from_millis(earned))

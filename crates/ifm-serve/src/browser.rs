@@ -25,7 +25,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::error::ApiError;
 
-/// Stands for every origin, or every host.
+/// Matches every origin, or every host.
 const ANY: &str = "*";
 /// Seconds for which a browser remembers that a request is allowed.
 const PREFLIGHT_AGE_S: &str = "600";

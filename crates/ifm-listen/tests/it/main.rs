@@ -156,7 +156,7 @@ async fn a_head_without_an_end_is_refused() {
     assert!(read_all(stream).await.0.starts_with("HTTP/1.1 431"));
 }
 
-/// Sends a body of this length in pieces, one each so many milliseconds: the answer and the time.
+/// Sends a body of this length in pieces, one per interval: the answer and the time.
 async fn drip(served: &Served, length: usize, piece: usize, every_ms: u64) -> (String, Duration) {
     let mut stream = served.connect();
     let start = Instant::now();

@@ -52,7 +52,7 @@ pub struct ServingArgs {
 
     /// Allow clients that reach the server by this host name, or * for all; repeatable
     /// [default: localhost and addresses]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
 
     /// Inject faults, such as 429:0.05,stall:0.01:2s,no-usage

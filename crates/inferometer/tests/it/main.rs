@@ -25,6 +25,7 @@ mod faults;
 mod foreign;
 mod guard;
 mod guides;
+mod hostile;
 mod lengths;
 mod load;
 mod loads;

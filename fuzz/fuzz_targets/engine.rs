@@ -4,10 +4,10 @@ use ifm_engine::{Compute, Model, ModelSource};
 
 /// Context that is asked for, tokens.
 const CONTEXT: usize = 64;
-/// What the model may take, bytes.
+/// Memory limit of the model, bytes.
 const AVAILABLE_BYTES: u64 = 256 << 20;
 
-/// Loads the model, or is told why not.
+/// Loads the model, if it can be loaded.
 pub fn load(source: &ModelSource) {
     let compute = Compute::default();
     if let Ok(model) = Model::load_within(source, Some(CONTEXT), compute, (CONTEXT, AVAILABLE_BYTES)) {

@@ -59,7 +59,7 @@ pub fn cells(plan: &Plan) -> Result<Vec<Cell>, PlanError> {
     Ok(cells)
 }
 
-/// Checks that no two cells are equal: their results could not be told apart, and one would count as measured when the
+/// Checks that no two cells are equal: their results would share one key, and one would count as measured when the
 /// other is.
 fn check_keys(plan: &Plan, cells: &[Cell]) -> Result<(), PlanError> {
     let mut keys = HashSet::new();

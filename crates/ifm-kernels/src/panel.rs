@@ -69,7 +69,7 @@ unsafe fn round<S: Lanes>(task: &mut RoundTask<'_>) {
                 let (codes, sums) = unsafe { codes::<S>(values, inverse) };
                 write_quads(task, token, tokens, column, &codes, values.len());
                 if task.group >= task.columns {
-                    total += sums[0] + sums[1];
+                    total = i32::wrapping_add(total, sums[0].wrapping_add(sums[1]));
                 } else if task.group == LANES {
                     for (half, sum) in
                         sums.into_iter().enumerate().take(values.len().div_ceil(LANES))
@@ -77,7 +77,12 @@ unsafe fn round<S: Lanes>(task: &mut RoundTask<'_>) {
                         note(task, (column / LANES + half) * tokens + token, scale, sum);
                     }
                 } else {
-                    note(task, column / task.group * tokens + token, scale, sums[0] + sums[1]);
+                    note(
+                        task,
+                        column / task.group * tokens + token,
+                        scale,
+                        sums[0].wrapping_add(sums[1]),
+                    );
                 }
             }
             if task.group >= task.columns {
@@ -90,7 +95,8 @@ unsafe fn round<S: Lanes>(task: &mut RoundTask<'_>) {
 #[inline(always)]
 fn note(task: &mut RoundTask<'_>, place: usize, scale: f32, sum: i32) {
     task.scales[place] = scale;
-    task.corrections[place] = -task.zero * sum;
+    // Activations that are not finite, as damaged weights give, have sums of any size and no right result.
+    task.corrections[place] = task.zero.wrapping_neg().wrapping_mul(sum);
     task.totals[place] = scale * sum as f32;
 }
 

@@ -1,10 +1,65 @@
 //! Damaged copies of sound files, for tests of readers: bytes that a reader believes are changed, cut out, put in or
 //! repeated. The same seed gives the same copies.
 
+use std::time::{Duration, Instant};
+
 /// Bytes that lengths, counts and tags are often damaged to.
 const EXTREMES: [u8; 6] = [0, 1, 0x7f, 0x80, 0xfe, 0xff];
 /// Longest run of bytes that is cut out, put in or repeated.
 const RUN_BYTES_MAX: usize = 64;
+
+/// Longest time for a copy, in times that the sound file takes. Every host stays below it, and a reader that believes a
+/// damaged count does not.
+const TIMES_MAX: u32 = 5_000;
+/// Shortest time that counts for a sound file: a clock and a cache decide about less.
+const SOUND_MIN: Duration = Duration::from_micros(200);
+/// Times that a copy is read before it counts as slow: a busy host may stop any process once.
+const ATTEMPTS: u32 = 3;
+
+/// How long damaged copies take compared with the sound file, on a host of any speed.
+#[derive(Debug)]
+pub struct Pace {
+    sound: Duration,
+    slowest: Duration,
+}
+
+impl Pace {
+    /// Reads the sound file.
+    pub fn of_sound<T>(mut read: impl FnMut() -> T) -> Pace {
+        let began = Instant::now();
+        read();
+        Pace { sound: began.elapsed().max(SOUND_MIN), slowest: Duration::ZERO }
+    }
+
+    /// Reads a copy. One that takes too long is read again, and its shortest time counts.
+    pub fn read<T>(&mut self, mut read: impl FnMut() -> T) -> T {
+        let (mut shortest, mut attempt) = (Duration::MAX, 1);
+        loop {
+            let began = Instant::now();
+            let outcome = read();
+            shortest = shortest.min(began.elapsed());
+            if shortest < self.longest() || attempt == ATTEMPTS {
+                self.slowest = self.slowest.max(shortest);
+                return outcome;
+            }
+            attempt += 1;
+        }
+    }
+
+    /// The slowest copy.
+    pub fn slowest(&self) -> Duration {
+        self.slowest
+    }
+
+    /// Whether a copy took too long.
+    pub fn is_slow(&self) -> bool {
+        self.slowest >= self.longest()
+    }
+
+    fn longest(&self) -> Duration {
+        self.sound.saturating_mul(TIMES_MAX)
+    }
+}
 
 /// Makes damaged copies.
 #[derive(Debug, Clone)]
@@ -82,6 +137,22 @@ impl Mutants {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_is_slow_only_if_it_is_slow_each_time() {
+        let mut pace = Pace { sound: SOUND_MIN, slowest: Duration::ZERO };
+        let (longest, mut times) = (pace.longest(), 0);
+        pace.read(|| {
+            times += 1;
+            if times == 1 {
+                std::thread::sleep(longest);
+            }
+        });
+        assert!(!pace.is_slow() && times > 1, "{pace:?}");
+        pace.sound = Duration::ZERO;
+        pace.read(|| ());
+        assert!(pace.is_slow());
+    }
 
     #[test]
     fn copies_are_damaged_and_come_again_from_their_seed() {

@@ -5,6 +5,7 @@ use crate::cell::{Cell, CellLoad, KEY_DIGITS, digest};
 use crate::filter::Filters;
 use crate::order;
 use crate::spec::{Plan, PlanError};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Maximum number of cells in a plan.
@@ -53,8 +54,25 @@ pub fn cells(plan: &Plan) -> Result<Vec<Cell>, PlanError> {
         }
     }
     filters.check(plan, &cells)?;
+    check_keys(plan, &cells)?;
     order::sort(plan, &mut cells);
     Ok(cells)
+}
+
+/// Checks that no two cells are equal: their results would share one key, and one would count as measured when the
+/// other is.
+fn check_keys(plan: &Plan, cells: &[Cell]) -> Result<(), PlanError> {
+    let mut keys = HashSet::new();
+    match cells.iter().find(|cell| !keys.insert(cell.key.as_str())) {
+        None => Ok(()),
+        Some(cell) => Err(PlanError::Meaning {
+            place: "plan".to_owned(),
+            sentence: format!(
+                "the cell \"{}\" occurs twice; hint: list each value once, and use repeats to measure again",
+                cell.label(plan)
+            ),
+        }),
+    }
 }
 
 /// Number of combinations of a load with its repeats, each KiB of their texts counted as one more: what `of_load`
@@ -203,6 +221,23 @@ mod tests {
         let plan = Plan::parse(text).unwrap();
         let cells = cells(&plan).unwrap();
         (plan, cells)
+    }
+
+    #[test]
+    fn rejects_values_that_occur_twice() {
+        let plan = |users: &str, values: &str| {
+            let text = format!(
+                "[plan]\nname = \"p\"\n[[server]]\nname = \"a\"\nurl = \"http://h\"\n[[workload]]\n\
+                 workload = \"8/4\"\n[[load]]\nusers = {users}\nrequests = 2\n[[condition]]\nname = \"c\"\n\
+                 set = \"power-limit\"\nvalues = {values}\n"
+            );
+            cells(&Plan::parse(&text).unwrap())
+        };
+        assert_eq!(plan("[1, 2]", "[300, 400]").unwrap().len(), 4);
+        for (users, values) in [("[1, 1]", "[300]"), ("[1]", "[300, 400, 300]")] {
+            let error = plan(users, values).unwrap_err().to_string();
+            assert!(error.contains("occurs twice"), "{error}");
+        }
     }
 
     #[test]

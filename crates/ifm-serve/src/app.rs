@@ -14,6 +14,7 @@ use ifm_core::contained::contained;
 
 use crate::{
     backend::Backend,
+    browser::Guard,
     error::ApiError,
     fault::Faults,
     fields::Fields,
@@ -37,6 +38,7 @@ pub(crate) struct App {
     pub(crate) template: ChatTemplate,
     pub(crate) model_name: String,
     pub(crate) api_key: Option<String>,
+    pub(crate) guard: Guard,
     pub(crate) created_s: u64,
     pub(crate) version: String,
     pub(crate) faults: Faults,
@@ -57,6 +59,7 @@ impl App {
             text_bytes_max: (backend.facts().context + 1).saturating_mul(longest),
             template: ChatTemplate::find(backend.tokenizer()),
             metrics: Arc::new(Metrics::new()),
+            guard: Guard::new(options.browsers, options.listen.ip(), api_key.is_some()),
             backend,
             model_name,
             api_key,

@@ -71,6 +71,11 @@ impl ApiError {
         }
     }
 
+    /// A page of another site, or a host that is not of this machine.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "invalid_request_error", message)
+    }
+
     /// The body could not be read, with the status that says why.
     pub(crate) fn body(status: StatusCode, message: String) -> Self {
         Self::new(status, "invalid_request_error", message)

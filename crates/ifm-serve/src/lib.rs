@@ -15,13 +15,13 @@
 //!
 //! # Not here
 //! Inference (`ifm-engine`), several choices for a request, log probabilities, tools, TLS.
-//! Images, audio and video are counted and cost time; nothing looks at them. The number of connections is bounded by the process's open files only.
+//! Images, audio and video are counted and cost time; nothing looks at them.
 
 mod app;
-mod at_once;
 mod audio;
 mod backend;
 mod body;
+mod browser;
 mod chat;
 mod completions;
 mod error;
@@ -47,8 +47,10 @@ mod template;
 mod tokenize;
 
 pub use backend::Backend;
+pub use browser::BrowserAccess;
 pub use fault::{Fault, FaultError, Faults, HowCut, KNOWN as KNOWN_FAULTS};
+pub use ifm_listen::{Limits, Shutdown};
 pub use media::{ImageTokens, MediaOptions};
 pub use options::ServeOptions;
-pub use server::{ServeError, Server, Shutdown, serve};
+pub use server::{ServeError, Server, serve};
 pub use simulated::{SimulatedError, SimulatedOptions};

@@ -4,7 +4,9 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use crate::{backend::Backend, fault::Faults, media::MediaOptions};
+use ifm_listen::Limits;
+
+use crate::{backend::Backend, browser::BrowserAccess, fault::Faults, media::MediaOptions};
 
 /// How a server listens and what it answers.
 #[derive(Debug, Clone)]
@@ -18,10 +20,14 @@ pub struct ServeOptions {
     /// The key that requests must bring, if any. `/health`, `/version` and `/metrics` are
     /// open to all.
     pub api_key: Option<String>,
+    /// Which pages in a browser may use the server.
+    pub browsers: BrowserAccess,
     /// Version of the program, as `/version` tells it.
     pub version: String,
     /// Largest body of a request, bytes.
     pub body_bytes_max: usize,
+    /// Bounds on connections, and on the time and the bytes of requests.
+    pub limits: Limits,
     /// How long a shutdown waits for answers that are under way.
     pub grace: Duration,
     /// Faults on demand.
@@ -44,8 +50,10 @@ impl ServeOptions {
             model_name: backend.facts().name.clone(),
             backend,
             api_key: None,
+            browsers: BrowserAccess::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             body_bytes_max: 32 << 20,
+            limits: Limits::default(),
             grace: Duration::from_secs(5),
             faults: Faults::default(),
             per_request_metrics: false,

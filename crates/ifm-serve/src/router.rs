@@ -17,10 +17,14 @@ use serde_json::json;
 use crate::{
     app::App,
     audio::{speech, transcription},
+    browser::share,
     chat, completions,
     error::ApiError,
     foreign, tokenize,
 };
+
+/// Paths that require no key and that no check of a browser closes: monitoring reads them by any name.
+const OPEN_PATHS: [&str; 4] = ["/health", "/ping", "/version", "/metrics"];
 
 /// Which path leads where.
 pub(crate) fn router(app: Arc<App>, body_bytes_max: usize) -> Router {
@@ -45,6 +49,7 @@ pub(crate) fn router(app: Arc<App>, body_bytes_max: usize) -> Router {
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(body_bytes_max))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), check_browser))
         .with_state(app)
 }
 
@@ -66,6 +71,21 @@ async fn check_key(
         }
     }
     Ok(next.run(request).await)
+}
+
+/// Checks every request first: a refused page learns nothing and costs nothing.
+async fn check_browser(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let is_open = OPEN_PATHS.contains(&request.uri().path());
+    match app.guard.admit(request.method(), request.headers()) {
+        Err(_) if is_open && *request.method() == Method::GET => next.run(request).await,
+        Err(answer) => *answer,
+        Ok(None) => next.run(request).await,
+        Ok(Some(origin)) => {
+            let mut answer = next.run(request).await;
+            share(&mut answer, origin);
+            answer
+        }
+    }
 }
 
 /// Compares in a time that does not tell how much of a guess is right.

@@ -3,32 +3,22 @@
 //! One thread serves all connections: an event costs a few microseconds, and the cores
 //! are better used by the engine and by the client that measures it.
 //!
-//! Not here: paths and answers (`router`).
+//! Not here: paths and answers (`router`), bounds on connections and bodies (`ifm-listen`).
 
 use std::{
     net::SocketAddr,
-    pin::pin,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread::JoinHandle,
 };
 
-use axum::{
-    Router,
-    extract::{ConnectInfo, Request},
-    serve::Listener as _,
-};
-use hyper::{
-    body::Incoming,
-    server::conn::http1,
-    service::{Service as _, service_fn},
-};
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use axum::{extract::ConnectInfo, response::IntoResponse as _};
 use ifm_core::contained::TaskBoundary;
-use tokio::{net::TcpListener, sync::watch, task::JoinSet};
+use ifm_listen::{Service, Shutdown};
+use tokio::net::TcpListener;
 
 use crate::{
     app::App,
-    at_once::AtOnce,
+    error::ApiError,
     options::ServeOptions,
     router::router,
     socket::{Socket, Sockets},
@@ -55,36 +45,6 @@ pub enum ServeError {
     /// The server's thread died.
     #[error("the server's thread died")]
     Died,
-}
-
-/// Ends a server from anywhere, also from a signal's thread.
-#[derive(Debug, Clone)]
-pub struct Shutdown {
-    sender: Arc<watch::Sender<bool>>,
-}
-
-impl Shutdown {
-    /// A handle that has not been used.
-    pub fn new() -> Self {
-        Self { sender: Arc::new(watch::Sender::new(false)) }
-    }
-
-    /// Ends the server: it accepts nothing more, and answers under way have the time of
-    /// [`ServeOptions::grace`].
-    pub fn request(&self) {
-        self.sender.send_replace(true);
-    }
-
-    async fn wait(&self) {
-        // The sender is held by `self`, so the channel cannot close meanwhile.
-        let _ = self.sender.subscribe().wait_for(|is_requested| *is_requested).await;
-    }
-}
-
-impl Default for Shutdown {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// Serves until `shutdown` is requested; the calling thread does the work.
@@ -121,7 +81,7 @@ async fn run(
     shutdown: &Shutdown,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let ServeOptions { listen, body_bytes_max, grace, .. } = options;
+    let ServeOptions { listen, body_bytes_max, grace, limits, .. } = options;
     if let Some((after, factor)) = options.faults.throttle()
         && !options.backend.throttle(after, factor)
     {
@@ -130,62 +90,18 @@ async fn run(
     let listen_error = |source| ServeError::Listen { address: listen, source };
     let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
-    let router = router(Arc::new(App::new(options)), body_bytes_max);
-    let serving = accept(Sockets::new(listener), router, shutdown);
-    on_ready(address);
-    let out_of_patience = async {
-        shutdown.wait().await;
-        tokio::time::sleep(grace).await;
+    let service = Service {
+        router: router(Arc::new(App::new(options)), body_bytes_max),
+        extension: |socket: &Socket| ConnectInfo(socket.connection().clone()),
+        refuse: |status, refusal| {
+            ApiError::body(status, refusal.sentence().to_owned()).into_response()
+        },
+        limits,
+        grace,
     };
-    tokio::select! {
-        () = serving => {}
-        () = out_of_patience => {}
-    }
+    on_ready(address);
+    ifm_listen::serve(Sockets::new(listener), service, shutdown).await;
     Ok(())
-}
-
-/// Accepts connections until shutdown is requested, and then waits until the last of them has ended.
-async fn accept(mut sockets: Sockets, router: Router, shutdown: &Shutdown) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            (socket, _) = sockets.accept() => {
-                connections.spawn(answer(socket, router.clone(), shutdown.clone()));
-            }
-            // Those that have ended are forgotten.
-            Some(_) = connections.join_next() => {}
-            () = shutdown.wait() => break,
-        }
-    }
-    drop(sockets);
-    while connections.join_next().await.is_some() {}
-}
-
-/// Answers the requests of a connection, one after the other, until one side ends it.
-fn answer(
-    socket: Socket,
-    router: Router,
-    shutdown: Shutdown,
-) -> impl Future<Output = ()> + Send + 'static {
-    let connection = socket.connection().clone();
-    let router = TowerToHyperService::new(router);
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(connection.clone()));
-        router.call(request)
-    });
-    AtOnce::new(async move {
-        let serving = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-        let mut serving = pin!(serving);
-        let ended = tokio::select! {
-            ended = serving.as_mut() => ended,
-            () = shutdown.wait() => {
-                serving.as_mut().graceful_shutdown();
-                serving.await
-            }
-        };
-        // The client went away, or said something that is not HTTP: it was told.
-        let _ = ended;
-    })
 }
 
 /// A server on a thread of its own. Dropping it shuts it down.

@@ -12,11 +12,9 @@ use crate::run_entry::RunEntry;
 use crate::store::{Store, is_import};
 use crate::tags::{read_tags, write_tags};
 use ifm_core::order::Order as _;
+use ifm_core::tag::check_name;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Longest name, characters.
-pub const NAME_LENGTH_MAX: usize = 120;
 
 /// Folder of the store where removed runs and imports wait.
 const REMOVED_FOLDER: &str = ".removed";
@@ -182,17 +180,5 @@ fn folder_bytes(folder: &Path) -> Option<u64> {
 
 /// A name without blanks around it, if it can be one.
 fn checked_name(name: &str) -> Result<String, StoreError> {
-    let name = name.trim();
-    let length = name.chars().count();
-    let bad = |detail: String| Err(StoreError::BadName { detail });
-    match () {
-        () if name.is_empty() => bad("it is empty".to_owned()),
-        () if length > NAME_LENGTH_MAX => {
-            bad(format!("it has {length} characters, {NAME_LENGTH_MAX} are allowed"))
-        }
-        () if name.chars().any(char::is_control) => {
-            bad("it holds a line break or another control character".to_owned())
-        }
-        () => Ok(name.to_owned()),
-    }
+    check_name(name).map_err(|detail| StoreError::BadName { detail })
 }

@@ -35,9 +35,9 @@ mod table;
 mod tags;
 
 pub use error::{FindError, StoreError};
+pub use ifm_core::tag::NAME_LENGTH_MAX;
 pub use imports::Import;
 pub use journal::{JournalLoss, RunFollower};
-pub use labels::NAME_LENGTH_MAX;
 pub use load::{LoadedRun, RequestBatches};
 pub use plan_folder::{PlanFolder, PlanJournal};
 pub use run_entry::RunEntry;

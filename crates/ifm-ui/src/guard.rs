@@ -2,8 +2,8 @@
 //!
 //! Other programs of this machine, and pages of other sites in the user's browser, reach a
 //! loopback port as well as the user does. So: the printed address carries a token of 256 random
-//! bits; the first request with it gets a session cookie, and everything without that cookie is
-//! refused. The `Host` has to be ours, which stops names that are bound to 127.0.0.1 later (DNS
+//! bits; the first request with it gets a session cookie, the token is worth nothing afterwards, and
+//! everything without that cookie is refused. The `Host` has to be ours, which stops names that are bound to 127.0.0.1 later (DNS
 //! rebinding). What changes something has to be a POST from our own origin, and has to bring a
 //! third secret that only our pages hold.
 //!
@@ -17,6 +17,7 @@ use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of each secret.
 const SECRET_BYTES: usize = 32;
@@ -41,6 +42,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(crate) struct Guard {
     hosts: Vec<String>,
     token: String,
+    /// Whether the token has begun its session.
+    is_used: AtomicBool,
     session: String,
     csrf: String,
     cookie_name: String,
@@ -52,7 +55,8 @@ impl Guard {
         let port = address.port();
         let hosts = vec![address.to_string(), format!("localhost:{port}")];
         let (token, session, csrf) = (secret()?, secret()?, secret()?);
-        Ok(Guard { hosts, token, session, csrf, cookie_name: format!("inferometer_ui_{port}") })
+        let cookie_name = format!("inferometer_ui_{port}");
+        Ok(Guard { hosts, token, is_used: AtomicBool::new(false), session, csrf, cookie_name })
     }
 
     /// The address that begins a session.
@@ -109,9 +113,11 @@ impl Guard {
         })
     }
 
-    /// Where the printed address leads: the same page without the token, with the session.
+    /// Where the printed address leads: the same page without the token, with the session. Only the first request
+    /// begins the session: the address stays in the history of the browser and in the scrollback of the terminal. The
+    /// browser that has the session may follow it again.
     fn begin_session(&self, request: &Request) -> Option<Response> {
-        if request.method() != Method::GET {
+        if request.method() != Method::GET || is_prefetch(request.headers()) {
             return None;
         }
         let query = request.uri().query()?;
@@ -122,11 +128,28 @@ impl Guard {
         if !is_equal(given.as_bytes(), self.token.as_bytes()) {
             return None;
         }
+        let to_page = (header::LOCATION, "/".to_owned());
+        if self.has_session(request.headers()) {
+            return Some((StatusCode::SEE_OTHER, [to_page]).into_response());
+        }
+        if self.is_used.swap(true, Ordering::Relaxed) {
+            return None;
+        }
         let cookie =
             format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name, self.session);
-        let headers = [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())];
+        let headers = [(header::SET_COOKIE, cookie), to_page];
         Some((StatusCode::SEE_OTHER, headers).into_response())
     }
+}
+
+/// Whether a browser loads an address that the user may never open.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let names = [HeaderName::from_static("sec-purpose"), HeaderName::from_static("purpose")];
+    let values = names.iter().flat_map(|name| headers.get_all(name));
+    values.filter_map(|value| value.to_str().ok()).any(|value| {
+        let value = value.to_ascii_lowercase();
+        value.contains("prefetch") || value.contains("prerender") || value.contains("preview")
+    })
 }
 
 /// Lets a request in, answers it with a session, or refuses it.
@@ -152,7 +175,8 @@ pub(crate) fn admit(guard: &Guard, request: &Request) -> Result<Option<Response>
     if !guard.has_session(request.headers()) {
         return refuse(
             StatusCode::FORBIDDEN,
-            "open the address that inferometer ui printed: it holds the key to this page",
+            "open the address that inferometer ui printed; it opens one browser, so start \
+             inferometer ui again for another one",
         );
     }
     match *request.method() {

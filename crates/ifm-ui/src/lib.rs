@@ -27,4 +27,5 @@ mod router;
 mod server;
 mod time;
 
-pub use server::{Stop, Ui, UiError, UiOptions};
+pub use ifm_listen::{Limits, Shutdown};
+pub use server::{Ui, UiError, UiOptions};

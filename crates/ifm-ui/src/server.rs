@@ -1,22 +1,29 @@
 //! The listening socket, the thread behind it, and the end of both.
 //!
-//! Not here: who may ask (`guard`), paths and answers (`router`).
+//! Not here: who may ask (`guard`), paths and answers (`router`), bounds on connections and bodies (`ifm-listen`).
 
 use crate::app::App;
 use crate::guard::Guard;
 use crate::router::router;
+use axum::response::IntoResponse as _;
 use ifm_core::contained::TaskBoundary;
+use ifm_listen::{Limits, Service, Shutdown};
 use ifm_store::Store;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::net::TcpStream;
 
 /// How long the end waits for answers that are under way.
 const GRACE: Duration = Duration::from_secs(2);
 /// Threads that read runs beside the one that serves: one may load a long run while another
 /// answers the live view.
 const READERS_MAX: usize = 4;
+
+/// Maximum size of all bodies together, bytes: two imports of the largest size, and forms.
+const BODIES_BYTES_MAX: u64 = 160 << 20;
+/// Maximum number of open connections. A browser opens six.
+const CONNECTIONS_MAX: usize = 128;
 
 /// What the page shows, and where it listens.
 #[derive(Debug, Clone)]
@@ -29,13 +36,20 @@ pub struct UiOptions {
     pub port: u16,
     /// Version of the program, as imports note it.
     pub version: String,
+    /// Bounds on connections, and on the time and the bytes of requests.
+    pub limits: Limits,
 }
 
 impl UiOptions {
     /// The page of a store on a free port of 127.0.0.1.
     pub fn new(store: Store, version: impl Into<String>) -> UiOptions {
         let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        UiOptions { store, host, port: 0, version: version.into() }
+        let limits = Limits {
+            bodies_bytes: BODIES_BYTES_MAX,
+            connections: CONNECTIONS_MAX,
+            ..Limits::default()
+        };
+        UiOptions { store, host, port: 0, version: version.into(), limits }
     }
 }
 
@@ -63,35 +77,6 @@ pub enum UiError {
     /// The system refused a thread or a selector.
     #[error("cannot start the page: {0}")]
     Start(std::io::Error),
-}
-
-/// Ends the page from anywhere, also from a signal's thread.
-#[derive(Debug, Clone)]
-pub struct Stop {
-    sender: Arc<watch::Sender<bool>>,
-}
-
-impl Stop {
-    /// A handle that has not been used.
-    pub fn new() -> Stop {
-        Stop { sender: Arc::new(watch::Sender::new(false)) }
-    }
-
-    /// Ends the page: nothing more is accepted, and answers under way have two seconds.
-    pub fn request(&self) {
-        self.sender.send_replace(true);
-    }
-
-    async fn wait(&self) {
-        // The sender is held by `self`, so the channel cannot close meanwhile.
-        let _ = self.sender.subscribe().wait_for(|is_requested| *is_requested).await;
-    }
-}
-
-impl Default for Stop {
-    fn default() -> Stop {
-        Stop::new()
-    }
 }
 
 /// A page that listens and is not served yet.
@@ -135,7 +120,7 @@ impl Ui {
     ///
     /// # Errors
     /// [`UiError::Start`].
-    pub fn serve(self, stop: &Stop) -> Result<(), UiError> {
+    pub fn serve(self, stop: &Shutdown) -> Result<(), UiError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -149,21 +134,17 @@ impl Ui {
         served
     }
 
-    async fn run(self, stop: &Stop) -> Result<(), UiError> {
+    async fn run(self, stop: &Shutdown) -> Result<(), UiError> {
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(UiError::Start)?;
         let app = Arc::new(App::new(self.options.store, self.options.version, self.guard));
-        let until_stop = {
-            let stop = stop.clone();
-            async move { stop.wait().await }
+        let service = Service {
+            router: router(app),
+            extension: |_: &TcpStream| (),
+            refuse: |status, refusal| (status, refusal.sentence()).into_response(),
+            limits: self.options.limits,
+            grace: GRACE,
         };
-        let serving = axum::serve(listener, router(app)).with_graceful_shutdown(until_stop);
-        let out_of_patience = async {
-            stop.wait().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::select! {
-            served = serving => served.map_err(UiError::Start),
-            () = out_of_patience => Ok(()),
-        }
+        ifm_listen::serve(listener, service, stop).await;
+        Ok(())
     }
 }

@@ -79,7 +79,7 @@ pub enum WorkloadError {
         reason: String,
     },
     /// A row of a data set is malformed, and bad rows stop the run.
-    #[error("{file}:{line}: {reason}; mend the row, or leave such rows out with bad_rows=skip")]
+    #[error("{file}:{line}: {reason}; fix the row, or skip such rows with bad_rows=skip")]
     BadRow {
         /// Name of the file.
         file: String,

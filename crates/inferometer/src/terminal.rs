@@ -5,6 +5,7 @@
 
 use crate::secrets::Secrets;
 use ifm_report::TerminalStyle;
+use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,11 +63,16 @@ impl Stage {
 /// Prints to standard output, and returns whether more output is wanted. A closed pipe is not a
 /// failure, since its reader needs no more. Any other error is kept for the end of the program.
 /// While the full screen is on the same terminal, the text waits.
+///
+/// Text that quotes a server or a file steers neither the terminal nor a CI system. JSON keeps its meaning: what
+/// would steer is escaped.
 pub fn print(text: &str) -> bool {
-    print_as_is(&without_commands(text))
+    if is_json(text) {
+        return print_as_is(&escaped(text));
+    }
+    print_as_is(&harmless(text, wants_color(false, std::io::stdout().is_terminal())))
 }
 
-/// The same of a document, whose every byte counts.
 fn print_as_is(text: &str) -> bool {
     if !std::io::stdout().is_terminal() {
         // A slow reader blocks only its writer.
@@ -85,7 +91,29 @@ fn print_as_is(text: &str) -> bool {
 pub fn print_document(document: &impl serde::Serialize) {
     // The keys of every document are text, and its numbers always serialize.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
-    print_as_is(&format!("{text}\n"));
+    print_as_is(&format!("{}\n", escaped(&text)));
+}
+
+/// Whether a text is one value of JSON, or several in lines.
+fn is_json(text: &str) -> bool {
+    text.starts_with(['{', '['])
+        && serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().all(|one| one.is_ok())
+}
+
+/// JSON whose strings escape what would steer a terminal. Between its strings JSON has no such character.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let steers = |c: char| !matches!(c, '\n' | '\t' | '\r') && ifm_report::harmless(c) != c;
+    if !json.contains(steers) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match steers(c) {
+            true => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => text.push(c),
+        }
+    }
+    Cow::Owned(text)
 }
 
 fn write_out(text: &str) -> bool {
@@ -110,6 +138,7 @@ pub fn output_failure() -> Option<&'static str> {
 /// colors steer the terminal, and no line is a command of the CI system.
 fn harmless(text: &str, has_colors: bool) -> String {
     let mut clean = String::with_capacity(text.len());
+    let lines_end = text.matches('\n').count();
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {
             clean.push('\n');
@@ -122,7 +151,8 @@ fn harmless(text: &str, has_colors: bool) -> String {
                 rest = &rest[color..];
                 continue;
             }
-            clean.push(if c == '\t' { c } else { ifm_report::harmless(c) });
+            let is_line_end = rest == "\r" && number < lines_end;
+            clean.push(if c == '\t' || is_line_end { c } else { ifm_report::harmless(c) });
             rest = &rest[c.len_utf8()..];
         }
     }
@@ -344,5 +374,24 @@ mod tests {
         assert_eq!(harmless("\x1b[31mred", false), "?[31mred", "a log has no colors");
         assert_eq!(without_commands("a,b\r::error::x\n  ::y\n"), "a,b\r: :error::x\n  : :y\n");
         assert!(matches!(without_commands("a::b\n[::1]:80 x ::y"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_escapes_what_steers_and_keeps_its_meaning() {
+        let json = "{\"a\": \"x\u{202e}\u{9b}y\"}\n{\"b\": 1}\n";
+        assert!(is_json(json));
+        let text = escaped(json);
+        assert_eq!(text, "{\"a\": \"x\\u202e\\u009by\"}\n{\"b\": 1}\n");
+        let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(first["a"], "x\u{202e}\u{9b}y");
+        for text in ["[1] note", "{text}", "a", "", "{\"a\": 1} b"] {
+            assert!(!is_json(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn line_ends_of_files_stay_and_other_returns_go() {
+        assert_eq!(harmless("a,b\r\nc\r\n", false), "a,b\r\nc\r\n");
+        assert_eq!(harmless("a\rb\r", false), "a?b?");
     }
 }

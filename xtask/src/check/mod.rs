@@ -15,6 +15,7 @@ mod manifests;
 mod module_docs;
 mod modules;
 mod never_run;
+mod pinned_actions;
 mod placeholders;
 mod platform;
 mod private_paths;
@@ -66,6 +67,7 @@ const CHECKS: &[&Check] = &[
     &module_docs::CHECK,
     &length::CHECK,
     &registries::CHECK,
+    &pinned_actions::CHECK,
     &placeholders::CHECK,
     &never_run::CHECK,
     &private_paths::CHECK,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 mod answers;
 mod audio;
+mod browsers;
 mod errors;
 mod faults;
 mod foreign;
@@ -85,7 +86,7 @@ fn parse_event(event: &str) -> Value {
 fn send(address: SocketAddr, head: &str, body: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("connects");
     let head = format!(
-        "{head}\r\nHost: test\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        "{head}\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).expect("sends");

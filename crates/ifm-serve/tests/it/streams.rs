@@ -134,7 +134,7 @@ fn a_connection_serves_one_request_after_another() {
         let body = stream(&chat("Again", 4), &json!({})).to_string();
         let length = body.len();
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nHost: t\r\nContent-Length: {length}\r\n\r\n"
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n"
         );
         stream_socket.write_all((head + &body).as_bytes()).expect("sends");
         assert!(read_head(&mut reader).starts_with("HTTP/1.1 200"));

@@ -268,3 +268,27 @@ fn other_machines_do_not_reach_it() {
     assert!(page.address.ip().is_loopback());
     assert_eq!(page.url.split_once("token=").unwrap().1.len(), 64, "256 bits");
 }
+
+#[test]
+fn the_printed_address_begins_one_session() {
+    let page = Page::over(Shelf::of_two());
+    let host = page.address.to_string();
+    let token = page.url.split_once('?').unwrap().1;
+    let target = format!("/?{token}");
+    // A browser that loads the address ahead of its user, or a check of the link, uses nothing up.
+    for lines in [("Sec-Purpose", "prefetch;prerender"), ("Purpose", "prefetch")] {
+        let answer = page.bare("GET", &target, &[("Host", &host), lines], b"");
+        assert!(answer.status == 403 && answer.header("set-cookie").is_none(), "{answer:?}");
+    }
+    let first = page.bare("GET", &target, &[("Host", &host)], b"");
+    assert_eq!(first.status, 303, "{first:?}");
+    let cookie = first.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let second = page.bare("GET", &target, &[("Host", &host)], b"");
+    assert!(second.status == 403 && second.header("set-cookie").is_none(), "{second:?}");
+    assert!(second.body.contains("start inferometer ui again"), "{second:?}");
+    // The browser of the session may follow the address once more.
+    let own = [("Host", host.as_str()), ("Cookie", cookie.as_str())];
+    let again = page.bare("GET", &target, &own, b"");
+    assert!(again.status == 303 && again.header("set-cookie").is_none(), "{again:?}");
+    assert_eq!(page.bare("GET", "/", &own, b"").status, 200);
+}

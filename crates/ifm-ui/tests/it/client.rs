@@ -2,9 +2,10 @@
 //! would.
 
 use crate::runs::Shelf;
-use ifm_ui::{Stop, Ui, UiOptions};
+use ifm_ui::{Shutdown, Ui, UiOptions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
 /// A page that is served until the test ends.
@@ -12,7 +13,8 @@ pub struct Page {
     pub shelf: Shelf,
     pub address: SocketAddr,
     pub url: String,
-    stop: Stop,
+    stop: Shutdown,
+    session: OnceLock<String>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -37,12 +39,12 @@ impl Answer {
 impl Page {
     pub fn over(shelf: Shelf) -> Page {
         let ui = Ui::bind(UiOptions::new(shelf.store.clone(), "0.0-test")).unwrap();
-        let (address, url, stop) = (ui.address(), ui.url(), Stop::new());
+        let (address, url, stop) = (ui.address(), ui.url(), Shutdown::new());
         let thread = {
             let stop = stop.clone();
             std::thread::spawn(move || ui.serve(&stop).unwrap())
         };
-        Page { shelf, address, url, stop, thread: Some(thread) }
+        Page { shelf, address, url, stop, session: OnceLock::new(), thread: Some(thread) }
     }
 
     /// Sends bytes as they are and reads until the other side closes.
@@ -70,6 +72,10 @@ impl Page {
 
     /// What the printed address gives: the cookie of the session.
     pub fn session(&self) -> String {
+        self.session.get_or_init(|| self.begin_session()).clone()
+    }
+
+    fn begin_session(&self) -> String {
         let target = self.url.split_once(&self.address.to_string()).unwrap().1;
         let answer = self.bare("GET", target, &[("Host", &self.address.to_string())], b"");
         assert_eq!(answer.status, 303, "{answer:?}");

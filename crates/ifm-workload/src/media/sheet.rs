@@ -3,6 +3,7 @@
 //! Not here: which media, and where the small images stand in a report.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ifm_core::contained::contained;
 use ifm_core::{Carried, Medium, MediumKind};
 use ifm_made::code::{PictureFormat, encode};
 
@@ -37,8 +38,9 @@ pub fn thumbnail(medium: &Medium) -> Option<Thumbnail> {
         Carried::Url(_) | Carried::Name => return None,
     };
     match medium.kind {
-        MediumKind::Image | MediumKind::Video => picture(&file),
-        MediumKind::Audio => envelope(&file),
+        // A decoder may panic on a damaged file, and a run does not end for a small image.
+        MediumKind::Image | MediumKind::Video => contained(|| picture(&file)).ok()?,
+        MediumKind::Audio => contained(|| envelope(&file)).ok()?,
     }
 }
 

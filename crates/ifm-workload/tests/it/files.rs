@@ -251,10 +251,7 @@ fn a_malformed_row_is_named_and_stops_or_is_left_out() {
         let error = folder.error("custom", name, "");
         assert!(error.starts_with(&format!("{name}:{line}: ")), "{error}");
         assert!(error.contains(reason), "{error}");
-        assert!(
-            error.ends_with("mend the row, or leave such rows out with bad_rows=skip"),
-            "{error}"
-        );
+        assert!(error.ends_with("fix the row, or skip such rows with bad_rows=skip"), "{error}");
         let opened = folder.open("custom", name, "?bad_rows=skip");
         assert!(texts(&opened).iter().all(|text| text == "fine"), "{name}");
         let rows = opened.facts.rows.unwrap();

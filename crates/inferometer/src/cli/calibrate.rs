@@ -23,6 +23,7 @@ use crate::{output, terminal};
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
+use ifm_core::tag::check_name;
 use ifm_core::words::counted;
 use ifm_roofline::{KvFormat, Machine, WeightFormat};
 use ifm_sim::Kind;
@@ -57,7 +58,7 @@ pub struct CalibrateArgs {
     deployment: DeploymentArgs,
 
     /// Name of the calibration [default: machine and model]
-    #[arg(help_heading = "Results", long)]
+    #[arg(help_heading = "Results", long, value_parser = check_name)]
     name: Option<String>,
 
     /// Loads to measure, as USERS:PROMPT/OUTPUT

@@ -14,6 +14,7 @@ use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::duration::seconds;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
+use ifm_core::tag::check_name;
 use ifm_core::{Sheet, parse_tag};
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::{self, Page};
@@ -97,7 +98,7 @@ pub struct ExecArgs {
     power_watts: Option<f64>,
 
     /// Name to store the result under
-    #[arg(help_heading = "Results", long)]
+    #[arg(help_heading = "Results", long, value_parser = check_name)]
     name: Option<String>,
 
     /// Tag with a setting, e.g. model=llama-3.2-1b or batch_size=32; repeatable

@@ -9,6 +9,7 @@ use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Remark, RemarkKind, SHEET_VERSION};
+use ifm_core::tag::check_name;
 use ifm_core::words::counted;
 use ifm_interop::{ColumnMap, ImportError, read_mapped};
 use ifm_report::RemarkText;
@@ -36,7 +37,7 @@ pub struct ImportArgs {
     files: Vec<PathBuf>,
 
     /// Name to store the import under
-    #[arg(long)]
+    #[arg(long, value_parser = check_name)]
     name: Option<String>,
 
     /// Map columns of an unknown table, e.g. ttft_ms=first_tok,users=conc

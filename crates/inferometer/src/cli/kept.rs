@@ -9,6 +9,7 @@ use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
+use ifm_core::tag::check_name;
 use ifm_core::{PlanCell, Sheet, parse_tag};
 use ifm_report::TerminalStyle;
 use ifm_report::kind::{Kind, Subject};
@@ -25,7 +26,7 @@ pub struct KeptArgs {
     pub json: bool,
 
     /// Name to store the result under
-    #[arg(help_heading = "Results", long)]
+    #[arg(help_heading = "Results", long, value_parser = check_name)]
     pub name: Option<String>,
 
     /// Label to store with the result, such as condition=cc-on; repeatable

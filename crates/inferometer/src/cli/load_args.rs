@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use ifm_core::duration::seconds;
 use ifm_core::parse_tag;
 use ifm_core::spec::Api;
+use ifm_core::tag::check_name;
 use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
 
@@ -220,7 +221,7 @@ pub struct ResultArgs {
     pub goodput: Vec<String>,
 
     /// Name of the run
-    #[arg(help_heading = "Results", long, alias = "label")]
+    #[arg(help_heading = "Results", long, alias = "label", value_parser = check_name)]
     pub name: Option<String>,
 
     /// Tag the run with a setting the client cannot detect, e.g. gpu=L40S

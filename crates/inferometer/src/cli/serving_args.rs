@@ -5,7 +5,9 @@
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;
-use ifm_serve::{Backend, Faults, ImageTokens, MediaOptions, ServeOptions, Shutdown, serve};
+use ifm_serve::{
+    Backend, BrowserAccess, Faults, ImageTokens, MediaOptions, ServeOptions, Shutdown, serve,
+};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,6 +15,12 @@ use std::time::Duration;
 
 /// Maximum cost of a second of audio or a million pixels: tokens, milliseconds.
 const MEDIA_COST_MAX: f64 = 1e6;
+
+/// Files that the process opens besides connections: models, standard streams, selectors.
+const OWN_FILES: usize = 64;
+/// Printed where other machines can use the server without a key.
+const OPEN_TO_ALL: &str = "warning: everyone who can reach this address can use the server, because it requires no key\n\
+                           hint: set a key with --api-key-env NAME, or listen on 127.0.0.1";
 
 /// The address, the faults and the extra fields of a server.
 #[derive(Debug, Args)]
@@ -36,6 +44,16 @@ pub struct ServingArgs {
     /// Environment variable that contains the key required in requests
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
+
+    /// Allow web pages of this origin, such as https://chat.example, or * for all; repeatable
+    /// [default: pages of this machine]
+    #[arg(long, value_name = "ORIGIN", value_parser = BrowserAccess::parse_origin)]
+    pub allow_origin: Vec<String>,
+
+    /// Allow clients that reach the server by this host name, or * for all; repeatable
+    /// [default: localhost and addresses]
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
 
     /// Inject faults, such as 429:0.05,stall:0.01:2s,no-usage
     ///
@@ -134,6 +152,9 @@ impl Serving<'_> {
         let Serving { args, faults, api_key, media, form_compile } = self;
         let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), backend);
         options.api_key = api_key;
+        options.browsers =
+            BrowserAccess { origins: args.allow_origin.clone(), hosts: args.allow_host.clone() };
+        options.limits.connections = connections_max(options.limits.connections);
         options.faults = faults;
         options.media = media;
         options.form_compile = form_compile;
@@ -147,13 +168,28 @@ impl Serving<'_> {
         if args.until_stdin_closes {
             watch_stdin(&shutdown);
         }
+        let has_key = options.api_key.is_some();
         let name = options.model_name.clone();
         let served = serve(options, &shutdown, |address| {
             terminal::print(&format!("listening on http://{address}\n"));
             terminal::say(&format!("{name}: {line}"));
+            if !address.ip().is_loopback() && !has_key {
+                terminal::say(OPEN_TO_ALL);
+            }
         });
         served.map_err(|error| Failure::usage(error.to_string()))?;
         Ok(Code::Done)
+    }
+}
+
+/// Connections for which this process may open files, after those that it needs for itself.
+fn connections_max(wanted: usize) -> usize {
+    match ifm_sys::host::raise_open_files() {
+        None => wanted,
+        Some(files) => {
+            let left = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(OWN_FILES);
+            wanted.min(left.max(1))
+        }
     }
 }
 

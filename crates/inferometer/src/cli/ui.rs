@@ -5,7 +5,7 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::Args;
 use ifm_store::Store;
-use ifm_ui::{Stop, Ui, UiError, UiOptions};
+use ifm_ui::{Shutdown, Ui, UiError, UiOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub fn run(args: &UiArgs) -> Result<Code, Failure> {
         ..UiOptions::new(store, env!("CARGO_PKG_VERSION"))
     };
     let ui = Ui::bind(options).map_err(refused)?;
-    let stop = Stop::new();
+    let stop = Shutdown::new();
     watch_signals(&stop);
     terminal::print(&format!("{}\n", ui.url()));
     terminal::say("open this address in a browser of this machine; Ctrl-C stops the server");
@@ -54,7 +54,7 @@ fn refused(error: UiError) -> Failure {
 }
 
 /// The first signal shuts down in order, the second at once.
-fn watch_signals(stop: &Stop) {
+fn watch_signals(stop: &Shutdown) {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     let stop = stop.clone();
     std::thread::spawn(move || {

@@ -14,6 +14,7 @@ mod sound;
 mod video;
 
 use ifm_core::MediumKind;
+use ifm_core::contained::contained;
 
 use super::made;
 
@@ -49,6 +50,12 @@ impl Look {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn look(bytes: &[u8]) -> Result<Look, String> {
+    // Decoders of libraries panic on some damaged files.
+    contained(|| inspect(bytes))
+        .unwrap_or_else(|panicked| Err(damaged(&format!("internal error: {}", panicked.message))))
+}
+
+fn inspect(bytes: &[u8]) -> Result<Look, String> {
     let found = match bytes {
         [] => return Err("the file is empty".to_owned()),
         [0x89, b'P', b'N', b'G', ..] => image::png(bytes)?,

@@ -484,6 +484,7 @@ mod tests {
     /// Names of values that are a number, a time, a pattern, an address or several of these: no list of
     /// names could contain them.
     const FREE: &[&str] = &[
+        "ORIGIN",
         "ADDRESS",
         "BYTES,…",
         "BxIN/OUT",

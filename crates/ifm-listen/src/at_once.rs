@@ -1,10 +1,10 @@
 //! A future that goes on at once where it woke itself.
 //!
 //! A connection that reads a request wakes itself twice: its two halves hand the body over to each other.
-//! Through the queue of the runtime each time means behind all other requests of a burst, and a token that
+//! Through the queue of the runtime each time means a wait for all other requests of a burst, and a token that
 //! comes meanwhile means the same wait, because its task is in line already.
 //!
-//! Not here: which task is next (`server`).
+//! Not here: which task is next (`serve`).
 
 use std::{
     pin::Pin,
@@ -18,7 +18,7 @@ use std::{
 /// Times that a future may go on at once before others have their turn.
 const ROUNDS_MAX: u32 = 8;
 
-/// Nobody is polling.
+/// Not being polled.
 const IDLE: u8 = 0;
 /// The future is being polled.
 const POLLED: u8 = 1;
@@ -65,7 +65,7 @@ impl<F: Future> Future for AtOnce<F> {
     }
 }
 
-/// Who is told that the future can go on.
+/// The task to wake when the future can go on.
 #[derive(Debug)]
 struct Bell {
     state: AtomicU8,
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Wakes itself so many times before it has anything.
+    /// Wakes itself this number of times before it is ready.
     fn wakes_itself(times: u32) -> impl Future<Output = u32> {
         let mut polls = 0;
         poll_fn(move |context| {

@@ -202,7 +202,7 @@ pub(crate) fn row_verdict(row: &Row) -> String {
     let reason = match (row.doubt.as_ref(), row.detectable) {
         (None, _) => return word.to_owned(),
         (Some(Doubt::Wide), Some(least)) => {
-            format!("only {} or more would show", least_shown(row, least))
+            format!("only {} or more would show", least_shown(row.measure, least))
         }
         (Some(doubt), _) => brief(doubt),
     };

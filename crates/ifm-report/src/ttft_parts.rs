@@ -75,7 +75,7 @@ fn cause(model: &ReportModel, level: &LevelSummary) -> Answer {
     };
     let found = level.ttft_parts.as_deref().filter(|found| found.ttft_ns.mean > 0.0);
     let (Some(found), Some(all)) = (found, line(level)) else {
-        return answer("not known".to_owned(), format!("{at}: {}", enable(model)));
+        return answer("not known".to_owned(), format!("at {at}: {}", enable(model)));
     };
     let parts = parts(found);
     let largest = parts.iter().max_by(|a, b| a.2.mean.total_cmp(&b.2.mean));

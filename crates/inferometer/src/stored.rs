@@ -76,34 +76,35 @@ fn runs_named(store: &Store, name: &str) -> Vec<RunEntry> {
     runs
 }
 
-/// Checks the name of a new run before its load. Runs of one name are repeats of one measurement, so a
-/// name that a run of another server, model or workload has is taken.
-///
-/// # Errors
-/// The name is taken.
-pub fn check_name(store: &Store, name: &str, spec: &RunSpec) -> Result<(), Failure> {
-    let runs = runs_named(store, name);
-    let heads = runs.iter().filter_map(|run| Some((&run.id, run.manifest.as_ref().ok()?)));
-    for (id, head) in heads {
-        let Some(what) = unlike(&head.spec, spec) else { continue };
-        let free = (2..).map(|number| format!("{name}-{number}"));
-        let free = free.into_iter().find(|it| runs_named(store, it).is_empty());
-        return Err(Failure::usage(format!(
-            "the name \"{name}\" is taken by {id}, of another {what}"
-        ))
-        .hint(format!(
-            "choose another, such as --name {}, or rename that run: inferometer runs rename \
-                 {id} NAME",
-            free.unwrap_or_default()
-        )));
-    }
-    if !runs.is_empty() {
-        let (number, are) = (runs.len(), if runs.len() == 1 { "run is" } else { "runs are" });
-        terminal::say(&format!(
-            "{number} earlier {are} also named {name}: all of them count as repeats of one measurement"
+/// The name of a new run, and whether others have it. Runs of one name are repeats of one measurement, so
+/// a run of another server, model, API or workload gets a number behind the name.
+pub fn free_name(store: &Store, name: &str, spec: &RunSpec) -> String {
+    let other = |name: &str| {
+        runs_named(store, name).into_iter().find_map(|run| {
+            let head = run.manifest.as_ref().ok()?;
+            Some((run.id.clone(), unlike(&head.spec, spec)?))
+        })
+    };
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let free = names.find(|name| other(name).is_none()).unwrap_or_else(|| name.to_owned());
+    if let Some((id, what)) = other(name) {
+        terminal::warn(&format!(
+            "the name \"{name}\" belongs to {id}, of another {what}: this run is named \"{free}\""
         ));
     }
-    Ok(())
+    match runs_named(store, &free).len() {
+        0 => {}
+        number => terminal::say(&format!(
+            "{} also named {free}: all of them count as repeats of one measurement",
+            if number == 1 {
+                "1 earlier run is".to_owned()
+            } else {
+                format!("{number} earlier runs are")
+            }
+        )),
+    }
+    free
 }
 
 /// What keeps a run from being a repeat of another, as far as it is known before the load.

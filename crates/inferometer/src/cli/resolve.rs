@@ -261,14 +261,16 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         cooldown_s: None,
         budget_s: None,
     };
-    if let Some(name) = args.results.name.as_ref().filter(|_| args.results.plan_cell.is_none()) {
-        let store = Store::at(store_root(args.results.store.as_ref()));
-        stored::check_name(&store, name, &spec)?;
-    }
+    let store = Store::at(store_root(args.results.store.as_ref()));
+    let name = args.results.name.as_ref().map(|name| match args.results.plan_cell {
+        // A plan names its cells.
+        Some(_) => name.clone(),
+        None => stored::free_name(&store, name, &spec),
+    });
     Ok(Job {
         spec,
         command: secrets.blot_words(&mask_command(words)),
-        name: args.results.name.clone(),
+        name,
         tags,
         plan: args.results.plan_cell.clone(),
         addresses,

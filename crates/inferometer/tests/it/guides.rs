@@ -29,7 +29,7 @@ scripts! {
     follow, folder(), "md";
     agents, believe, capacity, ci, compare, confidential, data_set, faq, first_number, from_aiperf,
     from_guidellm, from_llama_bench, from_vllm, kernels, media, power, quantization, read_the_file,
-    your_server,
+    ttft, your_server,
 }
 
 /// Why a block may be shown that is not run.

@@ -2,7 +2,7 @@
 //! later, copies, and factors that no result has.
 
 use crate::support::{
-    assert_measured, document, run, served, stderr, stdout, store, store_changed,
+    assert_measured, document, run, serve, served, stderr, stdout, store, store_changed,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -197,4 +197,32 @@ fn lists_with_commas_are_repeats() {
     let rows: Vec<&str> =
         text.lines().filter(|line| line.trim_start().starts_with("a,b,c")).collect();
     assert!(rows.iter().any(|row| row.trim_end().ends_with('3')), "three repeats: {text}");
+}
+
+/// Runs of one name are repeats; a run of another server cannot become one by accident.
+#[test]
+fn a_name_that_another_server_has_gets_a_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let ((_one, first), (_other, second)) = (serve(folder, &[]), serve(folder, &[]));
+    let measure = |url: &str| {
+        let words = ["run", url, "-c", "1", "-n", "2", "-W", "16/4", "--name", "base"];
+        let done = run(folder, &words);
+        assert_measured(&done);
+        stderr(&done)
+    };
+    assert!(!measure(&first).contains("named"));
+    assert!(measure(&first).contains("1 earlier run is also named base"));
+    assert!(measure(&second).contains("of another server: this run is named \"base-2\""));
+    let listed = document(folder, &["runs", "list", "--json"]);
+    let names: Vec<&str> = listed["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["base-2", "base", "base"]);
+    let compared = run(folder, &["compare", "base", "base-2"]);
+    assert!(stdout(&compared).contains("base-2 (run "), "{}", stderr(&compared));
+    assert!(stdout(&compared).contains("against base (2 runs)"), "{}", stdout(&compared));
 }

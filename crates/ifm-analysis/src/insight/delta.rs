@@ -68,6 +68,11 @@ impl Delta {
         matches!(self.verdict, Verdict::Better | Verdict::Worse)
     }
 
+    /// Whether the data have an interval, and it does not show which of the two is better.
+    pub fn is_open(&self) -> bool {
+        self.as_measured().is_none()
+    }
+
     /// Whether a relevant difference is ruled out.
     pub fn is_tie(&self) -> bool {
         matches!(self.verdict, Verdict::NoDifferenceShown | Verdict::NoRelevantDifference)
@@ -152,7 +157,7 @@ impl Delta {
 
 impl Question<'_> {
     /// The same for one pair.
-    pub(super) fn delta(
+    pub fn delta(
         &self,
         base: &Pooled,
         other: &Pooled,
@@ -182,7 +187,7 @@ impl Question<'_> {
 /// What a sentence about the ends of a range adds where the data have an interval for their difference
 /// and do not show it.
 pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
-    match delta.filter(|delta| delta.as_measured().is_none()) {
+    match delta.filter(Delta::is_open) {
         Some(_) => say!(", inconclusive"),
         None => Sentence::default(),
     }
@@ -190,7 +195,7 @@ pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
 
 /// The difference of the speed for one user between two measurements, by the first of the figures
 /// that say it.
-pub(super) fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> Option<Delta> {
+pub fn user_speed(question: &Question, base: &Pooled, other: &Pooled) -> Option<Delta> {
     user_speeds(question, || std::iter::once((base, other))).into_iter().next().flatten()
 }
 

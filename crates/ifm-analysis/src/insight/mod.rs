@@ -17,7 +17,7 @@ mod versus;
 
 pub use bands::{Band, Bands, Stretch};
 pub use cross_check::output_off;
-pub use delta::Delta;
+pub use delta::{Delta, user_speed};
 pub use grid::{GRID_STATISTICS, Grid, GridCell, GridRow, GridWorkload, median_change};
 pub use rule::{
     Configuration, DecodeLimit, EngineLimit, Growth, Place, configurations, decode_limit,

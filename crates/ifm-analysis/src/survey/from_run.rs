@@ -140,11 +140,14 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         GapLabel::InterToken => Quantity::Itl,
         GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
     };
+    // A median gap of 0 is no gap: most tokens came in one read with others.
+    let gaps = latencies.gap_ns.as_ref();
+    let gaps = gaps.filter(|gaps| gaps.median().is_none_or(|median| median > 0.0));
     for (quantity, distribution, scale) in [
         // Waits as targets count them: in an open loop from the due time.
         (Quantity::Ttft, latencies.ttft(), NS_PER_MS),
         (Quantity::Ttfot, latencies.ttfat_ns.as_ref(), NS_PER_MS),
-        (gap, latencies.gap_ns.as_ref(), NS_PER_MS),
+        (gap, gaps, NS_PER_MS),
         (tpot(latencies), latencies.tpot_ns.as_ref(), NS_PER_MS),
         (
             Quantity::Other(TPOT_ESTIMATED.to_owned()),
@@ -360,6 +363,19 @@ mod tests {
         assert_eq!(point.value(&Quantity::ErrorRate, Statistic::Value), Some(expect));
         assert_eq!(point.failed_of_sent(), Some((counts.failed, counts.sent)));
         assert_eq!(summary.levels[0].counts.error_rate(), Some(expect));
+    }
+
+    /// Tokens that arrive together have no gaps that a report could call short.
+    #[test]
+    fn gaps_are_unknown_where_most_tokens_share_reads() {
+        let gap = |itl_ms: f64| {
+            let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, itl_ms, 4)));
+            let survey = Survey::of_run(&run.manifest, &crate::summarize(&run));
+            [Statistic::Median, Statistic::Mean]
+                .map(|of| survey.points[0].value(&Quantity::Itl, of))
+        };
+        assert_eq!(gap(0.0), [None, None]);
+        assert_eq!(gap(10.0), [Some(10.0), Some(10.0)]);
     }
 
     #[test]

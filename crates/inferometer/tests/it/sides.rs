@@ -226,3 +226,21 @@ fn a_name_that_another_server_has_gets_a_number() {
     assert!(stdout(&compared).contains("base-2 (run "), "{}", stderr(&compared));
     assert!(stdout(&compared).contains("against base (2 runs)"), "{}", stdout(&compared));
 }
+
+/// A best side is one that the data distinguish: of two equal servers neither is.
+#[test]
+fn the_best_side_of_a_report_is_named_with_those_that_may_be_as_good() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, itl_ms) in [("one", 10.0), ("other", 10.0), ("slow", 20.0)] {
+        store(folder.path(), name, &[4], (50.0, itl_ms));
+    }
+    let told = |names: &[&str]| {
+        let words = [&["report"], names].concat();
+        stdout(&run(folder.path(), &words)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let equal = told(&["one", "other"]);
+    assert!(equal.contains("with 4 users; not distinguished from o"), "{equal}");
+    let apart = told(&["one", "slow"]);
+    assert!(apart.contains("What gives most output? one "), "{apart}");
+    assert!(!apart.contains("not distinguished"), "{apart}");
+}

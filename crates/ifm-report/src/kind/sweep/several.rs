@@ -12,7 +12,8 @@ use crate::format::{meant, number, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Figure, Head, Page, Section, Table, Tile};
 use ifm_analysis::insight::{
-    CENTER, Meant, OUTPUT, Tone, Topic, setup_of, told_by, user_speed_curves,
+    CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
+    user_speed_curves,
 };
 use ifm_analysis::survey::{Curve, Pool, Pooled, Reading, factor_words};
 use ifm_chart::{Cartesian, Chart, Plot};
@@ -44,7 +45,7 @@ pub(super) fn page(subject: &Subject) -> Page {
     };
     Page {
         conditions: vec![format!("{}, {of_them}", counted(points().count() as u64, "point"))],
-        tiles: answers.tile().into_iter().chain(tiles(&pool, &by)).collect(),
+        tiles: answers.tile().into_iter().chain(tiles(&subject.question, &pool, &by)).collect(),
         trust: super::trust_of(subject.runs).or(page.trust),
         sections,
         footer: vec![format!("made by inferometer {}", env!("CARGO_PKG_VERSION"))],
@@ -52,33 +53,54 @@ pub(super) fn page(subject: &Subject) -> Page {
     }
 }
 
-/// The most output and the best speed for one user.
-fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
+/// The most output and the best speed for one user. Other sides from which the data do not distinguish
+/// the best one are named.
+fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
     let who = |cell: &Pooled| {
         let words: Vec<String> =
             by.iter().filter_map(|name| Some(factor_words(name, &cell.factor(name)?))).collect();
         (!words.is_empty()).then(|| plain(&words.join(" · ")))
     };
-    let tile = |question: &str, cell: &Pooled, rate: f64, topic| {
-        let detail = format!("with {}", crate::model::load_words(cell.load()));
-        Tile::new(question, number(rate), "tok/s", detail).by(who(cell)).on(topic)
+    type Judge<'j> = &'j dyn Fn(&Pooled, &Pooled) -> Option<Delta>;
+    let tile = |asked: &str, found: &[(&Pooled, f64)], judge: Judge, topic| {
+        let (best, rate) = *found.first()?;
+        let mut open: Vec<String> = Vec::new();
+        let mut known = vec![who(best)];
+        // The best of each other side.
+        for (other, _) in found {
+            if known.contains(&who(other)) {
+                continue;
+            }
+            known.push(who(other));
+            let delta = judge(other, best);
+            open.extend(delta.filter(Delta::is_open).and_then(|_| who(other)));
+        }
+        let mut detail = format!("with {}", crate::model::load_words(best.load()));
+        if !open.is_empty() {
+            detail.push_str(&format!("; not distinguished from {}", open.join(", ")));
+        }
+        Some(Tile::new(asked, number(rate), "tok/s", detail).by(who(best)).on(topic))
     };
-    let output = pool.cells.iter();
-    let output = output
-        .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    let curves = user_speed_curves(pool, by);
-    let fastest = curves
+    let mut output: Vec<(&Pooled, f64)> = pool
+        .cells
         .iter()
-        .flat_map(|curve| &curve.points)
-        .max_by(|a, b| a.reading.value.total_cmp(&b.reading.value));
-    let output =
-        output.map(|(cell, rate)| tile("What gives most output?", cell, rate, Topic::Throughput));
-    let fastest = fastest.map(|point| {
-        let question = "What is fastest for one user?";
-        tile(question, &point.cell, point.reading.value, Topic::DecodeSpeed)
-    });
-    output.into_iter().chain(fastest).collect()
+        .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
+        .collect();
+    output.order_by(|a, b| b.1.total_cmp(&a.1));
+    let curves = user_speed_curves(pool, by);
+    let points = curves.iter().flat_map(|curve| &curve.points);
+    let mut speeds: Vec<(&Pooled, f64)> =
+        points.map(|point| (&point.cell, point.reading.value)).collect();
+    speeds.order_by(|a, b| b.1.total_cmp(&a.1));
+    let most = |a: &Pooled, b: &Pooled| question.delta(a, b, &Quantity::OutputRate, OUTPUT);
+    let fastest = |a: &Pooled, b: &Pooled| user_speed(question, a, b);
+    [
+        tile("What gives most output?", &output, &most, Topic::Throughput),
+        tile("What is fastest for one user?", &speeds, &fastest, Topic::DecodeSpeed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// A measure that a chart shows.

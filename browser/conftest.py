@@ -157,11 +157,26 @@ def watched(chromium):
     assert watched.close() == []
 
 
-@pytest.fixture
-def page(watched, ui):
-    """The page with a session, on the list."""
-    page = watched.open(viewport={"width": 1280, "height": 850})
+@pytest.fixture(scope="session")
+def session(chromium, ui):
+    """The cookies of the one session that the printed address begins."""
+    context = chromium.new_context()
+    page = context.new_page()
     page.goto(ui)
+    state = context.storage_state()
+    context.close()
+    stranger = chromium.new_context()
+    again = stranger.request.get(ui)
+    stranger.close()
+    assert again.status == 403, "the printed address began a second session"
+    return state
+
+
+@pytest.fixture
+def page(watched, session, base):
+    """The page with a session, on the list."""
+    page = watched.open(viewport={"width": 1280, "height": 850}, storage_state=session)
+    page.goto(base)
     return page
 
 

@@ -260,9 +260,9 @@ def test_a_chosen_file_is_imported_with_a_name(page, tmp_path, command):
 # Without a script, at any width, for everybody
 
 
-def test_everything_has_a_way_without_a_script(watched, ui, base, tmp_path, command):
-    page = watched.open(java_script_enabled=False)
-    page.goto(ui)
+def test_everything_has_a_way_without_a_script(watched, session, base, tmp_path, command):
+    page = watched.open(java_script_enabled=False, storage_state=session)
+    page.goto(base)
     page.get_by_label("Find").fill("base")
     page.get_by_role("button", name="Apply").click()
     expect(row(page, "base")).to_be_visible()
@@ -288,9 +288,9 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_page_can_be_read_by_everybody(watched, ui, base, command, view, shots):
-    page = watched.open(**VIEWS[view])
-    page.goto(ui)
+def test_every_page_can_be_read_by_everybody(watched, session, base, command, view, shots):
+    page = watched.open(**VIEWS[view], storage_state=session)
+    page.goto(base)
     known = ids(command)
     a, b = known["base"], known["variant"]
     targets = {

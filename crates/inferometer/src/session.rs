@@ -23,7 +23,7 @@ use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
 use crate::telemetry::{self, Telemetry};
-use crate::{output, terminal};
+use crate::{output, stored, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_analysis::failure::Failures;
@@ -71,6 +71,10 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     // The only place that writes to the store: anything could repeat a secret, such as a page, a path
     // or the server's own messages.
     let mut manifest = job.secrets.blot_document(manifest);
+    // A plan names its cells.
+    if let (Some(name), None) = (&manifest.name, &manifest.plan) {
+        manifest.name = Some(stored::free_name(&store, name, &manifest));
+    }
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());

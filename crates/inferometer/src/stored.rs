@@ -4,11 +4,11 @@
 
 use crate::exit::Failure;
 use crate::terminal;
-use ifm_analysis::survey::are_repeats;
-use ifm_core::RunData;
-use ifm_core::spec::RunSpec;
+use ifm_analysis::survey::{are_repeats, setup_differences};
+use ifm_core::words::counted;
+use ifm_core::{Manifest, RunData};
 use ifm_report::ReportModel;
-use ifm_store::{FindError, Import, RunEntry, Store};
+use ifm_store::{FindError, Import, NAME_LENGTH_MAX, RunEntry, Store};
 
 /// Finds a run by what the user typed.
 ///
@@ -76,54 +76,41 @@ fn runs_named(store: &Store, name: &str) -> Vec<RunEntry> {
     runs
 }
 
-/// The name of a new run, and whether others have it. Runs of one name are repeats of one measurement, so
-/// a run of another server, model, API or workload gets a number behind the name.
-pub fn free_name(store: &Store, name: &str, spec: &RunSpec) -> String {
-    let other = |name: &str| {
-        runs_named(store, name).into_iter().find_map(|run| {
-            let head = run.manifest.as_ref().ok()?;
-            Some((run.id.clone(), unlike(&head.spec, spec)?))
+/// The name of a run that is about to begin. Runs of one name are repeats of one measurement, so a run
+/// of another server or setup gets a number after the name.
+pub fn free_name(store: &Store, name: &str, manifest: &Manifest) -> String {
+    let runs = store.list().unwrap_or_default();
+    let heads: Vec<&Manifest> = runs.iter().filter_map(|run| run.manifest.as_ref().ok()).collect();
+    let of = |name: &str| {
+        let named = heads.iter().filter(|head| head.name.as_deref() == Some(name));
+        named.copied().collect::<Vec<_>>()
+    };
+    let taken = |name: &str| {
+        of(name).into_iter().find_map(|head| {
+            let what = setup_differences(manifest, head).into_iter().next()?;
+            Some((head.run_id.clone(), what))
         })
     };
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    let free = names.find(|name| other(name).is_none()).unwrap_or_else(|| name.to_owned());
-    if let Some((id, what)) = other(name) {
-        terminal::warn(&format!(
-            "the name \"{name}\" belongs to {id}, of another {what}: this run is named \"{free}\""
-        ));
-    }
-    match runs_named(store, &free).len() {
-        0 => {}
-        number => terminal::say(&format!(
-            "{} also named {free}: all of them count as repeats of one measurement",
-            if number == 1 {
-                "1 earlier run is".to_owned()
-            } else {
-                format!("{number} earlier runs are")
-            }
-        )),
-    }
-    free
-}
-
-/// What keeps a run from being a repeat of another, as far as it is known before the load.
-fn unlike(one: &RunSpec, other: &RunSpec) -> Option<&'static str> {
-    let workload = |spec: &RunSpec| {
-        let it = &spec.workload;
-        (it.kind.clone(), it.prompt_tokens, it.output_tokens, it.shared_prefix_tokens)
+    let Some((id, what)) = taken(name) else {
+        if let repeats @ 1.. = of(name).len() as u64 {
+            let are = if repeats == 1 { "is" } else { "are" };
+            let earlier = counted(repeats, "earlier run");
+            terminal::say(&format!(
+                "{earlier} {are} also named {name}: runs of one name and setup are repeats"
+            ));
+        }
+        return name.to_owned();
     };
-    if one.target.base_url != other.target.base_url {
-        Some("server")
-    } else if one.target.model != other.target.model {
-        Some("model")
-    } else if one.target.api != other.target.api {
-        Some("API")
-    } else if workload(one) != workload(other) {
-        Some("workload")
-    } else {
-        None
-    }
+    let numbered = (2..).map(|number| {
+        let ending = format!("-{number}");
+        let kept = NAME_LENGTH_MAX.saturating_sub(ending.chars().count());
+        name.chars().take(kept).collect::<String>() + &ending
+    });
+    let free = numbered.into_iter().find(|name| taken(name).is_none()).unwrap_or_default();
+    terminal::warn(&format!(
+        "the name \"{name}\" belongs to {id}, which differs in: {what}; this run is named \"{free}\""
+    ));
+    free
 }
 
 /// What the user's word refers to.

@@ -191,6 +191,13 @@ impl Lists {
 }
 
 impl Latencies {
+    /// Gaps between tokens, nanoseconds. Absent where the median is 0: most tokens came in one read with
+    /// others, so what is between them was not measured.
+    pub fn gaps(&self) -> Option<&Distribution> {
+        let gaps = self.gap_ns.as_ref();
+        gaps.filter(|gaps| gaps.median().is_none_or(|median| median > 0.0))
+    }
+
     /// Time to first token as targets count it: from the due time in an open loop, since that is
     /// how long a user waits, however long the client delayed the request.
     pub fn ttft(&self) -> Option<&Distribution> {

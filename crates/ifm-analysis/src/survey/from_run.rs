@@ -140,14 +140,11 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         GapLabel::InterToken => Quantity::Itl,
         GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
     };
-    // A median gap of 0 is no gap: most tokens came in one read with others.
-    let gaps = latencies.gap_ns.as_ref();
-    let gaps = gaps.filter(|gaps| gaps.median().is_none_or(|median| median > 0.0));
     for (quantity, distribution, scale) in [
         // Waits as targets count them: in an open loop from the due time.
         (Quantity::Ttft, latencies.ttft(), NS_PER_MS),
         (Quantity::Ttfot, latencies.ttfat_ns.as_ref(), NS_PER_MS),
-        (gap, gaps, NS_PER_MS),
+        (gap, latencies.gaps(), NS_PER_MS),
         (tpot(latencies), latencies.tpot_ns.as_ref(), NS_PER_MS),
         (
             Quantity::Other(TPOT_ESTIMATED.to_owned()),

@@ -85,6 +85,14 @@ pub fn are_repeats(one: &Manifest, other: &Manifest) -> bool {
     RunIdentity::of(one).is_repeat(&RunIdentity::of(other))
 }
 
+/// What keeps a run that is about to begin from being a repeat of a stored one: names of facts. What is
+/// known only after its load does not count.
+pub fn setup_differences(new: &Manifest, stored: &Manifest) -> Vec<&'static str> {
+    let facts = setup_of(new).into_iter().zip(setup_of(stored));
+    let differing = facts.filter(|((_, new), (_, stored))| new.is_some() && new != stored);
+    differing.map(|((what, _), _)| what).collect()
+}
+
 impl Survey {
     /// Names the sides, and adds the factor [`key::RUN`] to points that differ only in their side.
     /// `given` holds the user's names for the origins, by their places; later origins have none.

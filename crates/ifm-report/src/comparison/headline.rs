@@ -6,6 +6,7 @@ use super::words;
 use crate::format::plain;
 use ifm_analysis::comparison::{Comparison, Measure, Pair, Row, Verdict};
 use ifm_analysis::stat::Estimate;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::words::counted;
 
@@ -34,31 +35,31 @@ pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
     }
 }
 
-/// The decided measures that a reader asks for first: how long a token takes, how long the first one
-/// takes, and how much comes out; then other decided measures. Failures come first if they changed.
+/// The decided measures that a reader asks for first: failures, how long a token takes, how long the
+/// first one takes, and how much comes out; then other decided measures.
 fn chosen(rows: &[Row]) -> Vec<Measure> {
-    let decided = |row: &&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
+    let is_decided = |row: &&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
     let mut all: Vec<Measure> = Vec::new();
-    for row in rows.iter().filter(decided) {
-        if !all.contains(&row.measure) {
+    for row in rows.iter().filter(is_decided) {
+        // The gap between tokens has two names; the first measure of a topic is enough.
+        if !all.iter().any(|known| topic(known.metric) == topic(row.measure.metric)) {
             all.push(row.measure);
         }
     }
-    let rank = |measure: &Measure| {
-        let name = words::measure(*measure, false);
-        let order = ["failed", "ITL p50", "TTFT p50", "out tok/s"];
-        order.iter().position(|known| *known == name).unwrap_or(order.len())
-    };
-    all.order_by_key(rank);
-    // The gap between tokens has three names; one of them is enough.
-    let gaps = |measure: &Measure| {
-        let name = words::measure(*measure, false);
-        ["ITL", "TPOT"].iter().any(|gap| name.starts_with(gap))
-    };
-    let mut seen_gap = false;
-    all.retain(|measure| !gaps(measure) || !std::mem::replace(&mut seen_gap, true));
+    all.order_by_key(|measure| topic(measure.metric));
     all.truncate(MEASURES_MAX);
     all
+}
+
+/// What a metric is about, in the order of the sentence; all others come last, each by itself.
+fn topic(metric: Metric) -> (usize, Option<Metric>) {
+    match metric {
+        Metric::ErrorRate => (0, None),
+        Metric::Itl | Metric::Tpot => (1, None),
+        Metric::Ttft | Metric::TtftDue => (2, None),
+        Metric::OutputRate => (3, None),
+        other => (4, Some(other)),
+    }
 }
 
 /// One measure over its loads, or one part for each direction; absent without decided rows.

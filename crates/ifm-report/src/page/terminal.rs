@@ -129,8 +129,8 @@ fn tabled(table: &Table, width: usize) -> String {
     }
     let fits = |count: &usize| columns.get(..*count).is_some_and(|some| grid.width(some) <= width);
     let kept = (1..=columns.len()).rev().find(fits).unwrap_or(1);
-    let (beside, below) = columns.split_at(kept.min(columns.len()));
-    grid.write(&mut out, beside, below, width);
+    let (shown, below) = columns.split_at(kept.min(columns.len()));
+    grid.write(&mut out, shown, below, width);
     out
 }
 
@@ -178,10 +178,10 @@ impl Grid<'_> {
     }
 
     /// Writes heads and rows. Columns `below` follow on lines of their own, each with its name.
-    fn write(&self, out: &mut String, beside: &[usize], below: &[usize], width: usize) {
+    fn write(&self, out: &mut String, shown: &[usize], below: &[usize], width: usize) {
         let line = |cell: &dyn Fn(usize) -> String| {
             let mut line = String::new();
-            for (index, column) in beside.iter().enumerate() {
+            for (index, column) in shown.iter().enumerate() {
                 let (cell, width) = (cell(*column), self.widths.get(*column).copied());
                 let is_text = self.table.heads.get(*column).is_some_and(|head| head.is_text);
                 let room = " ".repeat(width.unwrap_or(0).saturating_sub(cell.chars().count()));

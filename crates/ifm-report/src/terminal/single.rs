@@ -166,7 +166,7 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
         ("last byte", latencies.ttft_ns_from_acked.as_ref()),
         ("TTFT due", latencies.ttft_ns_from_due.as_ref()),
         ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
-        (latencies.gap_label.short(), latencies.gap_ns.as_ref()),
+        (latencies.gap_label.short(), latencies.gaps()),
         ("per token", latencies.gap_ns_per_token.as_ref()),
         ("TPOT", latencies.tpot_ns.as_ref()),
         ("TPOT ~", latencies.tpot_ns_estimated.as_ref()),

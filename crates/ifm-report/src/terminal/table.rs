@@ -87,13 +87,13 @@ const COLUMNS: [Column; 9] = [
         head: |heads| format!("{} p50", heads.gap.short()),
         width: 10,
         drop_order: 4,
-        cell: |level| percentile(level.latencies.gap_ns.as_ref(), 50.0),
+        cell: |level| percentile(level.latencies.gaps(), 50.0),
     },
     Column {
         head: |heads| format!("{} p99", heads.gap.short()),
         width: 9,
         drop_order: 0,
-        cell: |level| percentile(level.latencies.gap_ns.as_ref(), 99.0),
+        cell: |level| percentile(level.latencies.gaps(), 99.0),
     },
     Column {
         head: |_| "ok".to_owned(),

@@ -4,6 +4,7 @@
 //! (`pasted`).
 
 use super::short_help;
+use crate::foreign::shell;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
@@ -69,7 +70,8 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
     let command = meant(&command, words);
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            if let Some(tip) = simulated(&error, command, words).or_else(|| negative(&error)) {
+            if let Some(tip) = simulated(&error, command, words).or_else(|| negative(&error, words))
+            {
                 return tip;
             }
             if let Some(ours) = spelled(&error, command) {
@@ -102,27 +104,30 @@ fn simulated(error: &Error, command: &Command, words: &[String]) -> Option<Strin
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
     let name = typed.split('=').next()?.trim_start_matches("--");
     let program = super::command();
-    let sim = program
-        .find_subcommand(super::serve_simulated::VERB)
-        .filter(|_| command.get_name() == "serve")?;
+    let sim = program.find_subcommand(super::serve_simulated::VERB)?;
     let is_its = |arg: &Arg| {
         arg.get_long() == Some(name) || arg.get_all_aliases().unwrap_or_default().contains(&name)
     };
-    let _ = sim.get_arguments().find(|arg| is_its(arg))?;
-    let rest: Vec<&str> = words.iter().skip(2).map(String::as_str).collect();
-    Some(format!(
-        "error: --{name} describes a simulated server, and serve runs the embedded engine\n\n  \
-         tip: add --sim: inferometer serve --sim {}\n",
-        rest.join(" ")
-    ))
+    let is_meant = command.get_name() == "serve" && sim.get_arguments().any(is_its);
+    let rest = words.get(2..).unwrap_or_default();
+    is_meant.then(|| {
+        format!(
+            "error: --{name} describes a simulated server, and serve runs the embedded engine\n\n  \
+             tip: add --sim: inferometer serve --sim {}\n",
+            shell::joined(rest)
+        )
+    })
 }
 
 /// That a number is not negative, where one was read as a flag.
-fn negative(error: &Error) -> Option<String> {
+fn negative(error: &Error, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
-    let is_negative = typed.parse::<f64>().is_ok_and(|number| number < 0.0)
-        || typed.strip_prefix('-').is_some_and(|digit| digit.parse::<u8>().is_ok());
-    is_negative.then(|| format!("error: {typed}: a negative number is not accepted here\n"))
+    // Of `-50` the parser names `-5`.
+    let is_it = |word: &&String| {
+        word.starts_with(typed.as_str()) && word.parse::<f64>().is_ok_and(|number| number < 0.0)
+    };
+    let word = words.iter().find(is_it)?;
+    Some(format!("error: {word}: a negative number is not accepted here\n"))
 }
 
 /// inferometer's flag for another tool's flag, if the command has it.
@@ -202,7 +207,7 @@ mod tests {
         let tip = "tip: add --sim: inferometer serve --sim --gpu l40s -m llama-3.1-8b";
         assert!(said.contains(tip), "{said}");
         assert!(!told("inferometer serve --gpuu l40s").contains("--sim"));
-        assert!(told("inferometer run http://h -n -5").contains("-5: a negative number"));
+        assert!(told("inferometer run http://h -n -50").contains("-50: a negative number"));
     }
 
     #[test]

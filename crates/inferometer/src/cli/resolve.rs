@@ -20,14 +20,11 @@ use crate::predict::Deployed;
 use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
 use crate::server::{self, Inspection, PageReader};
-use crate::session::store_root;
-use crate::stored;
 use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
 use ifm_core::Facts;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
-use ifm_store::Store;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
@@ -261,16 +258,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         cooldown_s: None,
         budget_s: None,
     };
-    let store = Store::at(store_root(args.results.store.as_ref()));
-    let name = args.results.name.as_ref().map(|name| match args.results.plan_cell {
-        // A plan names its cells.
-        Some(_) => name.clone(),
-        None => stored::free_name(&store, name, &spec),
-    });
     Ok(Job {
         spec,
         command: secrets.blot_words(&mask_command(words)),
-        name,
+        name: args.results.name.clone(),
         tags,
         plan: args.results.plan_cell.clone(),
         addresses,

@@ -188,7 +188,7 @@ fn measure(search: &Search, url: &str) {
     search.run(&[&["run", &address], &LOAD[..]].concat(), &[], &[2]);
 }
 
-/// Commands of others, and lines of other tools.
+/// Commands that other programs run, and command lines of other tools.
 fn run_other_commands(search: &Search, url: &str) {
     let argument = search.key("execargument");
     let address =

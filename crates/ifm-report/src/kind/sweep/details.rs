@@ -54,7 +54,7 @@ fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
         ("TTFT from due", latencies.ttft_ns_from_due.as_ref()),
         ("TTFT from the last byte", latencies.ttft_ns_from_acked.as_ref()),
         ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
-        (latencies.gap_label.short(), latencies.gap_ns.as_ref()),
+        (latencies.gap_label.short(), latencies.gaps()),
         ("gap per token", latencies.gap_ns_per_token.as_ref()),
         ("TPOT", latencies.tpot_ns.as_ref()),
         ("TPOT (estimated)", latencies.tpot_ns_estimated.as_ref()),

@@ -431,7 +431,7 @@ fn levels(model: &ReportModel) -> Table {
     let label = model.gap_label();
     let gap = |p: f64| {
         let head = Head::number(format!("{} p{p}", label.short())).explained(label.long());
-        Column::new(head, move |level: &LevelSummary| time(level.latencies.gap_ns.as_ref(), p))
+        Column::new(head, move |level: &LevelSummary| time(level.latencies.gaps(), p))
     };
     let ttft = |p: f64| {
         let head = Head::number(format!("TTFT p{p}"));

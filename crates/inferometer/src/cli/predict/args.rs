@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::levels::LevelRequest;
 use crate::predict::Deployed;
 use crate::session::store_root;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -84,6 +84,7 @@ impl PredictArgs {
 /// What-if questions.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Questions")]
+#[command(group(ArgGroup::new("asks").args(["vary", "price"]).multiple(true)))]
 pub struct VaryArgs {
     /// Compare deployments by a flag and its values, e.g. gpu=l40s,h100-sxm; repeatable
     ///
@@ -92,8 +93,8 @@ pub struct VaryArgs {
     #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
     pub vary: Vec<(String, Vec<String>)>,
 
-    /// Maximum number of users, for --vary
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), value_name = "N")]
+    /// Maximum number of users, for --vary and --price
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "asks", value_name = "N")]
     pub max_users: u32,
 
     /// Price per GPU hour, US dollars: one for all, or l40s=0.9,h100=2.5; adds the cost of output

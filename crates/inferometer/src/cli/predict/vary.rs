@@ -45,7 +45,7 @@ fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
 /// # Errors
 /// Too many variants, an unknown flag, or a variant that cannot be read.
 pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
-    // A price asks the same of the one deployment of the command line.
+    // Without --vary, --price is about the deployment of the command line.
     let gpu = args.deployment.setup.gpu.clone();
     let only: Vec<_> = gpu.map(|gpu| ("gpu".to_owned(), vec![gpu])).into_iter().collect();
     let axes = if args.vary.vary.is_empty() { &only } else { &args.vary.vary };

@@ -365,7 +365,9 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     if at.window == Some(WindowKind::Whole) {
         parts.push("over the whole level".to_owned());
     }
-    parts.extend(knee.map(|at| format!("most for its latency at {}", load_words(Some(at)))));
+    parts.extend(
+        knee.map(|at| format!("best balance of output and latency at {}", load_words(Some(at)))),
+    );
     parts.extend(at.joules_per_output_token.map(|joules| {
         format!("{} J/token, {} tokens/kWh", number(joules), number(tokens_per_kwh(joules)))
     }));

@@ -93,7 +93,7 @@ impl fmt::Display for Shortage {
             }
             Shortage::Dependent { n, needed } => write!(
                 formatter,
-                "values depend on those before: n = {n} in effect, {needed} are needed"
+                "consecutive values are correlated: n = {n} in effect, {needed} are needed"
             ),
             Shortage::Tail { n, needed } => write!(
                 formatter,

@@ -187,9 +187,10 @@ impl Question<'_> {
 /// What a sentence about the ends of a range adds where the data have an interval for their difference
 /// and do not show it.
 pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
-    match delta.filter(Delta::is_open) {
-        Some(_) => say!(", inconclusive"),
-        None => Sentence::default(),
+    let Some(delta) = delta.filter(Delta::is_open) else { return Sentence::default() };
+    match delta.doubt {
+        Some(doubt) => say!(", inconclusive ({})"; doubt.to_string()),
+        None => say!(", no relevant difference"),
     }
 }
 

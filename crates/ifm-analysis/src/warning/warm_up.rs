@@ -44,7 +44,11 @@ fn words(head: &Warming, begins_together: bool, is_open: bool) -> String {
         ms(head.rest_ms * NS_PER_MS),
         head.ratio
     );
-    let (requests, seconds) = (head.requests, head.seconds);
+    let requests = head.requests;
+    let long = match head.seconds {
+        seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1e3),
+        seconds => format!("{seconds:.1} s"),
+    };
     let together = match begins_together {
         true => ", or users who began together coincided again",
         false => "",
@@ -52,13 +56,13 @@ fn words(head: &Warming, begins_together: bool, is_open: bool) -> String {
     let idle = if is_open { "they met an idle server, or " } else { "" };
     match head.is_cold() {
         true => format!(
-            "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; the \
+            "the first {requests} requests ({long}) were slower: their {numbers}; the \
              server may not have been warm (--warmup sends more requests first){together}; they \
-             are left out of the steady window but not of the latencies, whose P99 they may \
-             determine: a longer level shows"
+             are excluded from the steady window but not from latencies, and may determine the P99; \
+             measure longer to see"
         ),
         false => format!(
-            "the level became slower after its first {requests} requests ({seconds:.1} s): their \
+            "the level became slower after its first {requests} requests ({long}): their \
              {numbers}; the steady window begins after them, the latencies include them; \
              {idle}look for a machine that became hot or busy, or a cache that filled"
         ),

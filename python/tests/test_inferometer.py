@@ -86,7 +86,8 @@ def test_results_show_themselves_and_compare(run, measured, store):
     assert page.startswith("<iframe") and "&lt;svg" in page and "&lt;script" not in page
     report = inferometer.report(run, second, out=store.parent / "both.md")
     assert report.files[0].read_text().startswith("# ") and report.html.startswith("<!DOCTYPE html>")
-    gate = inferometer.gate(run, max=["ttft.p50@2=0.000001ms"])
+    # Counts decide this on a host of any speed: no request failed, and 90 % have to.
+    gate = inferometer.gate(run, min=["error_rate=90%"])
     assert gate.exit_code == 1 and gate["kind"] == "gate"
 
 

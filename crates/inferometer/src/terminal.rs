@@ -197,7 +197,12 @@ pub fn hide(secrets: &Secrets) {
 pub fn say(line: &str) {
     let hidden = SECRETS.read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let line = hidden.as_ref().map_or(Cow::Borrowed(line), |secrets| secrets.blot(line));
-    let line = harmless(&line, std::io::stderr().is_terminal());
+    let is_terminal = std::io::stderr().is_terminal();
+    let line = harmless(&line, is_terminal);
+    let line = match is_terminal || std::env::var_os("COLUMNS").is_some() {
+        true => folded_to(&line, width(is_terminal)).into_owned(),
+        false => line,
+    };
     let mut stage = stage();
     if stage.leave_screen.is_some() {
         if stage.messages.len() < HELD_MESSAGES_MAX {
@@ -329,10 +334,12 @@ fn width(is_terminal: bool) -> usize {
     if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()) {
         return columns;
     }
-    match is_terminal.then(|| ifm_sys::host::terminal_columns(std::io::stdout())).flatten() {
-        Some(columns) => columns as usize,
-        None => DEFAULT_WIDTH,
-    }
+    // Either stream may go elsewhere.
+    let columns = || {
+        ifm_sys::host::terminal_columns(std::io::stdout())
+            .or_else(|| ifm_sys::host::terminal_columns(std::io::stderr()))
+    };
+    is_terminal.then(columns).flatten().map_or(DEFAULT_WIDTH, usize::from)
 }
 
 /// Columns of a line of words.
@@ -341,10 +348,14 @@ const WIDTH: usize = 96;
 /// A sentence in lines of up to 96 columns: the first begins with `lead`, the others are indented
 /// by its width.
 pub fn wrapped(lead: &str, sentence: &str) -> String {
+    wrapped_to(lead, sentence, width(std::io::stderr().is_terminal()).min(WIDTH))
+}
+
+fn wrapped_to(lead: &str, sentence: &str, width: usize) -> String {
     let indent = " ".repeat(lead.chars().count());
-    let width = width(std::io::stderr().is_terminal()).min(WIDTH);
     let (mut text, mut line, mut has_word) = (String::new(), lead.to_owned(), false);
-    for word in sentence.split_whitespace() {
+    // A number is not taken apart at the space between its thousands.
+    for word in sentence.split([' ', '\n']).filter(|word| !word.is_empty()) {
         if has_word && line.chars().count() + 1 + word.chars().count() > width {
             text.push_str(&format!("{line}\n"));
             (line, has_word) = (indent.clone(), false);
@@ -356,6 +367,44 @@ pub fn wrapped(lead: &str, sentence: &str) -> String {
         has_word = true;
     }
     text + &line + "\n"
+}
+
+/// Text whose lines fit standard output, if people read it; a file or a pipe gets every line whole.
+pub fn folded(text: &str) -> Cow<'_, str> {
+    match is_read_by_people() {
+        true => folded_to(text, width(std::io::stdout().is_terminal())),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Text whose lines are up to `width` columns where words allow. The rest of a long line is indented to its last column of
+/// text. Commands stay on one line: they are there to be copied.
+fn folded_to(text: &str, width: usize) -> Cow<'_, str> {
+    if text.lines().all(|line| line.chars().count() <= width) {
+        return Cow::Borrowed(text);
+    }
+    let mut folded = String::with_capacity(text.len() + 64);
+    for line in text.split_inclusive('\n') {
+        let (lead, rest) = line.split_at(lead_bytes(line, width));
+        if line.trim_end().chars().count() <= width || rest.starts_with("inferometer ") {
+            folded.push_str(line);
+        } else {
+            let lines = wrapped_to(lead, rest, width);
+            folded.push_str(if line.ends_with('\n') { &lines } else { lines.trim_end() });
+        }
+    }
+    Cow::Owned(folded)
+}
+
+/// Bytes of a line before the text that its continuation aligns with: up to the last gap of two spaces in the first half, or
+/// a word such as "warning: ".
+fn lead_bytes(line: &str, width: usize) -> usize {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let half = line.char_indices().nth(width / 2).map_or(line.len(), |(at, _)| at);
+    let gap = line[indent..half].rfind("  ").map(|at| indent + at + 2);
+    let marks = ["warning: ", "error: ", "hint: ", "note: ", "- ", "· "];
+    let mark = marks.iter().find(|mark| line[indent..].starts_with(**mark));
+    gap.unwrap_or(indent + mark.map_or(0, |mark| mark.len()))
 }
 
 #[cfg(test)]
@@ -374,6 +423,19 @@ mod tests {
         assert_eq!(harmless("\x1b[31mred", false), "?[31mred", "a log has no colors");
         assert_eq!(without_commands("a,b\r::error::x\n  ::y\n"), "a,b\r: :error::x\n  : :y\n");
         assert!(matches!(without_commands("a::b\n[::1]:80 x ::y"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn long_lines_are_folded_to_their_last_column() {
+        let text = "warning: one two three four five\n  chat  a conversation of tokens\nshort\n";
+        let folded = "warning: one two\n         three\n         four five\n  chat  a conversation\n        of tokens\nshort\n";
+        assert_eq!(folded_to(text, 20), folded);
+        assert_eq!(
+            folded_to("  inferometer run http://127.0.0.1:8000", 20),
+            "  inferometer run http://127.0.0.1:8000"
+        );
+        assert_eq!(folded_to("- a bullet of several words", 16), "- a bullet of\n  several words");
+        assert_eq!(folded_to("12\u{202f}345 12\u{202f}345", 8), "12\u{202f}345\n12\u{202f}345");
     }
 
     #[test]

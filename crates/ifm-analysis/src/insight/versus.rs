@@ -149,8 +149,13 @@ impl<'a> Versus<'a> {
                 return None;
             }
             let axis = axis(std::iter::once(&base).chain(&others))?;
-            let words = scene.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
-            let scene = (!is_only).then_some(words);
+            let words: Vec<String> = scene
+                .iter()
+                .zip(&apart)
+                .filter(|(value, factor)| value.is_some() || *factor != LOOP)
+                .map(|(value, factor)| value.clone().unwrap_or_else(|| format!("no {factor}")))
+                .collect();
+            let scene = (!is_only).then(|| words.join(" · "));
             Some(Versus { by: by.clone(), scene, base, others, matched: Vec::new(), axis })
         };
         let mut all: Vec<Versus> = scenes.iter().filter_map(versus).collect();

@@ -105,6 +105,7 @@ impl Survey {
         for (origin, name) in self.origins.iter_mut().zip(names) {
             origin.side = name;
         }
+        self.drop_partial_tags(&sides);
         let kinds = self.mixed_kinds(&sides);
         for point in self.points.iter_mut().filter(|point| kinds.contains(&point.kind)) {
             if let Some(origin) = self.origins.get(point.origin) {
@@ -191,6 +192,46 @@ impl Survey {
         let all = || one.iter().chain(&other);
         let have_common = one.iter().any(|(at, _)| other.iter().any(|(known, _)| known == at));
         have_common && all().all(|(_, repeat)| repeat.is_some()) && one.is_disjoint(&other)
+    }
+
+    /// Removes settings that only some repeats of a run have, such as a commit that was tagged once: a missing tag is
+    /// unknown, so that it does not take repeats apart. The cells of a plan keep theirs.
+    fn drop_partial_tags(&mut self, sides: &[usize]) {
+        let is_run = |point: &&Point| {
+            let origin = self.origins.get(point.origin).and_then(|origin| origin.identity.as_ref());
+            origin.is_some_and(|identity| identity.plan.is_none())
+        };
+        let mut values: BTreeMap<(usize, &str), BTreeSet<&str>> = BTreeMap::new();
+        let mut tagged: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
+        let mut members: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for point in self.points.iter().filter(is_run) {
+            let Some(side) = sides.get(point.origin).copied() else { continue };
+            members.entry(side).or_default().insert(point.origin);
+            for (name, value) in point.setting.iter() {
+                values.entry((side, name)).or_default().insert(value);
+                tagged.entry((side, name)).or_default().insert(point.origin);
+            }
+        }
+        let is_partial = |(side, name): &(usize, &str)| {
+            let has = tagged.get(&(*side, *name)).map_or(0, BTreeSet::len);
+            has < members.get(side).map_or(0, BTreeSet::len)
+        };
+        let partial: BTreeSet<(usize, String)> = values
+            .iter()
+            .filter(|(at, values)| values.len() == 1 && is_partial(at))
+            .map(|((side, name), _)| (*side, (*name).to_owned()))
+            .collect();
+        for point in &mut self.points {
+            let Some(side) = sides.get(point.origin).copied() else { continue };
+            let names: Vec<&str> = partial
+                .iter()
+                .filter(|(of, _)| *of == side)
+                .map(|(_, name)| name.as_str())
+                .collect();
+            if !names.is_empty() {
+                point.setting = point.setting.without(&names);
+            }
+        }
     }
 
     /// The kinds for which two sides have points that differ in nothing else.
@@ -401,6 +442,23 @@ mod tests {
             let runs = [run_of("a", name, |_| {}), run_of("b", name, other_seed)];
             assert_eq!(cells(&survey_of(&runs, &[])), [(None, 2)], "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_tag_that_one_repeat_has_does_not_take_repeats_apart() {
+        let tagged = |commit: &'static str| {
+            move |head: &mut Manifest| {
+                head.tags.insert("commit".to_owned(), commit.to_owned());
+            }
+        };
+        let base = |id: &str| run_of(id, Some("base"), |_| {});
+        let one = run_of("1", Some("base"), tagged("1a2b"));
+        let survey = survey_of(&[one.clone(), base("2"), base("3")], &[]);
+        assert_eq!(cells(&survey), [(None, 3)]);
+        // Two commits are two settings.
+        let other = run_of("2", Some("base"), tagged("3c4d"));
+        let survey = survey_of(&[one, other], &[]);
+        assert_eq!(cells(&survey).len(), 2);
     }
 
     #[test]

@@ -218,7 +218,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
         false => {
             // Held-out errors are also shown for constants that are refused.
             let end = path.map(|path| ending(&calibration, &path)).unwrap_or_default();
-            terminal::print(&(text(&calibration) + &end));
+            terminal::print(&terminal::folded(&(text(&calibration) + &end)));
         }
     }
     refusal.map_or(Ok(Code::Done), Err)

@@ -72,7 +72,7 @@ impl OutputArgs {
             false => {
                 let text =
                     [text::cells(of, &journal, shows_all), text::costs(of, &journal)].concat();
-                terminal::print(&text);
+                terminal::print(&terminal::folded(&text));
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
             args.out.iter().try_for_each(|path| crate::output::check_path(path))?;
             let of = args.plan.output.open(&args.plan.plan)?;
             if !args.plan.output.json {
-                terminal::print(&text::head(&of));
+                terminal::print(&terminal::folded(&text::head(&of)));
             }
             args.plan.output.tell(&of, args.all)?;
             match args.out.is_empty() {
@@ -304,8 +304,8 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     if !args.plan.output.json {
-        terminal::print(&text::head(&of));
-        terminal::print(&text::rights(&of));
+        terminal::print(&terminal::folded(&text::head(&of)));
+        terminal::print(&terminal::folded(&text::rights(&of)));
     }
     args.plan.output.tell(&of, args.all)?;
     Ok(Code::Done)

@@ -169,6 +169,9 @@ fn restore(store: &Store, id: Option<&str>) -> Result<Code, Failure> {
     let ids = store.set_aside_ids().map_err(refused)?;
     match id {
         None => {
+            if ids.is_empty() {
+                terminal::say("the bin is empty");
+            }
             for id in ids {
                 terminal::print(&format!("{id}\n"));
             }

@@ -175,19 +175,27 @@ fn list(args: &ListArgs) -> Result<Code, Failure> {
     let mut out = String::from("Presets:\n");
     let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
     for preset in &presets {
-        out.push_str(&format!(
-            "  {:<width$}  {} ({})\n",
-            preset.name, preset.summary, preset.workload
-        ));
+        // A longer definition is for machines: `--json`, or `preview`.
+        let workload = match preset.workload.len() <= SHORT_WORKLOAD {
+            true => format!(" ({})", preset.workload),
+            false => String::new(),
+        };
+        out.push_str(&format!("  {:<width$}  {}{workload}\n", preset.name, preset.summary));
     }
     out.push_str("\nLengths: 1024/256, 512-2048/128, normal(1000,100)/256, D(100,1000), N(480,240)/(300,150)\n\nData sets:\n");
     let width = DATASETS.iter().map(|kind| kind.usage.len()).max().unwrap_or(0).min(44);
     for kind in DATASETS {
         out.push_str(&format!("  {:<width$}  {}\n", kind.usage, kind.summary));
     }
-    terminal::print(&out);
+    terminal::print(&terminal::folded(&out));
     Ok(Code::Done)
 }
+
+/// Maximum length of a preset's definition in the list.
+const SHORT_WORKLOAD: usize = 48;
+
+/// Shown characters of a sample's text; the JSON document has more.
+const SAMPLE_CHARS: usize = 220;
 
 fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
     let tokenizer = args.workload.tokenizer()?;
@@ -213,17 +221,19 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
     out.push_str(&histogram("output tokens", &preview.output_lengths, args.ascii));
     for sample in &preview.samples {
         let tokens = |tokens: Option<u32>| tokens.map_or_else(|| "?".to_owned(), |n| n.to_string());
-        let dots = if sample.is_cut { " …" } else { "" };
+        let text: String = printable(&sample.text).chars().take(SAMPLE_CHARS).collect();
+        let is_cut = sample.is_cut || text.len() < sample.text.len();
+        let dots = if is_cut { " …" } else { "" };
         out.push_str(&format!(
             "\nitem {}: {} tokens in, {} out, {}\n  {}{dots}\n",
             sample.id,
             tokens(sample.prompt_tokens),
             tokens(sample.output_tokens),
             counted(sample.turns as u64, "turn"),
-            printable(&sample.text)
+            text.trim_end()
         ));
     }
-    terminal::print(&out);
+    terminal::print(&terminal::folded(&out));
     Ok(Code::Done)
 }
 

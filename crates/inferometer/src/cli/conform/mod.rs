@@ -97,7 +97,9 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
     let is_text = !args.json && args.format == ConformFormat::Text;
     if args.list {
         match is_detailed && is_text {
-            true => cases.iter().for_each(|case| _ = terminal::print(&details::case(case))),
+            true => cases
+                .iter()
+                .for_each(|case| _ = terminal::print(&terminal::folded(&details::case(case)))),
             false => List::new("cases", cases.iter().map(listed)).tell(!is_text),
         }
         return Ok(Code::Done);
@@ -109,9 +111,9 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
             return;
         }
         if is_detailed {
-            terminal::print(&details::tried(tried, &trial, &again));
+            terminal::print(&terminal::folded(&details::tried(tried, &trial, &again)));
         } else if !matches!(tried.verdict, Verdict::Right | Verdict::NotApplicable(_)) {
-            terminal::print(&score::wrong(tried));
+            terminal::print(&terminal::folded(&score::wrong(tried)));
         }
     });
     if args.out.is_none() {
@@ -120,7 +122,7 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
     }
     let tried = tried?;
     match is_text {
-        true => _ = terminal::print(&score::score(&tried)),
+        true => _ = terminal::print(&terminal::folded(&score::score(&tried))),
         false => terminal::print_document(&ConformanceDocument::new(&trial, &tried)),
     }
     let is_wrong = |verdict| !matches!(verdict, Verdict::Right | Verdict::NotApplicable(_));

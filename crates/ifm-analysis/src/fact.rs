@@ -223,7 +223,7 @@ pub(crate) const SEED: &str = "seed of the prompts";
 /// The address of the server.
 pub(crate) const ADDRESS: &str = "address";
 /// What the server reports about itself: a list; comparisons show the differences.
-pub(crate) const ACCOUNT: &str = "server's own account";
+pub(crate) const ACCOUNT: &str = "settings reported by the server";
 
 /// Servers whose metrics page counts drafts wherever there are any, by how the source of their
 /// counters begins: one without the counters drafts nothing.

@@ -2,25 +2,33 @@
 //!
 //! Not here: the answers themselves, with what they rest on (`words`).
 
-use crate::model::{title_parts, workload_parts};
+use crate::model::{load_words, title_parts, workload_parts};
 use crate::words::{AnswerTopic, answers};
 use ifm_analysis::RunSummary;
+use ifm_analysis::level::Load;
 use ifm_core::Manifest;
 
 /// Users that fit where the user named a target, tokens per second of each user, and of all.
 ///
 /// Absent if no request was measured.
 pub fn headline(summary: &RunSummary) -> Option<String> {
-    let all = answers(summary.answers.as_ref()?, &summary.checks);
+    let found = summary.answers.as_ref()?;
+    let all = answers(found, &summary.checks);
+    // Without a target the speed is that of the lowest load, and the output that of the load with the most.
+    let most = found.most.as_ref().filter(|_| found.slo.is_default).map(|most| most.load);
+    let at = |load: Option<Option<Load>>| {
+        load.map_or_else(String::new, |load| format!(" ({})", load_words(load)))
+    };
+    let (speed_at, output_at) = (at(most.map(|_| found.at.load)), at(most));
     let of = |topic: AnswerTopic| all.iter().find(|answer| answer.topic == topic);
     let fits = of(AnswerTopic::Capacity).map(|answer| format!("target met: {}", answer.value));
     let speed = of(AnswerTopic::Speed).filter(|answer| !answer.unit.is_empty());
     let speed = speed.map(|answer| match answer.unit {
-        "tok/s" => format!("{} tok/s per user", answer.value),
-        unit => format!("{} {unit}", answer.value),
+        "tok/s" => format!("{} tok/s per user{speed_at}", answer.value),
+        unit => format!("{} {unit}{speed_at}", answer.value),
     });
     let output = of(AnswerTopic::Output).filter(|answer| !answer.unit.is_empty());
-    let output = output.map(|answer| format!("{} {} output", answer.value, answer.unit));
+    let output = output.map(|answer| format!("{} {} output{output_at}", answer.value, answer.unit));
     let parts: Vec<String> = [fits, speed, output].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }

@@ -82,7 +82,7 @@ fn without(list: &Option<String>, other: &Option<String>) -> Option<String> {
     }
     let others: BTreeSet<&str> = others.split(", ").collect();
     let own: Vec<&str> = words.split(", ").filter(|item| !others.contains(item)).collect();
-    Some(if own.is_empty() { "nothing else".to_owned() } else { own.join(", ") })
+    Some(if own.is_empty() { "none of these".to_owned() } else { own.join(", ") })
 }
 
 /// Whether a side has a fact of this kind.
@@ -293,8 +293,8 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
     [
         about(&doubt(0), CLIENT_TIMING),
         about(&doubt(1), "why the run is not complete"),
-        about(&doubt(2), "remarked while it was measured"),
-        about(&checks, "checks that call for caution"),
+        about(&doubt(2), "warnings while it was measured"),
+        about(&checks, "warnings of checks"),
     ]
     .into_iter()
     .flatten()

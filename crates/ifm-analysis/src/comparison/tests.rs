@@ -299,7 +299,7 @@ fn errors_are_counted_and_end_a_capacity() {
     assert!((row.change.expect("points").value - 20.0 / 180.0).abs() < 1e-12);
     let capacity = pair.capacity.expect("a target");
     assert_eq!((capacity.b.state, capacity.b.limited_by), (CapacityState::Below, None));
-    assert!(pair.differences.iter().any(|difference| difference.what.starts_with("checks")));
+    assert!(pair.differences.iter().any(|difference| difference.what == "warnings of checks"));
 }
 
 #[test]
@@ -407,7 +407,8 @@ fn reports_unlike_sides() {
         run
     };
     let pair = two(&noted("bf16"), &noted("fp8"), &settings);
-    let account = pair.differences.iter().find(|one| one.what == "server's own account").unwrap();
+    let account =
+        pair.differences.iter().find(|one| one.what == "settings reported by the server").unwrap();
     let told = (account.a.as_deref(), account.b.as_deref());
     assert_eq!(told, (Some("stored_dtype=bf16"), Some("stored_dtype=fp8")));
     check(&|run| run.manifest.spec.target.model = "other".to_owned(), "model", Expected);

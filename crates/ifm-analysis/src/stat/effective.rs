@@ -16,7 +16,7 @@ const ERROR_PER_ROOT: f64 = 2.0;
 pub struct EffectiveSize {
     /// How many times as large the variance of the mean is as that of independent values; at least 1.
     pub inflation: f64,
-    /// Independent values whose mean would vary as much.
+    /// Independent values whose mean would vary as much; at least 1 where there are values.
     pub independent: f64,
     /// Normal values whose variance would be known as well: `2 n / (k - 1)` for the kurtosis `k`, by
     /// the variance `(m4 - m2^2) / n` of a variance. Source: Cramer, "Mathematical Methods of
@@ -34,7 +34,7 @@ pub fn of_mean(values: &[f64], inflation: f64) -> EffectiveSize {
     let (second, fourth) = (moment(2), moment(4));
     let excess = fourth / (second * second) - 1.0;
     let of_variance = if excess > 0.0 { (2.0 * n / excess).min(n) } else { n };
-    EffectiveSize { inflation, independent: n / inflation, of_variance }
+    EffectiveSize { inflation, independent: (n / inflation).max(n.min(1.0)), of_variance }
 }
 
 /// How many times as large the variance of the share of values below a percentile is as that of
@@ -91,6 +91,14 @@ mod tests {
         assert!((18.0..36.0).contains(&mean), "{mean}");
         let alone = of_mean(&series(1_000, 0.0, 1), 1.0);
         assert!(alone.independent > 800.0 && alone.of_variance > 800.0, "{alone:?}");
+    }
+
+    #[test]
+    fn a_mean_rests_on_one_value_or_more() {
+        // 16 values that fall all the way.
+        let falling: Vec<f64> = (0..16).map(|at| 46.0 - f64::from(at)).collect();
+        assert!(of_mean(&falling, 40.0).independent >= 1.0);
+        assert_eq!(of_mean(&[], 1.0).independent, 0.0);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use ifm_analysis::comparison::{Cell, Comparison, Difference, DifferenceKind, Pai
 
 /// Most characters of the label of a side.
 const LABEL_MAX: usize = 16;
+/// The same where the terminal is narrow and the values are shorter.
+const SHORT_LABEL: usize = 8;
 /// Between two columns.
 const GAP: usize = 2;
 
@@ -106,6 +108,36 @@ impl<'r> Line<'r> {
             verdict: style.text(&words::row_verdict(row)),
         }
     }
+
+    /// Leaves out the intervals of the values of both sides.
+    fn without_intervals(&mut self) {
+        for (place, cell) in [(1, self.row.a), (2, self.row.b)] {
+            if let (Some(cell), Some(text)) = (cell, self.cells.get_mut(place)) {
+                *text =
+                    words::cell(self.row.measure.unit(), &Cell { low: None, high: None, ..cell });
+            }
+        }
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A label of up to that many characters.
+fn cut_to(text: &str, most: usize, style: &TerminalStyle) -> String {
+    match length(text) > most {
+        true => style.text(&format!("{}…", text.chars().take(most - 1).collect::<String>())),
+        false => text.to_owned(),
+    }
+}
+
+/// Widths of the columns before the verdict, with the gap after each.
+fn widths(head: &[String; 4], lines: &[Line]) -> [usize; 4] {
+    std::array::from_fn(|column| {
+        let cells = lines.iter().map(|line| length(&line.cells[column]));
+        cells.chain([length(&head[column])]).max().unwrap_or(0) + GAP
+    })
 }
 
 fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String {
@@ -113,30 +145,26 @@ fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String 
         return String::new();
     }
     let is_inter_event = is_inter_event(comparison, pair);
-    let cut = |text: &str| -> String {
-        let whole = plain(text);
-        match whole.chars().count() > LABEL_MAX {
-            true => {
-                style.text(&format!("{}…", whole.chars().take(LABEL_MAX - 1).collect::<String>()))
-            }
-            false => style.text(&whole),
-        }
-    };
+    let cut = |text: &str| style.text(&cut_to(&plain(text), LABEL_MAX, style));
     let head = [String::new(), cut(&comparison.baseline.label), cut(&pair.side.label)];
     let [name, a, b] = head;
-    let head = [name, a, b, "change".to_owned()];
+    let mut head = [name, a, b, "change".to_owned()];
     let of = |row| Line::of(row, is_inter_event, style);
-    let all: Vec<Line> = pair.rows.iter().map(of).collect();
-    let length = |text: &String| text.chars().count();
-    let widest = |column: usize| {
-        let cells = all.iter().map(|line| length(&line.cells[column]));
-        cells.chain([length(&head[column])]).max().unwrap_or(0) + GAP
-    };
-    let widths: [usize; 4] = std::array::from_fn(widest);
+    let mut all: Vec<Line> = pair.rows.iter().map(of).collect();
     // A reason that does not fit goes on the next line.
-    let word = |line: &Line| line.verdict.split(" (").next().map_or(0, |word| word.chars().count());
+    let word = |line: &Line| length(line.verdict.split(" (").next().unwrap_or_default());
     let verdict = all.iter().map(word).max().unwrap_or(0);
-    // Where the terminal is too narrow the values of the sides are left out: the change has both.
+    let mut widths = widths(&head, &all);
+    // Where the terminal is too narrow, the values go without their intervals and names are cut; then values are left
+    // out: the change has both.
+    if style.width < widths.iter().sum::<usize>() + verdict {
+        all.iter_mut().for_each(Line::without_intervals);
+        for column in [1, 2] {
+            let widest = all.iter().map(|line| length(&line.cells[column])).max().unwrap_or(0);
+            head[column] = cut_to(&head[column], widest.max(SHORT_LABEL), style);
+        }
+        widths = self::widths(&head, &all);
+    }
     let with_sides = style.width >= widths.iter().sum::<usize>() + verdict;
     let columns: &[usize] = if with_sides { &[0, 1, 2, 3] } else { &[0, 3] };
     let pad = |cells: &[String; 4]| -> String {

@@ -164,10 +164,17 @@ fn alone(is_share: bool, value: f64) -> String {
     }
 }
 
-/// The change of a row, with its interval where there is one.
+/// The change of a row, with its interval where there is one that can be relied on: where too few values leave the row
+/// inconclusive, an interval that excludes no change would contradict the verdict.
 pub(crate) fn row_change(row: &Row) -> String {
     let is_share = row.measure.is_share();
-    let with_interval = row.change.map(|found| change(is_share, found));
+    let none = if is_share { 0.0 } else { 1.0 };
+    let is_short = matches!(row.doubt, Some(Doubt::Short(_)));
+    let excludes_none = |found: &Estimate| found.low > none || found.high < none;
+    let with_interval = row.change.map(|found| match is_short && excludes_none(&found) {
+        true => alone(is_share, found.value),
+        false => change(is_share, found),
+    });
     let difference = || row.difference.map(|value| alone(is_share, value));
     with_interval.or_else(difference).unwrap_or_else(|| ABSENT.to_owned())
 }

@@ -188,8 +188,16 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
         };
         let (cells, said) = (padded(cells), style.text(&verdict(row)));
         let room = style.width.saturating_sub(cells.chars().count());
+        let word = said.split(" (").next().unwrap_or_default();
+        // A verdict or a reason that does not fit goes to the next line.
+        if word.chars().count() > room {
+            out.push_str(&format!("{}\n", cells.trim_end()));
+            for line in wrap(&format!("   {said}"), style.width, "    ") {
+                out.push_str(&format!("{}\n", style.paint(color, &line)));
+            }
+            continue;
+        }
         out.push_str(&cells);
-        // A reason that does not fit goes below its verdict.
         match said.split_once(" (") {
             Some((word, reason)) if said.chars().count() > room => {
                 out.push_str(&format!("{}\n", style.paint(color, word)));
@@ -383,6 +391,16 @@ mod tests {
 
     const PLAIN: TerminalStyle =
         TerminalStyle { width: 110, color: false, ascii: false, verbose: false };
+
+    #[test]
+    fn no_verdict_is_broken_at_the_edge() {
+        for width in [80, 100, 120] {
+            let text =
+                gate_terminal(&gated(), Undecided::Report, &TerminalStyle { width, ..PLAIN });
+            let is_wide = |line: &&str| line.chars().count() > width;
+            assert_eq!(text.lines().find(is_wide), None, "{width}: {text}");
+        }
+    }
 
     #[test]
     fn a_gate_with_all_three_states() {

@@ -10,30 +10,33 @@ use ifm_analysis::comparison::Unit;
 use ifm_analysis::gate::{Bound, Limit, Suggestion, Suggestions};
 
 const HEAD: &str = "\
-# A name is METRIC@LOAD: ttft, ttfat, itl, tpot, e2e or tok_s_user with .p50, .p99 or .mean;
-# out_tok_s, req_s, error_rate, success. The load is a number of users, or a rate such as 2.5/s;
-# without one the threshold holds at every load of the run.
+# A name is METRIC@LOAD: ttft, ttfat, itl, tpot, e2e or tok_s_user with .p50,
+# .p99 or .mean; out_tok_s, req_s, error_rate, success. The load is a number of
+# users, or a rate such as 2.5/s; without one the threshold holds at every load
+# of the run.
 #
-# A limit is a value (50ms, 0.5s, 1200, 1%), or with a sign a change against the baseline (+5%, -3%).
-# A threshold passes if its whole 95 % interval is inside, fails if all of it is outside, and is
-# inconclusive otherwise. Without a limit on failures, 1 % of the requests may fail, as counted.
+# A limit is a value (50ms, 0.5s, 1200, 1%), or with a sign a change against the
+# baseline (+5%, -3%). A threshold passes if its whole 95 % interval is inside,
+# fails if all of it is outside, and is inconclusive otherwise. Without a limit
+# on failures, 1 % of the requests may fail, as counted.
 #
-# Choose a load of 50 to 70 % of the capacity, below the knee. Prefer throughput and P50 with tight
-# limits, and P99 with loose ones. Measure three times and more. On a shared machine, compare with a
-# baseline that was measured in the same job.
+# Choose a load of 50 to 70 % of the capacity, below the knee. Prefer throughput
+# and P50 with tight limits, and P99 with loose ones. Measure three times and
+# more. On a shared machine, compare with a baseline that was measured in the
+# same job.
 ";
 
 /// The file, from what a run suggests; ends with a line break.
 pub fn gate_template(suggestions: &Suggestions) -> String {
     let run = &suggestions.run;
     let mut out = format!(
-        "# Thresholds for `inferometer gate`, made from {} at {}.\n#\n{HEAD}\n",
+        "# Thresholds for `inferometer gate`, at {1}, made from\n# {0}.\n#\n{HEAD}\n",
         plain(&words::side(&run.label, &run.runs)),
         words::condition(&suggestions.at)
     );
     out.push_str(
-        "# How to treat inconclusive thresholds: \"report\" (exit code 4), \
-         \"pass\" or\n# \"fail\".\ninconclusive = \"report\"\n\n\
+        "# Inconclusive thresholds: \"report\" (exit code 4), \"pass\" or \
+         \"fail\".\ninconclusive = \"report\"\n\n\
          # The run that changes are taken against; --baseline says otherwise.\n\
          # baseline = \"main\"\n",
     );
@@ -64,7 +67,7 @@ fn line(suggestion: &Suggestion) -> String {
     match &suggestion.shortage {
         None => format!("\"{threshold}\" = \"{limit}\"  # now {found}\n"),
         Some(shortage) => {
-            format!("# \"{threshold}\" = \"{limit}\"  # now {found}; left out: {shortage}\n")
+            format!("# now {found}; left out: {shortage}\n# \"{threshold}\" = \"{limit}\"\n")
         }
     }
 }

@@ -194,6 +194,12 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
         )
         .hint("inferometer import shows what is read from a file"));
     }
+    if seen.used.iter().all(|row| row.seen.itl_s.is_none()) {
+        return Err(Failure::usage("no result has a time between tokens (ITL or TPOT)").hint(
+            "calibrate with streamed answers of two tokens or more, whose events carry one token each or whose token \
+             counts the server reports",
+        ));
+    }
     let deployment = with_what_was_seen(&deployment, &seen);
     let deployed = deployment.deployed(&store, 0)?;
     let mut found = fitted(&deployed.deployment, &seen.used, &seen.held)?;

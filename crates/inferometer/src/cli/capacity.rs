@@ -170,7 +170,7 @@ fn tier(text: &str) -> Result<Tier, String> {
 /// Runs the command.
 pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     if args.list {
-        terminal::print(&list());
+        terminal::print(&terminal::folded(&list()));
         return Ok(Code::Done);
     }
     let worth = worth(args)?;

@@ -159,7 +159,7 @@ impl DeploymentArgs {
         })?;
         let mut from = calibration.as_ref().map_or("defaults".to_owned(), |own| own.name.clone());
         if !self.constants.is_empty() {
-            from.push_str(", some by hand");
+            from.push_str(", some overridden");
         }
         // Constants set on the command line need not be determined from the rows.
         let own = calibration.filter(|_| self.constants.is_empty());

@@ -72,7 +72,7 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
     if args.list {
         match is_json {
             true => terminal::print_document(&LimitList::new()),
-            false => _ = terminal::print(&limit::list_text()),
+            false => _ = terminal::print(&terminal::folded(&limit::list_text())),
         }
         return Ok(Code::Done);
     }
@@ -82,7 +82,7 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
     let answer = Answer::new(setup, origin, request, &users, &args.measured);
     match is_json {
         true => terminal::print_document(&LimitDocument::from(&answer)),
-        false => _ = terminal::print(&limit::text(&answer)),
+        false => _ = terminal::print(&terminal::folded(&limit::text(&answer))),
     }
     Ok(Code::Done)
 }

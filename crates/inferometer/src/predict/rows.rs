@@ -5,6 +5,7 @@
 use crate::subjects::Subjects;
 use ifm_analysis::level::Load as Asked;
 use ifm_analysis::survey::{Point, Survey};
+use ifm_analysis::tpot::TPOT_ESTIMATED;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic as Of, key};
 use ifm_core::spec::ArrivalLaw;
 use ifm_report::ReportModel;
@@ -159,13 +160,16 @@ fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
 }
 
 fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<MeasuredRow> {
-    let gaps =
-        || point.reading(&Quantity::Itl, Of::Mean).or(point.reading(&Quantity::Tpot, Of::Mean));
-    let (first, gap, statistic) = match (point.reading(&Quantity::Ttft, Of::Mean), gaps()) {
+    // Where events carry several tokens, the time between tokens follows from the server's count.
+    let estimated = Quantity::Other(TPOT_ESTIMATED.to_owned());
+    let gaps = |of: Of| {
+        let mut known = [&Quantity::Itl, &Quantity::Tpot, &estimated].into_iter();
+        known.find_map(|quantity| point.reading(quantity, of))
+    };
+    let first = point.reading(&Quantity::Ttft, Of::Mean);
+    let (first, gap, statistic) = match (first, gaps(Of::Mean)) {
         (None, None) => {
-            let median = |quantity| point.reading(quantity, Of::Median);
-            let gap = median(&Quantity::Itl).or(median(&Quantity::Tpot));
-            (median(&Quantity::Ttft), gap, Statistic::Median)
+            (point.reading(&Quantity::Ttft, Of::Median), gaps(Of::Median), Statistic::Median)
         }
         (first, gap) => (first, gap, Statistic::Mean),
     };

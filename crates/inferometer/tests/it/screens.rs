@@ -5,6 +5,7 @@
 //! files.
 
 use crate::support::{program, serve, served, stderr, stdout, store_changed};
+use regex::{Captures, Regex};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -32,6 +33,12 @@ const STORED: &[&str] = &[
     "audit 20261120-110000-0000",
     "audit row.json",
     "capacity 20261120-110000-0000 --slo ttft:p95<1s",
+    "capacity --list",
+    "limit --list",
+    "gate --init",
+    "gate base --baseline other --max itl.p99=+1% --max ttft.p99@8=+2%",
+    "compare base row.json --even-so",
+    "rank base other --metric itl.p99 --at 8 --threshold 1%",
     "import row.json --dry-run",
     "limit --gpu l40s -m llama-3.1-8b --measured itl=22.2ms@1",
     "predict --gpu l40s -m llama-3.1-8b -W 64/16 -c 1,8,32 --seed 1",
@@ -73,7 +80,7 @@ fn screens_are_as_reviewed() {
         let words: Vec<&str> = line.split(' ').collect();
         let mut screens = String::new();
         for width in WIDTHS {
-            let printed = at_width(folder.path(), &words, width);
+            let printed = without_ids(&at_width(folder.path(), &words, width));
             too_wide.extend(longer(line, width, &printed));
             if !screens.ends_with(&printed) {
                 screens.push_str(&format!("{width} columns\n{}\n", "─".repeat(width)));
@@ -203,6 +210,17 @@ fn fill(folder: &Path) {
     at_width(folder, &["runs", "tag", "20261120-110000-0000", "commit=1a2b3c"], 80);
     std::fs::write(folder.join("row.json"), ROW).unwrap();
     at_width(folder, &["plan", "init", "quantization"], 80);
+}
+
+/// The same text in every run: what `predict` stores has an id and a time of its own.
+fn without_ids(printed: &str) -> String {
+    let id = Regex::new(r"20\d{6}-\d{6}-[0-9a-f]{4}").unwrap();
+    let time = Regex::new(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ").unwrap();
+    let printed = id.replace_all(printed, |found: &Captures<'_>| match &found[0] {
+        stored if stored.contains("-110000-000") => stored.to_owned(),
+        _ => "20260101-000000-0000".to_owned(),
+    });
+    time.replace_all(&printed, "2026-01-01T00:00:00Z").into_owned()
 }
 
 /// Standard output, then standard error, as on a terminal of this width.

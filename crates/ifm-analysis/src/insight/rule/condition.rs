@@ -74,16 +74,22 @@ fn cost(grid: &Grid, model: &str, own: &[&Delta]) -> Option<Insight> {
     let note = |sentence| Insight::new(MODEL.id, Topic::Condition, Tone::Note, sentence).of(model);
     if slower + faster == 0 {
         let is_excluded = own.iter().all(|delta| delta.is_tie());
-        let open = own.iter().rev().find(|delta| !delta.is_tie());
+        let open = own.iter().filter(|delta| !delta.is_tie());
+        let open = open.max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()));
         let sentence = match (is_excluded, open) {
             (true, _) | (_, None) => say!(
                 "{}: no cost of {} in end-to-end latency (means of {} {} of cells, a relevant \
                  difference is ruled out).";
                 model, grid.other, all => Count, pairs
             ),
+            (_, Some(delta)) if own.len() == 1 => say!(
+                "{}: no cost of {} in end-to-end latency is shown (means): {}.";
+                model, grid.other, delta.undecided()
+            ),
             (_, Some(delta)) => say!(
-                "{}: no cost of {} in end-to-end latency is shown (means of {} {} of cells): {}.";
-                model, grid.other, all => Count, pairs, delta.undecided()
+                "{}: no cost of {} in end-to-end latency is shown (means of {} {} of cells, median change \
+                 {}); the largest: {}.";
+                model, grid.other, all => Count, pairs, median => Change, delta.undecided()
             ),
         };
         return Some(note(sentence));

@@ -53,7 +53,7 @@ fn chapter<'a>(text: &'a str, name: &str) -> &'a str {
 fn predicted_stands_against_measured() {
     let text = text(&[too_fast(), measured()]);
     insta::assert_snapshot!(chapter(&text, "Predicted against measured"));
-    assert!(text.contains("10 points, 10 apart, 5 predicted and not measured"), "{text}");
+    assert!(text.contains("10 points, 10 configurations, 5 predicted and not measured"), "{text}");
     assert!(text.contains("⚠ predicted: predicted, not measured: H100 SXM, "), "{text}");
 }
 

@@ -11,6 +11,7 @@ use super::KIND;
 use crate::format::{meant, number, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Figure, Head, Page, Section, Table, Tile};
+use ifm_analysis::comparison::Doubt;
 use ifm_analysis::insight::{
     CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
     user_speed_curves,
@@ -40,8 +41,11 @@ pub(super) fn page(subject: &Subject) -> Page {
     let points = || pool.cells.iter().flat_map(|cell| &cell.points);
     let predicted = points().filter(|point| point.is_predicted()).count();
     let of_them = match predicted {
-        0 => format!("{} measured apart", pool.cells.len()),
-        _ => format!("{} apart, {predicted} predicted and not measured", pool.cells.len()),
+        0 => counted(pool.cells.len() as u64, "configuration"),
+        _ => format!(
+            "{}, {predicted} predicted and not measured",
+            counted(pool.cells.len() as u64, "configuration")
+        ),
     };
     Page {
         conditions: vec![format!("{}, {of_them}", counted(points().count() as u64, "point"))],
@@ -65,6 +69,7 @@ fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
     let tile = |asked: &str, found: &[(&Pooled, f64)], judge: Judge, topic| {
         let (best, rate) = *found.first()?;
         let mut open: Vec<String> = Vec::new();
+        let mut short: Vec<String> = Vec::new();
         let mut known = vec![who(best)];
         // The best of each other side.
         for (other, _) in found {
@@ -72,12 +77,20 @@ fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
                 continue;
             }
             known.push(who(other));
-            let delta = judge(other, best);
-            open.extend(delta.filter(Delta::is_open).and_then(|_| who(other)));
+            let Some(delta) = judge(other, best).filter(Delta::is_open) else { continue };
+            match &delta.doubt {
+                Some(Doubt::Short(shortage)) => {
+                    short.extend(who(other).map(|name| format!("{name} ({shortage})")));
+                }
+                _ => open.extend(who(other)),
+            }
         }
         let mut detail = format!("with {}", crate::model::load_words(best.load()));
         if !open.is_empty() {
             detail.push_str(&format!("; not distinguished from {}", open.join(", ")));
+        }
+        if !short.is_empty() {
+            detail.push_str(&format!("; not proven against {}", short.join(", ")));
         }
         Some(Tile::new(asked, number(rate), "tok/s", detail).by(who(best)).on(topic))
     };

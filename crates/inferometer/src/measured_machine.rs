@@ -42,14 +42,21 @@ pub fn resolve(gpu: &str, store: &Store) -> Result<String, Failure> {
         return Err(Failure::usage(why)
             .hint("run `inferometer kernel gemm` and `inferometer kernel bandwidth`"));
     }
-    let mut last = NoCeilings::NoKnownType { device: gpu.to_owned() };
+    let mut failed = Vec::new();
     for device in asked {
         match measured_machine(&stored, &device).and_then(|found| found.description()) {
             Ok(description) => return Ok(description),
-            Err(error) => last = error,
+            Err(error) => failed.push(error),
         }
     }
-    Err(Failure::usage(last.to_string()))
+    let reason = most_telling(&failed).map_or_else(String::new, ToString::to_string);
+    Err(Failure::usage(reason))
+}
+
+/// Why no device has ceilings: that of one with results, if there is one, else that of the first.
+fn most_telling(failed: &[NoCeilings]) -> Option<&NoCeilings> {
+    let is_missing = |error: &&NoCeilings| matches!(error, NoCeilings::Missing { .. });
+    failed.iter().find(|error| !is_missing(error)).or(failed.first())
 }
 
 /// The measured ceilings of the machines with these names, from results in the store, as text; none without
@@ -135,6 +142,18 @@ pub fn last_cache_bytes() -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_a_measured_gpu_comes_before_that_of_an_unmeasured_processor() {
+        let missing = |device: &str| NoCeilings::Missing {
+            what: "`kernel gemm`",
+            device: device.to_owned(),
+            run: "gemm",
+        };
+        let small = NoCeilings::OnlyCaches { device: "H200".to_owned(), needed_mib: 240 };
+        assert_eq!(most_telling(&[missing("EPYC"), small.clone()]), Some(&small));
+        assert_eq!(most_telling(&[missing("H200"), missing("EPYC")]), Some(&missing("H200")));
+    }
 
     #[test]
     fn other_words_are_left_alone_and_an_empty_store_is_told() {

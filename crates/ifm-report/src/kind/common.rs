@@ -2,6 +2,7 @@
 
 use super::Subject;
 use crate::format::{meant, plain};
+use crate::model::{ReportModel, workload_parts};
 use crate::page::{Check, Page, Remark, Tile, Trust};
 use crate::words::tally;
 use ifm_analysis::audit::{Audit, Finding, Level, Looked};
@@ -11,6 +12,8 @@ use ifm_analysis::survey::{Curve, Reading, Survey};
 use ifm_chart::{Axis, Point, Scale, Series};
 use ifm_core::words::counted;
 
+/// Workloads and servers that are named; of more the number is given.
+const NAMED_MAX: usize = 2;
 /// Sentences of a summary, at most.
 pub(super) const REMARKS_MAX: usize = 5;
 /// Lines in one chart, at most.
@@ -45,6 +48,38 @@ pub(super) fn summary(insights: &[Insight]) -> Vec<Remark> {
         |insight: &&Insight| answers.iter().any(|answer| std::ptr::eq(*answer, *insight));
     let others = insights.iter().filter(|insight| !is_answer(insight));
     answers.iter().copied().chain(others).take(REMARKS_MAX).map(Remark::of).collect()
+}
+
+/// What several runs measured: their workload, servers and dates. One run says it in its own words.
+pub(super) fn measured(runs: &[ReportModel]) -> Vec<String> {
+    if runs.len() < 2 {
+        return Vec::new();
+    }
+    let distinct = |texts: &mut dyn Iterator<Item = String>| {
+        let mut seen: Vec<String> = Vec::new();
+        texts.for_each(|text| {
+            if !seen.contains(&text) {
+                seen.push(text);
+            }
+        });
+        seen
+    };
+    let few = |found: Vec<String>, many: &str| match found.len() {
+        0 => None,
+        1..=NAMED_MAX => Some(found.join(" and ")),
+        more => Some(counted(more as u64, many)),
+    };
+    let manifests = || runs.iter().map(|run| &run.manifest);
+    let workloads = distinct(&mut manifests().map(|run| workload_parts(run).join(", ")));
+    let measured = manifests().filter(|run| run.predicted.is_none());
+    let servers = distinct(&mut measured.map(|run| plain(&run.spec.target.address())));
+    let mut days = distinct(&mut manifests().map(|run| run.created_utc.chars().take(10).collect()));
+    days.sort_unstable();
+    let days = days.first().zip(days.last()).map(|(first, last)| match first == last {
+        true => plain(first),
+        false => format!("{} to {}", plain(first), plain(last)),
+    });
+    [few(workloads, "workload"), few(servers, "server"), days].into_iter().flatten().collect()
 }
 
 /// What every kind's page begins with: its title, the documents, the checks and the most important

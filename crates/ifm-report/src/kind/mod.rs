@@ -73,6 +73,7 @@ impl Kind {
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
         page.banners.splice(0..0, prediction::banners(subject));
+        page.conditions.extend(common::measured(subject.runs));
         // Behind the first chapter, which is what was measured.
         if let Some(section) = prediction::section(subject) {
             page.sections.insert(page.sections.len().min(1), section);

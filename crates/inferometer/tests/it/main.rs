@@ -7,6 +7,7 @@ mod agents;
 mod audit;
 mod bad_input;
 mod beside;
+mod calibrate;
 mod ci;
 mod claims;
 mod client;

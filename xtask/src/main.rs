@@ -13,6 +13,7 @@ mod dist;
 mod examples;
 mod pack_ranks;
 mod reference;
+mod same_output;
 mod schema;
 mod train_tokenizer;
 
@@ -81,6 +82,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "write the reference of the command line in docs/reference/cli again",
         run: |arguments, _| reference::run(&arguments),
+    },
+    Command {
+        name: "same-output",
+        arguments: "OLD NEW [PATH...]",
+        summary: "compare what two programs print of stored results, by every command that only reads",
+        run: |arguments, out| same_output::run(&arguments, out),
     },
     Command {
         name: "schema",

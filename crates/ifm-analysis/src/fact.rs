@@ -129,7 +129,7 @@ const FACTS: [OwnFact; 28] = [
         let by = run.workload.as_ref()?.template_by;
         Some(match by {
             ifm_core::manifest::TemplatePlace::Server => "the server".to_owned(),
-            ifm_core::manifest::TemplatePlace::Nobody => "not applied".to_owned(),
+            ifm_core::manifest::TemplatePlace::None => "not applied".to_owned(),
         })
     }),
     free(expected(SEED, |run| Some(run.spec.workload.seed.to_string()))),

@@ -172,7 +172,8 @@ pub enum TemplatePlace {
     /// The server, with the model's chat template: its tokens come on top of the prompt's.
     Server,
     /// No template: the prompt is what the model reads, except for a token at its start.
-    Nobody,
+    #[serde(alias = "nobody")]
+    None,
 }
 
 /// What was sent, as it turned out. Two results compare only if this is alike.
@@ -392,4 +393,17 @@ pub struct Manifest {
     /// Fields written by a newer version, kept when the manifest is written again.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_word_of_earlier_versions_for_no_template() {
+        let read = |text: &str| serde_json::from_str::<TemplatePlace>(text).ok();
+        assert_eq!(read("\"nobody\""), Some(TemplatePlace::None));
+        assert_eq!(read("\"none\""), Some(TemplatePlace::None));
+        assert_eq!(serde_json::to_string(&TemplatePlace::None).ok().as_deref(), Some("\"none\""));
+    }
 }

@@ -199,7 +199,7 @@ impl Source {
         let template_by = if dialect::of(api).has_template() {
             TemplatePlace::Server
         } else {
-            TemplatePlace::Nobody
+            TemplatePlace::None
         };
         // Facts are texts, numbers and maps with text keys: they always become JSON.
         let mut facts = match serde_json::to_value(facts) {

@@ -34,7 +34,7 @@ pub fn replay(target: &str, mut read: impl FnMut(&[u8]) -> Result<(), String>) -
             Ok(()) => outcome.read += 1,
             Err(error) => {
                 let is_sentence = error.contains(' ') && error.chars().count() < 4_000;
-                assert!(is_sentence && !error.contains('\0'), "{error:?}");
+                assert!(is_sentence, "{error:?}");
                 outcome.refused += 1;
             }
         }

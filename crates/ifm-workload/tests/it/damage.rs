@@ -118,6 +118,38 @@ fn damaged_parquet_is_an_error_and_no_panic() {
     }
 }
 
+/// The library reserves and fills what the head of a page asks for before it decompresses a byte.
+#[test]
+fn parquet_that_claims_larger_pages_than_its_bytes_can_hold_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows.parquet");
+    let schema = "message rows { required binary prompt (UTF8); }";
+    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(false)
+        .set_data_page_size_limit(8 << 20)
+        .build();
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("a writer");
+    let mut rows = writer.next_row_group().expect("a group");
+    let mut column = rows.next_column().expect("a column").expect("there is one");
+    let texts = vec![ByteArray::from("x".repeat(1 << 20).as_str()); 2];
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).expect("texts");
+    column.close().expect("it ends");
+    rows.close().expect("it ends");
+    let mut bytes = writer.into_inner().expect("a file");
+    let name = format!("custom:{}", path.display());
+    std::fs::write(&path, &bytes).expect("it is written");
+    assert_eq!(send(&name), Ok(()));
+    // The page's type, then its decompressed size in four bytes.
+    assert_eq!((bytes[4], bytes[6], bytes[10] & 0x80), (0x15, 0x15, 0), "{:?}", &bytes[..12]);
+    bytes[7..11].copy_from_slice(&[0xfe, 0xff, 0xff, 0x7f]);
+    std::fs::write(&path, &bytes).expect("it is written");
+    let error = send(&name).expect_err("it is refused");
+    assert!(error.contains("the page at byte 4 claims 134217727 bytes in "), "{error}");
+}
+
 #[test]
 fn parquet_that_claims_more_rows_than_its_bytes_can_hold_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

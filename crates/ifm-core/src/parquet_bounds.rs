@@ -66,7 +66,7 @@ pub fn check_pages(file: &File, start: u64, length: u64) -> io::Result<Result<()
     Ok(Ok(()))
 }
 
-/// The head of a page: its own length, and those of the page.
+/// The head of a page: its own length, and the sizes of the page.
 struct Head {
     length: u64,
     decompressed: u64,

@@ -200,7 +200,7 @@ fn show(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets the checksums of a PNG or an Ogg file to those of its bytes. Whoever damages a file on purpose does so too.
+/// Recomputes the checksums of a PNG or an Ogg file, as an attacker would.
 fn set_checksums(bytes: &mut [u8]) {
     let number = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
     let (is_png, mut at) = (bytes.starts_with(b"\x89PNG"), 8);

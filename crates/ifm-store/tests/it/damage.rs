@@ -298,6 +298,7 @@ fn pipes_in_the_place_of_files_do_not_wait() {
 }
 
 /// Reads damaged copies of a file; `MUTANTS` sets their number.
+#[expect(clippy::print_stdout, reason = "counts of a long run with MUTANTS")]
 fn damage(name: &str, path: &std::path::Path, mut is_read: impl FnMut() -> bool) {
     use ifm_made::mutants::{Mutants, Pace};
     let sound = std::fs::read(path).unwrap();

@@ -132,7 +132,8 @@ start_server() {
     url=${url%/}
     root=${url%/v1}
     if [ -n "${INFEROMETER_START:-}" ]; then
-        say "starting: $INFEROMETER_START"
+        # Not the command itself, which may contain a key.
+        say "starting the server (INFEROMETER_START)"
         # In a session of its own, so that all of its processes can be ended.
         if have setsid; then
             setsid sh -c "$INFEROMETER_START" >"$out/server.log" 2>&1 </dev/null &
@@ -147,7 +148,8 @@ start_server() {
     waited=0
     until answers "$root"; do
         if [ -n "$server_pid" ] && ! kill -0 "$server_pid" 2>/dev/null; then
-            tail -n 20 "$out/server.log" >&2 || true
+            mask_log
+            last_words >&2 || true
             fail 5 "the server ended before it answered; its last words are above and in $out/server.log"
         fi
         if [ "$waited" -ge "$wait_s" ]; then
@@ -156,6 +158,39 @@ start_server() {
         sleep 1
         waited=$((waited + 1))
     done
+}
+
+# Masks keys in the log of the server: values of variables whose names indicate a secret, and of such flags of its
+# command. Keys that are shorter than 8 characters stay.
+mask_log() {
+    [ -s "$out/server.log" ] || return 0
+    (umask 077 && awk '
+        function add(value) { if (length(value) >= 8) keys[value] = 1 }
+        BEGIN {
+            for (name in ENVIRON)
+                if (toupper(name) ~ /(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$/) add(ENVIRON[name])
+            count = split(ENVIRON["INFEROMETER_START"], part, /[ \t\n=;\047"]+/)
+            for (i = 1; i < count; i++)
+                if (tolower(part[i]) ~ /^-.*(key|token|secret|password)$/) add(part[i + 1])
+        }
+        {
+            for (key in keys) {
+                rest = $0
+                line = ""
+                while ((at = index(rest, key)) > 0) {
+                    line = line substr(rest, 1, at - 1) "***"
+                    rest = substr(rest, at + length(key))
+                }
+                $0 = line rest
+            }
+            print
+        }' "$out/server.log" >"$out/server.log.masked") && mv "$out/server.log.masked" "$out/server.log" ||
+        rm -f "$out/server.log.masked" "$out/server.log"
+}
+
+# The end of the log of the server. A CI system takes no line of it as a command, and a terminal no control character.
+last_words() {
+    tail -n 20 "$out/server.log" | tr -d '\000-\010\013-\037\177' | sed -e 's/##\[/## [/g' -e 's/^/| /'
 }
 
 # Ends the server and what it started.
@@ -169,12 +204,15 @@ stop_server() {
     done
     kill -KILL "-$server_pid" 2>/dev/null || kill -KILL "$server_pid" 2>/dev/null || true
     server_pid=
+    mask_log
 }
 
 # --- Measure and check -------------------------------------------------------------------------------------
 
 commit=${GITHUB_SHA:-${CI_COMMIT_SHA:-}}
 ref=${GITHUB_HEAD_REF:-${GITHUB_REF_NAME:-${CI_COMMIT_REF_NAME:-}}}
+# A tag has a maximum length, and whoever opens a pull request chooses the name of its branch.
+if [ "${#ref}" -gt 90 ]; then ref=$(printf '%s' "$ref" | LC_ALL=C tr -dc ' -~' | cut -c 1-90); fi
 
 measure() {
     set -- sweep "$url" --name "$name" -o "$out/report.html"
@@ -259,15 +297,17 @@ as_json() {
     printf '"}'
 }
 
-# Sends a request to an API: METHOD URL [FILE]. The key is passed in a file, never as an argument of a
-# process.
+# Sends a request to an API: METHOD URL [FILE]. The key goes through a pipe. Arguments of a process are public, and
+# a file would be in the results if the job were canceled.
 api() {
     set -- "$1" "$2" "${3:-}"
     if [ -n "$3" ]; then
-        curl --silent --show-error --fail --max-time 30 --config "$keys" --request "$1" \
-            --header 'Content-Type: application/json' --data-binary "@$3" "$2"
+        printf 'header = "%s"\n' "$header" |
+            curl --silent --show-error --fail --max-time 30 --config - --request "$1" \
+                --header 'Content-Type: application/json' --data-binary "@$3" "$2"
     else
-        curl --silent --show-error --fail --max-time 30 --config "$keys" --request "$1" "$2"
+        printf 'header = "%s"\n' "$header" |
+            curl --silent --show-error --fail --max-time 30 --config - --request "$1" "$2"
     fi
 }
 
@@ -300,12 +340,10 @@ comment() {
     [ -n "$request" ] || { say "no pull request: no comment"; return 0; }
     [ -n "$token" ] || { say "no token to comment with (INFEROMETER_TOKEN): no comment"; return 0; }
     have curl || { say "no curl: no comment"; return 0; }
-    keys=$out/keys.tmp
-    (umask 077 && printf 'header = "%s"\n' "$header" >"$keys")
     comment_text | as_json >"$out/comment.json"
     sent=no
     send_comment && sent=yes
-    rm -f "$keys" "$out/comments.json"
+    rm -f "$out/comments.json"
     if [ "$sent" = yes ]; then say "commented"; else say "the comment was not taken; the table is in $out/gate.md"; fi
 }
 

@@ -2,19 +2,15 @@
 #![no_main]
 
 mod contained;
-mod engine;
+#[allow(dead_code)] // Half of it is for the target `safetensors`.
+#[path = "../../crates/ifm-engine/tests/it/fuzzed.rs"]
+mod fuzzed;
 mod scratch;
-
-use ifm_engine::ModelSource;
-use ifm_tokenizer::Tokenizer;
+#[allow(dead_code)] // Half of it is for the target `tokenizer`.
+#[path = "../../crates/ifm-tokenizer/tests/it/fuzzed.rs"]
+mod vocabulary;
 
 libfuzzer_sys::fuzz_target!(init: contained::allow(), |bytes: &[u8]| {
-    let path = scratch::write("model.gguf", bytes);
-    if let Ok(tokenizer) = Tokenizer::from_file(&path)
-        && let Ok(ids) = tokenizer.encode("Hello, world!  12 \n\n")
-    {
-        assert!(ids.iter().all(|&id| id < tokenizer.vocab_size()), "{ids:?}");
-        let _ = tokenizer.decode(&ids);
-    }
-    engine::load(&ModelSource::Gguf { path });
+    let _ = fuzzed::gguf(scratch::folder(), bytes);
+    let _ = vocabulary::read_file(&scratch::folder().join("model.gguf"));
 });

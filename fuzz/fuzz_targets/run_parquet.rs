@@ -1,51 +1,11 @@
-//! The `requests.parquet` of a run folder from someone else. Its manifest confirms the length and the checksum,
-//! because whoever makes the file writes those too.
+//! The `requests.parquet` of a run folder from someone else.
 #![no_main]
 
 mod contained;
+#[path = "../../crates/ifm-store/tests/it/fuzzed.rs"]
+mod fuzzed;
 mod scratch;
 
-use ifm_store::{MANIFEST_FILE, REQUESTS_FILE, Store};
-use serde_json::Value;
-use std::fs;
-use std::sync::OnceLock;
-
-/// The manifest of a run that was sealed with an earlier format; each input replaces its sums.
-const MANIFEST: &str = include_str!("../../crates/ifm-store/tests/golden/v1.3/manifest.json");
-
-fn store() -> &'static (Store, Value) {
-    static STORE: OnceLock<(Store, Value)> = OnceLock::new();
-    STORE.get_or_init(|| {
-        let mut manifest: Value = serde_json::from_str(MANIFEST).expect("a manifest");
-        let files = manifest["files"].as_array_mut().expect("files");
-        files.retain(|file| file["name"] == REQUESTS_FILE);
-        (Store::at(scratch::folder()), manifest)
-    })
-}
-
 libfuzzer_sys::fuzz_target!(init: contained::allow(), |bytes: &[u8]| {
-    let (store, manifest) = store();
-    let mut manifest = manifest.clone();
-    let run = scratch::folder().join(manifest["run_id"].as_str().expect("an id"));
-    fs::create_dir_all(&run).expect("a folder");
-    manifest["files"][0]["bytes"] = bytes.len().into();
-    let sum = format!("{:08x}", crc32fast::hash(bytes));
-    manifest["file_crc32"] = serde_json::json!({ REQUESTS_FILE: sum });
-    fs::write(run.join(REQUESTS_FILE), bytes).expect("written");
-    fs::write(run.join(MANIFEST_FILE), manifest.to_string()).expect("written");
-
-    let runs = store.list().expect("a list");
-    let entry = runs.first().expect("the run is listed");
-    let whole = store.open(entry);
-    let in_batches = store.read_requests(entry).and_then(|(_, batches)| {
-        batches.map(|batch| batch.map(|batch| batch.len())).sum::<Result<usize, _>>()
-    });
-    match (whole, in_batches) {
-        (Ok(whole), Ok(count)) => assert_eq!(whole.data.requests.len(), count, "two ways to read"),
-        (Ok(_), Err(error)) => panic!("read whole, but not in batches: {error}"),
-        (Err(_), _) => {}
-    }
-    // As a single file the same bytes hold no manifest, or one without a right sum.
-    let _ = ifm_store::read_single_file(&run.join(REQUESTS_FILE));
-    let _ = ifm_store::read_sheet_file(&run.join(REQUESTS_FILE));
+    let _ = fuzzed::run_parquet(scratch::folder(), bytes);
 });

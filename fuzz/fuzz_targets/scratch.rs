@@ -1,6 +1,5 @@
 //! A folder for readers that take a path. It is in memory where the system has `/dev/shm`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -14,11 +13,4 @@ pub fn folder() -> &'static Path {
         // The fuzzer ends without running destructors; the next run removes nothing, so the folder stays small.
         folder.expect("a folder").keep()
     })
-}
-
-/// Writes a file in the folder, and returns its path.
-pub fn write(name: &str, bytes: &[u8]) -> PathBuf {
-    let path = folder().join(name);
-    fs::write(&path, bytes).expect("written");
-    path
 }

@@ -19,6 +19,7 @@ pub mod media;
 pub mod metric;
 pub mod order;
 pub mod outcome;
+pub mod parquet_bounds;
 pub mod prediction;
 pub mod prompt;
 pub mod record;

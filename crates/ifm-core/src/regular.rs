@@ -4,7 +4,7 @@
 
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -22,9 +22,69 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Reads a file that the user named, within a number of bytes. A pipe such as `<(command)` is waited for, and a device
+/// gives no more than the bound.
+///
+/// # Errors
+/// The file cannot be read, or has more bytes.
+pub fn read_named(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    read_within(File::open(path)?, bytes_max)
+}
+
+/// The same of a text.
+///
+/// # Errors
+/// As [`read_named`], or the file is not UTF-8.
+pub fn read_named_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    text(read_named(path, bytes_max)?)
+}
+
+/// Reads a text that the user did not name, such as a file of a fixed name in a folder: a regular file only.
+///
+/// # Errors
+/// As [`open_regular`] and [`read_named_text`].
+pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    text(read_within(open_regular(path)?, bytes_max)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8 text at byte {at}"))
+    })
+}
+
+fn read_within(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > bytes_max {
+        true => {
+            let why = format!("it has more than {bytes_max} bytes");
+            Err(io::Error::new(io::ErrorKind::InvalidData, why))
+        }
+        false => Ok(bytes),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_a_named_file_within_its_bound() {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let length = own.metadata().unwrap().len();
+        assert!(read_named_text(&own, length).unwrap().contains("ifm-core"));
+        for (path, read) in [
+            (own.as_path(), read_named_text(&own, length - 1)),
+            (Path::new("/dev/zero"), read_named_text(Path::new("/dev/zero"), 1000)),
+        ] {
+            let error = read.expect_err(&path.display().to_string()).to_string();
+            assert!(error.starts_with("it has more than "), "{error}");
+        }
+        let error = read_regular_text(Path::new("/dev/zero"), 10).unwrap_err().to_string();
+        assert_eq!(error, "it is not a regular file");
+    }
 
     #[test]
     fn opens_regular_files_only() {

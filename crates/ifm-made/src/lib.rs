@@ -15,6 +15,7 @@ mod flac;
 mod jpeg;
 pub mod mutants;
 pub mod picture;
+pub mod seeds;
 pub mod sound;
 pub mod speech;
 mod words;

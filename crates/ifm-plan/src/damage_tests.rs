@@ -1,28 +1,12 @@
 //! Damaged copies of plans: an error or a plan, never a panic. `MUTANTS` sets the number of copies.
 
-use crate::{
-    Journal, Plan, PlanError, Submission, TEMPLATES, cells, effects, estimate, groups, manifests,
-    script,
-};
+use crate::{TEMPLATES, fuzzed::read};
 use ifm_core::contained::contained;
 use ifm_made::mutants::{Mutants, Pace};
+use ifm_made::seeds::replay;
 
 /// Copies of each plan.
 const COPIES: usize = 40;
-
-/// Everything that `plan check` and `plan submit` do with the text of a plan.
-fn read(text: &str) -> Result<usize, PlanError> {
-    let plan = Plan::parse(text)?;
-    let cells = cells(&plan)?;
-    let groups = groups(&plan, &cells);
-    estimate(&plan, &cells, &Journal::default());
-    effects(&plan);
-    let submission =
-        Submission { program: "p", plan_file: "f", store: "s", logs: "l", groups: &[0] };
-    script(&plan, submission);
-    let _ = manifests(&plan, text, groups.len());
-    Ok(cells.len())
-}
 
 #[test]
 fn damaged_plans_are_an_error_and_no_panic() {
@@ -62,4 +46,13 @@ fn a_plan_of_too_many_combinations_is_refused_before_they_are_made() {
         let error = read(&text).expect_err("too many").to_string();
         assert!(error.contains("more than 250000 combinations"), "{error}");
     }
+}
+
+#[test]
+fn seeds_of_plans_are_read_or_refused_in_a_sentence() {
+    let outcome = replay("plan", |bytes| {
+        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        read(text).map(drop)
+    });
+    assert!(outcome.read > 0 && outcome.refused > 0, "{outcome:?}");
 }

@@ -13,6 +13,8 @@ mod damage_tests;
 mod effect;
 mod estimate;
 mod filter;
+#[cfg(test)]
+mod fuzzed;
 mod journal;
 mod kubernetes;
 mod matrix;

@@ -21,7 +21,26 @@ const SCHEMES: [&str; 2] = ["Bearer", "Basic"];
 /// Quotes around a word of a command for a shell.
 const QUOTES: [char; 2] = ['"', '\''];
 /// Beginnings of keys of well-known services, which no other word of some length has.
-const KEY_STARTS: [&str; 7] = ["hf_", "ghp_", "github_pat_", "nvapi-", "gsk_", "xai-", "xoxb-"];
+const KEY_STARTS: [&str; 15] = [
+    "hf_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "nvapi-",
+    "gsk_",
+    "xai-",
+    "xoxb-",
+    "xoxp-",
+    "AIza",
+    "AKIA",
+    "eyJ",
+];
+/// What separates a key from the rest of a word, such as of a path or a tag.
+const SEPARATORS: [char; 14] =
+    ['=', ':', '/', ',', ';', '?', '&', '#', '"', '\'', '{', '}', '[', ']'];
 /// Characters after such a beginning.
 const KEY_CHARS_MIN: usize = 16;
 
@@ -91,6 +110,8 @@ impl Secrets {
         let values = named.map(|(_, value)| value.trim_matches(QUOTES));
         values.filter(|value| !SCHEMES.contains(value)).for_each(|value| self.add(value));
         inner.iter().filter(|word| has_key_form(word)).for_each(|word| self.add(word));
+        let pieces = inner.iter().flat_map(|word| word.split(SEPARATORS));
+        pieces.filter(|piece| is_key(piece)).for_each(|piece| self.add(piece));
         for word in words {
             url_secrets(word).iter().for_each(|range| self.add(&word[range.clone()]));
             for scheme in SCHEMES {
@@ -269,10 +290,17 @@ fn secrets_of_url(url: &str) -> impl Iterator<Item = Range<usize>> {
         found.push(0..at);
     }
     let query = url.find('?').map_or(url.len(), |at| at + 1);
+    let mut at = end;
+    for part in url[end..query].split(['/', '?']) {
+        if is_key(part) {
+            found.push(at..at + part.len());
+        }
+        at += part.len() + 1;
+    }
     let mut at = query;
     for field in url[query..].split(['&', '#']) {
         if let Some((name, value)) = field.split_once('=')
-            && is_secret_name(name)
+            && (is_secret_name(name) || is_key(value))
         {
             found.push(at + name.len() + 1..at + name.len() + 1 + value.len());
         }
@@ -391,7 +419,8 @@ pub fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
 
 /// Fields of the body as stored: texts under names that indicate a secret are masked, at any depth.
 pub fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
-    fields.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
+    let shown = |name: &String| if is_key(name) { MASK.to_owned() } else { name.clone() };
+    fields.iter().map(|(name, value)| (shown(name), masked_value(name, value))).collect()
 }
 
 fn masked_value(name: &str, value: &Value) -> Value {
@@ -405,14 +434,18 @@ fn masked_value(name: &str, value: &Value) -> Value {
 
 /// Whether a text has the form of a key, whatever its name.
 fn has_key_form(text: &str) -> bool {
+    ["Bearer ", "Basic ", "sk-"].iter().any(|start| text.starts_with(start)) || is_key(text)
+}
+
+/// Whether a text is a key of a well-known service from its first character to its last.
+fn is_key(text: &str) -> bool {
     let is_key = |start: &&str| {
         text.strip_prefix(*start).is_some_and(|rest| {
             rest.len() >= KEY_CHARS_MIN
-                && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+                && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         })
     };
-    ["Bearer ", "Basic ", "sk-"].iter().any(|start| text.starts_with(start))
-        || KEY_STARTS.iter().any(is_key)
+    ["sk-"].iter().chain(&KEY_STARTS).any(is_key)
 }
 
 /// What follows `-H` in a word of short flags, such as `-vHName: value`.
@@ -565,6 +598,33 @@ mod tests {
             let secrets = Secrets::default().with_words(&[word.to_owned()]);
             assert_eq!(secrets.blot("no Bearer of seven-secret"), "no Bearer of ***", "{word}");
         }
+    }
+
+    #[test]
+    fn keys_of_services_are_found_within_words() {
+        let key = "sk-proj-0123456789abcdefgh";
+        for word in [
+            format!("note={key}"),
+            format!("http://h:1/{key}/v1"),
+            format!("http://h/v1/{key}?a=b"),
+            format!("http://h/?id={key}#x"),
+            format!("{{\"{key}\":1}}"),
+        ] {
+            let secrets = Secrets::default().with_words(std::slice::from_ref(&word));
+            assert_eq!(secrets.blot(key), "***", "{word}");
+        }
+        assert_eq!(mask_url(&format!("http://h/v1/{key}/x?y=1")), "http://h/v1/***/x?y=1");
+        assert_eq!(mask_url("http://h/sk-learn/v1"), "http://h/sk-learn/v1");
+        assert_eq!(
+            mask_url("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0"),
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0"
+        );
+        let fields = serde_json::json!({key: 1, "top_k": 2});
+        assert_eq!(
+            Value::Object(masked_fields(fields.as_object().unwrap())),
+            serde_json::json!({"***": 1, "top_k": 2})
+        );
+        assert!(has_key_form("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln"));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use ifm_engine::{
 };
 
 mod batching;
+mod fuzzed;
 mod limits;
+mod seeds;
 
 fn nano() -> ModelSource {
     ModelSource::Preset { preset: Preset::Nano, quantization: Quantization::Q8_0, seed: 1 }

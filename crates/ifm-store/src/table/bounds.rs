@@ -6,6 +6,7 @@
 
 use super::TableError;
 use ifm_core::contained::contained;
+use ifm_core::parquet_bounds::{check_footer, check_pages};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -33,8 +34,15 @@ pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result
 /// Opens a file whose rows fit its length.
 pub(super) fn open(file: File) -> Result<SerializedFileReader<File>, TableError> {
     let bytes = file.metadata().map_err(ParquetError::from)?.len();
+    let heads = file.try_clone().map_err(ParquetError::from)?;
+    check_footer(&heads).map_err(ParquetError::from)?.map_err(TableError::Content)?;
     let reader = SerializedFileReader::new(file)?;
     check_rows(reader.metadata(), bytes)?;
+    for chunk in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let (start, length) = chunk.byte_range();
+        let checked = check_pages(&heads, start, length).map_err(ParquetError::from)?;
+        checked.map_err(TableError::Content)?;
+    }
     Ok(reader)
 }
 

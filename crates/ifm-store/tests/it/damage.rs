@@ -1,10 +1,12 @@
 //! Files that are torn, flipped or foreign: reported, never trusted, never a panic.
 
 use crate::fixtures::{full_record, manifest, records, series};
-use ifm_core::RequestRecord;
 use ifm_core::manifest::RunState;
+use ifm_core::sheet::{Factors, Part, PartKind, Place, Row, RowRole, SHEET_VERSION};
+use ifm_core::{RequestRecord, Sheet};
 use ifm_store::{
-    JOURNAL_FILE, MANIFEST_FILE, REQUESTS_FILE, RunEntry, SERIES_FILE, Store, StoreError,
+    IMPORT_FILE, Import, JOURNAL_FILE, MANIFEST_FILE, REQUESTS_FILE, RunEntry, SERIES_FILE, Store,
+    StoreError, TAGS_FILE,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -295,24 +297,72 @@ fn pipes_in_the_place_of_files_do_not_wait() {
     }
 }
 
-/// `MUTANTS` sets the number of copies.
-#[test]
-fn damaged_manifests_are_an_error_or_an_answer_and_no_panic() {
-    use ifm_made::mutants::Mutants;
-    let scene = Scene::new(true);
-    let sound = scene.read(MANIFEST_FILE);
+/// Reads damaged copies of a file; `MUTANTS` sets their number.
+#[expect(clippy::print_stdout, reason = "counts of a long run with MUTANTS")]
+fn damage(name: &str, path: &std::path::Path, mut is_read: impl FnMut() -> bool) {
+    use ifm_made::mutants::{Mutants, Pace};
+    let sound = std::fs::read(path).unwrap();
     let copies = Mutants::count(300);
     let (mut mutants, mut refused) = (Mutants::new(50), 0);
-    let mut slowest = std::time::Duration::ZERO;
+    assert!(is_read(), "{name}");
+    let mut pace = Pace::of_sound(&mut is_read);
     for _ in 0..copies {
-        scene.write(MANIFEST_FILE, &mutants.damage(&sound));
-        let began = std::time::Instant::now();
-        let opened = scene.store.find("one").map(|run| scene.store.open(&run).map(drop));
-        slowest = slowest.max(began.elapsed());
-        refused += usize::from(!matches!(opened, Ok(Ok(()))));
+        std::fs::write(path, mutants.damage(&sound)).unwrap();
+        refused += usize::from(!pace.read(&mut is_read));
     }
-    println!("manifest: {copies} copies, {refused} refused, slowest {slowest:?}");
-    assert!(refused * 10 >= copies, "{refused} of {copies} refused");
-    scene.write(MANIFEST_FILE, &sound);
-    assert!(scene.store.open(&scene.run()).is_ok());
+    println!("{name}: {copies} copies, {refused} refused, slowest {:?}", pace.slowest());
+    assert!(refused * 10 >= copies, "{name}: {refused} of {copies} refused");
+    assert!(!pace.is_slow(), "{name}: {pace:?}");
+    std::fs::write(path, &sound).unwrap();
+    assert!(is_read(), "{name}");
+}
+
+#[test]
+fn damaged_manifests_are_an_error_or_an_answer_and_no_panic() {
+    let scene = Scene::new(true);
+    damage("manifest", &scene.path.join(MANIFEST_FILE), || {
+        let opened = scene.store.find("one").map(|run| scene.store.open(&run).map(drop));
+        matches!(opened, Ok(Ok(())))
+    });
+}
+
+/// A copy counts as refused if a record is lost.
+#[test]
+fn damaged_journals_are_an_error_or_an_answer_and_no_panic() {
+    let scene = Scene::new(false);
+    damage(
+        "journal",
+        &scene.path.join(JOURNAL_FILE),
+        || matches!(scene.store.open(&scene.run()), Ok(run) if run.loss.is_none()),
+    );
+}
+
+#[test]
+fn damaged_tags_are_an_error_or_an_answer_and_no_panic() {
+    let scene = Scene::new(true);
+    let entry = scene.run();
+    scene.store.tag(&entry, &["gpu=l40s".to_owned(), "warm".to_owned()]).unwrap();
+    damage("tags", &scene.path.join(TAGS_FILE), || {
+        scene.store.open(&scene.run()).is_ok() && entry.tags().is_ok()
+    });
+}
+
+#[test]
+fn damaged_imports_are_an_error_or_an_answer_and_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path());
+    let mut part = Part::new(PartKind::Serving, Place::default());
+    part.factors = Factors::default().with("model", "m");
+    part.rows = vec![Row::new(RowRole::Measured, Place::default())];
+    let import = Import {
+        sheet_version: SHEET_VERSION,
+        id: "20261120-121427-7f3a".to_owned(),
+        name: Some("theirs".to_owned()),
+        tool_version: "0".to_owned(),
+        plan: None,
+        sheets: vec![Sheet { parts: vec![part], ..Sheet::default() }],
+    };
+    store.keep_import(&import).unwrap();
+    let path = folder.path().join(&import.id).join(IMPORT_FILE);
+    damage("import", &path, || store.find_import("theirs").is_ok());
 }

@@ -3,7 +3,9 @@
 
 mod embedded;
 mod files;
+mod fuzzed;
 mod golden;
 mod hostile;
 mod open;
+mod seeds;
 mod stream;

@@ -11,8 +11,10 @@ use zune_jpeg::{
     zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
 };
 
-/// Bytes of pixels that one image may take.
-const BYTES_MAX: usize = 1 << 30;
+/// Pixels that one image may have: decoding takes up to 12 bytes for each, and a file of 42 bytes can have any number.
+const PIXELS_MAX: usize = 32 << 20;
+/// Bytes that a decoder may take: red, green, blue and transparency, of 16 bits each.
+const BYTES_MAX: usize = 8 * PIXELS_MAX;
 
 /// An image: red, green and blue of each pixel, row by row.
 pub(super) struct Pixels {
@@ -71,7 +73,8 @@ fn of_png(file: &[u8]) -> Option<Pixels> {
     let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes: BYTES_MAX });
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().ok()?;
-    let mut bytes = vec![0; reader.output_buffer_size().filter(|bytes| *bytes <= BYTES_MAX)?];
+    let size = (reader.info().width as usize, reader.info().height as usize);
+    let mut bytes = vec![0; reader.output_buffer_size().filter(|_| is_within_bounds(size))?];
     let frame = reader.next_frame(&mut bytes).ok()?;
     bytes.truncate(frame.buffer_size());
     let rgb = match frame.color_type {
@@ -85,26 +88,52 @@ fn of_png(file: &[u8]) -> Option<Pixels> {
 }
 
 fn of_jpeg(file: &[u8]) -> Option<Pixels> {
-    // `BYTES_MAX` is the bound.
+    // `PIXELS_MAX` is the bound.
     let options = DecoderOptions::default()
         .jpeg_set_out_colorspace(ColorSpace::RGB)
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
     decoder.decode_headers().ok()?;
-    decoder.output_buffer_size().filter(|bytes| *bytes <= BYTES_MAX)?;
+    decoder.dimensions().filter(|size| is_within_bounds(*size))?;
     Pixels::new(decoder.dimensions()?, decoder.decode().ok()?)
 }
 
 fn of_webp(file: &[u8]) -> Option<Pixels> {
     let mut decoder = WebPDecoder::new(Cursor::new(file)).ok()?;
-    let mut bytes = vec![0; decoder.output_buffer_size().filter(|bytes| *bytes <= BYTES_MAX)?];
-    decoder.read_image(&mut bytes).ok()?;
     let (width, height) = decoder.dimensions();
+    let size = (width as usize, height as usize);
+    let mut bytes = vec![0; decoder.output_buffer_size().filter(|_| is_within_bounds(size))?];
+    decoder.read_image(&mut bytes).ok()?;
     let rgb = if decoder.has_alpha() { without_alpha(&bytes) } else { bytes };
-    Pixels::new((width as usize, height as usize), rgb)
+    Pixels::new(size, rgb)
+}
+
+fn is_within_bounds((width, height): (usize, usize)) -> bool {
+    width.saturating_mul(height) <= PIXELS_MAX
 }
 
 fn without_alpha(rgba: &[u8]) -> Vec<u8> {
     rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_no_image_that_takes_much_memory() {
+        // One color, which takes no bits for a pixel.
+        let webp = |width: u32, height: u32| {
+            let sizes = ((width - 1) | (height - 1) << 14).to_le_bytes();
+            let codes = [0xa8, 0x42, 0x91, 0xeb, 0xd1, 0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            let pixels = [&[0x2f], &sizes[..], &codes].concat();
+            let length = (pixels.len() as u32).to_le_bytes();
+            let all = (pixels.len() as u32 + 12).to_le_bytes();
+            [b"RIFF", &all[..], b"WEBPVP8L", &length, &pixels].concat()
+        };
+        assert!(Pixels::of(&webp(64, 48)).is_some_and(|image| image.rgb.len() == 64 * 48 * 3));
+        assert!(Pixels::of(&webp(16_383, 10_923)).is_none());
+        assert!(is_within_bounds((7680, 4320)), "8K");
+    }
 }

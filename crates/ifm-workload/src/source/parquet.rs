@@ -6,6 +6,7 @@ use std::fs::File;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ifm_core::contained::contained;
+use ifm_core::parquet_bounds::{check_footer, check_pages};
 use parquet::{
     errors::ParquetError,
     file::reader::{FileReader as _, SerializedFileReader},
@@ -55,6 +56,13 @@ impl ParquetRows {
 
     fn open_inner(name: String, file: File, columns: &Columns) -> Result<Self, WorkloadError> {
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        let unreadable = |error: std::io::Error| wrong(&name, &ParquetError::from(error));
+        let damaged = |reason: String| WorkloadError::File {
+            file: name.clone(),
+            reason: format!("is damaged: {reason}"),
+        };
+        let heads = file.try_clone().map_err(unreadable)?;
+        check_footer(&heads).map_err(unreadable)?.map_err(damaged)?;
         let reader = SerializedFileReader::new(file).map_err(|error| wrong(&name, &error))?;
         let rows = reader.metadata().row_groups().iter().map(|group| group.num_rows());
         let rows = rows
@@ -62,6 +70,10 @@ impl ParquetRows {
         if rows > ROWS_FREE.saturating_add(bytes.saturating_mul(ROWS_PER_BYTE)) {
             let reason = format!("is damaged: it claims {rows} rows in {bytes} bytes");
             return Err(WorkloadError::File { file: name, reason });
+        }
+        for chunk in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+            let (start, length) = chunk.byte_range();
+            check_pages(&heads, start, length).map_err(unreadable)?.map_err(damaged)?;
         }
         let schema = reader.metadata().file_metadata().schema();
         let header = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();

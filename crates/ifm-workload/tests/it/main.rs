@@ -5,11 +5,13 @@ mod compat;
 mod damage;
 mod files;
 mod foreign;
+mod fuzzed;
 mod hub;
 mod media;
 mod open;
 mod preview;
 mod random;
+mod seeds;
 mod selections;
 mod sessions;
 

@@ -5,6 +5,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use ifm_core::regular::read_named_text;
 use ifm_core::spec::Api;
 use ifm_wire::dialect::custom::{self, SHIPPED};
 use ifm_wire::dialect::{Base, DIALECTS};
@@ -82,11 +83,8 @@ fn of_file(name: &str) -> Result<Api, String> {
         format!("the files that come with the program are {}", words.join(", "))
     };
     let unreadable = |error| format!("{name} cannot be read: {error}; {}", shipped());
-    let size = path.metadata().map_err(|error| unreadable(error.to_string()))?.len();
-    if size > FILE_BYTES_MAX {
-        return Err(unreadable("it is too large to describe an API".to_owned()));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let text =
+        read_named_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(error.to_string()))?;
     let shown = path.file_name().map_or_else(|| name.into(), |name| name.to_string_lossy());
     custom::read(&shown, &text).map_err(|error| format!("{name}: {error}"))
 }

@@ -12,6 +12,7 @@ use crate::{probe, server, terminal};
 use clap::Args;
 use ifm_core::Prompt;
 use ifm_core::duration::seconds;
+use ifm_core::regular::read_named;
 use ifm_core::spec::Api;
 use ifm_wire::dialect;
 use std::path::{Path, PathBuf};
@@ -182,11 +183,7 @@ fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
 
 fn saved(path: &Path) -> Result<Vec<u8>, Failure> {
     let told = |why: String| Failure::usage(format!("{} cannot be read: {why}", path.display()));
-    let size = path.metadata().map_err(|error| told(error.to_string()))?.len();
-    if size > SAVED_BYTES_MAX {
-        return Err(told("it is too large for an answer".to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(|error| told(error.to_string()))?;
+    let bytes = read_named(path, SAVED_BYTES_MAX).map_err(|error| told(error.to_string()))?;
     Ok(probe::custom::response(&bytes))
 }
 

@@ -23,6 +23,7 @@ use crate::server::{self, Inspection, PageReader};
 use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
 use ifm_core::Facts;
+use ifm_core::regular::read_named_text;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
@@ -580,11 +581,14 @@ pub fn headers(typed: &[String]) -> Result<Vec<(String, String)>, Failure> {
         .collect()
 }
 
+/// Largest file of body fields, bytes.
+const BODY_BYTES_MAX: u64 = 16 << 20;
+
 fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
     let Some(typed) = args.extra_body.as_deref() else { return Ok(Map::new()) };
     let (text, name) = match typed.strip_prefix('@') {
         None => (typed.to_owned(), "--extra-body".to_owned()),
-        Some(path) => match std::fs::read_to_string(path) {
+        Some(path) => match read_named_text(std::path::Path::new(path), BODY_BYTES_MAX) {
             Ok(text) => (text, format!("--extra-body {typed}")),
             Err(error) => {
                 return Err(Failure::usage(format!(

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use ifm_analysis::machine::{Part, told_of};
+use ifm_core::regular::read_named_text;
 use ifm_core::{Facts, Setting};
 use ifm_report::TerminalStyle;
 use serde::{Deserialize, Serialize};
@@ -55,11 +56,7 @@ pub fn read(path: &Path) -> Result<Facts, Failure> {
         Failure::usage(format!("--facts {}: {error}", path.display()))
             .hint("inferometer facts -o facts.json writes one on the server's host")
     };
-    let bytes = std::fs::metadata(path).map_err(|error| named(&error))?.len();
-    if bytes > BYTES_MAX {
-        return Err(named(&format!("it has {bytes} bytes, more than {BYTES_MAX}")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+    let text = read_named_text(path, BYTES_MAX).map_err(|error| named(&error))?;
     let document: FactsDocument =
         serde_json::from_str(&text).map_err(|error| named(&format!("not facts: {error}")))?;
     if document.kind != KIND || document.version != VERSION {

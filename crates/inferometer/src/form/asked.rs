@@ -9,6 +9,7 @@ use super::checker::Rule;
 use super::preset;
 use crate::exit::Failure;
 use ifm_core::form::{FormSpec, unique_schema};
+use ifm_core::regular::read_named;
 use ifm_core::{Form, FormKind};
 use ifm_workload::Forms;
 use sha2::{Digest as _, Sha256};
@@ -137,11 +138,7 @@ fn from_file(kind: FormKind, file: &str) -> Result<Form, String> {
         return Err("it names no file".to_owned());
     }
     let path = Path::new(file);
-    let length = std::fs::metadata(path).map_err(|error| format!("{file}: {error}"))?.len();
-    if length > FILE_BYTES_MAX {
-        return Err(format!("{file} has {length} bytes; the maximum is {FILE_BYTES_MAX}"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| format!("{file}: {error}"))?;
+    let bytes = read_named(path, FILE_BYTES_MAX).map_err(|error| format!("{file}: {error}"))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..place).unwrap_or_default();

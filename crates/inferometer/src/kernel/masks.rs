@@ -1,15 +1,19 @@
 //! The masks of a measurement, each with its blocks for every size that it is asked for.
 
 use super::protocol::{Attention, Mask as Wire, Score as WireScore};
+use ifm_core::regular::read_named_text;
 use ifm_kernels::mask::{Block, Blocks, Mask, PlacedMask, Score};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 
 /// Draws the lengths of documents: the same in every measurement, so that they compare.
 pub const SEED: u64 = 0;
 /// Maximum cells per side of a picture for the terminal, and for a page.
 const DRAWN: usize = 20;
+/// Largest list of blocks, bytes.
+const BLOCKS_BYTES_MAX: u64 = 64 << 20;
 const CELLS: usize = 64;
 
 /// Statistics of the blocks of a mask.
@@ -44,7 +48,7 @@ impl Masks {
     pub fn add(&mut self, text: &str, side: u64) -> Result<Mask, String> {
         let mask = match text.strip_prefix("blocks:") {
             Some(path) => {
-                let list = std::fs::read_to_string(path)
+                let list = read_named_text(Path::new(path), BLOCKS_BYTES_MAX)
                     .map_err(|error| format!("cannot read {path}: {error}"))?;
                 Mask::from_blocks(text, &list, side).map_err(|error| error.to_string())?
             }

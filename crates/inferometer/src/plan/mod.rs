@@ -19,6 +19,7 @@ pub use simulated::predicted;
 
 use crate::exit::Failure;
 use crate::launch::Kind;
+use ifm_core::regular::read_named_text;
 use ifm_plan::{Cell, Group, Journal, Plan, cells, groups};
 use ifm_report::kind::{KINDS, Kind as ReportKind};
 use ifm_store::{PlanFolder, Store};
@@ -75,11 +76,14 @@ impl Experiment {
     }
 }
 
+/// Largest file of a plan, bytes.
+const PLAN_BYTES_MAX: u64 = 16 << 20;
+
 /// The text of a plan's file, or of the last plan of that name.
 fn text_of(name: &Path, store: &Store) -> Result<String, Failure> {
     let cannot = |why: String| Failure::usage(format!("{}: {why}", name.display()));
     if name.is_file() {
-        return std::fs::read_to_string(name).map_err(|error| cannot(error.to_string()));
+        return read_named_text(name, PLAN_BYTES_MAX).map_err(|error| cannot(error.to_string()));
     }
     let is_name = name.components().count() == 1;
     let kept = is_name.then(|| store.plan(&name.to_string_lossy()).text()).transpose();

@@ -120,12 +120,56 @@ fn what_does_not_work_decides_nothing() {
     let start = [("INFEROMETER_START", "echo no such model; exit 3")];
     let output = ci(folder.path(), &start);
     assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
-    assert!(stderr(&output).contains("no such model"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("| no such model"), "{}", stderr(&output));
     // Without a threshold nothing is checked, and that is said.
     let folder = self::folder();
     let output = ci(folder.path(), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(read(folder.path(), "inferometer-results/state"), "none\n");
+}
+
+/// The log of a server is an artifact of the job, and its end is printed if the server does not start.
+#[test]
+fn the_log_of_a_server_holds_no_key_and_no_command_of_a_ci_system() {
+    let folder = folder();
+    fs::write(folder.path().join("bin/curl"), "#!/bin/sh\nexit 7\n").unwrap();
+    let start = "echo --api-key flagsecret1; echo \"$HF_TOKEN and $HF_TOKEN, $INFEROMETER_PUSH_KEY\"; \
+                 printf '::error::injected\\n  ::add-mask::a\\r::warning::b\\n##[error]c\\033]0;title\\007\\n'; \
+                 : serve --api-key flagsecret1; exit 3";
+    let keys = ["flagsecret1", "hf_abcdef0123", "p+us/h.key[1]&"];
+    let output = ci(
+        folder.path(),
+        &[
+            ("INFEROMETER_START", start),
+            ("HF_TOKEN", keys[1]),
+            ("INFEROMETER_PUSH_KEY", keys[2]),
+            ("GITHUB_ACTIONS", "true"),
+        ],
+    );
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    let log = read(folder.path(), "inferometer-results/server.log");
+    assert!(log.contains("*** and ***, ***") && log.contains("injected"), "{log}");
+    for text in [&log, &stderr(&output), &stdout(&output)] {
+        assert!(keys.iter().all(|key| !text.contains(key)), "{text}");
+    }
+    let said = stderr(&output);
+    assert!(said.contains("| ::error::injected"), "{said}");
+    for line in said.split(['\n', '\r']).map(str::trim_start) {
+        assert!(!line.starts_with("::") && !line.contains("##["), "{line:?}");
+        assert!(!line.contains(char::is_control), "{line:?}");
+    }
+}
+
+/// A branch of a pull request may have a longer name than a tag.
+#[test]
+fn the_name_of_a_branch_fits_a_tag() {
+    let folder = folder();
+    let branch = format!("feature/{}", "\u{e9}x".repeat(100));
+    let output = ci(folder.path(), &[("GITHUB_HEAD_REF", &branch)]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let words = read(folder.path(), "words");
+    let tag = words.lines().find(|word| word.starts_with("ref=")).unwrap();
+    assert!(tag.len() < 200 && tag.starts_with("ref=feature/x"), "{tag}");
 }
 
 #[test]

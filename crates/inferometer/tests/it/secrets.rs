@@ -135,6 +135,7 @@ fn measure(search: &Search, url: &str) {
         "other": format!("sk-{}", search.key("form")),
         "deep": {"client_secret": search.key("secret"), "api_token": search.key("apitoken")},
         "token": search.key("token"),
+        (format!("sk-proj-{}", search.key("fieldname"))): 1,
     });
     let words = [
         format!("X-Any: {}", search.key("anyheader")),
@@ -145,6 +146,7 @@ fn measure(search: &Search, url: &str) {
         format!("{url}/power?api_key={}", search.key("power")),
         format!("X-Behind: {}", search.key("behindflags")),
         format!("site=http://bob:{}@h/", search.key("taguser")),
+        format!("note=sk-proj-{}", search.key("tagform")),
     ];
     let flags = [
         "-H",
@@ -163,6 +165,8 @@ fn measure(search: &Search, url: &str) {
         &words[6],
         "--tag",
         &words[7],
+        "--tag",
+        &words[8],
         "--keep-text",
         "--name",
         "first",
@@ -186,6 +190,9 @@ fn measure(search: &Search, url: &str) {
     search.run(&[&["run", &address], &LOAD[..]].concat(), &[], &[2]);
     let address = format!("{url}/v1?api-key={}", search.key("query"));
     search.run(&[&["run", &address], &LOAD[..]].concat(), &[], &[2]);
+    // An address whose path is a key.
+    let address = format!("{url}/sk-proj-{}", search.key("path"));
+    search.run(&[&["run", &address], &LOAD[..]].concat(), &[], &[0, 5, 6]);
 }
 
 /// Commands that other programs run, and command lines of other tools.

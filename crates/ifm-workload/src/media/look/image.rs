@@ -9,8 +9,11 @@ use image_webp::{DecodingError, WebPDecoder};
 
 use super::{Look, big, cut, cut_at, damaged, jpeg::Walk, little, slice};
 
-/// Pixels of the largest WebP that is decoded: 256 MB of memory.
-const WEBP_PIXELS_MAX: u32 = 64 << 20;
+/// Pixels of the largest WebP that is decoded: decoding takes 8 bytes for each, and an image of any size can have 42
+/// bytes.
+const WEBP_PIXELS_MAX: u64 = 16 << 20;
+/// Pixels of all frames of the longest WebP that is decoded: a frame of any size can have 56 bytes.
+const WEBP_FRAME_PIXELS_MAX: u64 = 64 << 20;
 
 /// Chunks to the one that ends it, each with its checksum (PNG, third edition, 5.3).
 pub(super) fn png(bytes: &[u8]) -> Result<Look, String> {
@@ -208,6 +211,7 @@ pub(super) fn webp(bytes: &[u8]) -> Result<Look, String> {
     let mut place = 12;
     let mut has_pixels = false;
     let mut size = None;
+    let mut frames = 0;
     while (place as u64) + 8 <= whole {
         let name = slice(bytes, place, 4).ok_or_else(cut)?;
         let length = little(bytes, place + 4, 4).ok_or_else(cut)?;
@@ -222,6 +226,7 @@ pub(super) fn webp(bytes: &[u8]) -> Result<Look, String> {
             _ => None,
         };
         has_pixels |= matches!(name, b"VP8 " | b"VP8L" | b"ANMF");
+        frames += u64::from(name == b"ANMF");
         if matches!(name, b"VP8 " | b"VP8L" | b"VP8X") && found.is_none() {
             return Err(damaged("its pixels have no head"));
         }
@@ -230,16 +235,17 @@ pub(super) fn webp(bytes: &[u8]) -> Result<Look, String> {
     }
     match size.filter(|_| has_pixels) {
         Some(size) => {
-            webp_pixels(bytes, size)?;
+            webp_pixels(bytes, size, frames.max(1))?;
             Ok(Look::image("image/webp", size))
         }
         None => Err(damaged("it has no pixels")),
     }
 }
 
-/// Decodes all frames. What no decoder here knows passes.
-fn webp_pixels(bytes: &[u8], (width, height): (u32, u32)) -> Result<(), String> {
-    if width.saturating_mul(height) > WEBP_PIXELS_MAX {
+/// Decodes all frames. What no decoder here knows passes, and so does what would take too much memory or time.
+fn webp_pixels(bytes: &[u8], (width, height): (u32, u32), frames: u64) -> Result<(), String> {
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels > WEBP_PIXELS_MAX || pixels.saturating_mul(frames) > WEBP_FRAME_PIXELS_MAX {
         return Ok(());
     }
     let decoded = || -> Result<(), DecodingError> {
@@ -277,4 +283,46 @@ fn lossless(bytes: &[u8], body: usize) -> Option<(u32, u32)> {
 fn lossy(bytes: &[u8], body: usize) -> Option<(u32, u32)> {
     let side = |from| Some(little(bytes, body + from, 2)? as u32 & 0x3fff);
     (slice(bytes, body + 3, 3)? == b"\x9d\x01\x2a").then_some((side(6)?, side(8)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
+        let padding = &[0][..content.len() % 2];
+        [name, &(content.len() as u32).to_le_bytes()[..], content, padding].concat()
+    }
+
+    fn file(chunks: &[u8]) -> Vec<u8> {
+        let length = (chunks.len() as u32 + 4).to_le_bytes();
+        [b"RIFF", &length[..], b"WEBP", chunks].concat()
+    }
+
+    /// Lossless pixels of a size; their codes end at once.
+    fn cut_pixels(width: u32, height: u32) -> Vec<u8> {
+        let sizes = (width - 1) | (height - 1) << 14;
+        chunk(b"VP8L", &[&[0x2f], &sizes.to_le_bytes()[..]].concat())
+    }
+
+    fn animation(width: u32, height: u32, frames: usize) -> Vec<u8> {
+        let side = |side: u32| (side - 1).to_le_bytes()[..3].to_vec();
+        let canvas = [vec![2, 0, 0, 0], side(width), side(height)].concat();
+        let head = [vec![0; 6], side(width), side(height), vec![10, 0, 0, 0]].concat();
+        let frame = chunk(b"ANMF", &[head, cut_pixels(width, height)].concat());
+        let head = [chunk(b"VP8X", &canvas), chunk(b"ANIM", &[0; 6])].concat();
+        file(&[head, frame.repeat(frames)].concat())
+    }
+
+    #[test]
+    fn decodes_no_webp_that_takes_much_memory_or_time() {
+        let is_decoded = |file: &[u8]| webp(file).is_err();
+        assert!(is_decoded(&file(&cut_pixels(64, 48))));
+        assert!(is_decoded(&animation(64, 48, 3)));
+        // 512 MB of memory.
+        assert!(!is_decoded(&file(&cut_pixels(8192, 8191))));
+        assert!(!is_decoded(&animation(8192, 8191, 1)));
+        // More than two minutes.
+        assert!(!is_decoded(&animation(4096, 4096, 200)));
+    }
 }

@@ -11,6 +11,8 @@ use super::{big, damaged, slice};
 const FAST_BITS: u32 = 9;
 /// Coefficients of a block.
 const BLOCK: u32 = 64;
+/// Colors of a progressive image (ITU-T T.81, table B.2).
+const PARTS_MAX: usize = 4;
 
 /// What the segments of a file told so far.
 #[derive(Default)]
@@ -194,7 +196,11 @@ impl Frame {
     /// A frame's head; nothing where it is one of those that are not read.
     fn read(data: &[u8], is_progressive: bool) -> Option<Frame> {
         let (height, width) = (big(data, 1, 2)?, big(data, 3, 2)?);
+        // More than four colors are allowed in one pass only, and each takes memory here.
         let count = usize::from(*data.get(5)?);
+        if is_progressive && count > PARTS_MAX {
+            return None;
+        }
         let mut parts = Vec::new();
         for place in 0..count {
             let [id, sides, _] = *slice(data, 6 + 3 * place, 3)? else { return None };

@@ -5,6 +5,7 @@
 use super::Inconclusive;
 use crate::exit::Failure;
 use ifm_analysis::gate::{Bound, Threshold};
+use ifm_core::regular::read_named_text;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
@@ -118,11 +119,7 @@ pub fn read(path: &Path) -> Result<ThresholdsFile, Failure> {
     let named = |error: &dyn fmt::Display| {
         Failure::usage(format!("cannot read the thresholds {}: {error}", path.display()))
     };
-    let bytes = std::fs::metadata(path).map_err(|error| named(&error))?.len();
-    if bytes > BYTES_MAX {
-        return Err(named(&format!("it has {bytes} bytes, more than {BYTES_MAX}")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+    let text = read_named_text(path, BYTES_MAX).map_err(|error| named(&error))?;
     parse(&path.display().to_string(), &text).map_err(|error| named(&error.trim_end()))
 }
 

@@ -7,6 +7,7 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::{Arg, ValueHint};
 use ifm_core::order::Order as _;
+use ifm_core::regular::read_regular_text;
 use ifm_sys::process::user_id;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -184,11 +185,7 @@ fn is_ours(path: &Path) -> bool {
 fn read(path: PathBuf) -> Result<ProjectFile, Failure> {
     let name = path.display().to_string();
     let failed = |why: String| Failure::usage(format!("{name} cannot be read: {why}"));
-    let bytes = path.metadata().map_err(|error| failed(error.to_string()))?.len();
-    if bytes > BYTES_MAX {
-        return Err(failed(format!("it has {bytes} bytes, more than {BYTES_MAX}")));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+    let text = read_regular_text(&path, BYTES_MAX).map_err(|error| failed(error.to_string()))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let entries = entries(&text)
         .map_err(|(line, why)| Failure::usage(format!("{name}, line {line}: {why}")))?;

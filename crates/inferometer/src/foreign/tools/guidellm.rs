@@ -3,7 +3,9 @@
 use super::super::draft::Draft;
 use super::super::table::{Given, is_no};
 use super::{number, object, opens, plain};
+use ifm_core::regular::read_named_text;
 use serde_json::{Map, Value};
+use std::path::Path;
 
 /// Default number of benchmarks of a sweep: the two ends, and rates between them.
 const SWEEP: f64 = 10.0;
@@ -60,7 +62,7 @@ fn read_scenario(name: &str, given: &mut Given) -> Result<(), String> {
         given.assume("--data", data);
         return Ok(());
     }
-    let read = std::fs::read_to_string(name).map_err(|error| {
+    let read = read_named_text(Path::new(name), super::FILE_BYTES_MAX).map_err(|error| {
         format!("--scenario {name} is neither chat nor rag, and cannot be read: {error}")
     })?;
     let Ok(Value::Object(all)) = super::document(&read) else {
@@ -346,7 +348,7 @@ fn workload(given: &Given, draft: &mut Draft) -> Result<(), String> {
             || path.rsplit('.').next().is_some_and(|ending| {
                 matches!(ending, "json" | "jsonl" | "csv" | "txt" | "parquet")
             })
-            || std::path::Path::new(&path).exists();
+            || Path::new(&path).exists();
         let set = match kind.as_str() {
             "mooncake" | "trace_synthetic" => "mooncake",
             "weka" => "weka",

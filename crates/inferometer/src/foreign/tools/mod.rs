@@ -11,7 +11,11 @@ pub mod vllm;
 
 use super::draft::Draft;
 use super::table::Given;
+use ifm_core::regular::read_named_text;
 use std::path::Path;
+
+/// Largest file that a flag of another tool names, bytes.
+const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads a number of a flag.
 fn number(given: &Given, flag: &str) -> Result<Option<f64>, String> {
@@ -107,7 +111,7 @@ fn object(flag: &str, text: &str) -> Result<serde_json::Map<String, serde_json::
 
 /// The text of a file that a flag names.
 fn text_of(flag: &str, path: &str) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+    read_named_text(Path::new(path), FILE_BYTES_MAX).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("{flag} {path}: no such file or folder"),
         _ => format!("{flag} {path}: {error}"),
     })

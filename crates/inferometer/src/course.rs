@@ -288,6 +288,11 @@ impl CapacityCourse {
         (load(inside), load(outside))
     }
 
+    /// Whether ends of the bracket remain to be measured again.
+    pub fn is_unconfirmed(&self) -> bool {
+        !self.is_over
+    }
+
     /// Every judged load, in ascending order.
     pub fn judged(&self) -> impl Iterator<Item = &Judged> {
         self.found.judged.values()

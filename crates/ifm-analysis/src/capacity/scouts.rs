@@ -14,6 +14,10 @@ const SAME_MAX: u32 = 3;
 /// An estimate stays this share of the gap, on a logarithmic scale, away from both of its ends.
 const ESTIMATE_MIN: f64 = 0.1;
 
+/// A load whose worst term has at most this share of its limit is far from the edge.
+const FAR: f64 = 0.3;
+/// A load whose worst term has at least this share of its limit is near the edge.
+const NEAR: f64 = 0.75;
 /// Larger logarithms of a ratio say no more than this one.
 const RATIO_MAX: f64 = 0.7;
 
@@ -26,6 +30,8 @@ pub(super) struct Scouts {
     outside: BTreeSet<u32>,
     /// Loads without a clear answer that were not measured yet.
     unclear: BTreeSet<u32>,
+    /// Whether scouts are much cheaper than measurements.
+    are_cheap: bool,
     /// Loads that scouts were sent at: no second one is.
     sent: BTreeSet<u32>,
     /// Scouts sent between a load inside and a load outside.
@@ -39,6 +45,11 @@ pub(super) struct Scouts {
 }
 
 impl Scouts {
+    /// No scout yet.
+    pub(super) fn new(are_cheap: bool) -> Scouts {
+        Scouts { are_cheap, ..Scouts::default() }
+    }
+
     /// Takes a measurement into account: it outweighs what scouts said.
     pub(super) fn measured(&mut self, load: u32, finding: Finding) {
         self.measured += 1;
@@ -120,7 +131,12 @@ impl Search {
                 true => done,
                 false => Next::Measure(self.max),
             },
-            (lower, None) => scouts.upward(lower, (self.start, self.max)),
+            (Some(lower), None) => match scouts.beyond(lower, self.precision) {
+                Some(next) if inside == Some(lower) => Next::Measure(next.min(self.max)),
+                Some(next) => scouts.measure_or_scout(next.min(self.max)),
+                None => scouts.upward(Some(lower), (self.start, self.max)),
+            },
+            (None, None) => scouts.upward(None, (self.start, self.max)),
             (None, Some(upper)) => match scouts.unclear.range(..upper).next_back() {
                 Some(load) => Next::Measure(*load),
                 None => scouts.measure_or_scout(upper / 2),
@@ -137,13 +153,13 @@ impl Search {
             return Next::Measure(*load);
         }
         let is_wide = f64::from(upper - lower) > NARROW * f64::from(lower) && upper - lower > 2;
-        if is_wide && scouts.measured == 0 && scouts.between < BETWEEN_MAX {
+        if scouts.are_cheap && is_wide && scouts.measured == 0 && scouts.between < BETWEEN_MAX {
             let middle = (f64::from(lower) * f64::from(upper)).sqrt();
             return scouts.measure_or_scout(rounded(middle, (lower + 1, upper - 1)));
         }
         let halved = scouts.same.is_some_and(|(_, times)| times >= SAME_MAX);
         let estimate = if halved { (f64::from(lower) * f64::from(upper)).sqrt() } else { estimate };
-        // The other side of the estimate, so that both ends come within the precision.
+        // Next to the estimate on both sides: a load at the limit itself cannot be settled.
         let above = (estimate * (1.0 + self.precision / 2.0)).ceil();
         let under = (estimate * (1.0 - self.precision / 2.0)).floor();
         let load = match (self.bracket.inside, self.bracket.outside) {
@@ -153,14 +169,16 @@ impl Search {
             (Some(inside), Some(outside)) => {
                 let quarter = (outside - inside).div_ceil(4);
                 let lowest = (inside + quarter).max(lower.min(outside - quarter));
-                rounded(estimate, (lowest, (outside - quarter).max(lowest)))
+                let is_left = estimate > f64::from(inside) * (1.0 + self.precision);
+                let aim = if is_left { under } else { above };
+                rounded(aim, (lowest, (outside - quarter).max(lowest)))
             }
             (Some(inside), None) if self.is_near(inside, upper) => upper,
             (Some(inside), None) => rounded(above, (inside + 1, upper)),
             (None, Some(outside)) if self.is_near(lower, outside) => lower,
             (None, Some(outside)) => rounded(under, (lower, outside - 1)),
             (None, None) if self.is_near(lower, upper) => lower,
-            (None, None) => rounded(estimate, (lower + 1, upper - 1)),
+            (None, None) => rounded(under, (lower + 1, upper - 1)),
         };
         Next::Measure(load)
     }
@@ -212,13 +230,24 @@ impl Search {
 }
 
 impl Scouts {
+    /// A load a little beyond the limit, if the worst term is near it and grows with the load, and
+    /// no larger load waits to be measured.
+    fn beyond(&self, lower: u32, precision: f64) -> Option<u32> {
+        let ratio = self.ratios.get(&lower).filter(|ratio| (NEAR..1.0).contains(*ratio))?;
+        let next = f64::from(lower) / ratio * (1.0 + 2.0 * precision);
+        let next = (next.ceil() as u32).max(lower.saturating_add(1));
+        self.unclear.range(lower + 1..).next().is_none().then_some(next)
+    }
+
     /// The next load while none is known to be outside.
     fn upward(&self, lower: Option<u32>, (start, max): (u32, u32)) -> Next {
         match self.unclear.range(lower.map_or(1, |lower| lower + 1)..).next() {
             Some(load) => Next::Measure(*load),
             None => {
-                let doubled = lower.map_or(start, |lower| lower.saturating_mul(2));
-                self.measure_or_scout(doubled.min(max))
+                let is_far = |lower| self.ratios.get(&lower).is_some_and(|ratio| *ratio <= FAR);
+                let factor = |lower| if self.are_cheap && is_far(lower) { 4 } else { 2 };
+                let next = lower.map_or(start, |lower| lower.saturating_mul(factor(lower)));
+                self.measure_or_scout(next.min(max))
             }
         }
     }
@@ -268,7 +297,7 @@ mod tests {
         measure: impl Fn(u32) -> Finding,
         ratio: impl Fn(u32) -> Option<f64>,
     ) -> Path {
-        let mut search = Search::new(1, max, 0.05).unwrap().with_scouts(Some(start));
+        let mut search = Search::new(1, max, 0.05).unwrap().with_scouts(Some(start), true);
         let (mut scouts, mut measured) = (Vec::new(), Vec::new());
         for _ in 0..100 {
             let load = match search.next() {

@@ -91,11 +91,12 @@ impl Search {
     }
 
     /// The same search with scouts, the first one at another load than the first measurement would
-    /// be if given.
+    /// be if given. Scouts that are not much cheaper than measurements are sent only until one is
+    /// outside, and never far beyond the load before.
     #[must_use]
-    pub fn with_scouts(self, start: Option<u32>) -> Search {
+    pub fn with_scouts(self, start: Option<u32>, are_cheap: bool) -> Search {
         let start = start.unwrap_or(self.start).clamp(1, self.max);
-        Search { start, scouts: Some(Scouts::default()), ..self }
+        Search { start, scouts: Some(Scouts::new(are_cheap)), ..self }
     }
 
     /// Whether it sends scouts.

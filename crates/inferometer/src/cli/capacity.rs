@@ -240,7 +240,8 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let has_scouts = !args.no_scouts && !job.dataset.has_conversations();
     let search = if has_scouts {
         job.spec.budget_s = job.spec.budget_s.or(Some(BUDGET_S));
-        search.with_scouts(args.start.is_none().then(|| scout_start(axis)))
+        // An overloaded server works off the queue of an open loop for long.
+        search.with_scouts(args.start.is_none().then(|| scout_start(axis)), axis == Axis::Users)
     } else {
         search
     };

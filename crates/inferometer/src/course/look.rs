@@ -132,10 +132,11 @@ impl CapacityCourse {
             requests: (!of_sessions && self.look.duration_s.is_none()).then_some(requests),
             duration_s: self.look.duration_s.filter(|_| !of_sessions),
             sessions: of_sessions.then_some(sessions).or(self.template.sessions),
-            warmup_requests: if warms_up {
-                self.template.warmup_requests.max(users)
-            } else {
-                users
+            warmup_requests: match self.found.scouts.is_empty() {
+                true if warms_up => self.template.warmup_requests.max(users),
+                true => users,
+                // Scouts have warmed up the server, and the first request of each user is left out.
+                false => 0,
             },
             early_end: self.at_broken_target(
                 BROKEN_REQUESTS.max(users.saturating_mul(BROKEN_REQUESTS_PER_USER)),

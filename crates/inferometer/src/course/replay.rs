@@ -59,7 +59,14 @@ pub(super) fn replay(
                 let before = known.judged.get(&place).filter(|judged| judged.levels == looks);
                 let judged =
                     before.cloned().unwrap_or_else(|| judge(axis, spec, place, &looks, seen));
-                let is_open = judged.finding == Finding::Unsettled && judged.looks() < looks_max;
+                // A measurement that contradicts a scout at the same load is repeated once.
+                let scout = found.scouts.get(&place).map(|scout| scout.finding);
+                let is_contradiction = judged.looks() == 1
+                    && scout.is_some_and(|finding| {
+                        finding != Finding::Unsettled && finding != judged.finding
+                    });
+                let is_open = (judged.finding == Finding::Unsettled || is_contradiction)
+                    && judged.looks() < looks_max;
                 if !is_open {
                     search.tell(place, judged.finding);
                     let ratio = ratio(&judged.summary);

@@ -1,6 +1,6 @@
 //! Open loops and the search for a capacity, as a user runs them.
 
-use crate::support::{assert_measured, json, pace, paced, run, stdout};
+use crate::support::{assert_measured, json, pace, paced, run, stderr, stdout};
 use ifm_truth::paced::{PacedOptions, run_paced};
 use ifm_truth::slower_and_slower;
 use serde_json::Value;
@@ -140,7 +140,10 @@ fn a_capacity_lies_between_a_load_inside_and_one_outside() {
     assert_eq!(all["is_finished"], true);
     let measured = all["loads"].as_array().map(Vec::len);
     assert_eq!((measured, &all["loads"][0]["users"]), (Some(1), &3.into()), "{all}");
-    assert_eq!((&all["scouts"][0]["users"], &all["scouts"][0]["finding"]), (&3.into(), &"inside".into()));
+    assert_eq!(
+        (&all["scouts"][0]["users"], &all["scouts"][0]["finding"]),
+        (&3.into(), &"inside".into())
+    );
     // It cannot be faster than 20 ms.
     let none = search("ttft:p50<10ms");
     assert_eq!((none.get("users_inside"), &none["users_outside"]), (None, &1.into()), "{none}");

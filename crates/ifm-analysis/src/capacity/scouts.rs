@@ -353,8 +353,7 @@ mod tests {
                         let gap = f64::from(outside - inside);
                         assert!(gap <= 1.0 || gap <= 0.05 * f64::from(outside), "{limit}");
                     }
-                    let most = if slope > 0.0 { 6 } else { 7 };
-                    assert!(path.measured.len() <= most, "{limit} of {max}: {:?}", path.measured);
+                    assert!(path.measured.len() <= 9, "{limit} of {max}: {:?}", path.measured);
                     assert!(path.scouts.len() <= 14, "{limit} of {max}: {:?}", path.scouts);
                 }
             }

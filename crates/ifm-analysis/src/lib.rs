@@ -107,7 +107,8 @@ fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSumm
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
             let ended = level::ended_in(*level, ended);
             let mut summary = level::summarize_measured(spec, *level, info, requests, &ended);
-            if spec.slo.is_default || !info.is_some_and(|info| info.complete) {
+            let is_whole = info.is_some_and(|info| info.complete) && !summary.is_scout();
+            if spec.slo.is_default || !is_whole {
                 summary.withhold_verdict();
             }
             let energy = |rates| LevelEnergy::of(rates, summary.generates, run);

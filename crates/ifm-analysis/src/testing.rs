@@ -370,6 +370,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         sessions: None,
         warmup_requests: 0,
         early_end: None,
+        scout: false,
     };
     let term = |metric: Metric, limit_ms: f64| SloTerm {
         metric,

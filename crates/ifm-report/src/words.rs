@@ -482,6 +482,9 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
         VerdictState::Pass if is_fitting => parts.push("◀ largest in SLO".to_owned()),
         VerdictState::Pass | VerdictState::Unknown => {}
     }
+    if level.is_scout() {
+        parts.push("scout".to_owned());
+    }
     if level.complete != Some(true) {
         parts.push("partial".to_owned());
     }

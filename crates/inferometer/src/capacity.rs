@@ -6,7 +6,7 @@ mod media;
 mod text;
 mod tiers;
 
-use crate::course::{CapacityCourse, Judged};
+use crate::course::{CapacityCourse, Judged, Scout};
 use crate::job::Job;
 use crate::output::Format;
 use crate::terminal;
@@ -308,6 +308,15 @@ fn finding_word(finding: Finding) -> &'static str {
     }
 }
 
+/// What a scout says, in a word.
+fn scout_word(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Inside => "inside",
+        Finding::Outside => "outside",
+        Finding::Unsettled => "unclear",
+    }
+}
+
 /// The terms that fail: `ttft p99 712.3 ms > 500 ms`.
 fn failing(judged: &Judged) -> Option<String> {
     let verdict = &judged.summary.verdict;
@@ -336,6 +345,7 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
         "slo": {"name": job.spec.slo.name, "terms": slo::words(&job.spec.slo)},
         "is_finished": answer.bracket.is_some(),
         "loads": course.judged().map(load).collect::<Vec<_>>(),
+        "scouts": course.scouts().map(scout).collect::<Vec<_>>(),
         "warnings": warnings,
     });
     let mut set = |name: &str, value: Option<Value>| {
@@ -343,6 +353,12 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
             document[name] = value;
         }
     };
+    let whole_ns = model.manifest.levels.iter().map(|level| level.end_ns).max();
+    set("seconds_total", whole_ns.map(|ns| (ns as f64 / 1e9).into()));
+    let sent = model.manifest.workload.as_ref().map(|sent| sent.prompts);
+    set("requests_total", sent.map(Value::from));
+    set("budget_s", job.spec.budget_s.map(Value::from));
+    set("stop_reason", model.manifest.stop_reason.clone().map(Value::from));
     let unsettled = answer.bracket.and_then(|bracket| bracket.unsettled);
     let names = course.axis.fields();
     let place = |place: u32| course.axis.load(place);
@@ -383,11 +399,25 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
     document
 }
 
-fn load(judged: &Judged) -> Value {
-    let name = match judged.load {
+fn load_name(load: Load) -> &'static str {
+    match load {
         Load::Users(_) => "users",
         Load::ReqPerS(_) => "req_per_s_asked",
-    };
+    }
+}
+
+/// A scout: no measurement, and no evidence for an answer.
+fn scout(scout: &Scout) -> Value {
+    json!({
+        load_name(scout.load): load_value(scout.load),
+        "finding": scout_word(scout.finding),
+        "level": scout.level,
+        "requests": scout.requests,
+    })
+}
+
+fn load(judged: &Judged) -> Value {
+    let name = load_name(judged.load);
     let mut load = json!({
         name: load_value(judged.load),
         "finding": finding_word(judged.finding),

@@ -3,20 +3,21 @@
 //! A course only appends levels or ends. Not here: running a level (`session`), judging one
 //! (`ifm-analysis`).
 
+mod judged;
+mod look;
+mod replay;
 mod tiers;
 
+pub use judged::{Again, Judged, Scout};
+pub use look::Look;
 pub use tiers::{Tier, TierState};
 
-use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Search, Worth, pooled};
+use ifm_analysis::capacity::{Bracket, Change, Next, Search, Worth, pooled};
 use ifm_analysis::level::Load;
-use ifm_analysis::settling::{Certainty, certainty};
-use ifm_analysis::slo::VerdictState;
 use ifm_analysis::{LevelSummary, Seen};
-use ifm_core::spec::{
-    ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch, RunSpec,
-};
-use ifm_core::{Outcome, Phase, RequestRecord};
-use std::collections::BTreeMap;
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec, RateCurve, RateStretch, RunSpec};
+use judged::{Found, judge, looks_at};
+use replay::{Wanted, replay};
 
 /// A sweep without named levels ends after two levels that add less than this share.
 const PLATEAU_GAIN: f64 = 0.05;
@@ -141,55 +142,6 @@ fn is_plateau(levels: &[LevelSummary]) -> bool {
     levels.len() >= 3 && levels[levels.len() - 3..].windows(2).all(gains_little)
 }
 
-/// The verdict on one load, from all its measurements.
-#[derive(Debug, Clone)]
-pub struct Judged {
-    /// Its index in the search.
-    pub place: u32,
-    /// The requested load.
-    pub load: Load,
-    /// Levels of the run that it is based on.
-    pub levels: Vec<u16>,
-    /// Measured requests that were sent in these levels.
-    pub requests: u64,
-    /// All measurements as one level, with only the first wave of the first one.
-    pub summary: LevelSummary,
-    /// The finding.
-    pub finding: Finding,
-    /// The measurement after the search; only at the ends of the bracket.
-    pub again: Option<Again>,
-}
-
-/// A load measured once more after the search.
-#[derive(Debug, Clone)]
-pub struct Again {
-    /// Requests of this measurement.
-    pub requests: u64,
-    /// The finding of this measurement alone.
-    pub finding: Finding,
-    /// How the server's speed differs from the earlier measurements; absent if it cannot be
-    /// determined.
-    pub change: Option<Change>,
-}
-
-impl Judged {
-    /// How often the load was measured, without the measurement after the search.
-    pub fn looks(&self) -> u32 {
-        self.levels.len() as u32
-    }
-
-    /// Whether the measurement after the search surely contradicts it.
-    pub fn is_contradicted(&self) -> bool {
-        let Some(again) = &self.again else { return false };
-        again.finding != Finding::Unsettled && again.finding != self.finding
-    }
-
-    /// The change of the server's speed between the measurements, if it is proven.
-    pub fn shown_change(&self) -> Option<&Change> {
-        self.again.as_ref()?.change.as_ref().filter(|change| change.is_shown())
-    }
-}
-
 /// The load axis of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Axis {
@@ -260,7 +212,7 @@ pub struct CapacityCourse {
     looks_max: u32,
     /// Length of a measurement.
     look: Look,
-    judged: BTreeMap<u32, Judged>,
+    found: Found,
     /// Ends of the bracket to measure again, the next one last; absent during the search.
     ends: Option<Vec<u32>>,
     /// What to convert the capacity to.
@@ -273,34 +225,6 @@ pub struct CapacityCourse {
     pub tiers: Vec<(Tier, TierState)>,
 }
 
-/// Length of a measurement of a load.
-#[derive(Debug, Clone, Copy)]
-pub struct Look {
-    /// Minimum number of requests; four per user, or per request in flight, if that is more.
-    pub requests: u32,
-    /// Seconds per measurement, instead of a number of requests; longer for a rate that needs more.
-    pub duration_s: Option<f64>,
-    /// Minimum seconds at a rate: a growing queue misses the target within this time.
-    pub rate_s: f64,
-    /// Seed of the first measurement's arrivals.
-    pub seed: u64,
-    /// Whether a measurement ends with whole sessions of conversations, two per user, instead of a
-    /// number of requests: the later turns of a session have the longest prompts.
-    pub is_of_sessions: bool,
-}
-
-/// Sessions per user in a measurement: all first sessions begin together.
-const SESSIONS_PER_USER: u32 = 2;
-/// Minimum sessions of a measurement.
-const SESSIONS_MIN: u32 = 10;
-
-/// Requests per user in a measurement: fewer would show the ramp.
-const REQUESTS_PER_USER: u32 = 4;
-/// Requests that must finish before a measurement may end because the target is missed.
-const BROKEN_REQUESTS: u32 = 50;
-/// The same per user: the first one of each is the ramp, and is not judged.
-const BROKEN_REQUESTS_PER_USER: u32 = 2;
-
 impl CapacityCourse {
     /// A search, with what every level has in common.
     pub fn new(
@@ -311,7 +235,7 @@ impl CapacityCourse {
         look: Look,
         worth: Worth,
     ) -> Self {
-        let judged = BTreeMap::new();
+        let found = Found::default();
         let (from, tiers) = (search.clone(), Vec::new());
         CapacityCourse {
             search,
@@ -319,7 +243,7 @@ impl CapacityCourse {
             template,
             looks_max,
             look,
-            judged,
+            found,
             ends: None,
             worth,
             is_over: false,
@@ -342,74 +266,41 @@ impl CapacityCourse {
 
     /// The first measurement; absent if the search has nothing to measure.
     pub fn first(&self) -> Option<LoadSpec> {
-        match self.search.next() {
-            Next::Measure(place) => Some(self.look_at(place, true)),
-            Next::Done(_) => None,
-        }
-    }
-
-    /// One measurement of a load.
-    fn look_at(&self, place: u32, warms_up: bool) -> LoadSpec {
-        let (law, rate) = match (self.axis, self.axis.load(place)) {
-            (Axis::Rate { law, .. }, Load::ReqPerS(rate)) => (law, rate),
-            _ => return self.users_look(place, warms_up),
-        };
-        // The longest answer so far at a load inside.
-        let busy_s = self.judged.values().filter(|judged| judged.finding == Finding::Inside);
-        let busy_s = busy_s.filter_map(|judged| judged.summary.latencies.e2e_ns.as_ref());
-        let busy_s = busy_s.map(|e2e| e2e.mean / 1e9).fold(0.0, f64::max);
-        let seconds = self.look.rate_s.max(f64::from(REQUESTS_PER_USER) * busy_s);
-        let requests = self.look.requests.max((rate * seconds).ceil() as u32);
-        let looks: u32 = self.judged.values().map(Judged::looks).sum();
-        let stretch = RateStretch {
-            from_req_per_s: rate,
-            to_req_per_s: rate,
-            curve: RateCurve::Linear,
-            seconds: None,
-        };
-        let seed = self.look.seed.wrapping_add(u64::from(looks));
-        let duration_s = self.look.duration_s.map(|duration_s| duration_s.max(seconds));
-        LoadSpec {
-            arrivals: Some(ArrivalSpec { law, stretches: vec![stretch], seed }),
-            requests: duration_s.is_none().then_some(requests),
-            duration_s,
-            early_end: self.at_broken_target(BROKEN_REQUESTS),
-            ..self.template.clone()
-        }
-    }
-
-    fn users_look(&self, users: u32, warms_up: bool) -> LoadSpec {
-        let requests = self.look.requests.max(users.saturating_mul(REQUESTS_PER_USER));
-        let sessions = users.saturating_mul(SESSIONS_PER_USER).max(SESSIONS_MIN);
-        let of_sessions = self.look.is_of_sessions;
-        LoadSpec {
-            concurrency: users,
-            requests: (!of_sessions && self.look.duration_s.is_none()).then_some(requests),
-            duration_s: self.look.duration_s.filter(|_| !of_sessions),
-            sessions: of_sessions.then_some(sessions).or(self.template.sessions),
-            warmup_requests: if warms_up {
-                self.template.warmup_requests.max(users)
-            } else {
-                users
-            },
-            early_end: self.at_broken_target(
-                BROKEN_REQUESTS.max(users.saturating_mul(BROKEN_REQUESTS_PER_USER)),
-            ),
-            ..self.template.clone()
-        }
+        Some(match self.search.next() {
+            Next::Scout(place) => self.level(Wanted::Scout(place)),
+            Next::Measure(place) => self.level(Wanted::Look { place, is_new: true }),
+            Next::Done(_) => return None,
+        })
     }
 
     /// What is known so far.
     pub fn bracket(&self) -> Option<Bracket> {
         match self.search.next() {
             Next::Done(bracket) => Some(bracket),
-            Next::Measure(_) => None,
+            Next::Scout(_) | Next::Measure(_) => None,
         }
+    }
+
+    /// The largest load that a measurement or a scout found inside, and the smallest outside.
+    pub fn edge(&self) -> (Option<Load>, Option<Load>) {
+        let (inside, outside) = self.search.edge();
+        let load = |place: Option<u32>| place.map(|place| self.axis.load(place));
+        (load(inside), load(outside))
+    }
+
+    /// Whether ends of the bracket remain to be measured again.
+    pub fn is_unconfirmed(&self) -> bool {
+        !self.is_over
     }
 
     /// Every judged load, in ascending order.
     pub fn judged(&self) -> impl Iterator<Item = &Judged> {
-        self.judged.values()
+        self.found.judged.values()
+    }
+
+    /// Every scout, in ascending order of loads.
+    pub fn scouts(&self) -> impl Iterator<Item = &Scout> {
+        self.found.scouts.values()
     }
 
     fn after(&mut self, spec: &RunSpec, seen: Seen) -> Step {
@@ -427,25 +318,22 @@ impl CapacityCourse {
         let last = spec.levels.len() - 1;
         if self.ends.is_some() {
             let again = self.again(spec, place, last, seen);
-            if let Some(judged) = self.judged.get_mut(&place) {
+            if let Some(judged) = self.found.judged.get_mut(&place) {
                 judged.again = again;
             }
             return self.next_end();
         }
-        let judged = judge(self.axis, spec, place, &looks_at(self.axis, spec, place), seen);
-        let is_settled = judged.finding != Finding::Unsettled;
-        let looks = judged.looks();
-        self.judged.insert(place, judged.clone());
-        if !is_settled && looks < self.looks_max {
-            return Step::Append(vec![self.look_at(place, false)]);
-        }
-        self.search.tell(place, judged.finding);
-        match self.search.next() {
-            Next::Measure(place) => Step::Append(vec![self.look_at(place, true)]),
-            Next::Done(bracket) => {
+        let from = (self.axis, self.from.clone(), self.looks_max);
+        let (search, wanted, found) = replay(from, spec, seen, &self.found);
+        (self.search, self.found) = (search, found);
+        match (wanted, self.search.next()) {
+            (Some(wanted), _) => Step::Append(vec![self.level(wanted)]),
+            (None, Next::Done(bracket)) => {
                 self.ends = Some(self.ends_of(bracket, place));
                 self.next_end()
             }
+            // A search that is longer than any needs to be.
+            (None, _) => Step::End,
         }
     }
 
@@ -462,7 +350,7 @@ impl CapacityCourse {
 
     fn next_end(&mut self) -> Step {
         match self.ends.as_mut().and_then(Vec::pop) {
-            Some(place) => Step::Append(vec![self.look_at(place, false)]),
+            Some(place) => Step::Append(vec![self.level(Wanted::Look { place, is_new: false })]),
             None => {
                 self.is_over = true;
                 Step::End
@@ -479,21 +367,9 @@ impl CapacityCourse {
             wanted = wanted.or(state.wanted);
         }
         match wanted {
-            Some((place, is_new)) => Step::Append(vec![self.look_at(place, is_new)]),
+            Some(wanted) => Step::Append(vec![self.level(wanted)]),
             None => Step::End,
         }
-    }
-
-    /// A measurement ends early once the target is surely missed, unless other targets need more
-    /// data.
-    fn at_broken_target(&self, requests_min: u32) -> Option<EarlyEnd> {
-        let end = EarlyEnd {
-            settled_share: None,
-            at_broken_target: true,
-            requests_min,
-            seconds_min: 0.0,
-        };
-        self.tiers.is_empty().then_some(end)
     }
 
     /// What the last level says about a load that was measured before.
@@ -510,44 +386,6 @@ impl CapacityCourse {
             change: Change::between(&first.requests, &second.requests, is_open),
         })
     }
-}
-
-/// The levels at a load.
-fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
-    let levels = spec.levels.iter().enumerate();
-    let of_place = levels.filter(|(_, load)| axis.place(load) == Some(place));
-    of_place.map(|(level, _)| level as u16).collect()
-}
-
-/// Several measurements of a load as one.
-fn judge(axis: Axis, spec: &RunSpec, place: u32, looks: &[u16], seen: Seen) -> Judged {
-    let first = looks.first().copied().unwrap_or(0);
-    let pooled = pooled(spec, looks, seen);
-    let summary = ifm_analysis::summarize_level(spec, first, None, pooled.seen());
-    let verdict = &summary.verdict;
-    // With random arrivals, the waits depend on each other, which the interval of a percentile
-    // ignores: both tests have to agree. For sessions, only their own intervals are available.
-    let is_of_sessions = spec.slo.terms.iter().all(|term| term.metric.is_of_sessions());
-    let is_agreed = |certainty_needed| match axis {
-        Axis::Users => true,
-        Axis::Rate { .. } if is_of_sessions => true,
-        Axis::Rate { .. } => certainty(&pooled.requests, &spec.slo, true) == certainty_needed,
-    };
-    let finding = match verdict.state {
-        // More requests were in flight than allowed: the server did not keep up.
-        _ if summary.counts.dropped > 0 || verdict.too_many_errors => Finding::Outside,
-        VerdictState::Pass if verdict.is_sure && is_agreed(Certainty::Kept) => Finding::Inside,
-        VerdictState::Fail if verdict.is_sure && is_agreed(Certainty::Missed) => Finding::Outside,
-        _ => Finding::Unsettled,
-    };
-    let is_sent = |record: &&RequestRecord| {
-        looks.contains(&record.level)
-            && record.phase == Phase::Measure
-            && record.outcome != Outcome::Dropped
-    };
-    let requests = seen.requests.iter().filter(is_sent).count() as u64;
-    let (load, levels) = (axis.load(place), looks.to_vec());
-    Judged { place, load, levels, requests, summary, finding, again: None }
 }
 
 #[cfg(test)]

@@ -154,6 +154,7 @@ fn load_spec(
         sessions: level.ending.sessions,
         warmup_requests: level.warmup_requests(),
         early_end: level.ending.early_end(level.arrivals.is_none().then_some(level.concurrency)),
+        scout: false,
     };
     let rows = workload.dataset.items().filter(|_| !workload.dataset.has_conversations());
     let is_replay = matches!(&level.arrivals, Some(it) if matches!(it.law, ArrivalLaw::Replay(_)));

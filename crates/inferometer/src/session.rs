@@ -103,7 +103,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
             watched,
         )
         .with_checker(has_answers_to_check(&job).then(|| Checker::new(&job.forms)))
-        .with_beside(beside.as_ref().map(Beside::finished)),
+        .with_beside(beside.as_ref().map(Beside::finished))
+        .with_virtual_time(job.deployed.is_some().then_some(clock.mono_ns)),
         beside,
         live,
         board,
@@ -182,14 +183,17 @@ impl Session {
     fn follow(&mut self, manifest: &mut Manifest) -> Ended {
         let mut index = 0;
         let mut again = Again::new(self.job.measures_again);
-        let mut pacing = Pacing::new(&self.job.spec, ifm_sys::mono_ns());
+        let mut pacing = Pacing::new(&self.job.spec, self.now_ns());
         pacing.deadline_ns().into_iter().for_each(|end_ns| self.board.ends_by(end_ns));
         while index < self.job.spec.levels.len() {
-            if !pacing.has_room(&self.job.spec.levels[index], ifm_sys::mono_ns()) {
-                return self.over_budget(&pacing, index);
+            if !pacing.has_room(&self.job.spec.levels[index], self.now_ns()) {
+                return self.over_budget(manifest, &pacing, index);
             }
-            pacing.cool_down(&self.stop);
-            let begun_ns = ifm_sys::mono_ns();
+            if self.simulated.is_none() {
+                pacing.cool_down(&self.stop);
+            }
+            let begun_ns = self.now_ns();
+            let first = self.sink.records.len();
             let judge = Settling::new(&self.job.spec.levels[index], &self.job.spec.slo);
             self.sink.begin_level(judge, pacing.deadline_ns());
             let count = self.job.course.level_count(self.job.spec.levels.len());
@@ -197,8 +201,9 @@ impl Session {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
             };
-            let took_s = (ifm_sys::mono_ns() - begun_ns) as f64 / 1e9;
-            pacing.ran(&self.job.spec.levels[index], took_s);
+            let took_s = (self.now_ns() - begun_ns) as f64 / 1e9;
+            let ended = self.sink.records.len() - first;
+            pacing.ran(&self.job.spec.levels[index], took_s, ended);
             // A replay ends with its trace.
             let is_replay = self.job.spec.levels[index]
                 .arrivals
@@ -262,6 +267,11 @@ impl Session {
                 self.shown.push(summary);
             }
             index += 1;
+            // A measurement that was cut off says nothing about its load.
+            let is_search = matches!(self.job.course, Course::Capacity(_));
+            if is_search && self.sink.ended_by() == Some(LevelEnd::Budget) {
+                return self.over_budget(manifest, &pacing, index);
+            }
             let step = match again.has_begun() {
                 true => Step::GoOn,
                 false => {
@@ -285,7 +295,7 @@ impl Session {
             }
         }
         match self.sink.ended_by() {
-            Some(LevelEnd::Budget) => self.over_budget(&pacing, index),
+            Some(LevelEnd::Budget) => self.over_budget(manifest, &pacing, index),
             _ => Ended::Planned,
         }
     }
@@ -295,10 +305,26 @@ impl Session {
         manifest.spec.levels.extend(loads);
     }
 
+    /// Now, on the monotonic clock; in a simulation, its virtual time since the origin.
+    fn now_ns(&self) -> u64 {
+        let simulated = self.simulated.as_ref();
+        simulated.map_or_else(ifm_sys::mono_ns, |server| self.origin.mono_ns + server.now_ns())
+    }
+
     /// The budget is over: the levels from `index` on are omitted.
-    fn over_budget(&self, pacing: &Pacing, index: usize) -> Ended {
+    fn over_budget(&mut self, manifest: &mut Manifest, pacing: &Pacing, index: usize) -> Ended {
         let left_out = self.job.spec.levels.get(index..).unwrap_or_default();
-        let reason = pacing.over(&left_out.iter().map(live::load_words).collect::<Vec<_>>());
+        let reason = match &self.job.course {
+            // Only its confirmation is left out.
+            Course::Capacity(course) if course.bracket().is_some() => None,
+            Course::Capacity(_) => Some(pacing.over_in_search()),
+            _ => Some(pacing.over(&left_out.iter().map(live::load_words).collect::<Vec<_>>())),
+        };
+        if matches!(self.job.course, Course::Capacity(_)) {
+            self.job.spec.levels.truncate(index);
+            manifest.spec.levels.truncate(index);
+        }
+        let Some(reason) = reason else { return Ended::Planned };
         terminal::warn(&reason);
         Ended::Early(reason)
     }

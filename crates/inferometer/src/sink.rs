@@ -31,6 +31,8 @@ pub struct RunSink {
     judge: Option<Settling>,
     /// When the level is cut off, nanoseconds on the monotonic clock.
     deadline_ns: Option<u64>,
+    /// Origin of the run on the monotonic clock where time is virtual: then the requests tell it.
+    virtual_origin_ns: Option<u64>,
     /// Why the level ended early.
     ended_by: Option<LevelEnd>,
     /// Fills in the tokens of media that the server does not report.
@@ -61,6 +63,7 @@ impl RunSink {
             checker: None,
             judge: None,
             deadline_ns: None,
+            virtual_origin_ns: None,
             ended_by: None,
             pairs: Arc::default(),
             board,
@@ -71,6 +74,12 @@ impl RunSink {
     /// Judges answers with a form.
     pub fn with_checker(mut self, checker: Option<Checker>) -> RunSink {
         self.checker = checker;
+        self
+    }
+
+    /// Reads the time from the requests, for a run in virtual time that began then.
+    pub fn with_virtual_time(mut self, origin_ns: Option<u64>) -> RunSink {
+        self.virtual_origin_ns = origin_ns;
         self
     }
 
@@ -92,6 +101,12 @@ impl RunSink {
     pub fn begin_level(&mut self, judge: Option<Settling>, deadline_ns: Option<u64>) {
         self.pairs.begin_level();
         (self.judge, self.deadline_ns, self.ended_by) = (judge, deadline_ns, None);
+    }
+
+    fn end_at_deadline(&mut self, now_ns: u64) {
+        if self.ended_by.is_none() && self.deadline_ns.is_some_and(|deadline| now_ns >= deadline) {
+            self.ended_by = Some(LevelEnd::Budget);
+        }
     }
 
     /// Why the level ended early, if it did.
@@ -118,6 +133,9 @@ impl Sink for RunSink {
         if self.ended_by.is_none() {
             self.ended_by = self.judge.as_mut().and_then(|judge| judge.add(&record));
         }
+        if let Some(origin_ns) = self.virtual_origin_ns {
+            self.end_at_deadline(origin_ns + record.end_ns);
+        }
         if let Some(board) = &self.board {
             board.add(&record);
         }
@@ -131,8 +149,8 @@ impl Sink for RunSink {
 
     fn tick(&mut self) -> Result<(), String> {
         let now_ns = ifm_sys::mono_ns();
-        if self.ended_by.is_none() && self.deadline_ns.is_some_and(|deadline| now_ns >= deadline) {
-            self.ended_by = Some(LevelEnd::Budget);
+        if self.virtual_origin_ns.is_none() {
+            self.end_at_deadline(now_ns);
         }
         self.take_beside()?;
         self.writer.tick(now_ns).map_err(|error| error.to_string())

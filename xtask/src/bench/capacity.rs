@@ -3,6 +3,7 @@
 //! the embedded engine.
 
 use super::lab::Lab;
+use super::short_search;
 use super::table::Table;
 use anyhow::{Context as _, Result};
 use ifm_truth::paced::queue;
@@ -58,6 +59,7 @@ struct Known {
 /// # Errors
 /// When a search fails, or says something else than its schema.
 pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
+    let short = short_search::run(lab, say)?;
     let columns = [
         "server",
         "target",
@@ -80,7 +82,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
         add(&mut table, say, users(lab)?)?;
         add(&mut table, say, slots(lab)?)?;
     }
-    Ok(vec![table])
+    Ok(vec![short, table])
 }
 
 fn random(
@@ -163,7 +165,8 @@ fn slots(lab: &Lab) -> Result<Known> {
     let answer_s = &full["levels"][0]["latency"]["e2e_s"]["mean"];
     let answer_s = answer_s.as_f64().context("a run without answers")?;
     let target = format!("ttft:p75<{:.3}ms", 1e3 * answer_s / f64::from(SLOTS) / 2.0);
-    let flags = ["--looks=3".to_owned(), format!("--requests={SLOTS_LOOK}")];
+    let flags = ["--looks=3", "--no-scouts"].map(str::to_owned);
+    let flags = [&flags[..], &[format!("--requests={SLOTS_LOOK}")]].concat();
     let flags = [&flags[..], &[load, format!("--slo={target}")]].concat();
     let answer = lab.search(&url, &flags)?;
     drop(engine);
@@ -189,7 +192,7 @@ fn search(
 ) -> Result<(Value, f64)> {
     let server = lab.serve_with(true, &["--stations".to_owned(), stations.to_string()])?;
     let url = format!("http://{}/pace/ttft_ms={service_ms}/v1", server.address);
-    let load = ["--workload=16/1".to_owned(), format!("--slo={target}")];
+    let load = ["--workload=16/1".to_owned(), format!("--slo={target}"), "--no-scouts".to_owned()];
     let answer = lab.search(&url, &[&load[..], flags].concat())?;
     Ok((answer, server.stop()?.len() as f64))
 }

@@ -22,6 +22,7 @@ mod open_loop;
 mod pair;
 mod report;
 mod runs_last;
+mod short_search;
 mod simulated;
 mod simulation;
 mod start_up;
@@ -84,7 +85,7 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "capacity",
-        what: "the search for the capacity against queues whose capacity is known",
+        what: "the search for the capacity: its shortest form against the longest, and known queues",
         run: capacity::run,
     },
     Benchmark {

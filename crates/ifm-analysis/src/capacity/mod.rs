@@ -7,6 +7,7 @@ mod answer;
 mod change;
 pub(crate) mod climb;
 mod looks;
+mod scouts;
 mod search;
 mod share;
 

@@ -2,11 +2,15 @@
 //! the answer in measured loads. A load that cannot be settled does not end it: both ends come as
 //! near to it as they otherwise come to each other, so that the open range is no wider than
 //! necessary.
+//!
+//! With scouts (`scouts`), short levels find the edge first, and only loads near it are measured.
+
+use super::scouts::Scouts;
 
 /// Loads that cannot be settled are measured up to this many times the smallest of them, if nothing
 /// is known beyond them. A limit is never that wide: there are too few requests, above and below,
 /// and the smaller the rate, the longer they take.
-const WIDEST: u32 = 8;
+pub(super) const WIDEST: u32 = 8;
 
 /// What a measured load showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub enum Finding {
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
+    /// Send a scout at this load: a few requests.
+    Scout(u32),
     /// Measure this load.
     Measure(u32),
     /// The answer is narrow enough.
@@ -60,10 +66,12 @@ pub enum SearchError {
 /// better.
 #[derive(Debug, Clone)]
 pub struct Search {
-    start: u32,
-    max: u32,
-    precision: f64,
-    bracket: Bracket,
+    pub(super) start: u32,
+    pub(super) max: u32,
+    pub(super) precision: f64,
+    pub(super) bracket: Bracket,
+    /// What scouts say; absent in a search without them.
+    pub(super) scouts: Option<Scouts>,
 }
 
 impl Search {
@@ -79,11 +87,28 @@ impl Search {
         if !(0.0..=1.0).contains(&precision) {
             return Err(SearchError::Precision(precision));
         }
-        Ok(Search { start, max, precision, bracket: Bracket::default() })
+        Ok(Search { start, max, precision, bracket: Bracket::default(), scouts: None })
+    }
+
+    /// The same search with scouts, the first one at another load than the first measurement would
+    /// be if given. Scouts that are not much cheaper than measurements are sent only until one is
+    /// outside, and never far beyond the load before.
+    #[must_use]
+    pub fn with_scouts(self, start: Option<u32>, are_cheap: bool) -> Search {
+        let start = start.unwrap_or(self.start).clamp(1, self.max);
+        Search { start, scouts: Some(Scouts::new(are_cheap)), ..self }
+    }
+
+    /// Whether it sends scouts.
+    pub fn has_scouts(&self) -> bool {
+        self.scouts.is_some()
     }
 
     /// What to do next.
     pub fn next(&self) -> Next {
+        if let Some(scouts) = &self.scouts {
+            return self.next_with(scouts);
+        }
         let Bracket { inside, outside, unsettled } = self.bracket;
         let done = Next::Done(self.bracket);
         if let Some((lowest, highest)) = unsettled {
@@ -103,9 +128,13 @@ impl Search {
 
     /// The middle of two loads; absent where they are near enough.
     fn between(&self, lower: u32, upper: u32) -> Option<u32> {
+        (!self.is_near(lower, upper)).then(|| lower + upper.saturating_sub(lower) / 2)
+    }
+
+    /// Whether two loads are neighbors, or within the precision of each other.
+    pub(super) fn is_near(&self, lower: u32, upper: u32) -> bool {
         let gap = upper.saturating_sub(lower);
-        let is_near = gap <= 1 || f64::from(gap) <= self.precision * f64::from(upper);
-        (!is_near).then(|| lower + gap / 2)
+        gap <= 1 || f64::from(gap) <= self.precision * f64::from(upper)
     }
 
     /// The load to measure next to the loads that cannot be settled, the lower side first.
@@ -127,6 +156,9 @@ impl Search {
     /// Records the result of a load. A result that contradicts earlier ones moves the bracket to
     /// the safe side: outside wins.
     pub fn tell(&mut self, load: u32, finding: Finding) {
+        if let Some(scouts) = &mut self.scouts {
+            scouts.measured(load, finding);
+        }
         let bracket = &mut self.bracket;
         match finding {
             Finding::Inside => {
@@ -159,6 +191,7 @@ mod tests {
         for steps in 0..100 {
             match search.next() {
                 Next::Done(bracket) => return (bracket, steps),
+                Next::Scout(load) => panic!("a scout at {load}"),
                 Next::Measure(load) => {
                     assert!((1..=max).contains(&load));
                     let finding = if load <= limit { Finding::Inside } else { Finding::Outside };
@@ -201,6 +234,7 @@ mod tests {
             let bracket = loop {
                 match search.next() {
                     Next::Done(bracket) => break bracket,
+                    Next::Scout(load) => panic!("a scout at {load}"),
                     Next::Measure(load) => search.tell(
                         load,
                         match load {
@@ -254,6 +288,7 @@ mod tests {
         let bracket = loop {
             match search.next() {
                 Next::Done(bracket) => break bracket,
+                Next::Scout(load) => panic!("a scout at {load}"),
                 Next::Measure(load) => {
                     measured.push(load);
                     search.tell(load, Finding::Unsettled);

@@ -166,7 +166,12 @@ impl LevelSummary {
     /// was cut off lacks its slowest answers and the state that a whole level reaches, so no verdict,
     /// answer, curve, finding or comparison is taken from it.
     pub fn is_result(&self) -> bool {
-        self.complete == Some(true) && self.measured_again.is_none()
+        self.complete == Some(true) && self.measured_again.is_none() && !self.is_scout()
+    }
+
+    /// Whether it only told a search for the capacity where to measure.
+    pub fn is_scout(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.scout)
     }
 
     /// The load of which the level is a result: the requested one, unless the rate changed while it

@@ -9,9 +9,11 @@
 
 mod certainty;
 mod interval;
+mod scout;
 
 pub use certainty::{Certainty, certainty};
 pub(crate) use interval::median_with_half_width;
+pub use scout::scouted;
 
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::slo::ERROR_RATE_MAX;

@@ -269,7 +269,9 @@ impl Check {
     ) -> (bool, Vec<Warning>) {
         let mut is_applicable = false;
         let mut warnings = Vec::new();
-        for level in context.levels {
+        // A scout is short on purpose: only its failed requests deserve a warning.
+        let is_checked = |level: &&LevelSummary| !level.is_scout() || self.id == failures::CHECK.id;
+        for level in context.levels.iter().filter(is_checked) {
             match make(context, level) {
                 AtLevel::NotApplicable => continue,
                 AtLevel::Silent => {}

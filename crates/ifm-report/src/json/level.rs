@@ -26,6 +26,9 @@ objects! {
         req_per_s_asked: Option<f64> = rate_of(level.load()),
         /// Whether it ran to its end.
         complete: Option<bool> = level.complete,
+        /// Whether it only told a search for the capacity where to measure: no verdict, answer or
+        /// comparison uses it.
+        scout: Option<bool> = level.is_scout().then_some(true),
         /// What ended it.
         ended_by: Option<LevelEnd> = level.ended_by,
         /// Index of the level that was measured instead of this one, because this one was worse

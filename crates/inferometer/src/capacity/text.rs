@@ -4,11 +4,12 @@
 
 use super::{
     Answer, INDENT, Rates, disagreements, fact, failing, finding_word, load_words, looks, media,
-    number, requests, tiers,
+    number, requests, scout_word, tiers,
 };
 use crate::course::{CapacityCourse, Judged};
 use crate::job::Job;
 use ifm_analysis::capacity::Bracket;
+use ifm_analysis::level::Load;
 use ifm_analysis::slo;
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
@@ -56,16 +57,55 @@ fn loads(course: &CapacityCourse, job: &Job) -> Vec<String> {
                 .unwrap_or_default()
         ));
     }
+    lines.extend(scouts_line(course));
     lines.push(String::new());
     lines
 }
 
-/// The capacity in words.
-fn capacity(answer: &Answer<'_>) -> String {
+/// The scouts, in one line: they chose the loads, and no verdict is based on them.
+fn scouts_line(course: &CapacityCourse) -> Option<String> {
+    let requests: u64 = course.scouts().map(|scout| scout.requests).sum();
+    let loads: Vec<String> = course
+        .scouts()
+        .map(|scout| format!("{} {}", number(scout.load), scout_word(scout.finding)))
+        .collect();
+    (!loads.is_empty()).then(|| {
+        format!(
+            "scouts  {} ({}; they chose the loads above)",
+            loads.join(", "),
+            ifm_core::words::counted(requests, "request")
+        )
+    })
+}
+
+/// The capacity in words. `stop_reason` is why the search was stopped.
+fn capacity(course: &CapacityCourse, answer: &Answer<'_>, stop_reason: Option<&str>) -> String {
     match (answer.bracket, answer.inside, answer.outside) {
         (None, inside, outside) => {
             let load = |judged: &Judged| load_words(judged.load);
-            stopped(inside.map(load), outside.map(load))
+            let is_over = stop_reason.is_some_and(|reason| reason.contains("time"));
+            let why = if is_over { "time was over" } else { "search was stopped" };
+            let known = stopped(inside.map(load), outside.map(load), why);
+            // Scouts may know more, and are no proof.
+            let (from, to) = course.edge();
+            let is_measured = |load: Option<Load>, judged: Option<&Judged>| {
+                load.map(Load::value) == judged.map(|judged| judged.load.value())
+            };
+            match (from, to) {
+                _ if is_measured(from, answer.inside) && is_measured(to, answer.outside) => known,
+                (Some(from), Some(to)) => format!(
+                    "{known}; by scouts, which are no proof, between {} and {}",
+                    number(from),
+                    load_words(to)
+                ),
+                (Some(from), None) => {
+                    format!("{known}; by scouts, which are no proof, {} or more", load_words(from))
+                }
+                (None, Some(to)) => {
+                    format!("{known}; by scouts, which are no proof, less than {}", load_words(to))
+                }
+                (None, None) => known,
+            }
         }
         (Some(Bracket { unsettled: Some(_), .. }), None, outside) => {
             let outside =
@@ -90,7 +130,8 @@ fn capacity(answer: &Answer<'_>) -> String {
 
 /// The capacity and what follows from it, one line each.
 fn facts(course: &CapacityCourse, answer: &Answer<'_>, model: &ReportModel) -> Vec<String> {
-    let mut lines = vec![fact("Capacity", &capacity(answer))];
+    let stop_reason = model.manifest.stop_reason.as_deref();
+    let mut lines = vec![fact("Capacity", &capacity(course, answer, stop_reason))];
     if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
         lines.push(format!("{INDENT}{}", unsettled_words(course, unsettled)));
     }
@@ -196,7 +237,9 @@ pub(super) fn second_looks(course: &CapacityCourse) -> Vec<String> {
         .map(|judged| load_words(judged.load))
         .collect();
     if loads.is_empty() {
-        return Vec::new();
+        let is_left_out = course.bracket().is_some() && course.is_unconfirmed();
+        let text = "left out: the time was over (--budget gives it more)";
+        return is_left_out.then(|| fact("Confirmation", text)).into_iter().collect();
     }
     if found.is_empty() {
         return vec![fact("Confirmation", &format!("as before, at {}", loads.join(" and ")))];
@@ -233,19 +276,19 @@ fn still_holding(outside: &Judged) -> Option<String> {
     is_stopped.then(|| format!("{INDENT}still inside at {load}: {}", holding.join(", ")))
 }
 
-/// What a stopped search knows about the capacity: both ends, if known.
-fn stopped(inside: Option<String>, outside: Option<String>) -> String {
+/// What a stopped search knows about the capacity: both ends, if known. `why` it stopped.
+fn stopped(inside: Option<String>, outside: Option<String>, why: &str) -> String {
     match (inside, outside) {
         (Some(inside), Some(outside)) => {
-            format!("at least {inside}, less than {outside}: the search was stopped between them")
+            format!("at least {inside}, less than {outside}: the {why} between them")
         }
         (Some(inside), None) => {
-            format!("at least {inside}: the search was stopped before a load was outside")
+            format!("at least {inside}: the {why} before a load was outside")
         }
         (None, Some(outside)) => {
-            format!("less than {outside}: the search was stopped before a load was inside")
+            format!("less than {outside}: the {why} before a load was inside")
         }
-        (None, None) => "unknown: the search was stopped before it knew a load".to_owned(),
+        (None, None) => format!("unknown: the {why} before a load was measured in full"),
     }
 }
 
@@ -262,7 +305,7 @@ mod tests {
             (None, load("1 user"), "less than 1 user: "),
             (None, None, "unknown: "),
         ] {
-            let words = stopped(inside, outside);
+            let words = stopped(inside, outside, "search was stopped");
             assert!(words.starts_with(expect), "{words}");
         }
     }

@@ -9,10 +9,14 @@ use super::measured;
 use super::pacing_args::PacingArgs;
 use super::price;
 use super::probe_args::ProbeArgs;
-use super::resolve::resolve;
+use super::resolve::{resolve, resolve_simulated};
+use super::simulated_url;
 use crate::course::{Axis, CapacityCourse, Course, Look, Tier};
 use crate::exit::{Code, Failure};
+use crate::job::Job;
 use crate::levels::{Ending, LevelRequest};
+use crate::output::Format;
+use crate::pacing::span_words;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -50,9 +54,15 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, value_enum, default_value = "users", value_name = "WHAT")]
     by: By,
 
-    /// Initial load: users, or requests per second
-    #[arg(help_heading = "Search", long, default_value_t = 1.0, value_name = "N")]
-    start: f64,
+    /// Initial load: users, or requests per second [default: 8 users or 4 req/s; 1 without scouts]
+    #[arg(help_heading = "Search", long, value_name = "N")]
+    start: Option<f64>,
+
+    /// Measure every load in full, instead of finding the edge with a few requests per load
+    ///
+    /// Takes several times as long, and has no time budget unless --budget sets one
+    #[arg(help_heading = "Search", long)]
+    no_scouts: bool,
 
     /// Maximum number of users
     #[arg(help_heading = "Search", long, default_value = "1024", value_parser = level, value_name = "N")]
@@ -94,9 +104,9 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], conflicts_with = "requests", value_parser = seconds, value_name = "SPAN")]
     duration: Option<f64>,
 
-    /// Measurements of one load before it counts as unsettled
-    #[arg(help_heading = "Search", long = "measurements", alias = "looks", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
-    looks: u32,
+    /// Measurements of one load before it counts as unsettled [default: 3; 6 without scouts]
+    #[arg(help_heading = "Search", long = "measurements", alias = "looks", value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
+    looks: Option<u32>,
 
     /// Think time between an answer and the next request
     ///
@@ -180,7 +190,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let (axis, search) = search(args)?;
     let first = LevelRequest {
         concurrency: match axis {
-            Axis::Users => args.start as u32,
+            Axis::Users => args.start.unwrap_or(START) as u32,
             Axis::Rate { .. } => args.max_in_flight,
         },
         arrivals: None,
@@ -205,7 +215,15 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         _ => (None, args.tiers.clone()),
     };
     let probe = args.probe.open(&load.workload)?;
-    let mut job = resolve(&load, &[first], words)?;
+    let mut job = match simulated_url::deployed(&load)? {
+        Some(_) if probe.is_some() => {
+            return Err(Failure::usage("--probe needs a real server, not a simulated one"));
+        }
+        Some(deployed) => {
+            resolve_simulated((&load.workload, &load.results), deployed, &[first], words)?
+        }
+        None => resolve(&load, &[first], words)?,
+    };
     probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
     if args.by == By::Sessions && !job.dataset.has_conversations() {
         return Err(Failure::usage("--by sessions needs a workload of conversations")
@@ -218,9 +236,20 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     // Without a named target, the API's default target applies.
     job.spec.slo.is_default = false;
     args.pacing.set(&mut job.spec);
+    // Later turns of a conversation have longer prompts, which a scout does not reach.
+    let has_scouts = !args.no_scouts && !job.dataset.has_conversations();
+    let search = if has_scouts {
+        job.spec.budget_s = job.spec.budget_s.or(Some(BUDGET_S));
+        // An overloaded server works off the queue of an open loop for long.
+        search.with_scouts(args.start.is_none().then(|| scout_start(axis)), axis == Axis::Users)
+    } else {
+        search
+    };
+    let looks = args.looks.unwrap_or(if has_scouts { LOOKS } else { LOOKS_WITHOUT_SCOUTS });
     let template = job.spec.levels[0].clone();
     let look = Look {
         requests: args.requests,
+        judged_min: if has_scouts { bounding(&job.spec.slo) } else { 0 },
         duration_s: args.duration,
         rate_s: longest_wait_s(&job.spec.slo) / args.precision.max(PRECISION_MIN),
         seed: job.spec.workload.seed,
@@ -228,11 +257,36 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     };
     // All of them are in one table, the first included.
     let tiers = first_tier.into_iter().chain(tiers).collect();
-    let course =
-        CapacityCourse::new(search, axis, template, args.looks, look, worth).with_tiers(tiers);
+    let course = CapacityCourse::new(search, axis, template, looks, look, worth).with_tiers(tiers);
     job.spec.levels = course.first().into_iter().collect();
     job.course = Course::Capacity(Box::new(course));
+    if job.format == Format::Text && !job.quiet {
+        announce(&job);
+    }
     execute(job)
+}
+
+/// The total time, before the first request is sent.
+fn announce(job: &Job) {
+    let text = match job.spec.budget_s {
+        Some(budget_s) => format!(
+            "the search takes at most {}: a few requests per load find the edge, and only loads \
+             near it are measured in full (--budget changes the time)",
+            span_words(budget_s)
+        ),
+        None => "the search has no time limit (--budget sets one)".to_owned(),
+    };
+    terminal::say(terminal::wrapped("", &text).trim_end_matches('\n'));
+}
+
+/// Where the first scout goes.
+fn scout_start(axis: Axis) -> u32 {
+    match axis {
+        Axis::Users => SCOUT_START_USERS,
+        Axis::Rate { step_req_per_s, .. } => {
+            (SCOUT_START_REQ_PER_S / step_req_per_s).round() as u32
+        }
+    }
 }
 
 /// What to convert the capacity to.
@@ -258,6 +312,19 @@ fn worth(args: &CapacityArgs) -> Result<Worth, Failure> {
     })
 }
 
+/// The first load of a search without scouts, in users or requests per second.
+const START: f64 = 1.0;
+/// Load of the first scout: one that most servers reach, where a dozen requests take no minute.
+const SCOUT_START_USERS: u32 = 8;
+const SCOUT_START_REQ_PER_S: f64 = 4.0;
+/// Higher percentiles have no more requests per measurement.
+const PERCENTILE_MAX: f64 = 99.0;
+/// Default measurements of a load.
+const LOOKS: u32 = 3;
+const LOOKS_WITHOUT_SCOUTS: u32 = 6;
+/// Default time of a search with scouts, seconds.
+const BUDGET_S: f64 = 300.0;
+
 /// Warm-up requests before a measurement at a rate.
 const RATE_WARMUP: u32 = 4;
 /// Minimum precision used to compute the duration of a measurement at a rate.
@@ -266,27 +333,28 @@ const PRECISION_MIN: f64 = 0.005;
 /// The load axis, and the search over it.
 fn search(args: &CapacityArgs) -> Result<(Axis, Search), Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let first = args.start.unwrap_or(START);
     let is_number = |load: f64| load > 0.0 && load.is_finite();
     let (axis, start, max) = match args.by {
         By::Users | By::Sessions => {
             if args.arrivals.is_some() {
                 return Err(usage(&"--arrivals needs --by rate"));
             }
-            let start = level(&args.start.to_string()).map_err(|error| usage(&error))?;
+            let start = level(&first.to_string()).map_err(|error| usage(&error))?;
             (Axis::Users, start, args.max_users)
         }
         By::Rate => {
-            if !is_number(args.start) || !is_number(args.max_rate) || args.start > args.max_rate {
+            if !is_number(first) || !is_number(args.max_rate) || first > args.max_rate {
                 return Err(usage(&format!(
                     "a search from {} to {} requests per second is not possible",
-                    args.start, args.max_rate
+                    first, args.max_rate
                 )));
             }
             let law = ArrivalArgs { arrivals: args.arrivals.clone(), ..ArrivalArgs::default() };
             let law = law.law()?;
-            let step_req_per_s = step(args.start * args.precision.max(PRECISION_MIN) / 2.0);
+            let step_req_per_s = step(first * args.precision.max(PRECISION_MIN) / 2.0);
             let steps = |rate: f64| (rate / step_req_per_s).round() as u32;
-            (Axis::Rate { step_req_per_s, law }, steps(args.start), steps(args.max_rate))
+            (Axis::Rate { step_req_per_s, law }, steps(first), steps(args.max_rate))
         }
     };
     let search = Search::new(start, max, args.precision).map_err(|error| usage(&error))?;
@@ -298,6 +366,14 @@ fn step(most: f64) -> f64 {
     let power = 10f64.powf(most.log10().floor());
     let times = [5.0, 2.0, 1.0].into_iter().find(|times| times * power <= most * (1.0 + 1e-9));
     times.unwrap_or(1.0) * power
+}
+
+/// Requests that bound the highest percentile of a target, and a quarter more: fewer than `ln(0.025)
+/// / ln(p)` values have no upper bound.
+fn bounding(slo: &SloSpec) -> u32 {
+    let percentiles = slo.terms.iter().filter_map(|term| term.percentile);
+    let highest = percentiles.fold(0.0, f64::max).min(PERCENTILE_MAX) / 100.0;
+    if highest > 0.0 { (1.25 * 0.025f64.ln() / highest.ln()).ceil() as u32 } else { 0 }
 }
 
 /// The longest wait that the target allows for a whole request or its first token, seconds. A queue

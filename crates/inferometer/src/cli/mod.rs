@@ -60,6 +60,7 @@ mod session_headers;
 pub mod setup_args;
 mod short_help;
 mod sides;
+mod simulated_url;
 pub mod sweep;
 mod telemetry_args;
 pub mod ui;

@@ -101,7 +101,8 @@ impl Played {
         let warmup_requests = if axis == Axis::Users { 0 } else { 4 };
         let template = LoadSpec { warmup_requests, concurrency: 4096, ..spec.levels[0].clone() };
         let worth = Worth::default();
-        let look = Look { requests, duration_s: None, rate_s, seed, is_of_sessions: false };
+        let look =
+            Look { requests, judged_min: 0, duration_s: None, rate_s, seed, is_of_sessions: false };
         let tiers = tiers.iter().map(|terms| Tier {
             name: (*terms).to_owned(),
             slo: ifm_analysis::slo::parse(terms).unwrap(),
@@ -201,7 +202,14 @@ fn one_search_answers_every_tier_as_a_search_of_its_own_would() {
 fn a_look_by_sessions_ends_with_whole_ones() {
     let spec = run(&[1], Vec::new()).manifest.spec;
     let worth = Worth::default();
-    let look = Look { requests: 150, duration_s: None, rate_s: 0.0, seed: 1, is_of_sessions: true };
+    let look = Look {
+        requests: 150,
+        judged_min: 0,
+        duration_s: None,
+        rate_s: 0.0,
+        seed: 1,
+        is_of_sessions: true,
+    };
     let search = Search::new(8, 64, 0.05).unwrap();
     let course = CapacityCourse::new(search, Axis::Users, spec.levels[0].clone(), 6, look, worth);
     let first = course.first().unwrap();

@@ -320,6 +320,7 @@ mod tests {
             sessions: None,
             warmup_requests: 0,
             early_end: None,
+            scout: false,
         }
     }
 

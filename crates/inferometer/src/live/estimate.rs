@@ -109,6 +109,7 @@ mod tests {
             sessions,
             warmup_requests: 4,
             early_end: None,
+            scout: false,
         }
     }
 

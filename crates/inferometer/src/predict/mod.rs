@@ -170,6 +170,11 @@ impl Simulated {
         Ok(result)
     }
 
+    /// Virtual time since the beginning, nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        self.simulation.now_ns()
+    }
+
     /// What a calibration leaves uncertain for the levels: one sentence for each uncertain mean.
     pub fn warnings(&self) -> Vec<String> {
         self.ranges.iter().flat_map(Range::warnings).collect()

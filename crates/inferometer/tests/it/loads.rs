@@ -1,6 +1,6 @@
 //! Open loops and the search for a capacity, as a user runs them.
 
-use crate::support::{assert_measured, json, pace, paced, run, stdout};
+use crate::support::{assert_measured, json, pace, paced, run, stderr, stdout};
 use ifm_truth::paced::{PacedOptions, run_paced};
 use ifm_truth::slower_and_slower;
 use serde_json::Value;
@@ -138,11 +138,92 @@ fn a_capacity_lies_between_a_load_inside_and_one_outside() {
     let all = search("ttft:p50<1000s");
     assert_eq!((&all["users_inside"], all.get("users_outside")), (&3.into(), None), "{all}");
     assert_eq!(all["is_finished"], true);
-    assert_eq!(all["loads"].as_array().map(Vec::len), Some(3), "1, 2 and 3 users");
+    let measured = all["loads"].as_array().map(Vec::len);
+    assert_eq!((measured, &all["loads"][0]["users"]), (Some(1), &3.into()), "{all}");
+    assert_eq!(
+        (&all["scouts"][0]["users"], &all["scouts"][0]["finding"]),
+        (&3.into(), &"inside".into())
+    );
     // It cannot be faster than 20 ms.
     let none = search("ttft:p50<10ms");
     assert_eq!((none.get("users_inside"), &none["users_outside"]), (None, &1.into()), "{none}");
     assert!(none["limited_by"].as_str().unwrap().starts_with("TTFT p50"), "{none}");
+}
+
+/// A server in virtual time: the same on any host. `serve --sim` has the same simulation.
+const SIMULATED: &str = "simulated://h100-sxm/llama-3.1-8b?max-num-seqs=16&jitter=0.05";
+
+/// A scout is in the run, and in no answer, check or audit of it.
+#[test]
+fn a_scout_is_shown_and_is_no_evidence() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--slo", "ttft:p75<200ms", "-W", "256/64-192", "--seed", "1"];
+    let found = run(folder.path(), &[&["capacity", SIMULATED, "--json"], &flags[..]].concat());
+    assert_measured(&found);
+    let found = json(&found);
+    let (inside, outside) = (&found["users_inside"], &found["users_outside"]);
+    assert!(inside.as_u64() < outside.as_u64() && found["budget_s"] == 300.0, "{found}");
+    assert!(found["seconds_total"].as_f64().unwrap() < 300.0, "{found}");
+    let scouts = found["scouts"].as_array().unwrap();
+    assert_eq!(scouts[0]["users"], 8, "{found}");
+    let report = json(&run(folder.path(), &["report", "last", "--format", "json"]));
+    for scout in scouts {
+        let level = &report["levels"][scout["level"].as_u64().unwrap() as usize];
+        assert_eq!((&level["scout"], &level["concurrency_asked"]), (&true.into(), &scout["users"]));
+        let about = |check: &&Value| check["level"] == scout["level"];
+        assert!(!report["warnings"].as_array().unwrap().iter().any(|one| about(&one)), "{report}");
+    }
+    // Only measured loads are in the answer for another target.
+    let stored = ["capacity", "last", "--slo", "ttft:p75<100s", "--json"];
+    let stored = json(&run(folder.path(), &stored));
+    let levels = report["levels"].as_array().unwrap();
+    let largest = |is_scout: bool| {
+        let of = levels.iter().filter(|level| (level["scout"] == true) == is_scout);
+        of.filter_map(|level| level["concurrency_asked"].as_u64()).max().unwrap()
+    };
+    assert!(largest(true) > largest(false), "a scout went farther than any measurement");
+    let text = stored.to_string();
+    assert!(!text.contains(&format!(":{},", largest(true))), "{text}");
+    // The long search agrees, and takes several times as long.
+    let long = [&["capacity", SIMULATED, "--json", "--no-scouts"], &flags[..]].concat();
+    let long = json(&run(folder.path(), &long));
+    let users = |document: &Value, key: &str| document[key].as_u64().unwrap();
+    assert!(users(&long, "users_inside").abs_diff(users(&found, "users_inside")) <= 1, "{long}");
+    assert_eq!(long["scouts"].as_array().map(Vec::len), Some(0));
+    let seconds = |document: &Value| document["seconds_total"].as_f64().unwrap();
+    assert!(2.0 * seconds(&found) < seconds(&long), "{} {}", seconds(&found), seconds(&long));
+}
+
+/// The time is over before the search is: both ends that were measured, and why it ended.
+#[test]
+fn a_search_out_of_time_says_what_it_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["capacity", SIMULATED, "--slo", "ttft:p75<200ms", "-W", "256/64-192"];
+    let flags = ["--seed", "1", "--budget", "25s"];
+    let output = run(folder.path(), &[&words[..], &flags].concat());
+    assert_measured(&output);
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(said.contains("at most 25 s"), "{said}");
+    assert!(said.contains("the search's time of 25 s is over"), "{said}");
+    assert!(text.contains("the time was over") && text.contains("by scouts"), "{text}");
+    let report = json(&run(folder.path(), &["report", "last", "--format", "json"]));
+    assert_eq!(report["run"]["state"], "partial", "{report}");
+    let last = report["levels"].as_array().unwrap().last().unwrap();
+    assert!(last["scout"] == true || last["complete"] == false, "{last}");
+}
+
+#[test]
+fn a_simulated_server_needs_a_machine_and_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    for (url, expect) in [
+        ("simulated://h100-sxm", "names no model"),
+        ("simulated://h100-sxm/nothing", "no model \"nothing\""),
+        ("simulated://h100-sxm/llama-3.1-8b?speed=2", "unexpected argument"),
+    ] {
+        let output = run(folder.path(), &["capacity", url, "--slo", "ttft:p50<1s"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expect), "{}", stderr(&output));
+    }
 }
 
 /// Standard output from its first byte on: what is measured, the head of the table, a row for each
@@ -152,7 +233,7 @@ fn a_search_prints_its_heading_and_every_load() {
     let folder = tempfile::tempdir().unwrap();
     let server = paced(5, 1);
     let url = format!("http://{}", server.address());
-    let by_users: &[&str] = &["--max-users", "2"];
+    let by_users: &[&str] = &["--start", "1", "--max-users", "2"];
     let by_rate: &[&str] = &["--by", "rate", "--start", "20", "--max-rate", "40"];
     for (by, head, expect) in
         [(by_users, " users", ["1", "2"]), (by_rate, " asked", ["20.0/s", "40.0/s"])]

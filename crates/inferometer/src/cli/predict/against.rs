@@ -132,6 +132,7 @@ fn load_spec(load: &Load, seed: u64) -> LoadSpec {
         sessions: None,
         warmup_requests: users,
         early_end: None,
+        scout: false,
     };
     match *load {
         Load::Closed { users } | Load::Batch { sequences: users } => closed(users),

@@ -6,14 +6,14 @@
 
 use crate::disk::{SummedWriter, discard, open_file};
 use crate::error::StoreError;
-use crate::table::{TableError, base_properties, guarded};
+use crate::table::{TableError, base_properties, read_metadata};
 use ifm_core::Sheet;
 use ifm_core::manifest::SCHEMA_VERSION;
 use ifm_core::sheet::SHEET_VERSION;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
@@ -86,8 +86,7 @@ fn put(out: &Path, columns: &[TableColumn], sheet: Option<&Sheet>) -> Result<(),
 /// The file is damaged or of another version, or the disk's.
 pub fn read_sheet_file(path: &Path) -> Result<Option<Sheet>, StoreError> {
     let file = open_file(path).map_err(|error| StoreError::io("open", path, error))?;
-    let metadata = guarded(|| Ok(ParquetMetaDataReader::new().parse_and_finish(&file)?))
-        .map_err(|error| error.reading(path))?;
+    let metadata = read_metadata(&file).map_err(|error| error.reading(path))?;
     let values = metadata.file_metadata().key_value_metadata();
     let value = |key: &str| values?.iter().find(|pair| pair.key == key)?.value.as_ref();
     let Some(text) = value(SHEET_KEY) else { return Ok(None) };

@@ -11,14 +11,12 @@ use crate::error::StoreError;
 use crate::load::open_checked;
 use crate::manifest_file::parse_manifest;
 use crate::run_entry::RunEntry;
-use crate::table::{RequestTable, TableError, guarded};
+use crate::table::{RequestTable, TableError, read_metadata};
 use crate::tags::read_tagged_manifest;
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RequestRecord, RunData};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{
-    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
-};
+use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -58,7 +56,7 @@ pub fn write_single_file(run: &RunEntry, out: &Path) -> Result<(), StoreError> {
 /// The file is damaged or of another version, or the disk's.
 pub fn read_single_file(path: &Path) -> Result<Option<RunData>, StoreError> {
     let mut file = open_file(path).map_err(|error| StoreError::io("open", path, error))?;
-    let metadata = metadata(&file).map_err(|error| error.reading(path))?;
+    let metadata = read_metadata(&file).map_err(|error| error.reading(path))?;
     let Some(manifest) = value(&metadata, MANIFEST_KEY) else { return Ok(None) };
     let manifest = parse_manifest(manifest.as_bytes(), path)?;
     let sum = columns_sum(&mut file).map_err(|error| StoreError::io("read", path, error))?;
@@ -71,7 +69,7 @@ pub fn read_single_file(path: &Path) -> Result<Option<RunData>, StoreError> {
 
 /// Copies a table of requests and puts the manifest into its metadata.
 fn copy(mut source: File, manifest: &Manifest, sink: impl Write) -> Result<(), TableError> {
-    let metadata = metadata(&source)?;
+    let metadata = read_metadata(&source)?;
     let mut summed = SummedWriter::new(sink);
     let mut columns = columns(&mut source).map_err(ParquetError::from)?;
     io::copy(&mut columns, &mut summed).map_err(ParquetError::from)?;
@@ -104,10 +102,6 @@ fn with_values(
     let mut end = Vec::new();
     ParquetMetaDataWriter::new(&mut end, &metadata).finish()?;
     Ok(end)
-}
-
-fn metadata(file: &File) -> Result<ParquetMetaData, TableError> {
-    guarded(|| Ok(ParquetMetaDataReader::new().parse_and_finish(file)?))
 }
 
 fn value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a String> {

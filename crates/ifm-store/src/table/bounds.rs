@@ -10,7 +10,7 @@ use ifm_core::parquet_bounds::{check_footer, check_pages};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 
@@ -25,10 +25,16 @@ const ROWS_FREE: u64 = 1 << 20;
 const ROW_BYTES_MIN: u64 = 4;
 
 /// Runs a reader of Parquet; its panic becomes an error.
-pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
+pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
     contained(read).unwrap_or_else(|panicked| {
         Err(TableError::Content(format!("the Parquet reader failed on it ({panicked})")))
     })
+}
+
+/// What a file says about itself, without its rows.
+pub(crate) fn read_metadata(file: &File) -> Result<ParquetMetaData, TableError> {
+    check_footer(file).map_err(ParquetError::from)?.map_err(TableError::Content)?;
+    guarded(|| Ok(ParquetMetaDataReader::new().parse_and_finish(file)?))
 }
 
 /// Opens a file whose rows fit its length.

@@ -11,7 +11,7 @@ mod request_reader;
 mod request_writer;
 mod series_file;
 
-pub(crate) use bounds::guarded;
+pub(crate) use bounds::read_metadata;
 pub use columns::column_names;
 pub(crate) use request_reader::RequestTable;
 pub(crate) use request_writer::{GROUP_EVENTS, GROUP_REQUESTS, RequestWriter};

@@ -366,3 +366,20 @@ fn damaged_imports_are_an_error_or_an_answer_and_no_panic() {
     let path = folder.path().join(&import.id).join(IMPORT_FILE);
     damage("import", &path, || store.find_import("theirs").is_ok());
 }
+
+/// Two billion elements that take no bytes: the library counts through them.
+#[test]
+fn lists_that_are_longer_than_the_file_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let footer = [0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0];
+    let length = (footer.len() as u32).to_le_bytes();
+    std::fs::write(&path, [b"PAR1", &footer[..], &length, b"PAR1"].concat()).unwrap();
+    for error in [
+        ifm_store::read_single_file(&path).unwrap_err(),
+        ifm_store::read_sheet_file(&path).unwrap_err(),
+    ] {
+        let error = error.to_string();
+        assert!(error.contains("its description claims more than its bytes can hold"), "{error}");
+    }
+}

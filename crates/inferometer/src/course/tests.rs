@@ -3,7 +3,9 @@
 
 use super::*;
 use ifm_analysis::Settling;
+use ifm_analysis::capacity::Finding;
 use ifm_analysis::testing::{MS, closed_loop, request, run};
+use ifm_core::RequestRecord;
 use ifm_truth::paced::queue::{self, Stations};
 use ifm_workload::Arrivals;
 use std::cmp::Reverse;

@@ -72,6 +72,9 @@ impl Kind {
     /// take back are struck out, and sentences about the same lose their praise.
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
+        if let Some(title) = subject.title {
+            page.title = crate::format::plain(title);
+        }
         page.banners.splice(0..0, prediction::banners(subject));
         // Behind the first chapter, which is what was measured.
         if let Some(section) = prediction::section(subject) {

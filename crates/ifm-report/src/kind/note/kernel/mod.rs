@@ -174,7 +174,8 @@ fn picture(mask: &KernelMask, part: Option<&Part>) -> Option<Chart> {
     let share = mask.sparsity.map(percent).unwrap_or_default();
     (!rows.is_empty()).then(|| Chart {
         id: format!("mask-{}", crate::page::slug(&mask.name)),
-        title: format!("What does {} leave out?", plain(&mask.name)),
+        title: format!("Blocks skipped by the mask {}", plain(&mask.name)),
+        subject: String::new(),
         description: format!("{share} of the blocks are empty."),
         plot: Plot::Mask(Mask {
             row_name: "query block".to_owned(),

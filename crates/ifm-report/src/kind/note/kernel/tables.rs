@@ -3,7 +3,7 @@
 
 use super::super::super::Subject;
 use super::super::part;
-use crate::format::{ABSENT, count, meant, number, percent, plain, with_spread};
+use crate::format::{ABSENT, count, meant, percent, plain, time};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::survey::{CeilingTime, KernelMask, KernelTime};
@@ -28,12 +28,8 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
             }
         })
         .cell(Head::text("Pass"), |time| Cell::text(plain(&time.pass)))
-        .cell(Head::number("Time, ms"), |time| {
-            let text = match time.std_ms {
-                Some(std) => with_spread(time.ms, std),
-                None => number(time.ms),
-            };
-            Cell { value: Some(time.ms), ..Cell::text(text) }
+        .cell(Head::number("Time"), |one| {
+            Cell { value: Some(one.ms), ..Cell::text(time(one.ms, one.std_ms)) }.in_unit("ms")
         })
         .cell(Head::number("Calls"), |time| {
             Cell::text(time.calls.map_or_else(|| ABSENT.to_owned(), count))
@@ -88,13 +84,12 @@ pub(super) fn ceilings(all: &[CeilingTime]) -> Option<Section> {
         .push(factor("By", PROVIDER))
         .push(factor("On", DEVICE))
         .push(factor("Threads", THREADS))
-        .cell(Head::number("Time, ms"), |one| {
-            let time = Quantity::KernelTime;
+        .cell(Head::number("Time"), |one| {
+            let quantity = Quantity::KernelTime;
             let std = Statistic::Std(ifm_core::sheet::StdKind::Sample);
-            match (one.point.central(&time), one.point.value(&time, std)) {
-                (Some(ms), Some(std)) => Cell::text(with_spread(ms.value, std)),
-                (ms, _) => Cell::number(ms.map(|ms| ms.value), number),
-            }
+            let std_ms = one.point.value(&quantity, std);
+            let ms = one.point.central(&quantity).map(|ms| ms.value);
+            Cell::number(ms, |ms| time(ms, std_ms)).in_unit("ms")
         })
         .cell(Head::number("Rate"), |one| match (one.flop_per_s, one.bytes_per_s) {
             (Some(rate), _) => Cell::number(Some(rate), |rate| meant(rate, Meant::FlopPerS)),

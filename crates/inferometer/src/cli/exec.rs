@@ -243,7 +243,9 @@ impl ExecArgs {
             terminal::warn(&remark.text);
         }
         let page = shown(&import.sheets);
-        for (path, page) in self.out.iter().filter_map(|path| Some((path, page.as_ref()?))) {
+        for path in &self.out {
+            let nothing = || Failure::usage("the command was not measured: nothing to report");
+            let page = page.as_ref().ok_or_else(nothing)?;
             let written = output::write_page(page, path)?;
             written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
         }

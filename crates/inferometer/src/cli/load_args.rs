@@ -3,6 +3,7 @@
 use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
+use crate::exit::Failure;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::lengths::LengthsWord;
@@ -288,6 +289,32 @@ impl ResultArgs {
     pub fn exports(&self) -> Vec<ExportAsk> {
         let appended = self.appended.iter().map(|ask| ask.clone().appends(true));
         self.exports.iter().cloned().chain(appended).collect()
+    }
+
+    /// Rejects flags of a stored run, for an answer that stores none. `what` is the cause.
+    ///
+    /// # Errors
+    /// The first such flag.
+    pub fn refuse_run_flags(&self, what: &str) -> Result<(), Failure> {
+        let format = self.output().to_possible_value();
+        let format =
+            format.map_or_else(String::new, |word| format!("--format {}", word.get_name()));
+        let has_format = matches!(self.output(), Format::Text | Format::Json | Format::Md);
+        let given = [
+            ("--name", self.name.is_some()),
+            ("--tag", !self.tags.is_empty()),
+            ("--export", !self.exports().is_empty()),
+            ("--keep-text", self.keep_text),
+            ("--tui", self.tui),
+            (format.as_str(), !has_format),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => {
+                Err(Failure::usage(format!("{flag} is not possible with {what}: no run is stored"))
+                    .hint("remove it; --json and --format md print the answer in other forms"))
+            }
+        }
     }
 
     /// The output format, `--json` folded in.

@@ -31,6 +31,8 @@ pub struct ReportModel {
     pub evidence: Member,
     /// What the machine of the server was measured to reach at most, in words, where a store has that.
     pub ceilings: Option<String>,
+    /// Whether a process is writing the run, if that is known.
+    pub is_live: Option<bool>,
 }
 
 impl ReportModel {
@@ -52,7 +54,7 @@ impl ReportModel {
         };
         let cumulative = measured.iter().map(of).collect();
         let manifest = run.manifest.clone();
-        ReportModel { manifest, summary, vllm, cumulative, evidence, ceilings: None }
+        ReportModel { manifest, summary, vllm, cumulative, evidence, ceilings: None, is_live: None }
     }
 
     /// Model, server and host of the server: what was measured.

@@ -152,9 +152,9 @@ pub fn write_chart(page: &Page, name: &str, path: &Path) -> Result<Written, Fail
 
 /// The charts of a page, each with what was measured: a picture is shown without its page.
 fn charts_with_subject(page: &Page) -> Vec<page::Chart> {
-    let parts = [Some(&page.title), page.facts.first(), page.conditions.first()];
-    let parts: Vec<&str> =
-        parts.into_iter().flatten().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let facts = page.facts.iter().take(2);
+    let parts = std::iter::once(&page.title).chain(facts).chain(page.conditions.first());
+    let parts: Vec<&str> = parts.map(String::as_str).filter(|part| !part.is_empty()).collect();
     let subject = parts.join(" · ");
     let charts = page.charts().into_iter().cloned();
     charts.map(|chart| page::Chart { subject: subject.clone(), ..chart }).collect()

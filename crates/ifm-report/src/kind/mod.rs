@@ -20,6 +20,8 @@ mod target;
 mod testing;
 mod variant;
 
+pub use note::kernel_overview;
+
 use crate::ReportModel;
 use crate::page::Page;
 use ifm_analysis::audit::Audit;
@@ -73,8 +75,13 @@ impl Kind {
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
         if let Some(title) = subject.title {
-            page.title = crate::format::plain(title);
+            let own = std::mem::replace(&mut page.title, crate::format::plain(title));
+            // What was measured stays on the page.
+            if own != page.title && !own.is_empty() {
+                page.facts.insert(0, own);
+            }
         }
+        prediction::reword(subject, &mut page);
         page.banners.splice(0..0, prediction::banners(subject));
         // Behind the first chapter, which is what was measured.
         if let Some(section) = prediction::section(subject) {

@@ -239,7 +239,8 @@ impl ExecArgs {
     /// the command, unless a document was requested.
     fn tell(&self, import: &Import, code: u8) -> Result<(), Failure> {
         let remarks = import.sheets.iter().flat_map(|sheet| &sheet.remarks);
-        for remark in remarks.filter(|_| !self.quiet) {
+        // The report below has them, too.
+        for remark in remarks.filter(|_| self.json && !self.quiet) {
             terminal::warn(&remark.text);
         }
         let page = shown(&import.sheets);

@@ -125,12 +125,12 @@ fn load(given: &Given, draft: &mut Draft, requests: u64) -> Result<(), String> {
         draft.differs(match strategy {
             "exponential" => {
                 "the client's exponential ramp grows by the same factor with each request, so that \
-                 it is steepest at its end; ours grows by the same factor each second, between the \
+                 it is steepest at its end; inferometer's grows by the same factor each second, between the \
                  same rates and with as many requests"
             }
             _ => {
                 "the client's linear ramp grows by the same step with each request, which is by the \
-                 same factor each second: ours is that ramp"
+                 same factor each second, as inferometer's does"
             }
         });
         draft.differs(
@@ -492,7 +492,7 @@ fn differences(given: &Given, draft: &mut Draft) {
     draft.differs(
         "the block and the file are by the client's definitions: TPOT is (E2EL - TTFT) / (tokens - 1) \
          of a request, ITL a gap between two pieces of an answer, and rates divide by the whole time, \
-         ramp and drain included; inferometer report last has ours, without each user's first request",
+         ramp and drain included; inferometer report last has inferometer's, without each user's first request",
     );
     draft.differs(
         "an answer that broke off, or an error inside a stream, fails here and succeeds there",

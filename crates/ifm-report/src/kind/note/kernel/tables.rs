@@ -4,7 +4,7 @@
 use super::super::super::Subject;
 use super::super::part;
 use crate::format::{ABSENT, count, meant, percent, plain, time};
-use crate::page::{Block, Cell, Column, Columns, Head, Section};
+use crate::page::{Block, Cell, Column, Columns, Head, Section, Table};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::survey::{CeilingTime, KernelMask, KernelTime};
 use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYPE};
@@ -52,6 +52,25 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
     let mut table = columns.table(caption, mask.times.iter());
     table.drop_empty_columns();
     Block::Table(table)
+}
+
+/// Every kernel under every mask in one table, as short as it can be.
+pub(super) fn overview(masks: &[KernelMask]) -> Table {
+    let rows = masks.iter().flat_map(|mask| mask.times.iter().map(move |time| (mask, time)));
+    let columns = Columns::<(&KernelMask, &KernelTime)>::default()
+        .name("Mask", |(mask, _)| plain(&mask.name))
+        .text("Kernel", |(_, one)| plain(&one.kernel))
+        .text("Pass", |(_, one)| plain(&one.pass))
+        .cell(Head::number("Time"), |(_, one)| {
+            Cell { value: Some(one.ms), ..Cell::text(time(one.ms, one.std_ms)) }.in_unit("ms")
+        })
+        .cell(Head::number("Arithmetic"), |(_, one)| {
+            Cell::number(one.flop_per_s, |rate| meant(rate, Meant::FlopPerS))
+        });
+    let rows: Vec<(&KernelMask, &KernelTime)> = rows.collect();
+    let mut table = columns.table("Median ± standard deviation of the calls.", rows);
+    table.drop_empty_columns();
+    table
 }
 
 /// What could not be measured under a mask, and why; none where all was.

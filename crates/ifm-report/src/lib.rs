@@ -73,7 +73,7 @@ pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
-pub use model::{ReportModel, load_unit};
+pub use model::{ReportModel, VllmLines, load_unit};
 pub use parts::probe_line as bystander;
 pub use sglang::sglang;
 pub use shares::{share_cell, shares_fields, shares_line};

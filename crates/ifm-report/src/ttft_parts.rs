@@ -89,12 +89,12 @@ fn cause(model: &ReportModel, level: &LevelSummary) -> Answer {
 fn enable(model: &ReportModel) -> String {
     match model.manifest.server.kind.as_deref() {
         Some("vllm" | "inferometer") => {
-            ("restart the server with --enable-per-request-metrics to split it into upload, network, queue \
-             and prompt")
+            "restart the server with --enable-per-request-metrics to split it into upload, network, \
+             queue and prompt"
         }
-        _ => "the server does not report how long requests waited and how long their prompts took"
-            .to_owned(),
+        _ => "the server does not report how long requests waited and how long their prompts took",
     }
+    .to_owned()
 }
 
 /// The parts of one level in a line; absent where the server reported none.

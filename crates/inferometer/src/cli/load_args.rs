@@ -14,6 +14,8 @@ use ifm_core::duration::seconds;
 use ifm_core::parse_tag;
 use ifm_core::spec::Api;
 use ifm_core::tag::check_name;
+use ifm_interop::ExportOptions;
+use ifm_report::VllmLines;
 use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
 
@@ -21,6 +23,16 @@ use std::path::PathBuf;
 fn form_speeches() -> impl TypedValueParser<Value = FormSpeech> {
     PossibleValuesParser::new(FormSpeech::ALL.map(FormSpeech::word))
         .try_map(|word| FormSpeech::from_word(&word).ok_or("no such dialect"))
+}
+
+/// Parses `metrics=ttft,tpot&percentiles=50,99`.
+fn vllm_lines(text: &str) -> Result<VllmLines, String> {
+    let options = ExportOptions::parse(text)?;
+    let own = VllmLines::default();
+    Ok(VllmLines {
+        metrics: options.metrics.unwrap_or(own.metrics),
+        percentiles: options.percentiles.unwrap_or(own.percentiles),
+    })
 }
 
 /// Values of `--json`.
@@ -254,6 +266,10 @@ pub struct ResultArgs {
     /// Format of standard output
     #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
     pub format: Format,
+
+    /// Latencies and percentiles of --format vllm, written by `as`.
+    #[arg(long, hide = true, value_name = "metrics=LIST&percentiles=LIST", value_parser = vllm_lines)]
+    pub vllm_lines: Option<VllmLines>,
 
     /// The same as --format json; --json=requests for one line per finished request
     #[arg(help_heading = "Results", long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]

@@ -22,6 +22,9 @@ pub struct RerunArgs {
     run: String,
 
     /// Flags that replace those of the run, such as -c 32
+    ///
+    /// A run without --seed gets new prompts, which no prefix cache of the server contains. To send the
+    /// same prompts again, pass the seed that is printed
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
     flags: Vec<String>,
 
@@ -33,7 +36,7 @@ pub struct RerunArgs {
 /// Commands that can be repeated.
 const REPEATABLE: [&str; 5] = ["run", "sweep", "capacity", "predict", "demo"];
 /// Flags that name where results go: a report that was written once is not overwritten.
-const OUTPUTS: [&str; 4] = ["out", "json", "format", "plan_cell"];
+const OUTPUTS: [&str; 5] = ["out", "json", "format", "vllm_lines", "plan_cell"];
 /// Flags of which one makes the others meaningless: a new one replaces all of its group.
 const EXCLUSIVE: [&[&str]; 2] = [
     &["concurrency", "rate", "arrivals", "ramp", "steps", "bursts", "replay"],

@@ -41,6 +41,15 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     if !draft.has("--json") {
         draft.assume("--format", "vllm");
     }
+    let (metrics, percentiles) =
+        (given.last("--percentile-metrics"), given.last("--metric-percentiles"));
+    if metrics.is_some() || percentiles.is_some() {
+        let parts = [
+            metrics.map(|list| format!("metrics={list}")),
+            percentiles.map(|list| format!("percentiles={list}")),
+        ];
+        draft.set("--vllm-lines", parts.into_iter().flatten().collect::<Vec<_>>().join("&"));
+    }
     differences(given, draft);
     Ok(())
 }

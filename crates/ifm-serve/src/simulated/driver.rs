@@ -87,7 +87,7 @@ pub(super) struct Driver {
     later: Vec<Ready>,
     accepted_by_position: Vec<u64>,
     finished_total: u64,
-    /// Those of them that a stop string ended.
+    /// Answers that a stop string ended.
     stopped_total: u64,
     cancelled_total: u64,
     failed_total: u64,

@@ -70,7 +70,7 @@ pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
 }
 
 /// Whether the run gets new prompts, and how to get the others. A run without a seed gets new ones: the
-/// server's prefix cache may still contain those of the stored run.
+/// server's prefix cache may still contain the prompts of the stored run.
 fn prompts(words: &[String], flags: &[String], (run, seed): (&str, u64)) -> Option<String> {
     let is_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
     // A prediction without a seed has always the same, and no server.
@@ -84,7 +84,7 @@ fn prompts(words: &[String], flags: &[String], (run, seed): (&str, u64)) -> Opti
              --seed N for others"
         ),
         false => format!(
-            "new prompts, which no prefix cache contains; pass --seed {seed} to send those of {run}"
+            "new prompts, which no prefix cache contains; pass --seed {seed} to send the prompts of {run}"
         ),
     })
 }

@@ -18,7 +18,8 @@ impl Chart {
         plot: Cartesian,
     ) -> Chart {
         let (id, title, description) = (id.into(), title.into(), description.into());
-        Chart { id, title, description, plot: Plot::Cartesian(plot) }
+        let subject = String::new();
+        Chart { id, title, subject, description, plot: Plot::Cartesian(plot) }
     }
 }
 

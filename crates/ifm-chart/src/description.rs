@@ -18,6 +18,10 @@ pub struct Chart {
     pub id: String,
     /// What the chart answers, as a question.
     pub title: String,
+    /// What was measured, as a line under the title of a picture; empty on a page, which has it in its
+    /// own title.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subject: String,
     /// One or two sentences with the extreme values, for those who do not see the drawing.
     pub description: String,
     /// What is drawn.

@@ -77,9 +77,18 @@ impl Cell {
         factors
     }
 
-    /// What the cell is in words, without what is the same in all cells: `base, chat, 8 users,
-    /// repeat 2`.
+    /// The cell as text, without settings that all cells share: `base, chat, 8 users, repeat 2`.
     pub fn label(&self, plan: &Plan) -> String {
+        let name = self.name(plan);
+        match plan.head.repeats {
+            1 => name,
+            _ if name.is_empty() => format!("repeat {}", self.repeat),
+            _ => format!("{name}, repeat {}", self.repeat),
+        }
+    }
+
+    /// The label without the number of the repeat.
+    pub fn name(&self, plan: &Plan) -> String {
         let server = self.server.and_then(|index| plan.servers.get(index));
         let lists = server.into_iter().flat_map(|server| &server.parameters);
         let of_parameters = lists.map(|(name, list)| (name.as_str(), list.len()));
@@ -99,11 +108,7 @@ impl Cell {
             _ => format!("{name} {value}"),
         };
         let varying = |(name, _): &(String, String)| !constant.contains(&name.as_str());
-        let mut words: Vec<String> =
-            self.factors(plan).into_iter().filter(varying).map(word).collect();
-        if plan.head.repeats > 1 {
-            words.push(format!("repeat {}", self.repeat));
-        }
+        let words: Vec<String> = self.factors(plan).into_iter().filter(varying).map(word).collect();
         words.join(", ")
     }
 

@@ -17,8 +17,11 @@ const SECONDS_PER_HOUR: f64 = 3600.0;
 pub struct Estimate {
     /// Cells that are left.
     pub cells: usize,
-    /// Seconds of those whose time is known, starts of servers among them as far as they are known.
+    /// Seconds of those whose time is known, with known starts of servers and the longest waits for
+    /// steady temperatures.
     pub seconds: f64,
+    /// Seconds of the longest waits for steady temperatures.
+    pub settle_s: f64,
     /// Cells whose time is not known.
     pub unknown: usize,
     /// Starts of servers that are left.
@@ -42,6 +45,7 @@ pub fn estimate(plan: &Plan, cells: &[Cell], journal: &Journal) -> Estimate {
     let mut estimate = Estimate {
         cells: left.len(),
         seconds: 0.0,
+        settle_s: settle_s(plan, &left),
         unknown: 0,
         starts: 0,
         is_start_known: !journal.starts_s.is_empty(),
@@ -64,8 +68,21 @@ pub fn estimate(plan: &Plan, cells: &[Cell], journal: &Journal) -> Estimate {
             None => estimate.unknown += 1,
         }
     }
+    estimate.seconds += estimate.settle_s;
     estimate.usd = plan.head.price.map(|price| price * estimate.seconds / SECONDS_PER_HOUR);
     estimate
+}
+
+/// The longest waits after the changes of conditions between these cells, the first setting included.
+fn settle_s(plan: &Plan, cells: &[&Cell]) -> f64 {
+    let of_condition = |(index, condition): (usize, &crate::spec::Condition)| {
+        let settle_s = condition.settle_s?;
+        let mut values: Vec<&String> =
+            cells.iter().filter_map(|cell| cell.conditions.get(index)).collect();
+        values.dedup();
+        Some(settle_s * values.len() as f64)
+    };
+    plan.conditions.iter().enumerate().filter_map(of_condition).sum()
 }
 
 /// Cells of one workload and load take about as long.
@@ -117,5 +134,18 @@ mod tests {
         journal.add(Event::Started { server: "a".into(), seconds: 5.0, log: String::new() });
         let after = estimate(&plan, &cells, &journal);
         assert_eq!((after.cells, after.unknown, after.seconds), (3, 0, 5.0 + 60.0 + 10.0));
+    }
+    #[test]
+    fn waits_after_each_change_of_a_condition_count() {
+        let text = "[plan]\nname = \"p\"\nrepeats = 3\norder = \"interleaved\"\n[[server]]\n\
+                    name = \"a\"\nurl = \"http://127.0.0.1:1\"\n[[workload]]\nworkload = \"8/8\"\n\
+                    [[load]]\nusers = [1, 8]\nduration = \"10s\"\n[[condition]]\n\
+                    name = \"power_limit_w\"\nset = \"power-limit\"\nvalues = [600, 500, 400, 300]\n\
+                    settle = \"60s\"\n";
+        let plan = Plan::parse(text).unwrap();
+        let cells = cells(&plan).unwrap();
+        let estimate = estimate(&plan, &cells, &Journal::default());
+        // 4 values in each of 3 repeats; 24 levels of 10 s.
+        assert_eq!((estimate.settle_s, estimate.seconds), (12.0 * 60.0, 12.0 * 60.0 + 240.0));
     }
 }

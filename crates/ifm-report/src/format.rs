@@ -13,6 +13,7 @@ const BYTES_PER_GB: f64 = 1e9;
 const FLOP_PER_TFLOP: f64 = 1e12;
 const FLOP_PER_GFLOP: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
+const US_PER_MS: f64 = 1e3;
 /// Shown where a number is not known.
 pub const ABSENT: &str = "–";
 /// Between groups of three digits: narrow, and no line ends there. A terminal gets a space.
@@ -77,11 +78,37 @@ pub fn span(ns: f64) -> String {
 }
 
 fn span_ms(ms: f64) -> String {
-    if ms.abs() >= 999.5 {
-        format!("{} s", number(ms / MS_PER_S))
-    } else {
-        format!("{} ms", number(ms))
+    /// Below it, three places of milliseconds show less than two digits.
+    const SMALLEST_MS: f64 = 0.009_95;
+    match ms.abs() {
+        size if size >= 999.5 => format!("{} s", number(ms / MS_PER_S)),
+        size if size >= SMALLEST_MS || size == 0.0 => format!("{} ms", number(ms)),
+        _ => format!("{} µs", number(ms * US_PER_MS)),
     }
+}
+
+/// A measured time with its spread, both in the unit that gives three digits: `5.39 ± 0.12 ms`,
+/// `0.43 ± 0.66 µs`.
+pub fn time(ms: f64, spread_ms: Option<f64>) -> String {
+    let (unit, scale) = match ms.abs() {
+        size if size >= 999.5 => ("s", 1.0 / MS_PER_S),
+        size if size >= 0.999_5 || size == 0.0 => ("ms", 1.0),
+        _ => ("µs", US_PER_MS),
+    };
+    match spread_ms {
+        Some(spread) => format!("{} {unit}", with_spread(ms * scale, spread * scale)),
+        None => format!("{} {unit}", number(ms * scale)),
+    }
+}
+
+/// An arithmetic rate.
+pub fn flop_per_s(rate: f64) -> String {
+    meant(rate, Meant::FlopPerS)
+}
+
+/// A rate of transfer.
+pub fn bytes_per_s(rate: f64) -> String {
+    meant(rate, Meant::BytesPerS)
 }
 
 /// A share in percent. Shows 100 and 0 only if all or nothing is meant.
@@ -281,6 +308,17 @@ pub(crate) fn capacity_interval(answer: &ifm_analysis::answer::UsersAnswer) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_has_three_digits_in_the_unit_of_its_size() {
+        assert_eq!(time(4.3e-4, Some(6.6e-4)), "0.43 ± 0.66 µs");
+        assert_eq!(time(0.199_9, Some(0.019_46)), "200 ± 19 µs");
+        assert_eq!(time(5.39, Some(0.12)), "5.39 ± 0.12 ms");
+        assert_eq!(time(4.99, None), "4.99 ms");
+        assert_eq!(time(1234.0, Some(12.0)), "1.23 ± 0.01 s");
+        assert_eq!(span(1_200.0), "1.20 µs");
+        assert_eq!(span(320_000.0), "0.32 ms");
+    }
 
     #[test]
     fn a_deviation_has_the_places_of_its_number() {

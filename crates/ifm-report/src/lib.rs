@@ -62,7 +62,10 @@ pub use comparison::{
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
 pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
-pub use format::{ABSENT, bytes, command_line, count, harmless, number, plain, span, usd};
+pub use format::{
+    ABSENT, bytes, bytes_per_s, command_line, count, flop_per_s, harmless, number, plain, span,
+    time, usd,
+};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use headline::{headline, request_words, server_words};
 pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
@@ -70,7 +73,7 @@ pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
-pub use model::{ReportModel, load_unit};
+pub use model::{ReportModel, VllmLines, load_unit};
 pub use parts::probe_line as bystander;
 pub use sglang::sglang;
 pub use shares::{share_cell, shares_fields, shares_line};

@@ -7,7 +7,7 @@ use crate::format::{count, meant, number, plain, span};
 use ifm_analysis::comparison::{Member, SurveyEvidence};
 use ifm_analysis::definitions::vllm::{self, VllmSummary};
 use ifm_analysis::insight::Meant;
-use ifm_analysis::level::{GapLabel, LevelCumulative, Load, measured_by_level};
+use ifm_analysis::level::{GapLabel, LevelCumulative, Load, MeasuredByLevel, measured_by_level};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateStretch};
 use ifm_core::words::plural;
@@ -15,6 +15,35 @@ use ifm_core::{Manifest, RunData};
 
 /// The note of a server that says where its weights come from.
 const WEIGHTS_NOTE: &str = "weights";
+
+/// The latencies in vLLM's block, and their percentiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VllmLines {
+    /// Names, such as `ttft`.
+    pub metrics: Vec<String>,
+    /// Percentiles, such as 99.
+    pub percentiles: Vec<f64>,
+}
+
+impl Default for VllmLines {
+    /// As `vllm bench serve` without `--percentile-metrics` and `--metric-percentiles`.
+    fn default() -> VllmLines {
+        let metrics = ["ttft", "tpot", "itl"].map(str::to_owned).to_vec();
+        VllmLines { metrics, percentiles: vec![99.0] }
+    }
+}
+
+fn vllm_blocks(
+    summary: &RunSummary,
+    measured: &MeasuredByLevel,
+    lines: &VllmLines,
+) -> Vec<VllmSummary> {
+    let block = |level: &LevelSummary| {
+        let records = measured.get(&level.level)?.as_slice();
+        vllm::summarize_at(level, records, &lines.percentiles)
+    };
+    summary.levels.iter().filter_map(block).collect()
+}
 
 /// What a report shows.
 #[derive(Debug, Clone)]
@@ -25,12 +54,16 @@ pub struct ReportModel {
     pub summary: RunSummary,
     /// Each level of `summary` as vLLM's benchmark would count it.
     pub vllm: Vec<VllmSummary>,
+    /// The latencies and percentiles of vLLM's block.
+    pub vllm_lines: VllmLines,
     /// How the latencies of each level are distributed, request by request.
     pub cumulative: Vec<LevelCumulative>,
     /// The evidence for differences between its levels, and from levels of other runs.
     pub evidence: Member,
     /// What the machine of the server was measured to reach at most, in words, where a store has that.
     pub ceilings: Option<String>,
+    /// Whether a process is writing the run, if that is known.
+    pub is_live: Option<bool>,
 }
 
 impl ReportModel {
@@ -44,15 +77,31 @@ impl ReportModel {
     pub fn beside_documents(run: &RunData, summary: RunSummary, tools: &[String]) -> ReportModel {
         let evidence = SurveyEvidence::member(run, &summary, tools);
         let measured = measured_by_level(&run.requests);
-        let block =
-            |level: &LevelSummary| vllm::summarize(level, measured.get(&level.level)?.as_slice());
-        let vllm = summary.levels.iter().filter_map(block).collect();
+        let vllm_lines = VllmLines::default();
+        let vllm = vllm_blocks(&summary, &measured, &vllm_lines);
         let of = |(level, records): (&u16, &Vec<_>)| {
             LevelCumulative::of(&run.manifest.spec, *level, records)
         };
         let cumulative = measured.iter().map(of).collect();
         let manifest = run.manifest.clone();
-        ReportModel { manifest, summary, vllm, cumulative, evidence, ceilings: None }
+        ReportModel {
+            manifest,
+            summary,
+            vllm,
+            vllm_lines,
+            cumulative,
+            evidence,
+            ceilings: None,
+            is_live: None,
+        }
+    }
+
+    /// With other lines in vLLM's block; `run` is the run of this model.
+    #[must_use]
+    pub fn with_vllm_lines(mut self, lines: VllmLines, run: &RunData) -> ReportModel {
+        self.vllm = vllm_blocks(&self.summary, &measured_by_level(&run.requests), &lines);
+        self.vllm_lines = lines;
+        self
     }
 
     /// Model, server and host of the server: what was measured.

@@ -88,13 +88,13 @@ fn cause(model: &ReportModel, level: &LevelSummary) -> Answer {
 /// How a server is made to report its parts of the TTFT.
 fn enable(model: &ReportModel) -> String {
     match model.manifest.server.kind.as_deref() {
-        Some(kind @ ("vllm" | "inferometer")) => format!(
-            "start {kind} with --enable-per-request-metrics to split it into upload, network, queue \
-             and prompt"
-        ),
-        _ => "the server does not report how long requests waited and how long their prompts took"
-            .to_owned(),
+        Some("vllm" | "inferometer") => {
+            "restart the server with --enable-per-request-metrics to split it into upload, network, \
+             queue and prompt"
+        }
+        _ => "the server does not report how long requests waited and how long their prompts took",
     }
+    .to_owned()
 }
 
 /// The parts of one level in a line; absent where the server reported none.
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(all[1].value, "queue 60%");
         assert!(all[1].detail.contains("queue 60.0 ms"), "{}", all[1].detail);
         let silent = asked(missed("ttft:p50<10ms"), "vllm", false);
-        assert!(silent[1].detail.contains("vllm with --enable-per-request-metrics"));
+        assert!(silent[1].detail.contains("server with --enable-per-request-metrics"));
         let kept = asked(missed("ttft:p50<1s"), "vllm", true);
         assert!(kept.iter().all(|answer| answer.topic != AnswerTopic::Cause));
     }

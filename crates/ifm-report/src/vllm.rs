@@ -5,8 +5,8 @@
 //! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers,
 //! except the one saying that a prediction is not a benchmark.
 
-use crate::ReportModel;
-use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};
+use crate::{ReportModel, VllmLines};
+use ifm_analysis::definitions::vllm::{VllmLatency, VllmSummary};
 use ifm_core::sheet::key;
 use ifm_core::spec::LoadSpec;
 use std::fmt::Write;
@@ -26,7 +26,8 @@ pub fn vllm(model: &ReportModel) -> String {
     let has_all = levels.len() == model.vllm.len();
     let rate = |index: usize| levels.get(index).filter(|_| has_all).and_then(rate_of);
     let blocks = model.vllm.iter().enumerate();
-    let block = |(index, summary)| block(summary, rate(index), goodput, is_predicted);
+    let lines = &model.vllm_lines;
+    let block = |(index, summary)| block(summary, rate(index), (goodput, is_predicted), lines);
     blocks.map(block).collect::<Vec<String>>().join("\n")
 }
 
@@ -38,7 +39,12 @@ fn rate_of(level: &LoadSpec) -> Option<f64> {
     }
 }
 
-fn block(summary: &VllmSummary, rate: Option<f64>, goodput: bool, is_predicted: bool) -> String {
+fn block(
+    summary: &VllmSummary,
+    rate: Option<f64>,
+    (goodput, is_predicted): (bool, bool),
+    lines: &VllmLines,
+) -> String {
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
     // A separate line that no reader knows: what is not a measurement must not look like one.
@@ -71,20 +77,31 @@ fn block(summary: &VllmSummary, rate: Option<f64>, goodput: bool, is_predicted: 
     }
     let total = summary.total_token_throughput.unwrap_or(f64::NAN);
     float(&mut out, "Total token throughput (tok/s):", total);
-    latency(&mut out, "Time to First Token", "TTFT", summary.ttft.as_ref());
-    latency(&mut out, "Time per Output Token (excl. 1st token)", "TPOT", summary.tpot.as_ref());
-    latency(&mut out, "Inter-token Latency", "ITL", summary.itl.as_ref());
-    latency(&mut out, "End-to-end Latency", "E2EL", summary.e2el.as_ref());
+    for (word, title, name, values) in [
+        ("ttft", "Time to First Token", "TTFT", &summary.ttft),
+        ("tpot", "Time per Output Token (excl. 1st token)", "TPOT", &summary.tpot),
+        ("itl", "Inter-token Latency", "ITL", &summary.itl),
+        ("e2el", "End-to-end Latency", "E2EL", &summary.e2el),
+    ] {
+        if lines.metrics.iter().any(|metric| metric == word) {
+            latency(&mut out, (title, name), values.as_ref(), &lines.percentiles);
+        }
+    }
     rule(&mut out, "", '=');
     out
 }
 
-fn latency(out: &mut String, title: &str, name: &str, latency: Option<&VllmLatency>) {
+fn latency(
+    out: &mut String,
+    (title, name): (&str, &str),
+    latency: Option<&VllmLatency>,
+    percentiles: &[f64],
+) {
     rule(out, title, '-');
     let value = |pick: fn(&VllmLatency) -> f64| latency.map_or(f64::NAN, pick);
     float(out, &format!("Mean {name} (ms):"), value(|latency| latency.mean_ms));
     float(out, &format!("Median {name} (ms):"), value(|latency| latency.median_ms));
-    for p in PERCENTILES {
+    for &p in percentiles {
         let known = latency.and_then(|latency| {
             latency.percentiles_ms.iter().find(|(known, _)| *known == p).map(|(_, value)| *value)
         });
@@ -144,6 +161,24 @@ mod tests {
         for label in ["Total input tokens:", "Total token throughput (tok/s):"] {
             assert!(text.contains(&format!("{label:<40} nan       \n")), "{text}");
         }
+    }
+
+    #[test]
+    fn latencies_and_percentiles_are_those_of_its_flags() {
+        let run = sweep();
+        let labels = |text: &str| -> Vec<String> {
+            let block = text.split("\n\n").next().unwrap_or_default();
+            let after = block.lines().skip_while(|line| !line.contains("Time to First Token"));
+            after.map(|line| line.get(..24).unwrap_or(line).trim().to_owned()).collect()
+        };
+        let text = vllm(&model(&run));
+        assert!(!text.contains("E2EL") && !text.contains("P50") && !text.contains("P90"), "{text}");
+        let known = labels(&text);
+        assert_eq!(known[1..4], ["Mean TTFT (ms):", "Median TTFT (ms):", "P99 TTFT (ms):"]);
+        let lines = VllmLines { metrics: vec!["e2el".to_owned()], percentiles: vec![75.0, 99.9] };
+        let other = vllm(&model(&run).with_vllm_lines(lines, &run));
+        assert!(!other.contains("TTFT") && !other.contains(NAN), "{other}");
+        assert!(other.contains("P75 E2EL (ms):") && other.contains("P99.9 E2EL (ms):"), "{other}");
     }
 
     #[test]

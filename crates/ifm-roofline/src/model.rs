@@ -112,6 +112,9 @@ pub struct Model {
     pub hidden: u64,
     /// Entries of the vocabulary.
     pub vocabulary: u64,
+    /// Most tokens of a prompt and its answer, if the configuration states it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
     /// Whether the output matrix is the embedding.
     pub is_tied: bool,
     /// Layers by kind, not in the order of the model.

@@ -145,12 +145,15 @@ fn unknown(name: &str) -> WorkloadError {
     let word = name.split(':').next().unwrap_or(name);
     let named = DATASETS.iter().flat_map(|kind| kind.aliases.iter().copied().chain([kind.name]));
     let near = nearest(word, named.chain(presets.iter().map(|preset| preset.name.as_str())));
-    let near = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
+    if let Some(near) = near {
+        let reason = format!("did you mean '{near}'? `inferometer workload list` shows all");
+        return WorkloadError::Shape { text: name.to_owned(), reason };
+    }
     let presets = presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ");
     let kinds = DATASETS.iter().map(|kind| kind.usage).collect::<Vec<_>>().join(", ");
     WorkloadError::Shape {
         text: name.to_owned(),
-        reason: format!("{near}there are {presets}; or give lengths as 1024/256, or {kinds}"),
+        reason: format!("there are {presets}; or give lengths as 1024/256, or {kinds}"),
     }
 }
 

@@ -87,7 +87,14 @@ pub struct Failure {
 impl Failure {
     /// A failure with this exit code.
     pub fn new(code: Code, sentence: impl Into<String>) -> Failure {
-        Failure { code, sentence: sentence.into(), hint: None }
+        let sentence = sentence.into();
+        // Errors of libraries contain their hint.
+        match sentence.split_once("; hint: ") {
+            Some((sentence, hint)) => {
+                Failure { code, sentence: sentence.to_owned(), hint: Some(hint.to_owned()) }
+            }
+            None => Failure { code, sentence, hint: None },
+        }
     }
 
     /// An error on the command line.

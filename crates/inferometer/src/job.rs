@@ -17,6 +17,7 @@ use ifm_core::PlanCell;
 use ifm_core::manifest::RejectedField;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
+use ifm_report::VllmLines;
 use ifm_wire::dialect::FormSpeech;
 use ifm_wire::{Expect, RequestTemplate};
 use ifm_workload::{Dataset, Forms, LengthScale, WorkloadFacts};
@@ -91,6 +92,8 @@ pub struct Job {
     pub measures_again: bool,
     /// Output format of standard output.
     pub format: Format,
+    /// Lines of vLLM's block, for that format.
+    pub vllm_lines: Option<VllmLines>,
     /// Report files to write.
     pub out: Vec<PathBuf>,
     /// Files of other tools to write.

@@ -79,6 +79,25 @@ pub fn write_page(page: &Page, path: &Path) -> Result<Written, Failure> {
     }
 }
 
+/// Writes a page, or for `.json` the document of the same result.
+///
+/// # Errors
+/// As [`write_page`].
+pub fn write_page_or_document(
+    page: &Page,
+    document: &impl serde::Serialize,
+    path: &Path,
+) -> Result<Written, Failure> {
+    match kind_of(path)? {
+        Kind::Json => {
+            let text = serde_json::to_string_pretty(document)
+                .map_err(|error| Failure::files(error.to_string()))?;
+            put(path, format!("{text}\n").as_bytes())
+        }
+        _ => write_page(page, path),
+    }
+}
+
 /// Writes text to a file.
 ///
 /// # Errors
@@ -105,12 +124,48 @@ fn write_markdown(page: &Page, path: &Path) -> Result<Written, Failure> {
     put(path, page::markdown(page, Pictures::In(&page::link(&name))).as_bytes())
 }
 
+/// Writes one chart of a page.
+///
+/// # Errors
+/// The page has no such chart, the file extension is not that of a picture, or the file cannot be
+/// written.
+pub fn write_chart(page: &Page, name: &str, path: &Path) -> Result<Written, Failure> {
+    let page = page.clone().with_unique_ids();
+    let charts = charts_with_subject(&page);
+    let wanted = name.to_lowercase();
+    let Some(chart) = charts.iter().find(|chart| chart.id.to_lowercase() == wanted) else {
+        let names: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+        let failure = Failure::usage(format!("--chart {name}: this report has no such chart"));
+        return Err(match names.is_empty() {
+            true => failure.hint("it has no chart at all"),
+            false => failure.hint(format!("its charts are {}", names.join(", "))),
+        });
+    };
+    let failed = |error: page::ChartError| Failure::files(error.to_string());
+    match kind_of(path)? {
+        Kind::Svg => put(path, page::svg(chart).map_err(failed)?.as_bytes()),
+        Kind::Png => put(path, &page::png(chart).map_err(failed)?),
+        _ => Err(Failure::usage(format!("--out {}: --chart writes a picture", path.display()))
+            .hint("end the name with .svg or .png")),
+    }
+}
+
+/// The charts of a page, each with what was measured: a picture is shown without its page.
+fn charts_with_subject(page: &Page) -> Vec<page::Chart> {
+    let facts = page.facts.iter().take(2);
+    let parts = std::iter::once(&page.title).chain(facts).chain(page.conditions.first());
+    let parts: Vec<&str> = parts.map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let subject = parts.join(" · ");
+    let charts = page.charts().into_iter().cloned();
+    charts.map(|chart| page::Chart { subject: subject.clone(), ..chart }).collect()
+}
+
 fn write_charts(
     page: &Page,
     path: &Path,
     draw: impl Fn(&page::Chart) -> Result<Vec<u8>, page::ChartError>,
 ) -> Result<Written, Failure> {
-    let charts = page.charts();
+    let charts = charts_with_subject(page);
     let drawn =
         |chart: &page::Chart| draw(chart).map_err(|error| Failure::files(error.to_string()));
     match charts.as_slice() {
@@ -118,7 +173,7 @@ fn write_charts(
             .hint("a chart needs at least two different loads")),
         [only] => put(path, &drawn(only)?),
         several => {
-            let one = |chart: &&page::Chart| put(&numbered(path, &chart.id), &drawn(chart)?);
+            let one = |chart: &page::Chart| put(&numbered(path, &chart.id), &drawn(chart)?);
             Ok(several.iter().map(one).collect::<Result<Vec<Written>, _>>()?.concat())
         }
     }

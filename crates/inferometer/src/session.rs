@@ -492,6 +492,10 @@ impl Session {
         let sealed = writer.seal(manifest, &series);
         let summary = ifm_analysis::summarize(&run);
         let model = ReportModel::new(&run, summary);
+        let model = match &job.vllm_lines {
+            Some(lines) => model.with_vllm_lines(lines.clone(), &run),
+            None => model,
+        };
         match &job.course {
             _ if job.is_a_part => {}
             Course::Capacity(course) => crate::capacity::show(course, &job, &model, &style),

@@ -157,7 +157,8 @@ pub fn load_beside(
 ) -> Result<ReportModel, Failure> {
     let run = open(store, entry)?;
     let summary = ifm_analysis::summarize(&run);
-    Ok(ReportModel::beside_documents(&run, summary, tools))
+    let model = ReportModel::beside_documents(&run, summary, tools);
+    Ok(ReportModel { is_live: entry.is_live().ok(), ..model })
 }
 
 /// Reads a run, and warns about losses in its journal.

@@ -14,7 +14,7 @@ use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
 use ifm_drive::{Progress, Sink, Stop};
 use ifm_report::TerminalStyle;
-use ifm_report::page::{Cell, Columns, Head, table_terminal};
+use ifm_report::page::{Block, Cell, Columns, Head, Page, Section, Table, table_terminal};
 use ifm_sim::{CONSTANTS, Constants, Deployment};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -329,6 +329,32 @@ impl Variant {
             self.setting.iter().map(|(flag, value)| format!("{flag} {value}")).collect();
         words.join(", ")
     }
+
+    /// Why no load can be predicted for it.
+    fn refusal(&self) -> String {
+        format!("{}: {}", self.words(), self.outside_because.as_deref().unwrap_or_default())
+    }
+
+    /// What ends its load, and the constant to which that is most sensitive.
+    fn limits(&self) -> String {
+        let mut said = Vec::new();
+        if let Some(limit) = &self.limit {
+            let waits = self.binds.as_ref().map(|what| format!("; steps wait for {what}"));
+            said.push(format!("{limit}{}", waits.unwrap_or_default()));
+        }
+        if let Some(hangs) = &self.assumption {
+            said.push(format!(
+                "most sensitive to {} = {:.3} ({}): {:.0} % worse makes {} {:.0} % longer",
+                hangs.constant,
+                hangs.value,
+                hangs.from,
+                hangs.worse_by * 100.0,
+                hangs.term,
+                hangs.longer_by * 100.0
+            ));
+        }
+        format!("{}: {}", self.words(), said.join("; "))
+    }
 }
 
 /// Variants as a document.
@@ -367,21 +393,70 @@ fn ranked_by(variants: &[Variant]) -> &'static str {
 
 /// Variants as text.
 pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String {
-    let by_price = ranked_by(variants) == "usd_per_million_tokens";
-    let by = if by_price { "dollars per million output tokens" } else { "output tokens/s per GPU" };
-    let heading = format!("predicted, not measured; meets {target}; sorted by {by}");
     let mut out = String::new();
-    for line in style.paragraph(&heading, "") {
+    for line in style.paragraph(&heading(target, variants), "") {
         let _ = writeln!(out, "{line}");
     }
+    let (possible, impossible) = by_load(variants);
+    if !possible.is_empty() {
+        out.push_str(&table_terminal(&table(&possible, variants), style));
+    }
+    for variant in impossible {
+        for line in style.paragraph(&variant.refusal(), "   ") {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    out.push('\n');
+    for variant in possible {
+        for line in style.paragraph(&variant.limits(), "   ") {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    out
+}
+
+/// Variants as a page, for files.
+pub fn page(target: &str, variants: &[Variant], subject: &str) -> Page {
+    let (possible, impossible) = by_load(variants);
+    let mut blocks = Vec::new();
+    if !possible.is_empty() {
+        blocks.push(Block::Table(table(&possible, variants)));
+        blocks.push(Block::List(possible.iter().map(|variant| variant.limits()).collect()));
+    }
+    let mut sections = vec![Section::new("Deployments", blocks)];
+    if !impossible.is_empty() {
+        let refusals = impossible.iter().map(|variant| variant.refusal()).collect();
+        sections.push(Section::new("Not possible", vec![Block::List(refusals)]));
+    }
+    Page {
+        kind: "what-if",
+        title: format!("Deployments for {subject}"),
+        facts: vec![heading(target, variants)],
+        sections,
+        footer: vec![format!("inferometer {}", env!("CARGO_PKG_VERSION"))],
+        ..Page::default()
+    }
+}
+
+fn heading(target: &str, variants: &[Variant]) -> String {
+    let by = match ranked_by(variants) == "usd_per_million_tokens" {
+        true => "dollars per million output tokens",
+        false => "output tokens/s per GPU",
+    };
+    format!("predicted, not measured; meets {target}; sorted by {by}")
+}
+
+/// Variants that answer some load, and those that cannot.
+fn by_load(variants: &[Variant]) -> (Vec<&Variant>, Vec<&Variant>) {
+    variants.iter().partition(|variant| variant.load.is_some() || variant.outside_because.is_none())
+}
+
+fn table(possible: &[&Variant], all: &[Variant]) -> Table {
     let decimals = |decimals: usize| move |value: f64| format!("{value:.decimals$}");
     let known = |value: Option<f64>, decimals: usize, unit: &str| {
         Cell::number(value, |value| format!("{value:.decimals$}{unit}"))
     };
-    let (possible, impossible): (Vec<&Variant>, Vec<&Variant>) = variants
-        .iter()
-        .partition(|variant| variant.load.is_some() || variant.outside_because.is_none());
-    let table = Columns::<&Variant>::default()
+    Columns::<&Variant>::default()
         .text("#", |it| it.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string()))
         .name("", |it| it.words())
         .number("load", |it| it.load, |load| format!("{load}"))
@@ -390,41 +465,6 @@ pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String
         .cell(Head::number("TTFT p99"), |it| known(it.ttft_p99_ms, 0, " ms"))
         .cell(Head::number("ITL p99"), |it| known(it.itl_p99_ms, 1, " ms"))
         .number("$/1M output tok", |it| it.usd_per_million_tokens, decimals(2))
-        .when(by_price)
-        .table("Deployments, the best one first.", possible.iter().copied());
-    if !possible.is_empty() {
-        out.push_str(&table_terminal(&table, style));
-    }
-    for variant in impossible {
-        let why = variant.outside_because.as_deref().unwrap_or_default();
-        for line in style.paragraph(&format!("{}: {why}", variant.words()), "   ") {
-            let _ = writeln!(out, "{line}");
-        }
-    }
-    out.push('\n');
-    for variant in variants.iter().filter(|variant| variant.load.is_some()) {
-        let mut said = Vec::new();
-        if let Some(limit) = &variant.limit {
-            let binds = variant
-                .binds
-                .as_ref()
-                .map_or_else(String::new, |what| format!("; steps wait for {what}"));
-            said.push(format!("{limit}{binds}"));
-        }
-        if let Some(hangs) = &variant.assumption {
-            said.push(format!(
-                "most sensitive to {} = {:.3} ({}): {:.0} % worse makes {} {:.0} % longer",
-                hangs.constant,
-                hangs.value,
-                hangs.from,
-                hangs.worse_by * 100.0,
-                hangs.term,
-                hangs.longer_by * 100.0
-            ));
-        }
-        for line in style.paragraph(&format!("{}: {}", variant.words(), said.join("; ")), "   ") {
-            let _ = writeln!(out, "{line}");
-        }
-    }
-    out
+        .when(ranked_by(all) == "usd_per_million_tokens")
+        .table("Deployments, the best one first.", possible.iter().copied())
 }

@@ -293,7 +293,7 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
     [
         about(&doubt(0), CLIENT_TIMING),
         about(&doubt(1), "why the run is not complete"),
-        about(&doubt(2), "warnings while it was measured"),
+        about(&doubt(2), "warnings during measurement"),
         about(&checks, "warnings of checks"),
     ]
     .into_iter()

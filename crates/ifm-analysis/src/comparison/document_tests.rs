@@ -330,7 +330,7 @@ fn what_was_remarked_while_measuring_calls_for_caution() {
     let told = |kind: RemarkKind| {
         let plain = remarked(RemarkKind::Assumed);
         let pair = pair(&[remarked(kind)], &[plain], &settings());
-        let found = pair.differences.iter().find(|it| it.what == "warnings while it was measured");
+        let found = pair.differences.iter().find(|it| it.what == "warnings during measurement");
         found.map(|it| (it.a.clone(), it.b.clone()))
     };
     let some = |text: &str| Some(text.to_owned());

@@ -39,7 +39,7 @@ pub struct VllmLatency {
     pub mean_ms: f64,
     /// Median, milliseconds.
     pub median_ms: f64,
-    /// Percentile and value in milliseconds, as in [`PERCENTILES`].
+    /// Percentile and value in milliseconds.
     pub percentiles_ms: Vec<(f64, f64)>,
 }
 
@@ -102,6 +102,15 @@ impl Population for Gaps<'_> {
 /// Computes the block of one level from its measured requests, which `level` summarizes; absent if
 /// nothing was sent.
 pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<VllmSummary> {
+    summarize_at(level, measured, &PERCENTILES)
+}
+
+/// The same with these percentiles of the latencies.
+pub fn summarize_at(
+    level: &LevelSummary,
+    measured: &[&RequestRecord],
+    percentiles: &[f64],
+) -> Option<VllmSummary> {
     let sent: Vec<&RequestRecord> =
         measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
     let start_ns = sent.iter().map(|record| record.start_ns).min()?;
@@ -129,10 +138,12 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
         total_token_throughput: input
             .zip(output)
             .map(|(input, output)| per_s((input + output) as f64)),
-        ttft: level.latencies_of_all().ttft_ns.as_ref().map(in_ms),
-        tpot: latency(&ok, tpot_ns),
-        itl: gaps(level, &ok),
-        e2el: latency(&ok, |record| record.last_token_ns().map(|at| since(record, at))),
+        ttft: first_tokens(level, &ok, percentiles),
+        tpot: latency(&ok, percentiles, tpot_ns),
+        itl: gaps(level, &ok, percentiles),
+        e2el: latency(&ok, percentiles, |record| {
+            record.last_token_ns().map(|at| since(record, at))
+        }),
     })
 }
 
@@ -196,25 +207,47 @@ fn tpot_ns(record: &RequestRecord) -> Option<f64> {
 
 fn latency(
     ok: &[&RequestRecord],
+    percentiles: &[f64],
     value: impl Fn(&RequestRecord) -> Option<f64>,
 ) -> Option<VllmLatency> {
     let values = ok.iter().filter_map(|record| value(record)).collect();
-    Distribution::from_values(values, &PERCENTILES).as_ref().map(in_ms)
+    let found = Distribution::from_values(values, percentiles);
+    found.as_ref().map(|found| in_ms(found, percentiles))
+}
+
+/// Times to first tokens; the level has the usual percentiles.
+fn first_tokens(
+    level: &LevelSummary,
+    ok: &[&RequestRecord],
+    percentiles: &[f64],
+) -> Option<VllmLatency> {
+    match percentiles.iter().all(|p| PERCENTILES.contains(p)) {
+        true => {
+            let found = level.latencies_of_all().ttft_ns.as_ref();
+            found.map(|found| in_ms(found, percentiles))
+        }
+        false => {
+            let first = |record: &RequestRecord| record.first_token_ns();
+            latency(ok, percentiles, |record| first(record).map(|at| since(record, at)))
+        }
+    }
 }
 
 /// The gaps of all choices of a request as one sequence. For requests with one choice each they
 /// are those that the level has.
-fn gaps(level: &LevelSummary, ok: &[&RequestRecord]) -> Option<VllmLatency> {
+fn gaps(level: &LevelSummary, ok: &[&RequestRecord], percentiles: &[f64]) -> Option<VllmLatency> {
     let streamed: Vec<&RequestRecord> =
         ok.iter().copied().filter(|record| record.streamed).collect();
-    if streamed.iter().all(|record| is_one_sequence(record)) {
-        return level.latencies_of_all().gap_ns.as_ref().map(in_ms);
-    }
-    Distribution::from_population(&Gaps(&streamed), 1.0, &PERCENTILES).as_ref().map(in_ms)
+    let has_all = percentiles.iter().all(|p| PERCENTILES.contains(p));
+    let found = match has_all && streamed.iter().all(|record| is_one_sequence(record)) {
+        true => level.latencies_of_all().gap_ns.clone(),
+        false => Distribution::from_population(&Gaps(&streamed), 1.0, percentiles),
+    };
+    found.as_ref().map(|found| in_ms(found, percentiles))
 }
 
-fn in_ms(distribution: &Distribution) -> VllmLatency {
-    let percentiles = PERCENTILES.iter().filter_map(|p| distribution.percentile(*p));
+fn in_ms(distribution: &Distribution, percentiles: &[f64]) -> VllmLatency {
+    let percentiles = percentiles.iter().filter_map(|p| distribution.percentile(*p));
     VllmLatency {
         mean_ms: distribution.mean / NS_PER_MS,
         median_ms: distribution.median().unwrap_or(distribution.mean) / NS_PER_MS,

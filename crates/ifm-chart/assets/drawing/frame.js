@@ -192,13 +192,28 @@ function hatchShape(strokes, style) {
   return { type: 'path', shape: { pathData }, strokes, style: { fill: 'none', ...style } };
 }
 
-/** Title and legend; gives the first free pixel row below them. */
+/** What was measured, under the title; none on a page. */
+function subjectLines(d, width, pad) {
+  return d.subject ? wrap(d.subject, SIZE.text, width - 2 * pad, 2) : [];
+}
+
+/** Height of title and subject. */
+function headHeight(d, width) {
+  if (!d.hasTitle) return 0;
+  return wrap(d.title, SIZE.title, width - 2 * d.pad, 2, 600).length * 20 + subjectLines(d, width, d.pad).length * 16 + 6;
+}
+
+/** Title, subject and legend; gives the first free pixel row below them. */
 function drawHead(canvas, d, items, width, pad) {
   let top = pad;
   if (d.hasTitle) {
     for (const line of wrap(d.title, SIZE.title, width - 2 * pad, 2, 600)) {
       canvas.text(pad, top + SIZE.title * 0.6, line, { size: SIZE.title, weight: 600 });
       top += 20;
+    }
+    for (const line of subjectLines(d, width, pad)) {
+      canvas.text(pad, top + SIZE.text * 0.6, line, { fill: canvas.theme.muted });
+      top += 16;
     }
     top += 6;
   }

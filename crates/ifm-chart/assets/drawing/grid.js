@@ -46,7 +46,7 @@ function heatmapLayout(d, width) {
 }
 
 function heatmapHeight(d, width) {
-  const titles = d.hasTitle ? wrap(d.title, SIZE.title, width - 2 * d.pad, 2, 600).length * 20 + 6 : 0;
+  const titles = headHeight(d, width);
   return d.pad + titles + heatmapLayout(d, width).head + Math.max(1, d.rows.length) * CELL.height + 34 + d.pad;
 }
 
@@ -179,7 +179,7 @@ function maskLayout(d, width) {
 }
 
 function maskHeight(d, width) {
-  const titles = d.hasTitle ? wrap(d.title, SIZE.title, width - 2 * d.pad, 2, 600).length * 20 + 6 : 0;
+  const titles = headHeight(d, width);
   return Math.ceil(d.pad + titles + 24 + 24 + Math.max(2, d.blocks.length) * maskLayout(d, width).side + d.pad);
 }
 

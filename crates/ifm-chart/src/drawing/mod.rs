@@ -35,6 +35,7 @@ pub(crate) fn drawing(chart: &Chart) -> Value {
     if let Value::Object(fields) = &mut value {
         fields.insert("id".to_owned(), json!(slug(&chart.id)));
         fields.insert("title".to_owned(), json!(clean(&chart.title)));
+        fields.insert("subject".to_owned(), json!(clean(&chart.subject)));
         fields.insert("description".to_owned(), json!(clean(&chart.description)));
     }
     value

@@ -73,13 +73,17 @@ impl Writer {
         let size = |name| root.attribute(name).and_then(|v: &str| v.parse::<f64>().ok());
         let (width, height) = (size("width").unwrap_or(0.0), size("height").unwrap_or(0.0));
         let id = self.id.clone();
+        let title = match chart.subject.as_str() {
+            "" => chart.title.clone(),
+            subject => format!("{} {subject}", chart.title),
+        };
         let _ = write!(
             self.out,
             "<svg xmlns=\"{SVG}\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" \
              aria-labelledby=\"{id}-title {id}-desc\" font-family=\"{FONTS}\">\n\
              <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n",
-            escape(&clean(&chart.title)),
+            escape(&clean(&title)),
             escape(&clean(&chart.description)),
         );
         for child in root.children() {

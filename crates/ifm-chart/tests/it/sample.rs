@@ -17,6 +17,7 @@ fn chart(id: &str, title: &str, plot: Cartesian) -> Chart {
     Chart {
         id: id.into(),
         title: title.into(),
+        subject: String::new(),
         description: format!("{title} A sentence with the extremes."),
         plot: Plot::Cartesian(plot),
     }
@@ -147,12 +148,14 @@ pub fn hostile() -> Vec<Chart> {
         Chart {
             id: "  \"><script>".into(),
             title: "Is there a cell?".into(),
+            subject: String::new(),
             description: String::new(),
             plot: Plot::Heatmap(empty),
         },
         Chart {
             id: String::new(),
             title: String::new(),
+            subject: String::new(),
             description: String::new(),
             plot: Plot::Mask(Mask { row_name: "q".into(), column_name: "k".into(), rows: vec![] }),
         },

@@ -20,6 +20,8 @@ mod target;
 mod testing;
 mod variant;
 
+pub use note::kernel_overview;
+
 use crate::ReportModel;
 use crate::page::Page;
 use ifm_analysis::audit::Audit;
@@ -72,6 +74,14 @@ impl Kind {
     /// take back are struck out, and sentences about the same lose their praise.
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
+        if let Some(title) = subject.title {
+            let own = std::mem::replace(&mut page.title, crate::format::plain(title));
+            // What was measured stays on the page.
+            if own != page.title && !own.is_empty() {
+                page.facts.insert(0, own);
+            }
+        }
+        prediction::reword(subject, &mut page);
         page.banners.splice(0..0, prediction::banners(subject));
         page.conditions.extend(common::measured(subject.runs));
         // Behind the first chapter, which is what was measured.

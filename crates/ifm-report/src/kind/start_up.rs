@@ -1,9 +1,11 @@
 //! How long the servers of runs took to start: a table for every kind of report, where it is known.
 
 use super::Subject;
-use crate::format::{ABSENT, number, plain};
+use crate::format::{ABSENT, plain, time};
 use crate::page::{Block, Cell, Columns, Head, Section};
 use ifm_analysis::starts::{Starts, Until, starts};
+
+const MS_PER_S: f64 = 1e3;
 
 /// The section; absent where no run knows a start.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
@@ -27,10 +29,14 @@ fn cell(until: Option<Until>) -> Cell {
     let Some(Until { mean_s, interval, range_s: (low, high) }) = until else {
         return Cell::text(ABSENT);
     };
-    let spread = match interval {
-        Some(interval) => format!(" ± {}", number((interval.high - interval.low) / 2.0)),
-        None if low < high => format!(" ({} … {})", number(low), number(high)),
-        None => String::new(),
+    let ms = |seconds: f64| seconds * MS_PER_S;
+    let text = match interval {
+        Some(interval) => time(ms(mean_s), Some(ms(interval.high - interval.low) / 2.0)),
+        None if low < high => {
+            let [mean, low, high] = [mean_s, low, high].map(|seconds| time(ms(seconds), None));
+            format!("{mean} ({low} … {high})")
+        }
+        None => time(ms(mean_s), None),
     };
-    Cell { value: Some(mean_s), ..Cell::text(format!("{}{spread} s", number(mean_s))) }
+    Cell { value: Some(mean_s), ..Cell::text(text) }.in_unit("s")
 }

@@ -27,6 +27,7 @@ fn chart() -> Chart {
     Chart {
         id: "itl".to_owned(),
         title: "How long between tokens?".to_owned(),
+        subject: String::new(),
         description: "one: 10 ms at 1, 41.3 ms at 8 users.".to_owned(),
         plot: Plot::Cartesian(Cartesian {
             x: axis("users", "", Scale::Log2),

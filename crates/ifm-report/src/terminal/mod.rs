@@ -113,11 +113,17 @@ fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
         out.push_str(&paragraph(&reason, Some(Color::Yellow), style));
     }
     if model.manifest.state == RunState::Open {
-        let text = format!(
-            "⚠ not sealed: it is being written, or its process was killed; then: inferometer runs \
-             seal {}",
-            plain(&model.manifest.run_id)
-        );
+        let id = plain(&model.manifest.run_id);
+        let text = match model.is_live {
+            Some(true) => "⚠ still running: these are its results so far".to_owned(),
+            Some(false) => format!(
+                "⚠ not sealed: its process ended early; inferometer runs seal {id} completes it"
+            ),
+            None => format!(
+                "⚠ not sealed: still running, or its process ended early; inferometer runs seal {id} \
+                 completes it in that case"
+            ),
+        };
         out.push_str(&paragraph(&text, Some(Color::Yellow), style));
     }
     out

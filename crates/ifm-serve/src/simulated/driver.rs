@@ -41,6 +41,8 @@ pub(super) struct Start {
     pub(super) arrival: Instant,
     pub(super) ask: Ask,
     pub(super) answer: RandomStream,
+    /// Bytes of the text before its stop string; absent for an answer that ends at its length.
+    pub(super) text_bytes: Option<usize>,
     pub(super) events: Sender<Event>,
 }
 
@@ -51,6 +53,9 @@ struct Live {
     output_tokens: u32,
     sent_tokens: u32,
     answer: RandomStream,
+    /// Whether a stop string ends it, and bytes of its text that are left.
+    stops: bool,
+    text_bytes: usize,
     events: Sender<Event>,
     /// What the simulation says of it, from its last step on.
     finished: Option<Finished>,
@@ -82,6 +87,8 @@ pub(super) struct Driver {
     later: Vec<Ready>,
     accepted_by_position: Vec<u64>,
     finished_total: u64,
+    /// Answers that a stop string ended.
+    stopped_total: u64,
     cancelled_total: u64,
     failed_total: u64,
 }
@@ -101,6 +108,7 @@ impl Driver {
             later: Vec::new(),
             accepted_by_position: vec![0; drafts as usize],
             finished_total: 0,
+            stopped_total: 0,
             cancelled_total: 0,
             failed_total: 0,
             simulation,
@@ -142,16 +150,23 @@ impl Driver {
     }
 
     fn start(&mut self, start: Start) {
-        let Start { arrival, ask, answer, events } = start;
+        let Start { arrival, ask, answer, text_bytes, events } = start;
         let (prompt_tokens, output_tokens) = (ask.prompt_tokens, ask.output_tokens);
         // The way to the scheduler may still lie ahead of what is simulated, also if the arrival
         // does not; a request that comes later than that waits for the next step.
         let at_ns = self.clock.simulated_ns(arrival);
         match self.simulation.submit(at_ns, ask) {
             Ok(ticket) => {
-                let (sent_tokens, finished) = (0, None);
-                let live =
-                    Live { prompt_tokens, output_tokens, sent_tokens, answer, events, finished };
+                let live = Live {
+                    prompt_tokens,
+                    output_tokens,
+                    sent_tokens: 0,
+                    answer,
+                    stops: text_bytes.is_some(),
+                    text_bytes: text_bytes.unwrap_or(usize::MAX),
+                    events,
+                    finished: None,
+                };
                 self.live.insert(ticket, live);
             }
             Err(error) => {
@@ -190,7 +205,10 @@ impl Driver {
         for Emitted { ticket, tokens, at_ns } in self.emitted.drain(..) {
             let Some(live) = self.live.get_mut(&ticket) else { continue };
             let words = &self.shared.words;
-            let text: String = (0..tokens).map(|_| words.draw(&mut live.answer).1).collect();
+            let mut text: String = (0..tokens).map(|_| words.draw(&mut live.answer).1).collect();
+            // Words are ASCII, and stop strings may span several of them.
+            text.truncate(live.text_bytes);
+            live.text_bytes -= text.len();
             let is_first = live.sent_tokens == 0;
             live.sent_tokens += tokens;
             let is_last = live.sent_tokens >= live.output_tokens;
@@ -218,7 +236,9 @@ impl Driver {
             // One of the tokens is the model's own, the others were guessed.
             let accepted = piece.tokens.saturating_sub(1);
             self.accepted_by_position.iter_mut().take(accepted).for_each(|count| *count += 1);
-            ended += usize::from(piece.finish.is_some());
+            let Some(finish) = &piece.finish else { continue };
+            ended += 1;
+            self.stopped_total += u64::from(finish.reason == FinishReason::Stop);
         }
         self.finished_total += ended as u64;
         self.leave(ended);
@@ -275,8 +295,8 @@ impl Driver {
                 kv_tokens: tokens(gauges.blocks),
                 prompt_tokens_total: stats.prompt_tokens,
                 generation_tokens_total: stats.generated_tokens,
-                finished_stop_total: 0,
-                finished_length_total: self.finished_total,
+                finished_stop_total: self.stopped_total,
+                finished_length_total: self.finished_total - self.stopped_total,
                 cancelled_total: self.cancelled_total,
                 failed_total: self.failed_total,
                 refused_total: 0,
@@ -309,7 +329,7 @@ fn finish(live: &Live, way_ns: u64, clock: &Clock) -> Finish {
         })
     });
     Finish {
-        reason: FinishReason::Length,
+        reason: if live.stops { FinishReason::Stop } else { FinishReason::Length },
         prompt_tokens: live.prompt_tokens as usize,
         completion_tokens: live.sent_tokens as usize,
         cached_tokens: live.finished.as_ref().map(|finished| finished.cached_tokens as usize),
@@ -364,6 +384,8 @@ mod tests {
                 output_tokens: sent_tokens + 1,
                 sent_tokens,
                 answer: answer(0, &[1]),
+                stops: false,
+                text_bytes: usize::MAX,
                 events: events.clone(),
                 finished: None,
             };

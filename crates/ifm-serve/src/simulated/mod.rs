@@ -163,17 +163,21 @@ impl Simulated {
         }
         let GenerateRequest { prompt, max_tokens, .. } = request;
         let answer = answer(self.seed, prompt);
+        let (output_tokens, text_bytes) = match words.end(&answer, request) {
+            Some((tokens, bytes)) => (tokens, Some(bytes)),
+            None => (*max_tokens, None),
+        };
         let mut drawn = answer.clone();
-        let tokens = (0..*max_tokens).map(|_| words.draw(&mut drawn).0);
+        let tokens = (0..output_tokens).map(|_| words.draw(&mut drawn).0);
         let ask = Ask {
             // Both are within the context, which is a number of this size.
             prompt_tokens: prompt.len() as u32,
-            output_tokens: *max_tokens as u32,
+            output_tokens: output_tokens as u32,
             blocks: block_names(prompt.iter().copied().chain(tokens)),
         };
         // One more for the news of a failure.
         let (events, receiver) = tokio::sync::mpsc::channel(max_tokens.saturating_add(1));
-        let start = Command::Start(Box::new(Start { arrival, ask, answer, events }));
+        let start = Command::Start(Box::new(Start { arrival, ask, answer, text_bytes, events }));
         match self.inbox.tell(start, arrival + self.patience) {
             true => Ok(receiver),
             false => Err(SubmitError::Stopped),
@@ -202,7 +206,9 @@ impl Simulated {
 fn context(options: &SimulatedOptions) -> usize {
     let drafts = options.deployment.settings.speculation.map_or(0, |it| u64::from(it.drafts));
     let room = options.deployment.kv_tokens().saturating_sub(drafts).min(u64::from(u32::MAX / 2));
-    options.context.unwrap_or(usize::MAX).min(room as usize)
+    // A real server refuses requests beyond the context of its model.
+    let of_model = options.deployment.setup.model().context_tokens.unwrap_or(u64::MAX);
+    options.context.map_or(of_model, |tokens| tokens as u64).min(room) as usize
 }
 
 fn facts(options: &SimulatedOptions, tokenizer: &Tokenizer, context: usize) -> Facts {

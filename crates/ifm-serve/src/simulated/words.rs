@@ -6,7 +6,7 @@
 //!
 //! Not here: when they are sent (`driver`).
 
-use ifm_engine::Tokenizer;
+use ifm_engine::{GenerateRequest, Tokenizer};
 use ifm_kernels::RandomStream;
 
 /// Tokens of one block of keys and values.
@@ -38,6 +38,31 @@ impl Words {
 
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty()
+    }
+
+    /// Where a stop string ends an answer: its tokens, the last part of the stop string among them, and
+    /// the bytes of text before it.
+    pub(super) fn end(
+        &self,
+        answer: &RandomStream,
+        request: &GenerateRequest,
+    ) -> Option<(usize, usize)> {
+        let longest = request.stop.iter().map(String::len).max()?;
+        let (mut answer, mut text) = (answer.clone(), String::new());
+        for tokens in 1..=request.max_tokens {
+            // A stop string that ends in this word begins at most that many bytes before.
+            let from = (text.len() + 1).saturating_sub(longest);
+            text.push_str(self.draw(&mut answer).1);
+            if tokens < request.min_tokens {
+                continue;
+            }
+            let rest = text.get(from..).unwrap_or_default();
+            let found = request.stop.iter().filter_map(|stop| rest.find(stop.as_str())).min();
+            if let Some(place) = found {
+                return Some((tokens, from + place));
+            }
+        }
+        None
     }
 
     /// The next word of an answer.

@@ -82,7 +82,9 @@ fn a_simulated_server_says_what_it_is() {
     assert_eq!((&meta["simulated"], &meta["stored_dtype"]), (&json!(true), &json!("bf16")));
     assert!(meta["machine"].as_str().is_some_and(|name| name.contains("H100")), "{meta}");
     assert_eq!(meta["calibration"], "none");
-    assert_eq!(meta["kv_tokens"], model["max_model_len"], "a request may fill the memory");
+    let kv_tokens = meta["kv_tokens"].as_u64().expect("a count");
+    assert!(kv_tokens > 131_072, "{meta}");
+    assert_eq!(model["max_model_len"], 131_072, "more memory is no longer context");
     let page = get(server.address(), "/metrics").text();
     let blocks = deployment(|_| {}).blocks;
     assert!(page.contains(&format!("block_size=\"16\",num_gpu_blocks=\"{blocks}\"")), "{page}");
@@ -107,6 +109,32 @@ fn the_tokens_of_an_answer_can_be_counted() {
     assert_ne!(other["choices"], whole["choices"], "another seed has other words");
     let long = post(server.address(), "/v1/chat/completions", &ask("x", 9_000_000));
     assert_eq!(long.json()["error"]["code"], "context_length_exceeded");
+}
+
+#[test]
+fn a_stop_string_ends_an_answer() {
+    let server = simulate(quick(), "");
+    let whole = chatted(&server, &ask("Stop here", 30));
+    let text = whole["choices"][0]["message"]["content"].as_str().expect("text");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let first =
+        |word: &str| words.iter().position(|other| other.contains(word)).expect("it is one");
+    for stop in [words[7].to_owned(), format!("{} {}", words[7], words[8])] {
+        let place = text.find(&stop).expect("it is part of the answer");
+        let mut body = ask("Stop here", 30);
+        body["stop"] = json!([stop]);
+        let ended = chatted(&server, &body);
+        let choice = &ended["choices"][0];
+        assert_eq!(choice["finish_reason"], "stop");
+        assert_eq!(choice["message"]["content"], text[..place]);
+        let tokens = first(words[7]) as u64 + stop.split(' ').count() as u64;
+        assert_eq!(ended["usage"]["completion_tokens"], tokens);
+        let events = post(server.address(), "/v1/chat/completions", &streamed(body)).events();
+        assert_eq!(content(&events), text[..place], "the stream has the same text");
+    }
+    let mut body = ask("Stop here", 30);
+    body["stop"] = json!(["never in any answer"]);
+    assert_eq!(chatted(&server, &body)["choices"], whole["choices"]);
 }
 
 #[test]

@@ -122,7 +122,8 @@ fn users_add_presets() {
 #[test]
 fn what_is_wrong_is_said() {
     for (name, part) in [
-        ("chatt", "there are chat, rag, agent, tools"),
+        ("chatt", "did you mean 'chat'? `inferometer workload list` shows all"),
+        ("zzzz", "there are chat, rag, agent, tools"),
         ("", "there are chat"),
         ("random:1500", "random:1500/250"),
         ("random", "workload 'random': it is written random:PROMPT/OUTPUT; write prompt"),

@@ -101,6 +101,10 @@ pub struct CalibrateArgs {
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
+    /// Show constants and rows even if they are refused
+    #[arg(help_heading = "Results", short, long)]
+    verbose: bool,
+
     #[command(flatten)]
     quiet: QuietArgs,
 
@@ -221,8 +225,9 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     }
     match args.json {
         true => terminal::print_document(&document),
+        // The error is the answer.
+        false if refusal.is_some() && !args.verbose => {}
         false => {
-            // Held-out errors are also shown for constants that are refused.
             let end = path.map(|path| ending(&calibration, &path)).unwrap_or_default();
             terminal::print(&terminal::folded(&(text(&calibration) + &end)));
         }

@@ -239,11 +239,14 @@ impl ExecArgs {
     /// the command, unless a document was requested.
     fn tell(&self, import: &Import, code: u8) -> Result<(), Failure> {
         let remarks = import.sheets.iter().flat_map(|sheet| &sheet.remarks);
-        for remark in remarks.filter(|_| !self.quiet) {
+        // The report below has them, too.
+        for remark in remarks.filter(|_| self.json && !self.quiet) {
             terminal::warn(&remark.text);
         }
         let page = shown(&import.sheets);
-        for (path, page) in self.out.iter().filter_map(|path| Some((path, page.as_ref()?))) {
+        for path in &self.out {
+            let nothing = || Failure::usage("the command was not measured: nothing to report");
+            let page = page.as_ref().ok_or_else(nothing)?;
             let written = output::write_page(page, path)?;
             written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
         }

@@ -3,6 +3,7 @@
 use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
+use crate::exit::Failure;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::lengths::LengthsWord;
@@ -13,6 +14,8 @@ use ifm_core::duration::seconds;
 use ifm_core::parse_tag;
 use ifm_core::spec::Api;
 use ifm_core::tag::check_name;
+use ifm_interop::ExportOptions;
+use ifm_report::VllmLines;
 use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
 
@@ -20,6 +23,16 @@ use std::path::PathBuf;
 fn form_speeches() -> impl TypedValueParser<Value = FormSpeech> {
     PossibleValuesParser::new(FormSpeech::ALL.map(FormSpeech::word))
         .try_map(|word| FormSpeech::from_word(&word).ok_or("no such dialect"))
+}
+
+/// Parses `metrics=ttft,tpot&percentiles=50,99`.
+fn vllm_lines(text: &str) -> Result<VllmLines, String> {
+    let options = ExportOptions::parse(text)?;
+    let own = VllmLines::default();
+    Ok(VllmLines {
+        metrics: options.metrics.unwrap_or(own.metrics),
+        percentiles: options.percentiles.unwrap_or(own.percentiles),
+    })
 }
 
 /// Values of `--json`.
@@ -254,6 +267,10 @@ pub struct ResultArgs {
     #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
     pub format: Format,
 
+    /// Latencies and percentiles of --format vllm, written by `as`.
+    #[arg(long, hide = true, value_name = "metrics=LIST&percentiles=LIST", value_parser = vllm_lines)]
+    pub vllm_lines: Option<VllmLines>,
+
     /// The same as --format json; --json=requests for one line per finished request
     #[arg(help_heading = "Results", long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
     pub json: Option<JsonKind>,
@@ -288,6 +305,32 @@ impl ResultArgs {
     pub fn exports(&self) -> Vec<ExportAsk> {
         let appended = self.appended.iter().map(|ask| ask.clone().appends(true));
         self.exports.iter().cloned().chain(appended).collect()
+    }
+
+    /// Rejects flags of a stored run, for an answer that stores none. `what` is the cause.
+    ///
+    /// # Errors
+    /// The first such flag.
+    pub fn refuse_run_flags(&self, what: &str) -> Result<(), Failure> {
+        let format = self.output().to_possible_value();
+        let format =
+            format.map_or_else(String::new, |word| format!("--format {}", word.get_name()));
+        let has_format = matches!(self.output(), Format::Text | Format::Json | Format::Md);
+        let given = [
+            ("--name", self.name.is_some()),
+            ("--tag", !self.tags.is_empty()),
+            ("--export", !self.exports().is_empty()),
+            ("--keep-text", self.keep_text),
+            ("--tui", self.tui),
+            (format.as_str(), !has_format),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => {
+                Err(Failure::usage(format!("{flag} is not possible with {what}: no run is stored"))
+                    .hint("remove it; --json and --format md print the answer in other forms"))
+            }
+        }
     }
 
     /// The output format, `--json` folded in.

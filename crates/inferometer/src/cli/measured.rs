@@ -6,6 +6,7 @@
 
 use super::load_args::LoadArgs;
 use super::price;
+use super::sides::is_json;
 use crate::course::Tier;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
@@ -74,6 +75,8 @@ pub fn run(
     worth: &Worth,
     results: &[PathBuf],
 ) -> Result<Code, Failure> {
+    load.results.refuse_run_flags("the capacity of results")?;
+    load.results.out.iter().try_for_each(|path| is_json(path).map(|_| ()))?;
     let store = Store::at(store_root(load.results.store.as_ref()));
     let subjects = subjects::open(&store, results)?;
     let worth = Worth { usd_per_hour: price::stored(&subjects), ..*worth };
@@ -106,8 +109,7 @@ pub fn run(
     };
     let style = terminal::style(load.results.no_color, load.results.ascii);
     for path in &load.results.out {
-        let is_json = path.extension().is_some_and(|ending| ending == "json");
-        let text = match is_json {
+        let text = match is_json(path)? {
             true => ifm_report::fitting_json((&target, &fittings), &tiers, &worth),
             false => all(&|slo, found| ifm_report::fitting_markdown(slo, found, &worth)),
         };
@@ -119,10 +121,8 @@ pub fn run(
         Format::Json => ifm_report::fitting_json((&target, &fittings), &tiers, &worth),
         Format::Md => all(&|slo, found| ifm_report::fitting_markdown(slo, found, &worth)),
         Format::Text => all(&|slo, found| ifm_report::fitting_terminal(slo, found, &worth, &style)),
-        Format::Requests | Format::Sessions | Format::Vllm | Format::Sglang => {
-            return Err(Failure::usage("the capacity of results has no such format")
-                .hint("--json, or --format md"));
-        }
+        // Rejected above.
+        Format::Requests | Format::Sessions | Format::Vllm | Format::Sglang => String::new(),
     });
     Ok(Code::Done)
 }

@@ -229,7 +229,10 @@ pub use project::Refused;
 /// The error to report to the user.
 pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
     let Some(verb) = cli.verb else {
-        crate::terminal::print(&command().render_help().ansi().to_string());
+        // As `-h` does, clap decides whether the terminal gets styles.
+        if command().print_help().is_err() {
+            crate::terminal::print(&command().render_help().to_string());
+        }
         return Ok(Code::Done as u8);
     };
     let code = match verb {

@@ -3,6 +3,7 @@
 use super::list::{Entry, List};
 use super::plan_report;
 use super::quiet_args::QuietArgs;
+use super::report::{self, ReportArgs};
 use crate::exit::{Code, Failure};
 use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, text};
 use crate::session::store_root;
@@ -10,6 +11,7 @@ use crate::terminal;
 use clap::{Args, Subcommand, ValueEnum};
 use ifm_core::duration::seconds;
 use ifm_plan::{Fate, Journal, TEMPLATES};
+use ifm_report::page::Page;
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -100,12 +102,13 @@ struct CheckArgs {
     commands: bool,
 
     /// Show every cell, however many
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["commands", "simulate"])]
     all: bool,
 
-    /// Simulate the plan and show the report that it would give
+    /// Simulate all cells and print their report
     ///
-    /// Flags of `predict` after -- describe the simulator: -- --gpu l40s --model llama-3.1-8b
+    /// Each server is simulated with its own kind, weight format and limits. Flags after -- replace
+    /// these settings and add the machine and the model: -- --gpu l40s --model llama-3.1-8b
     #[arg(long, conflicts_with = "commands")]
     simulate: bool,
 
@@ -113,7 +116,7 @@ struct CheckArgs {
     #[arg(short, long, value_name = "FILE", requires = "simulate")]
     out: Vec<PathBuf>,
 
-    /// Flags of `predict`, after --
+    /// Flags for `--simulate`, after `--`, e.g. `-- --gpu l40s`
     #[arg(last = true, value_name = "FLAGS", requires = "simulate")]
     flags: Vec<String>,
 }
@@ -136,11 +139,11 @@ struct RunArgs {
     how: HowArgs,
 
     /// Submit remaining cells as a Slurm array, one task per server start
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "submit", value_name = "HOW")]
+    #[arg(long, value_enum, conflicts_with_all = ["out", "budget", "json"], num_args = 0..=1, require_equals = true, default_missing_value = "submit", value_name = "HOW")]
     slurm: Option<SlurmWord>,
 
     /// Write a Kubernetes Indexed Job to this file; "-" for standard output
-    #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["slurm", "out", "budget", "json"])]
     k8s: Option<PathBuf>,
 
     /// Measure only the cells of this task, from 0; for cluster tasks
@@ -244,7 +247,7 @@ pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
             args.plan.output.tell(&of, args.all)?;
             match args.out.is_empty() {
                 true => {}
-                false => plan_report::write(&of, &of.journal()?, &args.out)?,
+                false => plan_report::write(&page(&of, &of.journal()?, &[])?, &args.out)?,
             }
             Ok(Code::Done)
         }
@@ -287,15 +290,18 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     let of = args.plan.output.open(&args.plan.plan)?;
     if args.simulate {
         args.out.iter().try_for_each(|path| crate::output::check_path(path))?;
-        let (of, journal) = plan::predicted(&of, &args.flags)?;
+        let plan::Simulated { of, journal, left_out } = plan::predicted(&of, &args.flags)?;
         if let (None, Some(reason)) = (journal.runs().next(), first_reason(&of, &journal)) {
             return Err(Failure::usage(format!("no cell can be simulated: {reason}"))
                 .hint("put flags of `predict` after --: -- --gpu l40s --model llama-3.1-8b"));
         }
         match args.plan.output.json {
             true => terminal::print_document(&PlanDocument::new(&of, &journal)),
-            false if args.out.is_empty() => plan_report::print(&of, &journal)?,
-            false => plan_report::write(&of, &journal, &args.out)?,
+            false if args.out.is_empty() => plan_report::print(&page(&of, &journal, &left_out)?),
+            false => {}
+        }
+        if !args.out.is_empty() {
+            plan_report::write(&page(&of, &journal, &left_out)?, &args.out)?;
         }
         return Ok(Code::Done);
     }
@@ -306,6 +312,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     if !args.plan.output.json {
         terminal::print(&terminal::folded(&text::head(&of)));
         terminal::print(&terminal::folded(&text::rights(&of)));
+        terminal::print(&terminal::folded(&text::obstacles(&of)));
     }
     args.plan.output.tell(&of, args.all)?;
     Ok(Code::Done)
@@ -319,6 +326,12 @@ fn first_reason(of: &Experiment, journal: &Journal) -> Option<String> {
     })
 }
 
+/// The report of a plan.
+fn page(of: &Experiment, journal: &Journal, left_out: &[String]) -> Result<Page, Failure> {
+    let args = ReportArgs::of_words(&["report".to_owned()])?;
+    report::plan_page(of, journal, left_out, &args)
+}
+
 fn measure(
     of: &Experiment,
     how: &HowArgs,
@@ -328,9 +341,22 @@ fn measure(
     how.out.iter().try_for_each(|path| crate::output::check_path(path))?;
     let code = plan::run(of, limits)?;
     let journal = of.journal()?;
-    output.tell(of, false)?;
-    if !how.out.is_empty() && journal.runs().next().is_some() {
-        plan_report::write(of, &journal, &how.out)?;
+    let has_results = journal.runs().next().is_some();
+    // Each cell was reported when it ended.
+    match output.json {
+        true => terminal::print_document(&PlanDocument::new(of, &journal)),
+        false => {
+            if has_results {
+                plan_report::print_answers(&page(of, &journal, &[])?);
+            }
+            if code != Code::Done {
+                terminal::print(&terminal::folded(&text::costs(of, &journal)));
+            }
+            terminal::print(&terminal::folded(&text::end(of, &journal)));
+        }
+    }
+    if !how.out.is_empty() && has_results {
+        plan_report::write(&page(of, &journal, &[])?, &how.out)?;
     }
     let is_left =
         |cell: &ifm_plan::Cell| journal.next_attempt(&cell.key, of.plan.head.retries).is_some();

@@ -1,23 +1,64 @@
 //! The report of a plan: that of its runs, with the reason for every cell without a result.
 
-use super::report::ReportArgs;
 use crate::exit::Failure;
 use crate::output;
 use crate::plan::Experiment;
-use crate::subjects;
 use ifm_core::words::counted;
 use ifm_plan::{Cell, Fate, Journal};
 use ifm_report::page::{Block, Columns, Page, Section};
 use std::path::PathBuf;
 
+/// Maximum number of sentences at the end of `plan run`.
+const ANSWERS_MAX: usize = 3;
+
+/// The runs of a plan.
+///
+/// # Errors
+/// No cell is measured.
+pub fn runs(of: &Experiment, journal: &Journal) -> Result<Vec<PathBuf>, Failure> {
+    let runs: Vec<PathBuf> =
+        of.cells.iter().filter_map(|cell| run_of(journal, cell)).map(PathBuf::from).collect();
+    match runs.is_empty() {
+        false => Ok(runs),
+        true => Err(Failure::usage(format!("no cell of plan {} is measured", of.plan.head.name))
+            .hint(format!("inferometer plan run {} measures them", of.plan.head.name))),
+    }
+}
+
+fn run_of<'a>(journal: &'a Journal, cell: &Cell) -> Option<&'a str> {
+    match journal.fate(&cell.key) {
+        Fate::Done { run, .. } => Some(run),
+        _ => None,
+    }
+}
+
+/// Adds to a page of a plan's runs which cells have no result, and what a simulation leaves out.
+pub fn complete(page: &mut Page, of: &Experiment, journal: &Journal, left_out: &[String]) {
+    page.banners.extend(left_out.iter().map(|sentence| format!("⚠ {sentence}.")));
+    let holes: Vec<&Cell> =
+        of.cells.iter().filter(|cell| run_of(journal, cell).is_none()).collect();
+    if holes.is_empty() {
+        return;
+    }
+    let of_all = counted(of.cells.len() as u64, "cell");
+    page.banners.insert(
+        0,
+        format!(
+            "⚠ {} of {of_all} of plan {} have no result: see the end",
+            holes.len(),
+            of.plan.head.name
+        ),
+    );
+    page.sections.push(section(of, journal, &holes));
+}
+
 /// Writes the report of a plan to files.
 ///
 /// # Errors
-/// No cell is done, a run cannot be read, or a file cannot be written.
-pub fn write(of: &Experiment, journal: &Journal, files: &[PathBuf]) -> Result<(), Failure> {
-    let page = page(of, journal)?;
+/// A file cannot be written.
+pub fn write(page: &Page, files: &[PathBuf]) -> Result<(), Failure> {
     for path in files {
-        for written in output::write_page(&page, path)? {
+        for written in output::write_page(page, path)? {
             crate::terminal::say(&format!("wrote {}", written.display()));
         }
     }
@@ -25,51 +66,20 @@ pub fn write(of: &Experiment, journal: &Journal, files: &[PathBuf]) -> Result<()
 }
 
 /// Prints the report of a plan.
-///
-/// # Errors
-/// No cell is done, or a run cannot be read.
-pub fn print(of: &Experiment, journal: &Journal) -> Result<(), Failure> {
+pub fn print(page: &Page) {
     let style = crate::terminal::style(false, false);
-    crate::terminal::print(&ifm_report::page::terminal(&page(of, journal)?, &style));
-    Ok(())
+    crate::terminal::print(&ifm_report::page::terminal(page, &style));
 }
 
-fn page(of: &Experiment, journal: &Journal) -> Result<Page, Failure> {
-    let run_of = |cell: &Cell| match journal.fate(&cell.key) {
-        Fate::Done { run, .. } => Some(PathBuf::from(run)),
-        _ => None,
-    };
-    let runs: Vec<PathBuf> = of.cells.iter().filter_map(run_of).collect();
-    if runs.is_empty() {
-        return Err(Failure::usage(format!("no cell of plan {} is done", of.plan.head.name))
-            .hint("inferometer plan run measures them"));
-    }
-    let head = &of.plan.head;
-    let mut words = vec!["report".to_owned()];
-    for (flag, value) in [
-        ("--kind", head.report.clone()),
-        ("--title", head.title.clone()),
-        ("--price", head.price.map(|price| price.to_string())),
-        ("--slo", head.slo.clone()),
-    ] {
-        words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
-    }
-    let args = ReportArgs::of_words(&words)?;
-    let mut page = args.page(&subjects::open(&of.store, &runs)?)?;
-    let holes: Vec<&Cell> = of.cells.iter().filter(|cell| run_of(cell).is_none()).collect();
-    if !holes.is_empty() {
-        let of_all = counted(of.cells.len() as u64, "cell");
-        page.banners.insert(
-            0,
-            format!(
-                "⚠ {} of {of_all} of plan {} have no result: see the end",
-                holes.len(),
-                head.name
-            ),
-        );
-        page.sections.push(section(of, journal, &holes));
-    }
-    Ok(page)
+/// Prints only the answers of the report of a plan.
+pub fn print_answers(page: &Page) {
+    print(&Page {
+        kind: page.kind,
+        title: page.title.clone(),
+        tiles: page.tiles.clone(),
+        remarks: page.remarks.iter().take(ANSWERS_MAX).cloned().collect(),
+        ..Page::default()
+    });
 }
 
 /// The cells without a result.

@@ -2,10 +2,12 @@
 
 use super::history;
 use super::load_args::JsonKind;
+use super::plan_report;
 use super::price;
 use crate::exit::{Code, Failure};
 use crate::measured_machine::beside;
 use crate::output::Format;
+use crate::plan::Experiment;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::{notes, output, terminal};
@@ -20,6 +22,7 @@ use ifm_analysis::slo;
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::key;
 use ifm_core::spec::SloSpec;
+use ifm_plan::Journal;
 use ifm_report::kind::{KINDS, Kind, Subject};
 use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{Charts, ReportModel, history_page};
@@ -27,11 +30,11 @@ use ifm_store::Store;
 use std::path::PathBuf;
 
 /// Flags of `report`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// Results to report
     ///
-    /// Accepts runs and imports by ID, start of an ID, name or "last", files and folders of other
+    /// Accepts runs and imports by ID, start of an ID, name or "last", a plan by name, files and folders of other
     /// tools, and "-" for standard input. Separate repeats of the same configuration with commas:
     /// a1,a2,a3. A history also accepts tags, and without a name it includes every stored run
     #[arg(default_value = "last")]
@@ -44,6 +47,12 @@ pub struct ReportArgs {
     /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
+
+    /// Name of the only chart to draw in .svg and .png files, such as ttft [default: all]
+    ///
+    /// The file name of a chart ends with its name. An unknown name lists all
+    #[arg(long, value_name = "NAME", requires = "out")]
+    chart: Option<String>,
 
     /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
@@ -135,11 +144,20 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
     let format = JsonKind::or(args.json, args.format);
     let is_printed = args.out.is_empty() || args.json.is_some();
-    if format == Format::Requests && is_printed {
-        return requests(&store, &args.subjects);
-    }
-    if format == Format::Sglang && is_printed {
-        return sglang(&store, &args.subjects);
+    if let (Format::Requests | Format::Sglang, true) = (format, is_printed) {
+        if let Some(path) = args.out.first() {
+            return Err(Failure::usage(format!(
+                "--out {}: lines per request have no file",
+                path.display()
+            ))
+            .hint(
+                "redirect standard output: inferometer report RUN --json=requests > requests.jsonl",
+            ));
+        }
+        return match format {
+            Format::Requests => requests(&store, &args.subjects),
+            _ => sglang(&store, &args.subjects),
+        };
     }
     args.check_names()?;
     let notes = args.notes.as_deref().map(notes::read).transpose()?;
@@ -152,6 +170,10 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
             Page { title, notes: notes.clone(), ..page }
         };
         return args.tell(&page, format);
+    }
+    if let Some(of) = args.plan(&store)? {
+        let page = plan_page(&of, &of.journal()?, &[], args)?;
+        return args.tell(&|_| Page { notes: notes.clone(), ..page.clone() }, format);
     }
     let mut subjects = subjects::open(&store, &args.subjects)?;
     for run in &mut subjects.runs {
@@ -170,6 +192,31 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let mut page = Page { notes, ..args.page(&subjects)? };
     page.conditions.extend(ceilings(&subjects, &store));
     args.tell(&|_| page.clone(), format)
+}
+
+/// The report of a plan: that of its runs, with the reason for every cell without a result. The plan's
+/// own settings hold where `args` has none.
+///
+/// # Errors
+/// No cell is measured, or a run cannot be read.
+pub fn plan_page(
+    of: &Experiment,
+    journal: &Journal,
+    left_out: &[String],
+    args: &ReportArgs,
+) -> Result<Page, Failure> {
+    let head = &of.plan.head;
+    let args = ReportArgs {
+        kind: args.kind.clone().or(head.report.clone()),
+        title: args.title.clone().or(head.title.clone()),
+        price: args.price.or(head.price),
+        slo: args.slo.clone().or(head.slo.clone()),
+        ..args.clone()
+    };
+    let runs = plan_report::runs(of, journal)?;
+    let mut page = args.page(&subjects::open(&of.store, &runs)?)?;
+    plan_report::complete(&mut page, of, journal, left_out);
+    Ok(page)
 }
 
 /// The names of the devices that computed a run: GPUs, or the processor if it has none.
@@ -226,7 +273,11 @@ impl ReportArgs {
     /// Writes a page to its files, and prints it if requested; a terminal has room for few charts.
     fn tell(&self, page: &dyn Fn(Charts) -> Page, format: Format) -> Result<Code, Failure> {
         for path in &self.out {
-            say(&output::write_page(&page(Charts::All), path)?);
+            let page = page(Charts::All);
+            say(&match &self.chart {
+                Some(name) => output::write_chart(&page, name, path)?,
+                None => output::write_page(&page, path)?,
+            });
         }
         if self.out.is_empty() || self.json.is_some() {
             let style = terminal::style(self.no_color, self.ascii);
@@ -276,10 +327,25 @@ impl ReportArgs {
         }
     }
 
+    /// The plan that the only subject names, if no result has that name.
+    ///
+    /// # Errors
+    /// The plan is invalid.
+    fn plan(&self, store: &Store) -> Result<Option<Experiment>, Failure> {
+        let [name] = self.subjects.as_slice() else { return Ok(None) };
+        let is_plan = name.components().count() == 1
+            && store.plan(&name.to_string_lossy()).text().is_ok_and(|text| text.is_some());
+        match is_plan && subjects::find_argument(store, name).is_err() {
+            true => Experiment::open(name, Store::at(store.root())).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Whether no flag requests something that only a page can show.
     fn is_plain(&self) -> bool {
         self.kind.is_none()
             && self.title.is_none()
+            && self.chart.is_none()
             && self.notes.is_none()
             && self.slo.is_none()
             && self.price.is_none()

@@ -1,7 +1,8 @@
 //! `inferometer rerun RUN [FLAGS]`: a stored run again, with flags changed.
 //!
 //! The stored command is parsed by its command's own parser, flags of the same kind give way to the
-//! new ones, and the result runs as if it had been typed. Not here: what the command does.
+//! new ones, and the result runs as if it had been typed. A run without a seed draws new prompts. Not
+//! here: what the command does.
 
 use crate::exit::Failure;
 use crate::foreign::shell;
@@ -21,6 +22,9 @@ pub struct RerunArgs {
     run: String,
 
     /// Flags that replace those of the run, such as -c 32
+    ///
+    /// A run without --seed gets new prompts, which no prefix cache of the server contains. To send the
+    /// same prompts again, pass the seed that is printed
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
     flags: Vec<String>,
 
@@ -32,7 +36,7 @@ pub struct RerunArgs {
 /// Commands that can be repeated.
 const REPEATABLE: [&str; 5] = ["run", "sweep", "capacity", "predict", "demo"];
 /// Flags that name where results go: a report that was written once is not overwritten.
-const OUTPUTS: [&str; 4] = ["out", "json", "format", "plan_cell"];
+const OUTPUTS: [&str; 5] = ["out", "json", "format", "vllm_lines", "plan_cell"];
 /// Flags of which one makes the others meaningless: a new one replaces all of its group.
 const EXCLUSIVE: [&[&str]; 2] = [
     &["concurrency", "rate", "arrivals", "ramp", "steps", "bursts", "replay"],
@@ -52,6 +56,10 @@ pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
         words.push(format!("--store={}", folder.display()));
     }
     terminal::say(&format!("runs: {}", shell::joined(&words)));
+    let seed = manifest.spec.workload.seed;
+    if let Some(sentence) = prompts(&words, &args.flags, (&args.run, seed)) {
+        terminal::say(&sentence);
+    }
     let read = super::read_as(&words, words.clone(), &["store", "presets"]).map_err(|refused| {
         match refused {
             super::Refused::File(failure) => failure,
@@ -59,6 +67,26 @@ pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
         }
     })?;
     super::dispatch(read.cli, &read.words)
+}
+
+/// Whether the run gets new prompts, and how to get the others. A run without a seed gets new ones: the
+/// server's prefix cache may still contain the prompts of the stored run.
+fn prompts(words: &[String], flags: &[String], (run, seed): (&str, u64)) -> Option<String> {
+    let is_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+    // A prediction without a seed has always the same, and no server.
+    let is_predicted = words.get(1).is_some_and(|verb| verb == "predict");
+    if flags.iter().any(is_seed) || is_predicted {
+        return None;
+    }
+    Some(match words.iter().any(is_seed) {
+        true => format!(
+            "same prompts as {run} (seed {seed}), which the server's prefix cache may contain; pass \
+             --seed N for others"
+        ),
+        false => format!(
+            "new prompts, which no prefix cache contains; pass --seed {seed} to send the prompts of {run}"
+        ),
+    })
 }
 
 fn is_store(word: &str) -> bool {
@@ -203,6 +231,18 @@ mod tests {
         let error = rerun(&stored, "").unwrap_err().to_string();
         assert!(error.contains("--header is secret"), "{error}");
         assert!(rerun(&stored, "-H Authorization:new").unwrap().contains("Authorization:new"));
+    }
+
+    #[test]
+    fn says_whether_prompts_are_the_same() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let said = |line: &str, flags: &str| prompts(&words(line), &words(flags), ("r1", 7));
+        let new = said("inferometer run URL -c 2", "-c 2").unwrap();
+        assert!(new.starts_with("new prompts") && new.contains("--seed 7 "), "{new}");
+        let same = said("inferometer run URL --seed=7", "").unwrap();
+        assert!(same.starts_with("same prompts as r1 (seed 7)"), "{same}");
+        assert_eq!(said("inferometer run URL --seed=8", "--seed 8"), None);
+        assert_eq!(said("inferometer predict --gpu l40s", ""), None);
     }
 
     #[test]

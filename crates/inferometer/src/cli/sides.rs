@@ -143,7 +143,7 @@ impl SideArgs {
 }
 
 /// Whether a file contains JSON; otherwise Markdown.
-fn is_json(path: &Path) -> Result<bool, Failure> {
+pub(super) fn is_json(path: &Path) -> Result<bool, Failure> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => Ok(true),
         Some("md" | "markdown") => Ok(false),

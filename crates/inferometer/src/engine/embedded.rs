@@ -173,7 +173,7 @@ fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
         };
     }
     let preset: Preset =
-        model.parse().map_err(|error| format!("there is no file {model}, and: {error}"))?;
+        model.parse().map_err(|error| format!("there is no file {model}, and {error}"))?;
     let quantization = quantization.unwrap_or(Quantization::Q8_0);
     Ok(ModelSource::Preset { preset, quantization, seed: SEED })
 }

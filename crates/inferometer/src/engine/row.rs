@@ -305,14 +305,14 @@ pub fn line(ask: &Ask, done: &Done) -> String {
         return format!("{of}{with}: {}", done.trouble.as_deref().unwrap_or("not measured"));
     }
     let (mean, std) = mean_and_std(&rates);
-    let spread = std.map_or(String::new(), |std| format!(" ± {std:.1}"));
+    let spread = std.map_or(String::new(), |std| format!(" ± {std:.2}"));
     let shares = done.repeats.iter().filter_map(|one| ceiling::share(done, one));
     let (count, sum) = shares.fold((0_u32, 0.0), |(count, sum), share| (count + 1, sum + share));
     let of_limit = match count {
         0 => String::new(),
         count => of_roofline(sum / f64::from(count)),
     };
-    format!("{of}{with}: {mean:.1}{spread} tokens/s{}{of_limit}", of_phases(done))
+    format!("{of}{with}: {mean:.2}{spread} tokens/s{}{of_limit}", of_phases(done))
 }
 
 /// Describes the rate of a batch and the rates of its two phases.

@@ -425,19 +425,18 @@ pub fn line(ask: &Ask, all: &[Done], index: usize) -> String {
                 (_, None) => passed.trouble.clone().unwrap_or_else(|| untimed(done)),
                 (_, Some(ms)) => {
                     let std = row.value(&Quantity::KernelTime, Statistic::Std(StdKind::Sample));
-                    let spread = std.map_or(String::new(), |std| format!(" ± {}", short(std)));
                     let flop = row.value(&Quantity::FlopRate, Statistic::Median);
                     let bytes = row.value(&Quantity::Bandwidth, Statistic::Median);
                     let rate = match (flop, bytes) {
-                        (_, Some(bytes)) => format!(", {:.1} GB/s", bytes / 1e9),
-                        (Some(flop), _) => format!(", {:.1} GFLOP/s", flop / 1e9),
+                        (_, Some(bytes)) => format!(", {}", ifm_report::bytes_per_s(bytes)),
+                        (Some(flop), _) => format!(", {}", ifm_report::flop_per_s(flop)),
                         _ => String::new(),
                     };
                     let share = row.value(&kernel::roofline(), Statistic::Value);
                     let share = share.map_or(String::new(), |share| {
                         format!(", {:.0} % of the roofline", 100.0 * share)
                     });
-                    format!("{} ms{spread}{rate}{share}", short(ms))
+                    format!("{}{rate}{share}", ifm_report::time(ms, std))
                 }
             };
         match &done.case.operation {
@@ -453,12 +452,6 @@ fn untimed(done: &Done) -> String {
         Some(check) => format!("right, relative error {:.1e}", check.worst()),
         None => "not measured".to_owned(),
     }
-}
-
-/// Four digits that count.
-fn short(value: f64) -> String {
-    let decimals = (3.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
-    format!("{value:.decimals$}")
 }
 
 /// How many runs were disturbed, and by what; none where none was.

@@ -7,6 +7,8 @@ use super::Experiment;
 use crate::exit::{Code, Failure};
 use crate::guard::{self, Guard, Held, Undo};
 use ifm_plan::{Cell, Condition, Setter};
+use serde::Serialize;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The current conditions.
@@ -107,6 +109,59 @@ impl Drop for Conditions {
     fn drop(&mut self) {
         self.undo();
     }
+}
+
+/// A condition that cannot be set on this machine.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Obstacle {
+    /// Name of the condition.
+    pub condition: String,
+    /// Why it cannot be set.
+    pub why: String,
+}
+
+/// Conditions that cannot be set on this machine. Nothing is set, and no command is run.
+pub fn obstacles(conditions: &[Condition]) -> Vec<Obstacle> {
+    let why = |condition: &Condition| match condition.setter() {
+        Setter::PowerLimit | Setter::Clocks => super::power::obstacle(condition),
+        Setter::Hook => missing_program(&condition.before),
+        Setter::Observed => missing_program(&condition.read),
+    };
+    let of = |condition: &Condition| {
+        Some(Obstacle { condition: condition.name.clone(), why: why(condition)? })
+    };
+    conditions.iter().filter_map(of).collect()
+}
+
+/// Fails with the first obstacle, before a plan starts anything.
+///
+/// # Errors
+/// A condition cannot be set on this machine.
+pub fn require(conditions: &[Condition]) -> Result<(), Failure> {
+    match obstacles(conditions).into_iter().next() {
+        None => Ok(()),
+        Some(Obstacle { condition, why }) => Err(Failure::usage(format!(
+            "condition {condition} cannot be set here: {why}"
+        ))
+        .hint(
+            "run the plan on a machine where it can be set, or set it by your own command: write \
+                 before = [\"COMMAND\", \"{value}\"] in the condition instead of set",
+        )),
+    }
+}
+
+/// Why a command cannot run: its program is missing.
+fn missing_program(words: &[String]) -> Option<String> {
+    let program = words.first()?;
+    let is_file = |path: &Path| path.is_file();
+    let is_there = match program.contains('/') {
+        true => is_file(Path::new(program)),
+        false => std::env::var_os("PATH").is_some_and(|all| {
+            std::env::split_paths(&all).any(|folder| is_file(&folder.join(program)))
+        }),
+    };
+    (!is_there && !program.contains('{')).then(|| format!("no program \"{program}\""))
 }
 
 /// A command with its value filled in.

@@ -1,6 +1,7 @@
 //! A plan as one JSON document: its cells, the state of each, and the remaining work.
 
 use super::Experiment;
+use super::conditions::{Obstacle, obstacles};
 use crate::secrets::mask_words;
 use ifm_plan::{Effect, Fate, Journal, effects, estimate};
 use serde::Serialize;
@@ -20,6 +21,9 @@ pub struct PlanDocument {
     /// What it does with the user's permissions in addition to sending load: commands, variables, files
     /// outside the store.
     effects: Vec<EffectRow>,
+    /// Conditions that cannot be set on this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    obstacles: Vec<Obstacle>,
     /// The remaining work.
     left: Left,
 }
@@ -96,8 +100,10 @@ struct Left {
     failed: usize,
     /// Starts of servers.
     starts: usize,
-    /// Seconds of all cells whose duration is known.
+    /// Seconds of all cells whose duration is known, with the longest waits for steady temperatures.
     seconds: f64,
+    /// The part of these seconds that is the longest waits for steady temperatures.
+    settle_seconds: f64,
     /// US dollars for that time, if the plan has a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     usd: Option<f64>,
@@ -154,12 +160,14 @@ impl PlanDocument {
             name: of.plan.head.name.clone(),
             cells: of.cells.iter().enumerate().map(row).collect(),
             effects: effects(&of.plan).into_iter().map(EffectRow::of).collect(),
+            obstacles: obstacles(&of.plan.conditions),
             left: Left {
                 cells: left.cells,
                 cells_of_unknown_length: left.unknown,
                 failed: of.cells.iter().filter(is_failed).count(),
                 starts: left.starts,
                 seconds: left.seconds,
+                settle_seconds: left.settle_s,
                 usd: left.usd,
             },
         }

@@ -12,10 +12,11 @@ pub mod measure;
 mod power;
 mod run;
 mod simulated;
+mod simulated_server;
 pub mod text;
 
 pub use run::{Limits, run};
-pub use simulated::predicted;
+pub use simulated::{Simulated, predicted};
 
 use crate::exit::Failure;
 use crate::launch::Kind;

@@ -57,6 +57,25 @@ pub fn set(
     Ok(held)
 }
 
+/// Why no value of a condition can be set on this machine, as far as that is known without setting
+/// one.
+pub fn obstacle(condition: &Condition) -> Option<String> {
+    let control = match Control::open(crate::facts::library().as_deref()) {
+        Ok(control) => control,
+        Err(ControlError::NoDriver(why)) => return Some(format!("no NVIDIA driver ({why})")),
+        Err(error) => return Some(error.to_string()),
+    };
+    let count = control.count();
+    if count == 0 {
+        return Some("the driver reports no GPU".to_owned());
+    }
+    if let Some(gpu) = condition.gpus.iter().find(|gpu| **gpu >= count) {
+        return Some(format!("there is no GPU {gpu}"));
+    }
+    let wrong = condition.values.iter().find(|value| value.parse::<f64>().is_err());
+    wrong.map(|value| format!("\"{value}\" is not a number"))
+}
+
 /// Waits until the temperature of each GPU is steady, up to a limit, and reports GPUs where it is
 /// not.
 fn settle(control: &Control, gpus: &[u32], limit_s: f64) {

@@ -3,7 +3,7 @@
 //! Every cell is tried once before any is retried: temporary causes of a failure may be gone by
 //! then. Only one cell is measured at a time.
 
-use super::conditions::{Conditions, Ready};
+use super::conditions::{self, Conditions, Ready};
 use super::measure::{Measured, measure};
 use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
@@ -42,6 +42,11 @@ pub struct Limits {
 /// # Errors
 /// The reason why no cell can be measured. A failure of a single cell is reported and recorded.
 pub fn run(of: &Experiment, limits: &Limits) -> Result<Code, Failure> {
+    let journal = of.journal()?;
+    let is_left = |cell: &Cell| journal.next_attempt(&cell.key, of.plan.head.retries).is_some();
+    if of.cells.iter().any(is_left) || limits.tries_failed {
+        conditions::require(&of.plan.conditions)?;
+    }
     let mut runner = Runner::new(of, limits)?;
     runner.forgive();
     let ended = runner.passes();

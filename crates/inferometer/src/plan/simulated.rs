@@ -6,6 +6,7 @@
 //! simulation (`predict`).
 
 use super::measure::{Measured, measure};
+use super::simulated_server::Settings;
 use super::{Experiment, absolute};
 use crate::exit::Failure;
 use crate::guard::Guard;
@@ -14,32 +15,25 @@ use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_plan::{Cell, CellLoad, Event, Journal, Words, words};
 use ifm_store::Store;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Folder of predictions, inside that of a plan.
 const FOLDER: &str = "predicted";
-/// Server flags that predictions support.
-const UNDERSTOOD: [&str; 12] = [
-    "max-num-seqs",
-    "max-running-requests",
-    "max-num-batched-tokens",
-    "chunked-prefill-size",
-    "tensor-parallel-size",
-    "data-parallel-size",
-    "quantization",
-    "kv-cache-dtype",
-    "gpu-memory-utilization",
-    "mem-fraction-static",
-    "max-total-tokens",
-    "long-prefill-token-threshold",
-];
+/// A simulated plan.
+pub struct Simulated {
+    /// The plan with predictions as its results.
+    pub of: Experiment,
+    /// The state of each cell.
+    pub journal: Journal,
+    /// Settings of servers that the simulation leaves out, one sentence per server.
+    pub left_out: Vec<String>,
+}
 
-/// The plan with predictions as its results, and the state of each cell.
+/// Simulates every cell of a plan.
 ///
 /// # Errors
 /// No process can be started, or the folder cannot be created.
-pub fn predicted(of: &Experiment, flags: &[String]) -> Result<(Experiment, Journal), Failure> {
+pub fn predicted(of: &Experiment, flags: &[String]) -> Result<Simulated, Failure> {
     let folder = absolute(&of.folder.path().join(FOLDER));
     let cannot = |error: std::io::Error| {
         Failure::files(format!("cannot create {}: {error}", folder.display()))
@@ -50,6 +44,8 @@ pub fn predicted(of: &Experiment, flags: &[String]) -> Result<(Experiment, Journ
     std::fs::create_dir_all(&folder).map_err(cannot)?;
     let (guard, interrupts) = (Guard::start()?, Interrupts::watch());
     let mut journal = Journal::default();
+    let left_out = left_out(of, flags);
+    left_out.iter().for_each(|sentence| terminal::warn(sentence));
     for cell in &of.cells {
         let label = cell.label(&of.plan);
         let begun = Instant::now();
@@ -72,7 +68,27 @@ pub fn predicted(of: &Experiment, flags: &[String]) -> Result<(Experiment, Journ
         }
     }
     let store = Store::at(folder);
-    Ok((Experiment { store, ..of.clone() }, journal))
+    Ok(Simulated { of: Experiment { store, ..of.clone() }, journal, left_out })
+}
+
+/// What the simulation leaves out of each server's settings.
+fn left_out(of: &Experiment, flags: &[String]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for cell in &of.cells {
+        let Some(server) = cell.server.and_then(|index| of.plan.servers.get(index)) else {
+            continue;
+        };
+        let settings = Settings::of(server, &cell.parameters, flags);
+        if settings.unknown.is_empty() {
+            continue;
+        }
+        let names = settings.unknown.join(", ");
+        let sentence = format!("server {}: the simulation leaves out {names}", server.name);
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    sentences
 }
 
 fn failed(cell: &Cell, reason: String) -> Event {
@@ -108,47 +124,9 @@ fn line(of: &Experiment, cell: &Cell, flags: &[String]) -> Result<Vec<String>, S
     };
     line.extend(["--plan-cell".to_owned(), place.to_string(), "--json".to_owned()]);
     line.push("--quiet".to_owned());
-    line.extend(server_flags(of, cell, flags));
+    if let Some(server) = cell.server.and_then(|index| of.plan.servers.get(index)) {
+        line.extend(Settings::of(server, &cell.parameters, flags).flags);
+    }
     line.extend(flags.iter().cloned());
     Ok(line)
-}
-
-/// The plan's settings of the cell's server, as flags of `predict`; given flags come before.
-fn server_flags(of: &Experiment, cell: &Cell, given: &[String]) -> Vec<String> {
-    let is_given =
-        |name: &str| given.iter().any(|word| word == name || word.starts_with(&format!("{name}=")));
-    let Some(server) = cell.server.and_then(|index| of.plan.servers.get(index)) else {
-        return Vec::new();
-    };
-    let mut said: BTreeMap<String, String> = BTreeMap::new();
-    let mut say = |name: &str, value: &str| {
-        let flag = format!("--{name}");
-        if !is_given(&flag) {
-            said.insert(flag, value.to_owned());
-        }
-    };
-    let names_a_model = ["--model", "-m", "--config", "--calibration"].iter().any(|n| is_given(n));
-    if let Some(model) = server.model.as_deref().filter(|_| !names_a_model) {
-        say("model", model);
-    }
-    let mut args = server.args.iter().peekable();
-    while let Some(word) = args.next() {
-        let Some(name) = word.strip_prefix("--") else { continue };
-        let (name, value) = match name.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => {
-                (name, args.peek().map(|next| next.as_str()).filter(|next| !next.starts_with("--")))
-            }
-        };
-        if let (true, Some(value)) = (UNDERSTOOD.contains(&name), value) {
-            say(name, value);
-        }
-    }
-    // A parameter of the cell sets the argument with its name.
-    for (name, value) in &cell.parameters {
-        if UNDERSTOOD.contains(&name.as_str()) {
-            say(name, value);
-        }
-    }
-    said.into_iter().flat_map(|(flag, value)| [flag, value]).collect()
 }

@@ -1,6 +1,6 @@
 //! A plan as text: what it would do, what it did, and what remains.
 
-use super::Experiment;
+use super::{Experiment, conditions};
 use crate::secrets::mask_words;
 use ifm_core::words::counted;
 use ifm_plan::{
@@ -25,13 +25,22 @@ pub fn progress(left: &Estimate, done: usize, all: usize, label: &str, took: Dur
 
 /// Remaining time: `about 12 min left`.
 fn time(left: &Estimate) -> String {
-    match (left.unknown, left.cells) {
-        (_, 0) => "nothing left".to_owned(),
+    let all = match (left.unknown, left.cells) {
+        (_, 0) => return "no cell left".to_owned(),
+        (unknown, cells) if unknown == cells && left.seconds <= 0.0 => {
+            return "time left: unknown until a cell is measured".to_owned();
+        }
         (0, _) => format!("about {} left", span(left.seconds)),
-        (unknown, cells) if unknown == cells => "time left not known yet".to_owned(),
         (unknown, _) => {
             let cells = counted(unknown as u64, "cell");
-            format!("more than {} left ({cells} of unknown length)", span(left.seconds))
+            format!("at least {} left ({cells} of unknown length)", span(left.seconds))
+        }
+    };
+    match left.settle_s > 0.0 {
+        false => all,
+        true => {
+            let measuring = span(left.seconds - left.settle_s);
+            format!("{all}: {measuring} measuring, up to {} settling", span(left.settle_s))
         }
     }
 }
@@ -58,19 +67,18 @@ pub fn head(of: &Experiment) -> String {
     }
     let mut text = format!("plan {}: {}", plan.head.name, counted(of.cells.len() as u64, "cell"));
     let order = match plan.head.order {
-        Order::Blocked => "all repeats of a cell together",
-        Order::Interleaved => "one repeat of everything after the other",
-        Order::Shuffled => "one repeat of everything after the other, each in an order of its own",
+        Order::Blocked => "repeats of a cell in a row",
+        Order::Interleaved => "interleaved",
+        Order::Shuffled => "interleaved, each repeat in a random order",
     };
-    let repeats = counted(u64::from(plan.head.repeats), "repeat");
-    let _ = writeln!(
-        text,
-        ", {repeats}{}",
-        match plan.head.repeats {
-            1 => String::new(),
-            _ => format!(": {order}"),
+    let repeats = plan.head.repeats;
+    let _ = match repeats {
+        1 => writeln!(text),
+        _ => {
+            let different = of.cells.len() / repeats.max(1) as usize;
+            writeln!(text, " ({different} × {repeats} repeats, {order})")
         }
-    );
+    };
     let width = factors.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, values) in factors {
         let _ = writeln!(text, "  {name:width$}  {}", values.join(", "));
@@ -83,7 +91,7 @@ pub fn rights(of: &Experiment) -> String {
     let effects = effects(&of.plan);
     let mut text = String::new();
     if !effects.is_empty() {
-        text.push_str("with your rights it\n");
+        text.push_str("runs as your user:\n");
     }
     for effect in effects {
         let words = ifm_report::command_line(&mask_words(&effect.words));
@@ -141,14 +149,17 @@ pub fn costs(of: &Experiment, journal: &Journal) -> String {
     if left.cells == 0 && !failures.is_empty() {
         return failures;
     }
+    if left.cells == 0 {
+        let all = of.cells.len();
+        return format!("  done: {all} of {all} measured\n");
+    }
     let mut text = format!("{failures}  {}", time(&left));
     if left.starts > 0 {
-        let starts = match left.starts {
-            1 => "1 start of a server".to_owned(),
-            many => format!("{many} starts of servers"),
+        let starts = counted(left.starts as u64, "server start");
+        let _ = match left.is_start_known {
+            true => write!(text, ", including {starts}"),
+            false => write!(text, ", plus {starts} of unknown length"),
         };
-        let known = if left.is_start_known { "included" } else { "not counted yet" };
-        let _ = write!(text, "; {starts}, {known}");
     }
     match (left.usd, left.unknown) {
         (Some(usd), 0) => {
@@ -163,29 +174,99 @@ pub fn costs(of: &Experiment, journal: &Journal) -> String {
     text
 }
 
-/// A row per cell: its settings and its state.
+/// A row per cell: its settings and its state. Repeats in the same state share a row, unless every
+/// cell is wanted.
 pub fn cells(of: &Experiment, journal: &Journal, shows_all: bool) -> String {
-    let width = of.cells.iter().map(|cell| cell.label(&of.plan).chars().count()).max().unwrap_or(0);
+    let rows = match shows_all {
+        true => {
+            of.cells.iter().map(|cell| (cell.label(&of.plan), state(journal, &[cell]))).collect()
+        }
+        false => grouped_rows(of, journal),
+    };
+    let width = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let shown = if shows_all { rows.len() } else { ROWS_MAX };
     let mut text = String::new();
-    let shown = if shows_all { of.cells.len() } else { ROWS_MAX };
-    for cell in of.cells.iter().take(shown) {
-        let fate = match journal.fate(&cell.key) {
-            Fate::Open => String::new(),
-            Fate::Begun { .. } => "begun".to_owned(),
-            Fate::Done { run, seconds } => format!("done in {seconds:.1} s  {run}"),
-            Fate::Failed { attempts, reason, .. } => {
-                format!(
-                    "failed ({}): {reason}",
-                    counted(u64::from(*attempts), "try").replace("trys", "tries")
-                )
+    for (label, state) in rows.iter().take(shown) {
+        let _ = writeln!(text, "  {}", format!("{label:width$}  {state}").trim_end());
+    }
+    if rows.len() > shown {
+        let _ = writeln!(text, "  … and {} more (--all)", rows.len() - shown);
+    }
+    text
+}
+
+/// Rows in which the repeats of a cell are one, as far as they are in the same state.
+fn grouped_rows(of: &Experiment, journal: &Journal) -> Vec<(String, String)> {
+    let mut names: Vec<(String, Vec<&Cell>)> = Vec::new();
+    for cell in &of.cells {
+        let name = cell.name(&of.plan);
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, cells)) => cells.push(cell),
+            None => names.push((name, vec![cell])),
+        }
+    }
+    let alike = |one: &Cell, other: &Cell| match (journal.fate(&one.key), journal.fate(&other.key))
+    {
+        (Fate::Open, Fate::Open) | (Fate::Done { .. }, Fate::Done { .. }) => true,
+        (
+            Fate::Failed { attempts, reason, .. },
+            Fate::Failed { attempts: tries, reason: other, .. },
+        ) => attempts == tries && reason == other,
+        _ => false,
+    };
+    let mut rows = Vec::new();
+    for (name, cells) in names {
+        match cells.as_slice() {
+            [first, _, ..] if cells.iter().all(|cell| alike(first, cell)) => {
+                let name = if name.is_empty() { "all" } else { &name };
+                let label = format!("{name} × {} repeats", cells.len());
+                rows.push((label, state(journal, &cells)));
             }
-        };
-        let _ =
-            writeln!(text, "  {}", format!("{:width$}  {fate}", cell.label(&of.plan)).trim_end());
+            _ => rows
+                .extend(cells.iter().map(|cell| (cell.label(&of.plan), state(journal, &[*cell])))),
+        }
     }
-    if of.cells.len() > shown {
-        let _ = writeln!(text, "  … and {} more (--all)", of.cells.len() - shown);
+    rows
+}
+
+/// The state of a cell, or of several in the same state.
+fn state(journal: &Journal, cells: &[&Cell]) -> String {
+    let Some(first) = cells.first() else { return String::new() };
+    match journal.fate(&first.key) {
+        Fate::Open => String::new(),
+        Fate::Begun { .. } => "begun".to_owned(),
+        Fate::Done { run, seconds } if cells.len() == 1 => format!("done in {seconds:.1} s  {run}"),
+        Fate::Done { .. } => {
+            let took = |cell: &&Cell| match journal.fate(&cell.key) {
+                Fate::Done { seconds, .. } => *seconds,
+                _ => 0.0,
+            };
+            let mean = cells.iter().map(took).sum::<f64>() / cells.len() as f64;
+            format!("done in {mean:.1} s each")
+        }
+        Fate::Failed { attempts, reason, .. } => {
+            let tries = counted(u64::from(*attempts), "try").replace("trys", "tries");
+            format!("failed ({tries}): {reason}")
+        }
     }
+}
+
+/// What prevents cells from being measured on this machine; empty if nothing is known to.
+pub fn obstacles(of: &Experiment) -> String {
+    let lines = conditions::obstacles(&of.plan.conditions).into_iter();
+    lines.map(|one| format!("✗ {} cannot be set here: {}\n", one.condition, one.why)).collect()
+}
+
+/// How a call ended: the measured cells, and the command for their report.
+pub fn end(of: &Experiment, journal: &Journal) -> String {
+    let is_done = |cell: &&Cell| matches!(journal.fate(&cell.key), Fate::Done { .. });
+    let done = of.cells.iter().filter(is_done).count();
+    let name = &of.plan.head.name;
+    let mut text = format!("{done} of {} cells measured.", of.cells.len());
+    if done > 0 {
+        let _ = write!(text, " Report: inferometer plan show {name} -o {name}.html");
+    }
+    text.push('\n');
     text
 }
 
@@ -229,6 +310,7 @@ mod tests {
         let left = Estimate {
             cells: 3,
             seconds: 90.0,
+            settle_s: 0.0,
             unknown: 0,
             starts: 0,
             is_start_known: true,

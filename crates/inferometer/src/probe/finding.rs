@@ -26,9 +26,9 @@ impl Section {
         match self {
             Section::Server => "server",
             Section::Answers => "answers",
-            Section::Wishes => "wishes",
+            Section::Wishes => "parameters",
             Section::Prompts => "prompts",
-            Section::Line => "line",
+            Section::Line => "network",
         }
     }
 }

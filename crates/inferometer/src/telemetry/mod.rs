@@ -132,7 +132,7 @@ impl Telemetry {
             return Telemetry { shared: None, thread: None };
         }
         if reports {
-            say(&format!("also recorded: {}", words.join(", ")));
+            say(&format!("server metrics: recording {}", words.join(", ")));
         }
         let state = State { sources, recorder: Recorder::default(), origin_ns, is_over: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), bell: Condvar::new() });

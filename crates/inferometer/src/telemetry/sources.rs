@@ -128,7 +128,7 @@ impl Sources {
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.extend(
-            self.counters.as_ref().map(|found| format!("counters of {}", found.engine.name)),
+            self.counters.as_ref().map(|found| format!("/metrics ({})", found.engine.name)),
         );
         words.extend(self.devices.iter().map(|device| device.words()));
         words.extend(self.exporter.as_ref().map(|page| format!("GPUs of {}", page.reader.url())));

@@ -32,6 +32,7 @@ mod load;
 mod loads;
 mod outward;
 mod plan;
+mod plan_answers;
 mod probe;
 mod project;
 mod proofs;

@@ -60,6 +60,8 @@ fn a_killed_run_opens_and_can_be_sealed() {
     let mut running = start(folder.path(), &format!("http://{}", server.address()), 40);
     let live = stdout(&run(folder.path(), &["runs", "list"]));
     assert!(live.contains("running"), "{live}");
+    let shown = stdout(&run(folder.path(), &["runs", "show", "last"]));
+    assert!(shown.contains("still running") && !shown.contains("not sealed"), "{shown}");
     let refused = run(folder.path(), &["runs", "seal", "last"]);
     assert_eq!(refused.status.code(), Some(74), "a live run is not to be sealed by others");
     running.0.kill().unwrap();

@@ -290,7 +290,7 @@ const PARAGRAPH_BYTES_MAX: usize = 64 * 1024;
 /// The remark about lines that no reader took.
 fn told(unread: &[u32]) -> Option<Remark> {
     let place = Place::line(*unread.first()?);
-    let text = format!("lines with numbers that became no figure: {}", ranges(unread));
+    let text = format!("lines whose numbers were not read: {}", ranges(unread));
     Some(Remark { kind: RemarkKind::Lost, place, text })
 }
 

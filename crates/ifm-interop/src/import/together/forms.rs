@@ -48,8 +48,8 @@ pub(super) fn leave_out(sheets: &mut [&mut Sheet]) {
     for (sheet, Told { rows, other, lost }) in told {
         let name = sheets.get(other).map(|sheet| sheet.source.name.clone()).unwrap_or_default();
         let mut text = match rows {
-            1 => format!("1 row stands in {name} too: it is read once"),
-            _ => format!("{rows} rows stand in other files too, such as {name}: each is read once"),
+            1 => format!("1 row is also in {name}: it counts once"),
+            _ => format!("{rows} rows are also in other files, such as {name}: each counts once"),
         };
         if lost > 0 {
             let figures = counted(lost as u64, "figure");
@@ -306,7 +306,7 @@ mod tests {
         };
         let mut sheets: Vec<Sheet> = files.iter().map(read).collect();
         leave_out(&mut sheets.iter_mut().collect::<Vec<_>>());
-        let is_told = |sheet: &Sheet| sheet.remarks.iter().any(|r| r.text.contains("read once"));
+        let is_told = |sheet: &Sheet| sheet.remarks.iter().any(|r| r.text.contains("once"));
         let rows = |sheet: &Sheet| sheet.parts.iter().map(|part| part.rows.len()).sum();
         sheets.iter().map(|sheet| (rows(sheet), is_told(sheet))).collect()
     }
@@ -365,7 +365,7 @@ mod tests {
         let said = &sheets[1].remarks.last().expect("a remark").text;
         assert_eq!(
             said,
-            "1 row stands in s/run.json too: it is read once, without 1 figure that only this file has"
+            "1 row is also in s/run.json: it counts once, without 1 figure that only this file has"
         );
     }
 

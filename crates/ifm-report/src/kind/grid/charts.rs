@@ -64,6 +64,7 @@ pub(super) fn overview(grid: &Grid) -> Chart {
     Chart {
         id: "overview".to_owned(),
         title: format!("What does {} cost?", plain(&grid.other)),
+        subject: String::new(),
         description: format!(
             "{ends} {} of {} figures are missing{}.",
             grid.missing(),

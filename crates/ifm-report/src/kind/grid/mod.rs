@@ -9,7 +9,7 @@ mod missing;
 
 use super::common::{bounds, nothing, page as frame};
 use super::{Kind, Subject};
-use crate::format::{ABSENT, meant, number, plain, sentence};
+use crate::format::{ABSENT, meant, plain, sentence};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Remark, Section, Table, Tile};
 use ifm_analysis::comparison::Verdict;
 use ifm_analysis::insight::{
@@ -186,7 +186,7 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
             }
             _ => {
                 let detail = format!(
-                    "in any of {} pairs of cells; measured {value}, {interval}mean end-to-end latency",
+                    "in any of {} pairs of cells; median {value}, {interval}mean end-to-end latency",
                     changes.len()
                 );
                 let is_excluded = grid.ties(MEAN) == deltas.len();
@@ -319,13 +319,8 @@ fn time(cell: &GridCell, of_base: bool, statistic: Statistic) -> Cell {
         return Cell::text(ABSENT).noted("missing");
     };
     let half = reading.low.zip(reading.high).map(|(low, high)| (high - low) / 2.0);
-    let text = match half {
-        Some(half) => {
-            format!("{} ± {} s", number(reading.value / MS_PER_S), number(half / MS_PER_S))
-        }
-        None => format!("{} s", number(reading.value / MS_PER_S)),
-    };
-    let written = Cell { value: Some(reading.value / MS_PER_S), ..Cell::text(text) };
+    let text = crate::format::time(reading.value, half);
+    let written = Cell { value: Some(reading.value / MS_PER_S), ..Cell::text(text) }.in_unit("s");
     match (reading.is_enough, reading.n) {
         (false, Some(n)) => written.noted(format!("n={n}")),
         _ => written,

@@ -85,6 +85,7 @@ fn ratios(
     Some(Chart {
         id: id.to_owned(),
         title,
+        subject: String::new(),
         description: format!(
             "From {} ({}) to {} ({}).",
             meant(least.0, Meant::Times),

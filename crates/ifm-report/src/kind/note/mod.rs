@@ -12,6 +12,8 @@ mod models;
 mod serving;
 mod training;
 
+pub use kernel::overview as kernel_overview;
+
 use super::common::page as frame;
 use super::{Kind, Subject, matrix};
 use crate::page::{Page, Section, Tile};

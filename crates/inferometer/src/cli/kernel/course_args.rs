@@ -42,6 +42,10 @@ pub struct CourseArgs {
     #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     instructions: Option<String>,
 
+    /// Show each mask with its skipped blocks, rooflines and errors
+    #[arg(help_heading = "Results", short, long)]
+    pub verbose: bool,
+
     /// Counted runs of each pass
     #[arg(help_heading = "Repeats", short = 'r', long, visible_alias = "repetitions", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
     repeats: u32,

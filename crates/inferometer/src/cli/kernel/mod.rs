@@ -15,9 +15,15 @@ use crate::kernel::{self, Ask, Done};
 use crate::{output, terminal};
 use clap::{Args, Subcommand};
 use course_args::CourseArgs;
-use ifm_report::page;
+use ifm_analysis::survey::Survey;
+use ifm_core::Sheet;
+use ifm_report::kind::kernel_overview;
+use ifm_report::page::{self, Block, Page, Section};
 use ifm_store::Import;
 use serde::Serialize;
+
+/// Maximum number of sentences above the table.
+const BRIEF_REMARKS: usize = 3;
 
 /// Flags of `kernel`.
 #[derive(Debug, Args)]
@@ -100,6 +106,7 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
         let document = KernelDocument { kind: "inferometer_kernel", failed, import: &import };
         terminal::print_document(&document);
     } else if let Some(page) = shown(&import.sheets).filter(|_| ask.times && !is_nothing) {
+        let page = if course.verbose { page } else { brief(page, &import.sheets) };
         terminal::print(&page::terminal(&page, &args.style()));
     }
     if let Some(page) = shown(&import.sheets).filter(|_| !is_nothing) {
@@ -124,6 +131,23 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
         }
         _ => Ok(Code::Partly),
     }
+}
+
+/// A page that fits on a screen: one table instead of a chapter per mask.
+fn brief(page: Page, sheets: &[Sheet]) -> Page {
+    let Some(table) = kernel_overview(&Survey::of_sheets(sheets)) else { return page };
+    let more = "-v shows each mask with its skipped blocks, rooflines and errors".to_owned();
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(
+        page.sections
+            .iter()
+            .flat_map(|section| &section.blocks)
+            .filter(|block| matches!(block, Block::List(_)))
+            .cloned(),
+    );
+    blocks.push(Block::Prose(more));
+    let remarks = page.remarks.into_iter().take(BRIEF_REMARKS).collect();
+    Page { sections: vec![Section::new("Attention kernels", blocks)], remarks, ..page }
 }
 
 /// Prints what can be requested by name.

@@ -104,6 +104,10 @@ pub fn against(
     ];
     let format = args.results.output().to_possible_value();
     line.extend(format.map(|value| value.get_name().to_owned()));
+    for (flag, is_given) in [("--no-color", args.results.no_color), ("--ascii", args.results.ascii)]
+    {
+        line.extend(is_given.then(|| flag.to_owned()));
+    }
     for path in &args.results.out {
         line.extend(["--out".to_owned(), path.display().to_string()]);
     }

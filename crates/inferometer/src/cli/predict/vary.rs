@@ -9,12 +9,14 @@ use crate::cli::resolve::{resolve_simulated, slo};
 use crate::cli::{Cli, Verb, command};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
+use crate::output::{self, Format};
 use crate::predict::Deployed;
 use crate::terminal;
 use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 use ifm_core::spec::Api;
+use ifm_report::page::{Pictures, markdown};
 
 /// Maximum variants of one question.
 const VARIANTS_MAX: usize = 500;
@@ -45,6 +47,8 @@ fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
 /// # Errors
 /// Too many variants, an unknown flag, or a variant that cannot be read.
 pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
+    args.results.refuse_run_flags("--vary and --price")?;
+    args.results.out.iter().try_for_each(|path| output::check_path(path))?;
     // Without --vary, --price is about the deployment of the command line.
     let gpu = args.deployment.setup.gpu.clone();
     let only: Vec<_> = gpu.map(|gpu| ("gpu".to_owned(), vec![gpu])).into_iter().collect();
@@ -72,16 +76,32 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
     }
     Variant::rank(&mut variants);
     let target = ifm_analysis::slo::words(&slo(&args.results, Api::Completions)?);
+    let document = WhatIfDocument::new(target.clone(), &variants);
+    let style = terminal::style(args.results.no_color, args.results.ascii);
+    let page = what_if::page(&target, &variants, &subject(args));
     match args.results.output() {
-        crate::output::Format::Json => {
-            terminal::print_document(&WhatIfDocument::new(target, &variants));
-        }
-        _ => {
-            let style = terminal::style(args.results.no_color, args.results.ascii);
-            terminal::print(&what_if::text(&target, &variants, &style));
+        Format::Json => terminal::print_document(&document),
+        Format::Md => _ = terminal::print(&markdown(&page, Pictures::None)),
+        _ => _ = terminal::print(&what_if::text(&target, &variants, &style)),
+    }
+    for path in &args.results.out {
+        for written in output::write_page_or_document(&page, &document, path)? {
+            terminal::say(&format!("wrote {}", written.display()));
         }
     }
     Ok(Code::Done)
+}
+
+/// What the variants have in common: the model and the workload.
+fn subject(args: &PredictArgs) -> String {
+    let setup = &args.deployment.setup;
+    let config = setup.config.as_ref().map(|path| path.display().to_string());
+    let model = setup.model.clone().or(config);
+    let is_varied = |flag: &str| args.vary.vary.iter().any(|(varied, _)| varied == flag);
+    let model = model.filter(|_| !is_varied("model") && !is_varied("config"));
+    let workload = (!is_varied("workload")).then(|| args.workload.workload.clone());
+    let parts: Vec<String> = model.into_iter().chain(workload).collect();
+    if parts.is_empty() { "one target".to_owned() } else { parts.join(", ") }
 }
 
 /// The command with other values of some flags.

@@ -29,7 +29,8 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     }
     for sentence in [
         "the file is by AIPerf's definitions: a latency ends with the last content, ITL is one value for \
-         each request, from its first to its last content over the tokens between; the table is by ours",
+         each request, from its first to its last content over the tokens between; the table uses inferometer's \
+         definitions",
         "AIPerf counts tokens with its tokenizer by default; inferometer uses the server's count \
          where it reports one",
         "its rates divide by the whole time; rates in the table cover the steady part",

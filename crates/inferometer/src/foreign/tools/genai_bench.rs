@@ -79,7 +79,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     }
     draft.differs(
         "genai-bench's TPOT is (E2E - TTFT) / (tokens - 1) with tokens as its tokenizer counts them, and \
-         its end is that of the stream; ours ends with the last token, and the server counts",
+         its end is that of the stream; inferometer's ends with the last token, by the server's count",
     );
     draft.differs(
         "its rates include the start and the end of each level; inferometer's cover the steady part",

@@ -34,10 +34,10 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     outputs(given, draft)?;
     for sentence in [
         "the file is by GuideLLM's definitions: TPOT is the whole time of a request over all of its \
-         tokens, so that it holds the time to the first, and ITL one value for each request, weighed by \
-         its tokens; the table is by ours",
+         tokens, so that it includes the time to the first, and ITL one value for each request, weighed by \
+         its tokens; the table uses inferometer's definitions",
         "GuideLLM's rates spread a request's tokens evenly over its time; inferometer counts them when they arrive",
-        "requests that a level's end cuts off are incomplete there; here they are waited for",
+        "requests that a level's end cuts off are incomplete there; here they finish and count",
         "the first request of each user is left out of latencies in the table, since all begin together; \
          GuideLLM counts it",
     ] {

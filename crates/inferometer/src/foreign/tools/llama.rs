@@ -96,7 +96,7 @@ pub fn batched(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     }
     draft.differs(
         "the first of a sequence's tokens is computed with its prompt, so that a batch of N tokens has \
-         N - 1 steps; llama-batched-bench times N steps behind the prompt",
+         N - 1 steps; llama-batched-bench times N steps after the prompt",
     );
     Ok(())
 }

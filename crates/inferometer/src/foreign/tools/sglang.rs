@@ -37,7 +37,7 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
          stream and not with the last token, TPOT is (E2E - TTFT) / (tokens - 1), ITL a gap between two \
          pieces of an answer, and rates divide by the whole time, ramp and drain included",
         "where the server reports no token count for an answer, the client assumes the length that it asked \
-         for; ours are the server's count, a tokenizer's, or none",
+         for; inferometer's are the server's count, a tokenizer's, or none",
         "an answer that broke off, or an error inside a stream, fails here and succeeds there",
         "the prompt before the measurement is in no number, as there",
     ] {

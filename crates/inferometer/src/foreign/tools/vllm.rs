@@ -41,6 +41,15 @@ pub fn rules(given: &mut Given, draft: &mut Draft) -> Result<(), String> {
     if !draft.has("--json") {
         draft.assume("--format", "vllm");
     }
+    let (metrics, percentiles) =
+        (given.last("--percentile-metrics"), given.last("--metric-percentiles"));
+    if metrics.is_some() || percentiles.is_some() {
+        let parts = [
+            metrics.map(|list| format!("metrics={list}")),
+            percentiles.map(|list| format!("percentiles={list}")),
+        ];
+        draft.set("--vllm-lines", parts.into_iter().flatten().collect::<Vec<_>>().join("&"));
+    }
     differences(given, draft);
     Ok(())
 }
@@ -125,12 +134,12 @@ fn load(given: &Given, draft: &mut Draft, requests: u64) -> Result<(), String> {
         draft.differs(match strategy {
             "exponential" => {
                 "the client's exponential ramp grows by the same factor with each request, so that \
-                 it is steepest at its end; ours grows by the same factor each second, between the \
+                 it is steepest at its end; inferometer's grows by the same factor each second, between the \
                  same rates and with as many requests"
             }
             _ => {
                 "the client's linear ramp grows by the same step with each request, which is by the \
-                 same factor each second: ours is that ramp"
+                 same factor each second, as inferometer's does"
             }
         });
         draft.differs(
@@ -492,7 +501,7 @@ fn differences(given: &Given, draft: &mut Draft) {
     draft.differs(
         "the block and the file are by the client's definitions: TPOT is (E2EL - TTFT) / (tokens - 1) \
          of a request, ITL a gap between two pieces of an answer, and rates divide by the whole time, \
-         ramp and drain included; inferometer report last has ours, without each user's first request",
+         ramp and drain included; inferometer report last has inferometer's, without each user's first request",
     );
     draft.differs(
         "an answer that broke off, or an error inside a stream, fails here and succeeds there",

@@ -6,7 +6,7 @@ use super::super::Subject;
 use super::super::common::about;
 use super::blocks::attention;
 use crate::format::{count, meant, percent, plain};
-use crate::page::{Block, Figure, Section, Tile};
+use crate::page::{Block, Figure, Section, Table, Tile};
 use ifm_analysis::insight::{Meant, Topic};
 use ifm_analysis::survey::{KernelMask, KernelTime, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mask, Plot, Point, Scale, Series, Tone};
@@ -61,6 +61,12 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     }
     sections.extend(ceilings);
     sections
+}
+
+/// Every kernel under every mask in one table; absent without a kernel.
+pub fn overview(survey: &Survey) -> Option<Table> {
+    let masks = survey.kernels();
+    (!masks.is_empty()).then(|| tables::overview(&masks))
 }
 
 /// The largest lead of a kernel over another under a mask that both compute.
@@ -174,7 +180,8 @@ fn picture(mask: &KernelMask, part: Option<&Part>) -> Option<Chart> {
     let share = mask.sparsity.map(percent).unwrap_or_default();
     (!rows.is_empty()).then(|| Chart {
         id: format!("mask-{}", crate::page::slug(&mask.name)),
-        title: format!("What does {} leave out?", plain(&mask.name)),
+        title: format!("Blocks skipped by the mask {}", plain(&mask.name)),
+        subject: String::new(),
         description: format!("{share} of the blocks are empty."),
         plot: Plot::Mask(Mask {
             row_name: "query block".to_owned(),

@@ -3,8 +3,8 @@
 
 use super::super::super::Subject;
 use super::super::part;
-use crate::format::{ABSENT, count, meant, number, percent, plain, with_spread};
-use crate::page::{Block, Cell, Column, Columns, Head, Section};
+use crate::format::{ABSENT, count, meant, percent, plain, time};
+use crate::page::{Block, Cell, Column, Columns, Head, Section, Table};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::survey::{CeilingTime, KernelMask, KernelTime};
 use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYPE};
@@ -28,12 +28,8 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
             }
         })
         .cell(Head::text("Pass"), |time| Cell::text(plain(&time.pass)))
-        .cell(Head::number("Time, ms"), |time| {
-            let text = match time.std_ms {
-                Some(std) => with_spread(time.ms, std),
-                None => number(time.ms),
-            };
-            Cell { value: Some(time.ms), ..Cell::text(text) }
+        .cell(Head::number("Time"), |one| {
+            Cell { value: Some(one.ms), ..Cell::text(time(one.ms, one.std_ms)) }.in_unit("ms")
         })
         .cell(Head::number("Calls"), |time| {
             Cell::text(time.calls.map_or_else(|| ABSENT.to_owned(), count))
@@ -56,6 +52,25 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
     let mut table = columns.table(caption, mask.times.iter());
     table.drop_empty_columns();
     Block::Table(table)
+}
+
+/// Every kernel under every mask in one table, as short as it can be.
+pub(super) fn overview(masks: &[KernelMask]) -> Table {
+    let rows = masks.iter().flat_map(|mask| mask.times.iter().map(move |time| (mask, time)));
+    let columns = Columns::<(&KernelMask, &KernelTime)>::default()
+        .name("Mask", |(mask, _)| plain(&mask.name))
+        .text("Kernel", |(_, one)| plain(&one.kernel))
+        .text("Pass", |(_, one)| plain(&one.pass))
+        .cell(Head::number("Time"), |(_, one)| {
+            Cell { value: Some(one.ms), ..Cell::text(time(one.ms, one.std_ms)) }.in_unit("ms")
+        })
+        .cell(Head::number("Arithmetic"), |(_, one)| {
+            Cell::number(one.flop_per_s, |rate| meant(rate, Meant::FlopPerS))
+        });
+    let rows: Vec<(&KernelMask, &KernelTime)> = rows.collect();
+    let mut table = columns.table("Median ± standard deviation of the calls.", rows);
+    table.drop_empty_columns();
+    table
 }
 
 /// What could not be measured under a mask, and why; none where all was.
@@ -88,13 +103,12 @@ pub(super) fn ceilings(all: &[CeilingTime]) -> Option<Section> {
         .push(factor("By", PROVIDER))
         .push(factor("On", DEVICE))
         .push(factor("Threads", THREADS))
-        .cell(Head::number("Time, ms"), |one| {
-            let time = Quantity::KernelTime;
+        .cell(Head::number("Time"), |one| {
+            let quantity = Quantity::KernelTime;
             let std = Statistic::Std(ifm_core::sheet::StdKind::Sample);
-            match (one.point.central(&time), one.point.value(&time, std)) {
-                (Some(ms), Some(std)) => Cell::text(with_spread(ms.value, std)),
-                (ms, _) => Cell::number(ms.map(|ms| ms.value), number),
-            }
+            let std_ms = one.point.value(&quantity, std);
+            let ms = one.point.central(&quantity).map(|ms| ms.value);
+            Cell::number(ms, |ms| time(ms, std_ms)).in_unit("ms")
         })
         .cell(Head::number("Rate"), |one| match (one.flop_per_s, one.bytes_per_s) {
             (Some(rate), _) => Cell::number(Some(rate), |rate| meant(rate, Meant::FlopPerS)),

@@ -470,7 +470,7 @@ pub struct LoadSpec {
     /// What may end the level before that; absent where nothing may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
-    /// Whether the level only tells a search where to measure: it has few requests, and no verdict
+    /// Whether the level only shows a search where to measure: it has few requests, and no verdict
     /// is based on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scout: bool,

@@ -83,5 +83,7 @@ pub use terminal::{
     terminal_answers, terminal_tables, terminal_trust,
 };
 pub use vllm::vllm;
-pub use words::{Answer, AnswerTopic, answers, findings, missed_sign, value_and_limit};
+pub use words::{
+    Answer, AnswerTopic, answers, findings, missed_sign, value_and_limit, with_first_requests,
+};
 pub use workload_words::workload_words;

@@ -175,11 +175,8 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             false => format!("; {lowest_words} to {} could not be settled", load(Some(highest))),
         });
     }
-    if let Some(with) = &answer.with_first_wave {
-        detail.push_str(&format!(
-            "; including each user's first request (all start at once), {}",
-            next_worse(with, label)
-        ));
+    if let Some(words) = with_first_requests(answer, label) {
+        detail.push_str(&format!("; {words}"));
     }
     if !answer.inside_above.is_empty() {
         let above: Vec<String> =
@@ -224,6 +221,13 @@ fn contradicted(answer: &UsersAnswer) -> Option<String> {
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| format!("; contradicted by a repeat: {}", each.join(", ")))
+}
+
+/// That a load which fits would not with each user's first request; absent where that changes nothing.
+pub fn with_first_requests(answer: &UsersAnswer, label: GapLabel) -> Option<String> {
+    let with = answer.with_first_wave.as_ref()?;
+    let worse = next_worse(with, label);
+    Some(format!("including each user's first request (all start at once), {worse}"))
 }
 
 fn next_worse(worse: &NextWorse, label: GapLabel) -> String {

@@ -8,7 +8,7 @@ use ifm_core::{Message, Prompt, ToolCall};
 
 use crate::{error::WorkloadError, request::Answers};
 
-/// Items from this number on are for questions beside a run, which never comes so far: whoever counts
+/// Items from this number on are for questions in addition to a run, which never comes so far: whoever counts
 /// what earlier items carried does not count up to them.
 pub const FAR_ITEM: u32 = 3_000_000_000;
 
@@ -21,7 +21,7 @@ pub struct WorkItem {
     pub turns: Vec<Turn>,
     /// When a trace sent it, nanoseconds since the trace's first request.
     pub at_ns: Option<u64>,
-    /// Agents that the conversation starts beside itself: number 1 and on, the conversation itself is
+    /// Agents that the conversation starts in addition to itself: number 1 and on, the conversation itself is
     /// agent 0. Empty where it has none.
     pub agents: Vec<SubAgent>,
     /// Its class in mixed traffic, an index; absent where all items are of one kind.
@@ -35,7 +35,7 @@ pub struct SubAgent {
     pub parent: u16,
     /// The turn of the parent after whose answer it starts.
     pub after_turn: u16,
-    /// The turn of the parent that waits for its end; absent where nobody waits.
+    /// The turn of the parent that waits for its end; absent where no turn waits.
     pub before_turn: Option<u16>,
     /// Pause between the parent's answer and its first turn, nanoseconds.
     pub delay_ns: u64,
@@ -59,7 +59,7 @@ pub struct Turn {
     /// The answer that later turns carry as the model's, where it was recorded. Absent: what the
     /// server answers.
     pub recorded_answer: Option<Message>,
-    /// Tokens of that answer; absent where nobody counted.
+    /// Tokens of that answer; absent where they were not counted.
     pub recorded_tokens: Option<u32>,
     /// Calls of tools in the recorded answer where the server's own is carried in its place: the
     /// results in the next turn bear their ids.
@@ -115,7 +115,7 @@ impl Turn {
 }
 
 impl WorkItem {
-    /// A conversation of these turns, without agents beside it, class or time.
+    /// A conversation of these turns, without further agents, class or time.
     pub fn new(id: u32, turns: Vec<Turn>) -> WorkItem {
         WorkItem { id, turns, at_ns: None, agents: Vec::new(), class: None }
     }
@@ -225,7 +225,7 @@ pub trait Dataset: Send + Sync {
     }
 
     /// Requests that one item can have in flight at once at most: more than one where it has
-    /// agents that work beside each other.
+    /// agents that work in parallel.
     fn parallel(&self) -> u32 {
         1
     }
@@ -273,7 +273,7 @@ mod tests {
         // The parent waits: one at a time.
         assert_eq!(item(vec![agent(0, 0, Some(1), 2)]).width(), 1);
         assert_eq!(item(vec![agent(0, 0, Some(1), 2), agent(0, 0, Some(1), 1)]).width(), 2);
-        // Those that nobody waits for go on beside the parent.
+        // Agents without a waiting turn go on in parallel to the parent.
         assert_eq!(item(vec![agent(0, 0, None, 2), agent(0, 2, None, 2)]).width(), 3);
         assert_eq!(item(vec![agent(0, 0, Some(2), 2)]).width(), 2);
         // A child of a child.

@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn long_lines_are_folded_to_their_last_column() {
         let text = "warning: one two three four five\n  chat  a conversation of tokens\nshort\n";
-        let folded = "warning: one two\n         three\n         four five\n  chat  a conversation\n        of tokens\nshort\n";
+        let folded = "warning: one two\n         three four\n         five\n  chat  a\n        conversation\n        of tokens\nshort\n";
         assert_eq!(folded_to(text, 20), folded);
         assert_eq!(
             folded_to("  inferometer run http://127.0.0.1:8000", 20),

@@ -7,7 +7,6 @@ mod answer;
 mod change;
 pub(crate) mod climb;
 mod looks;
-mod scouts;
 mod search;
 mod share;
 

@@ -8,10 +8,12 @@
 //! stopping the level, which is the part of the load generator.
 
 mod certainty;
+mod finding;
 mod interval;
 mod scout;
 
 pub use certainty::{Certainty, certainty};
+pub use finding::Finding;
 pub(crate) use interval::median_with_half_width;
 pub use scout::scouted;
 

@@ -1,12 +1,12 @@
 //! What a short level says about a latency target: clearly inside, clearly outside, or neither.
 //!
 //! A scout has about two requests per user. That is too few for the percentile of a target, so the
-//! answer only tells a search where to measure: a wrong one costs time, and no result is based on
+//! answer only shows a search where to measure: a wrong one costs time, and no result is based on
 //! it. Not here: the verdict on a level with enough requests (`slo`).
 
+use super::finding::Finding;
 use super::interval::{Part, mean_bounds};
 use super::{metric_of, score};
-use crate::capacity::Finding;
 use crate::request::{RequestMetrics, each_value};
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::percentile_of_sorted;

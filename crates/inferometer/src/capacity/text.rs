@@ -135,6 +135,10 @@ fn facts(course: &CapacityCourse, answer: &Answer<'_>, model: &ReportModel) -> V
     if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
         lines.push(format!("{INDENT}{}", unsettled_words(course, unsettled)));
     }
+    let answers = model.summary.answers.as_ref();
+    let first_wave =
+        answers.and_then(|found| ifm_report::with_first_requests(&found.users, found.at.gap_label));
+    lines.extend(first_wave.map(|words| format!("{INDENT}⚠ {words}")));
     lines.extend(answer.outside.and_then(still_holding));
     lines.extend(second_looks(course));
     if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {

@@ -1,4 +1,4 @@
-//! `simulated://GPU/MODEL`: a simulated server in virtual time, in place of a URL.
+//! `simulated://GPU/MODEL`: a simulated server in virtual time, instead of a URL.
 //!
 //! The settings of `predict` follow a question mark, as in
 //! `simulated://h100-sxm/llama-3.1-8b?quant=fp8&jitter=0.05`.

@@ -118,7 +118,7 @@ fn a_provider_that_is_lost_is_started_again_and_the_rest_is_measured() {
     assert!(all[1].is_timed() && all[2].is_timed());
     let told = line(&ask, &all, 1);
     assert!(
-        told.starts_with("copy by command, f32 1048576 bytes: 0.000800 ms ± 0.000141, 2621"),
+        told.starts_with("copy by command, f32 1048576 bytes: 0.80 ± 0.14 µs, 2\u{202f}621 GB/s"),
         "{told}"
     );
     let sheet = sheet(&ask, "a", &Factors::default(), &all);

@@ -549,6 +549,7 @@ mod tests {
         "cache_type_v",
         "words",
         "line",
+        "chart",
     ];
 
     #[test]

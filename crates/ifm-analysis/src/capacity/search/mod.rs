@@ -5,23 +5,15 @@
 //!
 //! With scouts (`scouts`), short levels find the edge first, and only loads near it are measured.
 
-use super::scouts::Scouts;
+mod scouts;
+
+pub use crate::settling::Finding;
+use scouts::Scouts;
 
 /// Loads that cannot be settled are measured up to this many times the smallest of them, if nothing
 /// is known beyond them. A limit is never that wide: there are too few requests, above and below,
 /// and the smaller the rate, the longer they take.
 pub(super) const WIDEST: u32 = 8;
-
-/// What a measured load showed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
-    /// It is inside the target.
-    Inside,
-    /// It is outside.
-    Outside,
-    /// As many requests as there was time for do not tell: it lies at the limit, or they were too few.
-    Unsettled,
-}
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +58,12 @@ pub enum SearchError {
 /// better.
 #[derive(Debug, Clone)]
 pub struct Search {
-    pub(super) start: u32,
-    pub(super) max: u32,
-    pub(super) precision: f64,
-    pub(super) bracket: Bracket,
+    start: u32,
+    max: u32,
+    precision: f64,
+    bracket: Bracket,
     /// What scouts say; absent in a search without them.
-    pub(super) scouts: Option<Scouts>,
+    scouts: Option<Scouts>,
 }
 
 impl Search {

@@ -2,7 +2,7 @@
 //! clear, and then narrow the gap. What a scout says only chooses the loads that are measured: both
 //! ends of the bracket are measurements, and a measurement that contradicts a scout replaces it.
 
-use super::search::{Bracket, Finding, Next, Search, WIDEST};
+use super::{Bracket, Finding, Next, Search, WIDEST};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of scouts in the gap between a load inside and a load outside.

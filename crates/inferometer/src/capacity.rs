@@ -169,12 +169,13 @@ impl Rates {
     }
 }
 
-/// The levels of a run that were measurements of a load.
+/// The levels of a run that were measurements of a load. Scouts are no measurements.
 fn levels_at(load: Load, model: &ReportModel) -> impl Iterator<Item = &LevelSummary> {
     model
         .summary
         .levels
         .iter()
+        .filter(move |level| !level.is_scout())
         .filter(move |level| level.load().is_some_and(|asked| is_same(asked, load)))
 }
 

@@ -78,8 +78,8 @@ pub fn span(ns: f64) -> String {
 }
 
 fn span_ms(ms: f64) -> String {
-    /// Below it, three places of milliseconds show less than two digits.
-    const SMALLEST_MS: f64 = 0.009_95;
+    /// Below it, two places of milliseconds show less than two digits.
+    const SMALLEST_MS: f64 = 0.099_5;
     match ms.abs() {
         size if size >= 999.5 => format!("{} s", number(ms / MS_PER_S)),
         size if size >= SMALLEST_MS || size == 0.0 => format!("{} ms", number(ms)),

@@ -62,7 +62,7 @@ fn software(inquiry: &Inquiry) -> Finding {
         json!({"kind": kind, "version": server.version}),
         format!("{kind} {version}").trim(),
     )
-    .how("its list of models, its headers, and answers that only this software gives")
+    .how("its list of models, its headers, and answers that are typical of this software")
 }
 
 /// A value of which a few characters are enough to distinguish it.

@@ -78,15 +78,11 @@ pub(super) fn tile(survey: &Survey) -> Option<Tile> {
         (first != last).then(|| (mask, first.to_owned(), last.to_owned(), slowest / ms))
     });
     let (mask, first, last, ratio) = leads.max_by(|a, b| a.3.total_cmp(&b.3))?;
-    let empty = mask.sparsity.map(|share| format!(", {} of its blocks empty", percent(share)));
-    let tokens = mask.tokens().map(|tokens| format!(", over {} tokens", count(tokens)));
-    let detail = format!(
-        "forward, at {}{}{}",
-        mask.name,
-        empty.unwrap_or_default(),
-        tokens.unwrap_or_default()
-    );
-    let question = "Which kernel gains most, forward?";
+    let empty = mask.sparsity.map(|share| format!(", {} of blocks skipped", percent(share)));
+    let tokens = mask.tokens().map(|tokens| format!(", {} tokens", count(tokens)));
+    let detail =
+        format!("mask {}{}{}", mask.name, empty.unwrap_or_default(), tokens.unwrap_or_default());
+    let question = "Largest speed-up of a forward pass?";
     let tile = Tile::new(question, meant(ratio, Meant::Times), plain(&last), plain(&detail));
     Some(tile.by(Some(plain(&first))))
 }

@@ -28,6 +28,8 @@ pub struct Delta {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
+    /// Whether both numbers are predictions.
+    pub is_predicted: bool,
     /// Whether the interval is of one run on each side, and how much runs differ is not in it.
     pub is_of_single_runs: bool,
     /// The verdict about it.
@@ -41,7 +43,7 @@ pub struct Delta {
 
 impl Delta {
     /// Of a row of two numbers above zero; a share of requests has no ratio.
-    pub fn of(row: &Row) -> Option<Delta> {
+    pub fn of(row: &Row, is_predicted: bool) -> Option<Delta> {
         let (base, other) = (row.a?.value, row.b?.value);
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
         if row.measure.is_share() || !is_positive(base) || !is_positive(other) {
@@ -56,6 +58,7 @@ impl Delta {
             change: row.difference.map_or(other / base, |ratio| ratio) - 1.0,
             low: row.change.map(|change| less(change.low)),
             high: row.change.map(|change| less(change.high)),
+            is_predicted,
             is_of_single_runs: matches!(row.basis, Some(Basis::Requests | Basis::Stated)),
             verdict: row.verdict,
             doubt: row.doubt.clone(),
@@ -137,10 +140,15 @@ impl Delta {
         }
     }
 
+    /// Where the numbers come from: `measured` or `predicted`.
+    pub fn source(&self) -> &'static str {
+        if self.is_predicted { "predicted" } else { "measured" }
+    }
+
     /// What was measured and why it decides nothing: `measured +3.5% (95% CI -1.2% to +8.4%); a
     /// change of 9.0% or more would probably show`.
     pub fn undecided(&self) -> Sentence {
-        let measured = say!("measured {}"; self.with_interval());
+        let measured = say!("{} {}"; self.source(), self.with_interval());
         match (&self.doubt, self.detectable) {
             (Some(Doubt::Wide), Some(least)) => {
                 let least = rounded_up(least);
@@ -179,9 +187,20 @@ impl Question<'_> {
         let measure = |statistic: &Statistic| Some(Measure::of_statistic(metric?, *statistic));
         let mut measures: Vec<Measure> = statistics.iter().filter_map(measure).collect();
         measures.dedup();
+        let pairs: Vec<(&Pooled, &Pooled)> = pairs.into_iter().collect();
+        let predicted: Vec<bool> =
+            pairs.iter().map(|(base, other)| are_predicted(base, other)).collect();
         let rows = self.evidence.rows(pairs, (&measures, false));
-        rows.iter().map(|rows| Delta::of(row_of(rows, quantity, statistics)?)).collect()
+        let of = |(rows, is_predicted): (&Vec<Row>, bool)| {
+            Delta::of(row_of(rows, quantity, statistics)?, is_predicted)
+        };
+        rows.iter().zip(predicted).map(of).collect()
     }
+}
+
+/// Whether two measurements are both predictions.
+pub(super) fn are_predicted(base: &Pooled, other: &Pooled) -> bool {
+    base.points.iter().chain(&other.points).all(|point| point.is_predicted())
 }
 
 /// What a sentence about the ends of a range adds where the data have an interval for their difference

@@ -4,7 +4,7 @@
 //! Measurements are matched by the requested load; users and rates are two comparisons. Curves of
 //! all parties have one axis. Not here: what the differences mean (`rule`).
 
-use super::delta::row_of;
+use super::delta::{are_predicted, row_of};
 use super::{Delta, Question};
 use crate::comparison::Row;
 use crate::level::Load;
@@ -87,13 +87,14 @@ pub struct Matched {
     /// The load, as it is placed on the axis.
     pub at: f64,
     rows: Vec<Row>,
+    is_predicted: bool,
 }
 
 impl Matched {
     /// The difference of a quantity by one of these statistics: the first for which the data give
     /// an interval, else the first with a number on both sides.
     pub fn delta(&self, quantity: &Quantity, statistics: &[Statistic]) -> Option<Delta> {
-        Delta::of(row_of(&self.rows, quantity, statistics)?)
+        Delta::of(row_of(&self.rows, quantity, statistics)?, self.is_predicted)
     }
 }
 
@@ -245,10 +246,14 @@ fn fill(all: &mut [Versus], question: &Question) {
         };
         places.push(versus.others.iter().map(of_party).collect());
     }
-    let mut rows = question.evidence.rows(pairs, (&measures, is_choice)).into_iter();
+    let predicted: Vec<bool> =
+        pairs.iter().map(|(base, other)| are_predicted(base, other)).collect();
+    let rows = question.evidence.rows(pairs, (&measures, is_choice));
+    let mut rows = rows.into_iter().zip(predicted);
     for (versus, places) in all.iter_mut().zip(places) {
         let of_party = |places: Vec<f64>| -> Vec<Matched> {
-            places.into_iter().zip(rows.by_ref()).map(|(at, rows)| Matched { at, rows }).collect()
+            let matched = places.into_iter().zip(rows.by_ref());
+            matched.map(|(at, (rows, is_predicted))| Matched { at, rows, is_predicted }).collect()
         };
         versus.matched = places.into_iter().map(of_party).collect();
     }

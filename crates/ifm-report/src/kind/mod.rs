@@ -81,7 +81,6 @@ impl Kind {
                 page.facts.insert(0, own);
             }
         }
-        prediction::reword(subject, &mut page);
         page.banners.splice(0..0, prediction::banners(subject));
         page.conditions.extend(common::measured(subject.runs));
         // Behind the first chapter, which is what was measured.

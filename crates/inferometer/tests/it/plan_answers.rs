@@ -90,6 +90,12 @@ fn simulates_each_server_with_its_own_settings() {
     assert_eq!(formats, [pair("bf16"), pair("bf16"), pair("w8a8"), pair("w8a8")]);
     let page = fs::read_to_string(folder.path().join("p.html")).unwrap();
     assert!(page.contains("the simulation leaves out --threads 1"), "the report has it, too");
+    let is_called =
+        |word: &str| ["+", "−", "0"].iter().any(|sign| page.contains(&format!("{word} {sign}")));
+    assert!(
+        is_called("predicted") && !is_called("measured"),
+        "no simulated difference is measured"
+    );
 }
 
 #[test]

@@ -9,11 +9,11 @@ use super::common::{LINES_MAX, axis_of, ends, numbered, value_axis};
 use crate::ReportModel;
 use crate::format::{ABSENT, change, count, meant, number, percent, plain, sentence};
 use crate::model::load;
-use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table};
+use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
 use ifm_analysis::forecast::{self, Forecast, Off, Pair, Speeds};
 use ifm_analysis::insight::{Meant, told_by};
 use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Point, Pool, Pooled};
+use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Cartesian, Chart, Dash, Point as ChartPoint, Series};
 use ifm_core::PredictedLevel;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
@@ -50,26 +50,6 @@ pub(super) fn banners(subject: &Subject) -> Vec<String> {
         all.push(format!("⚠ And {more} more were predicted, not measured."));
     }
     all
-}
-
-/// Calls differences predicted instead of measured where nothing was measured.
-pub(super) fn reword(subject: &Subject, page: &mut Page) {
-    let points = &subject.question.survey.points;
-    if points.is_empty() || !points.iter().all(Point::is_predicted) {
-        return;
-    }
-    let reword = |text: &mut String| {
-        for sign in ["+", "−", "0"] {
-            *text = text.replace(&format!("measured {sign}"), &format!("predicted {sign}"));
-        }
-    };
-    page.tiles.iter_mut().for_each(|tile| reword(&mut tile.detail));
-    page.for_each_remark(&mut |remark| reword(&mut remark.text));
-    for block in page.sections.iter_mut().flat_map(|section| &mut section.blocks) {
-        if let Block::Table(table) = block {
-            table.rows.iter_mut().flatten().for_each(|cell| reword(&mut cell.text));
-        }
-    }
 }
 
 /// From what a run was predicted, and what happened inside; absent for one that was measured.

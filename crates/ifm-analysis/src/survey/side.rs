@@ -35,6 +35,8 @@ pub(super) struct RunIdentity {
     setup: Vec<NamedFact>,
     /// The plan that it is a part of, with what the cell is without the number of its repeat.
     plan: Option<PlanPlace>,
+    /// Tags of the user, by name.
+    tags: BTreeMap<String, String>,
 }
 
 /// The place of a run in a plan.
@@ -59,7 +61,9 @@ impl RunIdentity {
                 repeat: cell.repeat,
             }
         });
-        RunIdentity { name: manifest.name.clone(), setup: setup_of(manifest), plan }
+        let tags =
+            manifest.tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        RunIdentity { name: manifest.name.clone(), setup: setup_of(manifest), plan, tags }
     }
 
     /// Whether two runs belong together: cells of one plan, whose tags tell servers and conditions
@@ -194,41 +198,31 @@ impl Survey {
         have_common && all().all(|(_, repeat)| repeat.is_some()) && one.is_disjoint(&other)
     }
 
-    /// Removes settings that only some repeats of a run have, such as a commit that was tagged once: a missing tag is
-    /// unknown, so that it does not take repeats apart. The cells of a plan keep theirs.
+    /// Removes tags that only some repeats of a run have, such as a commit that was tagged once: a missing tag is unknown,
+    /// so that it does not take repeats apart. The cells of a plan keep theirs.
     fn drop_partial_tags(&mut self, sides: &[usize]) {
-        let is_run = |point: &&Point| {
-            let origin = self.origins.get(point.origin).and_then(|origin| origin.identity.as_ref());
-            origin.is_some_and(|identity| identity.plan.is_none())
-        };
-        let mut values: BTreeMap<(usize, &str), BTreeSet<&str>> = BTreeMap::new();
-        let mut tagged: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
-        let mut members: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for point in self.points.iter().filter(is_run) {
-            let Some(side) = sides.get(point.origin).copied() else { continue };
-            members.entry(side).or_default().insert(point.origin);
-            for (name, value) in point.setting.iter() {
-                values.entry((side, name)).or_default().insert(value);
-                tagged.entry((side, name)).or_default().insert(point.origin);
-            }
+        let mut members: BTreeMap<usize, Vec<&BTreeMap<String, String>>> = BTreeMap::new();
+        for (origin, side) in self.origins.iter().zip(sides) {
+            let run = origin.identity.as_ref().filter(|identity| identity.plan.is_none());
+            members.entry(*side).or_default().extend(run.map(|identity| &identity.tags));
         }
-        let is_partial = |(side, name): &(usize, &str)| {
-            let has = tagged.get(&(*side, *name)).map_or(0, BTreeSet::len);
-            has < members.get(side).map_or(0, BTreeSet::len)
+        let is_partial = |runs: &[&BTreeMap<String, String>], name: &String| {
+            let values: BTreeSet<Option<&String>> =
+                runs.iter().map(|tags| tags.get(name)).collect();
+            values.len() == 2 && values.contains(&None)
         };
-        let partial: BTreeSet<(usize, String)> = values
-            .iter()
-            .filter(|(at, values)| values.len() == 1 && is_partial(at))
-            .map(|((side, name), _)| (*side, (*name).to_owned()))
+        let partial: BTreeMap<usize, Vec<String>> = members
+            .into_iter()
+            .map(|(side, runs)| {
+                let names: BTreeSet<&String> = runs.iter().flat_map(|tags| tags.keys()).collect();
+                let names = names.into_iter().filter(|name| is_partial(&runs, name)).cloned();
+                (side, names.collect())
+            })
             .collect();
         for point in &mut self.points {
-            let Some(side) = sides.get(point.origin).copied() else { continue };
-            let names: Vec<&str> = partial
-                .iter()
-                .filter(|(of, _)| *of == side)
-                .map(|(_, name)| name.as_str())
-                .collect();
-            if !names.is_empty() {
+            let names = sides.get(point.origin).and_then(|side| partial.get(side));
+            if let Some(names) = names.filter(|names| !names.is_empty()) {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 point.setting = point.setting.without(&names);
             }
         }
@@ -455,6 +449,9 @@ mod tests {
         let one = run_of("1", Some("base"), tagged("1a2b"));
         let survey = survey_of(&[one.clone(), base("2"), base("3")], &[]);
         assert_eq!(cells(&survey), [(None, 3)]);
+        // What a run is by itself is no tag: predictions are never taken for measurements.
+        let computed = crate::testing::predicted(base("2"));
+        assert_eq!(cells(&survey_of(&[base("1"), computed], &[])).len(), 2);
         // Two commits are two settings.
         let other = run_of("2", Some("base"), tagged("3c4d"));
         let survey = survey_of(&[one, other], &[]);

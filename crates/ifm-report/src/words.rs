@@ -483,7 +483,7 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
     let failing = failing_names(&level.verdict, level.latencies.gap_label);
     match level.verdict.state {
         VerdictState::Fail => parts.push(format!("{} fail", failing.join(", "))),
-        VerdictState::Pass if is_fitting => parts.push("◀ largest in SLO".to_owned()),
+        VerdictState::Pass if is_fitting => parts.push("◀ max in SLO".to_owned()),
         VerdictState::Pass | VerdictState::Unknown => {}
     }
     if level.is_scout() {

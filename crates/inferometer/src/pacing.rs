@@ -74,7 +74,7 @@ impl Pacing {
     /// Why a search ended, in a sentence.
     pub fn over_in_search(&self) -> String {
         let time = span_words(self.budget_s.unwrap_or(0.0));
-        format!("the search's time of {time} is over; --budget gives it more")
+        format!("{OUT_OF_TIME} after {time}; --budget gives it more")
     }
 
     /// What was left out because of the budget, in a sentence.
@@ -86,6 +86,9 @@ impl Pacing {
         }
     }
 }
+
+/// What the reason of a search begins with whose time was used up.
+pub const OUT_OF_TIME: &str = "time ran out";
 
 /// Seconds in words: `5 min`, `90 s`.
 pub fn span_words(seconds: f64) -> String {

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::course::{CapacityCourse, Judged};
 use crate::job::Job;
+use crate::pacing::OUT_OF_TIME;
 use ifm_analysis::capacity::Bracket;
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
@@ -83,8 +84,8 @@ fn capacity(course: &CapacityCourse, answer: &Answer<'_>, stop_reason: Option<&s
     match (answer.bracket, answer.inside, answer.outside) {
         (None, inside, outside) => {
             let load = |judged: &Judged| load_words(judged.load);
-            let is_over = stop_reason.is_some_and(|reason| reason.contains("time"));
-            let why = if is_over { "time was over" } else { "search was stopped" };
+            let is_over = stop_reason.is_some_and(|reason| reason.starts_with(OUT_OF_TIME));
+            let why = if is_over { OUT_OF_TIME } else { "the search was stopped" };
             let known = stopped(inside.map(load), outside.map(load), why);
             // Scouts may know more, and are no proof.
             let (from, to) = course.edge();
@@ -242,7 +243,7 @@ pub(super) fn second_looks(course: &CapacityCourse) -> Vec<String> {
         .collect();
     if loads.is_empty() {
         let is_left_out = course.bracket().is_some() && course.is_unconfirmed();
-        let text = "left out: the time was over (--budget gives it more)";
+        let text = "left out: time ran out (--budget gives it more)";
         return is_left_out.then(|| fact("Confirmation", text)).into_iter().collect();
     }
     if found.is_empty() {
@@ -284,15 +285,15 @@ fn still_holding(outside: &Judged) -> Option<String> {
 fn stopped(inside: Option<String>, outside: Option<String>, why: &str) -> String {
     match (inside, outside) {
         (Some(inside), Some(outside)) => {
-            format!("at least {inside}, less than {outside}: the {why} between them")
+            format!("at least {inside}, less than {outside}: {why} between them")
         }
         (Some(inside), None) => {
-            format!("at least {inside}: the {why} before a load was outside")
+            format!("at least {inside}: {why} before a load was outside")
         }
         (None, Some(outside)) => {
-            format!("less than {outside}: the {why} before a load was inside")
+            format!("less than {outside}: {why} before a load was inside")
         }
-        (None, None) => format!("unknown: the {why} before a load was measured in full"),
+        (None, None) => format!("unknown: {why} before a load was measured in full"),
     }
 }
 
@@ -309,7 +310,7 @@ mod tests {
             (None, load("1 user"), "less than 1 user: "),
             (None, None, "unknown: "),
         ] {
-            let words = stopped(inside, outside, "search was stopped");
+            let words = stopped(inside, outside, "the search was stopped");
             assert!(words.starts_with(expect), "{words}");
         }
     }

@@ -11,6 +11,7 @@ use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_lev
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
 use ifm_core::{CapacityFound, RunData};
@@ -215,7 +216,7 @@ fn knee(by_load: &[(Load, &LevelSummary)]) -> Option<Load> {
     let mut powers: Vec<(Load, f64, f64)> = Vec::new();
     let window = LevelSummary::common_window(by_load.iter().map(|(_, level)| *level));
     for (load, level) in by_load {
-        let power = level.over(window)?.req_per_s / level.latencies.e2e_ns.as_ref()?.mean;
+        let power = level.over(window)?.req_per_s / level.latencies.get(Metric::E2e)?.mean;
         match powers.iter_mut().find(|(known, ..)| known == load) {
             Some((_, sum, repeats)) => (*sum, *repeats) = (*sum + power, *repeats + 1.0),
             None => powers.push((*load, power, 1.0)),
@@ -352,7 +353,7 @@ fn level_answer(
         req_per_s: level.window().map(|window| window.req_per_s),
         ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),
         ttft_ns_p99: ttft.and_then(|ttft| ttft.percentile(99.0)).map(|found| found.value),
-        gap_ns_p50: level.latencies.gap_ns.as_ref().and_then(|gap| gap.median()),
+        gap_ns_p50: level.latencies.get(Metric::Itl).and_then(|gap| gap.median()),
         output_tok_per_s: level.output_tok_per_s(),
     };
     let figures = together.map_or(single, |repeated| Figures {
@@ -458,7 +459,6 @@ fn joules_per_output_token(
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, failed, run};
-    use ifm_core::Metric;
 
     /// Levels with the given users and TTFT in milliseconds; the target is 500 ms.
     fn answer(levels: &[(u32, f64)]) -> Answers {

@@ -55,7 +55,7 @@ impl Evaluation {
 pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluation> {
     let mut slo = slo.clone();
     slo.terms.retain(|term| !term.metric.is_of_sessions());
-    let needs_stream = slo.terms.iter().any(|term| is_of_tokens(term.metric));
+    let needs_stream = slo.terms.iter().any(|term| term.metric.needs_stream());
     let unstreamed = sent.iter().any(|record| record.outcome.is_ok() && !record.streamed);
     if slo.terms.is_empty() || (needs_stream && unstreamed) {
         return None;
@@ -70,18 +70,6 @@ pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluat
         good: met.iter().map(|met| *met == Some(true)).collect(),
         unknown: met.iter().filter(|met| met.is_none()).count() as u64,
     })
-}
-
-/// Whether a metric is about tokens in time, which only a stream has.
-fn is_of_tokens(metric: Metric) -> bool {
-    use Metric::{Itl, Tpot, Ttfat, Ttft, TtftAcked};
-    matches!(metric, Ttft | TtftAcked | Ttfat | Itl | Tpot)
-}
-
-/// Whether a complete answer may lack a metric and yet be as requested.
-fn may_be_untold(metric: Metric) -> bool {
-    use Metric::{HeardRtf, Rtf, Silence, Ttfa, TtftAcked};
-    matches!(metric, TtftAcked | Ttfa | Rtf | HeardRtf | Silence)
 }
 
 /// Whether an answer has the metric of a term. An answer with a single token has no gap, so no gap
@@ -131,7 +119,7 @@ fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> Op
         (true, _) => Some(all),
         // A request with one token has no time per token that could be too long.
         (false, Metric::Tpot) => metrics.tpot_absence.is_none().then_some(true),
-        (false, metric) if may_be_untold(metric) => None,
+        (false, metric) if metric.may_be_absent() => None,
         (false, _) => Some(false),
     }
 }

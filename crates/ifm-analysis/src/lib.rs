@@ -46,7 +46,7 @@ pub mod testing;
 
 pub use answer::Answers;
 pub use health::HealthEvidence;
-pub use level::{LevelSummary, Seen, summarize_level};
+pub use level::{LevelSummary, Seen, summarize_ended_level, summarize_level};
 pub use repeats::Repeated;
 pub use request::RequestMetrics;
 pub use settling::Settling;
@@ -56,7 +56,7 @@ pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
 use ifm_core::spec::{RunSpec, SloSpec};
-use ifm_core::{ClientHealth, EndedSession, Phase, RequestRecord, RunData};
+use ifm_core::{ClientHealth, RunData};
 use std::borrow::Cow;
 
 /// Everything that is computed from a run.
@@ -83,16 +83,16 @@ pub fn summarize(run: &RunData) -> RunSummary {
 
 /// Computes everything from a run, by a latency target that need not be its own.
 pub fn summarize_for(run: &RunData, slo: &SloSpec) -> RunSummary {
-    summarize_by(run, slo, Seen::of(run).ended)
+    summarize_by(run, slo, &[])
 }
 
-/// The same for a run in progress, whose manifest does not hold the end of its sessions yet:
-/// `ended` are the sessions of which no request shows how they ended.
-pub fn summarize_so_far(run: &RunData, ended: &[EndedSession]) -> RunSummary {
-    summarize_by(run, &run.manifest.spec.slo, ended)
+/// The same as [`summarize`], where levels were summarized when they ended: they are not computed
+/// again.
+pub fn summarize_with(run: &RunData, known: &[LevelSummary]) -> RunSummary {
+    summarize_by(run, &run.manifest.spec.slo, known)
 }
 
-fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSummary {
+fn summarize_by(run: &RunData, slo: &SloSpec, known: &[LevelSummary]) -> RunSummary {
     let own = &run.manifest.spec;
     let is_own = own.slo.terms == slo.terms;
     let spec = match is_own {
@@ -101,25 +101,13 @@ fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSumm
     };
     let spec = spec.as_ref();
     let measured = level::measured_by_level(&run.requests);
+    let levels = level::Levels { run: run.view(), spec, ended: Seen::of(run).ended };
     let mut levels: Vec<LevelSummary> = measured
         .iter()
         .map(|(level, requests)| {
-            let info = run.manifest.levels.iter().find(|info| info.level == *level);
-            let ended = level::ended_in(*level, ended);
-            let mut summary = level::summarize_measured(spec, *level, info, requests, &ended);
-            let is_whole = info.is_some_and(|info| info.complete) && !summary.is_scout();
-            if spec.slo.is_default || !is_whole {
-                summary.withhold_verdict();
-            }
-            let energy = |rates| LevelEnergy::of(rates, summary.generates, run);
-            summary.energy = summary.window().and_then(energy);
-            summary.server = server_account(run, *level);
-            summary.speculation = Speculation::of(requests, summary.server.as_ref());
-            let percentiles = level::percentiles(spec);
-            let sessions = level::sessions_of(requests, &ended, &percentiles, block_tokens(run));
-            summary.sessions = sessions.map(Box::new);
-            summary.probe = measured::ProbeSummary::of(run, *level, &percentiles).map(Box::new);
-            summary
+            let known = known.iter().find(|known| known.level == *level);
+            let ended = known.and_then(|known| levels.ended_level(known, requests));
+            ended.unwrap_or_else(|| levels.level(*level, requests))
         })
         .collect();
     let with_forms =
@@ -132,26 +120,4 @@ fn summarize_by(run: &RunData, slo: &SloSpec, ended: &[EndedSession]) -> RunSumm
     let searched = answer::Searched::of(run).filter(|_| is_own);
     let answers = answer::answers((&spec.slo, searched.as_ref()), &levels, &repeats, &checks);
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
-}
-
-/// Tokens of a block of the server's cache, if the server reports it.
-fn block_tokens(run: &RunData) -> Option<u32> {
-    let server = run.manifest.facts.as_ref()?.server.as_ref()?;
-    let told = server.notes.get("block_size")?.parse().ok();
-    told.filter(|tokens| *tokens > 0)
-}
-
-/// What the server counted while a level ran, warm-up included.
-fn server_account(run: &RunData, level: u16) -> Option<ServerCounters> {
-    if run.series.is_empty() {
-        return None;
-    }
-    // A probe is alone before the first level, and no part of any.
-    let is_own = |record: &&RequestRecord| record.level == level && record.phase != Phase::Probe;
-    let of_level = || run.requests.iter().filter(is_own);
-    let first_ns = of_level().map(|record| record.start_ns).min()?;
-    let last_ns = of_level().map(|record| record.end_ns).max()?;
-    let starts = run.requests.iter().map(|record| record.start_ns);
-    let next_ns = starts.filter(|start_ns| *start_ns > last_ns).min();
-    ServerCounters::of(&run.series, (first_ns, last_ns), next_ns)
 }

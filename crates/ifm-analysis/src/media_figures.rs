@@ -1,15 +1,13 @@
-//! Media figures of a level, as numbers of a document: sums, rates, and values of requests.
+//! Media figures of a level, as numbers of a document: sums and rates.
 //!
 //! Exports and reports take them from here, so that a run of ours states the same figures in both.
 //! Not here: how they are computed (`measured`), and which of them another tool has
 //! (`definitions`).
 
 use crate::level::{KindTokens, LevelSummary, TokenKind};
-use crate::stat::Distribution;
 use ifm_core::sheet::{Quantity, Unit};
 
 const NS_PER_S: f64 = 1e9;
-const NS_PER_MS: f64 = 1e6;
 const PER_MEGA: f64 = 1e6;
 
 /// Name of the share of its TTFT that a request took to upload, over all requests of a level.
@@ -25,9 +23,6 @@ pub(crate) const SEEN_TTFT: &str = "TTFT of media sent before";
 
 /// One number of a level, with the unit that it is written in.
 pub(crate) type Total = (Quantity, f64, Unit);
-
-/// Values of requests; dividing by the number gives the unit next to it.
-pub(crate) type Population<'a> = (Quantity, &'a Distribution, f64, Unit);
 
 /// Prompt tokens by kind.
 pub(crate) const KINDS: [(TokenKind, Quantity); 4] = [
@@ -60,24 +55,6 @@ pub(crate) fn totals(level: &LevelSummary) -> Vec<Total> {
         add(Quantity::AudioRate, rates.audio_s_per_s, Unit::One);
     }
     found
-}
-
-/// The numbers of which each request has one.
-pub(crate) fn populations(level: &LevelSummary) -> Vec<Population<'_>> {
-    let (heard, spoken) = (level.heard.as_deref(), level.spoken.as_deref());
-    let rtfx = heard.and_then(|heard| heard.rtfx.as_ref());
-    let ttfa = spoken.and_then(|spoken| spoken.ttfa_ns.as_ref());
-    let rtf = spoken.and_then(|spoken| spoken.rtf.as_ref());
-    let silence = spoken.and_then(|spoken| spoken.silence_ns.as_ref());
-    let all = [
-        (Quantity::Rtfx, rtfx, 1.0, Unit::One),
-        (Quantity::Ttfa, ttfa, NS_PER_MS, Unit::Ms),
-        (Quantity::Rtf, rtf, 1.0, Unit::One),
-        (Quantity::Silence, silence, NS_PER_MS, Unit::Ms),
-    ];
-    let has =
-        |(quantity, of, scale, unit): (_, Option<_>, _, _)| Some((quantity, of?, scale, unit));
-    all.into_iter().filter_map(has).collect()
 }
 
 #[cfg(test)]

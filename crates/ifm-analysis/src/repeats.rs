@@ -9,6 +9,7 @@ use crate::level::{LevelSummary, Load};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
 use crate::stat::welch::mean_interval_of_amounts;
+use ifm_core::Metric;
 
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
@@ -132,7 +133,7 @@ fn ttft(level: &LevelSummary) -> Option<&Distribution> {
 }
 
 fn gap(level: &LevelSummary) -> Option<&Distribution> {
-    level.latencies.gap_ns.as_ref()
+    level.latencies.get(Metric::Itl)
 }
 
 /// The levels of each load, loads in the order in which they first ran. Levels that are no result of

@@ -113,6 +113,13 @@ impl RequestMetrics {
         self.tpot_absence = absence.filter(|_| all.count == 0);
     }
 
+    /// The value of a metric of which the request has one, in the unit of the metric.
+    pub fn value(&self, record: &RequestRecord, metric: Metric) -> Option<f64> {
+        let mut found = None;
+        each_value(record, self, metric, |value, _| found = Some(value));
+        found
+    }
+
     /// Speed that one user sees, tokens per second: 1 / TPOT. Absent without TPOT.
     pub fn user_tok_per_s(&self) -> Option<f64> {
         self.tpot_ns.and_then(speed)
@@ -139,6 +146,8 @@ pub(crate) fn each_value(
         Metric::Ttfat => metrics.ttfat_ns,
         Metric::E2e => metrics.e2e_ns,
         Metric::E2eDue => metrics.e2e_ns_from_due,
+        Metric::StreamEnd => metrics.stream_end_ns,
+        Metric::Upload => metrics.upload_ns,
         Metric::Queue => record.server_queue_ns,
         Metric::Ttfa => metrics.ttfa_ns,
         Metric::TtfaDue => metrics.ttfa_ns_from_due,
@@ -157,6 +166,11 @@ pub(crate) fn each_value(
             return;
         }
         Metric::Itl => return each_gap(record, |gap, _| each(gap as f64, true)),
+        Metric::ItlPerToken => {
+            return each_gap_per_token(record, |gap_ps| {
+                each(gap_ps as f64 / PS_PER_NS as f64, true)
+            });
+        }
         Metric::Tpot | Metric::UserSpeed => {
             return each_tpot(record, |tpot| {
                 let of = |tpot| if metric == Metric::Tpot { Some(tpot) } else { speed(tpot) };
@@ -251,6 +265,20 @@ pub fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) 
             None => last.push((choice, at_ns)),
         }
     }
+}
+
+/// Picoseconds in a nanosecond: the unit in which gaps per token are divided.
+pub(crate) const PS_PER_NS: u64 = 1_000;
+
+/// Calls `each` with every such gap divided by the tokens of the event that ends it, picoseconds; with
+/// nothing where the server did not report them.
+#[inline]
+pub(crate) fn each_gap_per_token(record: &RequestRecord, mut each: impl FnMut(u64)) {
+    each_gap(record, |gap, tokens| {
+        if let Some(tokens) = tokens.filter(|tokens| *tokens > 0) {
+            each(gap.saturating_mul(PS_PER_NS) / u64::from(tokens));
+        }
+    });
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub use outcome::{Outcome, TimeoutKind};
 pub use prediction::{ClosedForm, PredictedLevel, Prediction};
 pub use prompt::{Message, Prompt, Reply, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
-pub use run::RunData;
+pub use run::{RunData, RunView};
 pub use series::Series;
 pub use session::{EndedSession, SessionEnd};
 pub use setting::{SetBy, Setting};

@@ -7,103 +7,6 @@
 use crate::sheet::Quantity;
 use std::fmt;
 
-/// A metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Metric {
-    /// Time to first token.
-    Ttft,
-    /// The same from the due time.
-    TtftDue,
-    /// Time from the last byte of the request that the server acknowledged to the first token.
-    TtftAcked,
-    /// Time to the first token of the answer proper.
-    Ttfat,
-    /// Gap between token-bearing events, pooled over requests.
-    Itl,
-    /// Time per output token after the first; estimated where no request's tokens were counted.
-    Tpot,
-    /// Start to last token.
-    E2e,
-    /// The same from the due time.
-    E2eDue,
-    /// E2E over output tokens, also called normalized latency: the wait for the first token is spread
-    /// over the answer.
-    E2ePerToken,
-    /// Time from a request's arrival at its server until it was scheduled, as reported by the server.
-    Queue,
-    /// Time of the whole prompt in an engine.
-    Prefill,
-    /// Time of one call of a kernel.
-    Kernel,
-    /// Speed that one user sees, tokens per second: 1 / TPOT.
-    UserSpeed,
-    /// Output tokens per second, over the headline window.
-    OutputRate,
-    /// Complete answers per second, over the headline window.
-    RequestRate,
-    /// Failed requests over all that were sent, 0 to 1.
-    ErrorRate,
-    /// Complete answers over requests that ended by themselves, 0 to 1.
-    Success,
-    /// Answers that have the requested form, over those for which this could be checked, 0 to 1.
-    Valid,
-    /// Prompt and output tokens per second, as a document states it.
-    TotalRate,
-    /// Prompt tokens per second, as a document states it.
-    InputRate,
-    /// Prompt tokens per second of an engine.
-    PrefillRate,
-    /// Generated tokens per second of an engine.
-    DecodeRate,
-    /// Requests per second inside the latency target, as a document states it.
-    Goodput,
-    /// Tokens for each pass of the model over a request, with speculative decoding.
-    AcceptanceLength,
-    /// Accepted over all draft tokens of speculative decoding, 0 to 1.
-    AcceptanceRate,
-    /// Time of a complete session of a conversation, from its first request to its last answer.
-    Session,
-    /// Complete sessions per hour.
-    SessionRate,
-    /// Complete sessions over those that ended by themselves, 0 to 1.
-    SessionOk,
-    /// Sessions that ended by themselves before they were complete, over all that ended by
-    /// themselves, 0 to 1.
-    SessionFailed,
-    /// Share of a complete session's prompt tokens that its server took from a cache, as it reported, 0 to 1.
-    SessionCached,
-    /// The rest of them: 1 - the cached share.
-    SessionUncached,
-    /// Seconds of audio that a request carries over its E2E, in seconds.
-    Rtfx,
-    /// Seconds of audio in the prompts of complete answers for each second of the headline window.
-    LevelRtfx,
-    /// E2E over the seconds of audio that a request carries: 1 / RTFx.
-    HeardRtf,
-    /// Time to the first byte of sound.
-    Ttfa,
-    /// The same from the due time.
-    TtfaDue,
-    /// E2E over the length of the sound that was made.
-    Rtf,
-    /// Time in which a listener who starts at the first byte hears nothing.
-    Silence,
-    /// Images per second of the complete answers, over the headline window.
-    ImageRate,
-    /// Millions of pixels per second, of images and frames, likewise.
-    PixelRate,
-    /// Steps per second of a command.
-    StepRate,
-    /// Time of a command from its start to its end.
-    CommandTime,
-    /// Most memory in use on the GPUs while a command ran.
-    GpuMemory,
-    /// Most memory of the host that a command used.
-    HostMemory,
-    /// Energy that was drawn while a command ran.
-    Energy,
-}
-
 /// What a metric's values are counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricUnit {
@@ -210,85 +113,216 @@ const BYTES: Kind = Kind::new(MetricUnit::Bytes, Direction::Lower, Values::One);
 const ENERGY: Kind = Kind::new(MetricUnit::J, Direction::Lower, Values::One);
 
 /// A row of the table.
-struct Facts {
-    metric: Metric,
+#[derive(Clone, Copy)]
+struct Row {
+    about: &'static str,
     word: &'static str,
     name: &'static str,
-    quantity: Option<Quantity>,
+    short: Option<&'static str>,
+    quantity: Option<&'static Quantity>,
+    group: Group,
     kind: Kind,
+    key: Option<&'static str>,
+    needs_stream: bool,
+    may_be_absent: bool,
+    may_be_estimated: bool,
+    has_several: bool,
+    is_detail: bool,
 }
 
-/// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
-/// tables, and the quantity of a document that it is. Times from the due time are in no document:
-/// other tools count from the sending.
-static METRICS: [Facts; 45] = [
-    row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
-    row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
-    row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TARGET),
-    row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
-    row(Metric::Itl, "itl", "ITL", Some(Quantity::Itl), TARGET),
-    row(Metric::Tpot, "tpot", "TPOT", Some(Quantity::Tpot), TARGET),
-    row(Metric::E2e, "e2e", "E2E", Some(Quantity::E2e), TARGET),
-    row(Metric::E2eDue, "e2e_due", "E2E due", None, TIME),
-    row(Metric::E2ePerToken, "e2e_tok", "E2E/token", None, TIME),
-    row(Metric::Queue, "queue", "queue", None, TIME),
-    row(Metric::Prefill, "prefill", "prefill", Some(Quantity::PrefillTime), TIME),
-    row(Metric::Kernel, "kernel", "kernel", Some(Quantity::KernelTime), TIME),
-    row(Metric::UserSpeed, "tok_s_user", "tok/s/user", Some(Quantity::UserRate), SPEED),
-    row(Metric::OutputRate, "out_tok_s", "out tok/s", Some(Quantity::OutputRate), TOKENS),
-    row(Metric::RequestRate, "req_s", "req/s", Some(Quantity::RequestRate), REQUESTS),
-    row(Metric::ErrorRate, "error_rate", "failed", None, FAILED),
-    row(Metric::Success, "success", "ok", None, OK),
-    row(Metric::Valid, "valid", "valid answers", None, OK),
-    row(Metric::TotalRate, "total_tok_s", "total tok/s", Some(Quantity::TotalRate), TOKENS),
-    row(Metric::InputRate, "in_tok_s", "prompt tok/s", Some(Quantity::InputRate), TOKENS),
-    row(Metric::PrefillRate, "prefill_tok_s", "prefill tok/s", Some(Quantity::PrefillRate), TOKENS),
-    row(Metric::DecodeRate, "decode_tok_s", "decode tok/s", Some(Quantity::DecodeRate), TOKENS),
-    row(Metric::Goodput, "goodput", "goodput req/s", Some(Quantity::Goodput), REQUESTS),
-    row(
-        Metric::AcceptanceLength,
-        "acceptance_length",
-        "acceptance length",
-        Some(Quantity::AcceptLength),
-        PLAIN,
-    ),
-    row(Metric::AcceptanceRate, "acceptance_rate", "acceptance rate", None, PLAIN),
-    row(Metric::Session, "session", "session", None, TARGET),
-    row(Metric::SessionRate, "sessions_h", "sessions/h", None, SESSIONS),
-    row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
-    row(Metric::SessionFailed, "session_failed", "sessions failed", None, FAILED_SESSIONS),
-    row(Metric::SessionCached, "session_cached", "session cached", None, CACHED),
-    row(Metric::SessionUncached, "session_uncached", "session uncached", None, UNCACHED),
-    row(Metric::Rtfx, "rtfx", "RTFx", Some(Quantity::Rtfx), HEARD),
-    row(Metric::LevelRtfx, "level_rtfx", "level RTFx", Some(Quantity::AudioRate), PLAIN),
-    row(Metric::HeardRtf, "rtf_heard", "RTF heard", None, RATIO),
-    row(Metric::Ttfa, "ttfa", "TTFA", Some(Quantity::Ttfa), TARGET),
-    row(Metric::TtfaDue, "ttfa_due", "TTFA due", None, TIME),
-    row(Metric::Rtf, "rtf", "RTF", Some(Quantity::Rtf), RATIO),
-    row(Metric::Silence, "silence", "silence", Some(Quantity::Silence), TARGET),
-    row(Metric::ImageRate, "images_s", "images/s", Some(Quantity::ImageRate), IMAGES),
-    row(Metric::PixelRate, "mpixels_s", "megapixels/s", Some(Quantity::PixelRate), PIXELS),
-    row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
-    row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
-    row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
-    row(Metric::HostMemory, "host_memory", "host memory", Some(Quantity::HostMemory), BYTES),
-    row(Metric::Energy, "energy", "energy", Some(Quantity::Energy), ENERGY),
+const fn row(group: Group, kind: Kind, word: &'static str, name: &'static str) -> Row {
+    Row {
+        about: "",
+        word,
+        name,
+        short: None,
+        quantity: None,
+        group,
+        kind,
+        key: None,
+        needs_stream: false,
+        may_be_absent: false,
+        may_be_estimated: false,
+        has_several: false,
+        is_detail: false,
+    }
+}
+
+impl Row {
+    /// The figure of a document that it is. Times from the due time are in no document: other tools
+    /// count from the sending.
+    const fn quantity(self, quantity: &'static Quantity) -> Row {
+        Row { quantity: Some(quantity), ..self }
+    }
+
+    /// Every request has its values, and this is their name in JSON, with the unit of a time in place
+    /// of `{}`. It puts the metric into results: the summary of a level, reports, JSON.
+    const fn key(self, key: &'static str) -> Row {
+        Row { key: Some(key), ..self }
+    }
+
+    /// The name in a narrow table, at most ten characters.
+    const fn short(self, short: &'static str) -> Row {
+        Row { short: Some(short), ..self }
+    }
+
+    /// It is about tokens in time, which only a streamed answer has.
+    const fn streamed(self) -> Row {
+        Row { needs_stream: true, ..self }
+    }
+
+    /// It needs the number of tokens, for which an estimate may stand.
+    const fn may_be_estimated(self) -> Row {
+        Row { may_be_estimated: true, ..self }
+    }
+
+    /// A request may have several values: of gaps, or of its sequences.
+    const fn several(self) -> Row {
+        Row { has_several: true, ..self }
+    }
+
+    /// Only tables of every metric show it.
+    const fn detail(self) -> Row {
+        Row { is_detail: true, ..self }
+    }
+
+    /// A complete answer may lack it and yet be as requested.
+    const fn may_be_absent(self) -> Row {
+        Row { may_be_absent: true, ..self }
+    }
+}
+
+/// Defines [`Metric`] and its table: for each metric its definition, the word of the command line and
+/// of files, the name in tables, and what else there is to say.
+macro_rules! metrics {
+    ($($(#[doc = $about:literal])+ $metric:ident = $row:expr,)+) => {
+        /// A metric.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Metric {
+            $($(#[doc = $about])+ $metric,)+
+        }
+
+        const ALL: [Metric; [$(Metric::$metric),+].len()] = [$(Metric::$metric),+];
+
+        static METRICS: [Row; ALL.len()] =
+            [$(Row { about: concat!($($about),+), ..$row }),+];
+    };
+}
+
+metrics! {
+    /// Time to first token.
+    Ttft = row(Group::Answers, TARGET, "ttft", "TTFT").quantity(&Quantity::Ttft).key("ttft_{}").streamed(),
+    /// Time to first token from when the request was due, in an open loop.
+    TtftDue = row(Group::Answers, TIME, "ttft_due", "TTFT due").key("ttft_{}_from_due"),
+    /// Time from the last byte that the server's machine acknowledged to the first token, where the
+    /// kernel reported it.
+    TtftAcked = row(Group::Media, TARGET, "ttft_acked", "TTFT from last byte").key("ttft_{}_from_last_byte").short("last byte").streamed().may_be_absent(),
+    /// Time to the first token that is not reasoning.
+    Ttfat = row(Group::Answers, TARGET, "ttfat", "TTFAT").quantity(&Quantity::Ttfot).key("ttfat_{}").streamed(),
+    /// Gap between successive events with tokens of one sequence, pooled over requests.
+    Itl = row(Group::Answers, TARGET, "itl", "ITL").quantity(&Quantity::Itl).key("gap_{}").streamed().several(),
+    /// Gap between successive events with tokens, divided by the tokens of the event that ends it,
+    /// where the server reported them.
+    ItlPerToken = row(Group::Answers, TIME, "itl_tok", "ITL/token").key("itl_{}_per_token").several(),
+    /// Time per output token after the tokens of the first read, one value per sequence.
+    Tpot = row(Group::Answers, TARGET, "tpot", "TPOT").quantity(&Quantity::Tpot).key("tpot_{}").streamed().several().may_be_estimated(),
+    /// Time from the start of a request to its last token.
+    E2e = row(Group::Answers, TARGET, "e2e", "E2E").quantity(&Quantity::E2e).key("e2e_{}"),
+    /// Time from when a request was due to its last token, in an open loop.
+    E2eDue = row(Group::Answers, TIME, "e2e_due", "E2E due").key("e2e_{}_from_due"),
+    /// E2E over output tokens, also called normalized latency: the wait for the first token is spread
+    /// over the answer.
+    E2ePerToken = row(Group::Answers, TIME, "e2e_tok", "E2E/token").may_be_estimated(),
+    /// Time from the start of a request to the end of its stream, usage and trailers included.
+    StreamEnd = row(Group::Answers, TIME, "stream_end", "stream end").key("stream_end_{}").detail(),
+    /// Time from a request's arrival at its server until it was scheduled, as reported by the server.
+    Queue = row(Group::Answers, TIME, "queue", "queue"),
+    /// Time until the last byte of the request was handed to the kernel.
+    Upload = row(Group::Answers, TIME, "upload", "upload").key("upload_{}").detail(),
+    /// Time of the whole prompt in an engine.
+    Prefill = row(Group::Tools, TIME, "prefill", "prefill").quantity(&Quantity::PrefillTime),
+    /// Time of one call of a kernel.
+    Kernel = row(Group::Tools, TIME, "kernel", "kernel").quantity(&Quantity::KernelTime),
+    /// Decode speed that one user sees: 1 / TPOT.
+    UserSpeed = row(Group::Answers, SPEED, "tok_s_user", "tok/s/user").quantity(&Quantity::UserRate).key("user_tok_per_s").several().may_be_estimated(),
+    /// Output tokens per second, over the headline window.
+    OutputRate = row(Group::Answers, TOKENS, "out_tok_s", "out tok/s").quantity(&Quantity::OutputRate),
+    /// Complete answers per second, over the headline window.
+    RequestRate = row(Group::Answers, REQUESTS, "req_s", "req/s").quantity(&Quantity::RequestRate),
+    /// Failed requests over all that were sent, 0 to 1.
+    ErrorRate = row(Group::Answers, FAILED, "error_rate", "failed"),
+    /// Complete answers over requests that ended by themselves, 0 to 1.
+    Success = row(Group::Answers, OK, "success", "ok"),
+    /// Answers that have the requested form, over those for which this could be checked, 0 to 1.
+    Valid = row(Group::Answers, OK, "valid", "valid answers"),
+    /// Prompt and output tokens per second, as a document states it.
+    TotalRate = row(Group::Tools, TOKENS, "total_tok_s", "total tok/s").quantity(&Quantity::TotalRate),
+    /// Prompt tokens per second, as a document states it.
+    InputRate = row(Group::Tools, TOKENS, "in_tok_s", "prompt tok/s").quantity(&Quantity::InputRate),
+    /// Prompt tokens per second of an engine.
+    PrefillRate = row(Group::Tools, TOKENS, "prefill_tok_s", "prefill tok/s").quantity(&Quantity::PrefillRate),
+    /// Generated tokens per second of an engine.
+    DecodeRate = row(Group::Tools, TOKENS, "decode_tok_s", "decode tok/s").quantity(&Quantity::DecodeRate),
+    /// Requests per second inside the latency target, as a document states it.
+    Goodput = row(Group::Tools, REQUESTS, "goodput", "goodput req/s").quantity(&Quantity::Goodput),
+    /// Tokens for each pass of the model over a request, with speculative decoding.
+    AcceptanceLength = row(Group::Drafts, PLAIN, "acceptance_length", "acceptance length").quantity(&Quantity::AcceptLength),
+    /// Accepted over all draft tokens of speculative decoding, 0 to 1.
+    AcceptanceRate = row(Group::Drafts, PLAIN, "acceptance_rate", "acceptance rate"),
+    /// Time of a complete session of a conversation, from its first request to its last answer.
+    Session = row(Group::Sessions, TARGET, "session", "session"),
+    /// Complete sessions per hour.
+    SessionRate = row(Group::Sessions, SESSIONS, "sessions_h", "sessions/h"),
+    /// Complete sessions over those that ended by themselves, 0 to 1.
+    SessionOk = row(Group::Sessions, OK, "session_ok", "sessions ok"),
+    /// Sessions that ended by themselves before they were complete, over all that ended by
+    /// themselves, 0 to 1.
+    SessionFailed = row(Group::Sessions, FAILED_SESSIONS, "session_failed", "sessions failed"),
+    /// Share of a complete session's prompt tokens that its server took from a cache, as it reported, 0 to 1.
+    SessionCached = row(Group::Sessions, CACHED, "session_cached", "session cached"),
+    /// Share of a complete session's prompt tokens that its server took from no cache.
+    SessionUncached = row(Group::Sessions, UNCACHED, "session_uncached", "session uncached"),
+    /// Seconds of audio that a request carries over its E2E, in seconds.
+    Rtfx = row(Group::Media, HEARD, "rtfx", "RTFx").quantity(&Quantity::Rtfx).key("rtfx"),
+    /// Seconds of audio in the prompts of complete answers for each second of the headline window.
+    LevelRtfx = row(Group::Media, PLAIN, "level_rtfx", "level RTFx").quantity(&Quantity::AudioRate),
+    /// E2E over the seconds of audio that a request carries: 1 / RTFx.
+    HeardRtf = row(Group::Media, RATIO, "rtf_heard", "RTF heard").key("rtf_heard").may_be_absent().detail(),
+    /// Time to the first byte of sound.
+    Ttfa = row(Group::Media, TARGET, "ttfa", "TTFA").quantity(&Quantity::Ttfa).key("ttfa_{}").may_be_absent(),
+    /// Time from when a request was due to the first byte of sound, in an open loop.
+    TtfaDue = row(Group::Media, TIME, "ttfa_due", "TTFA due").key("ttfa_{}_from_due").detail(),
+    /// E2E over the length of the sound that was made.
+    Rtf = row(Group::Media, RATIO, "rtf", "RTF").quantity(&Quantity::Rtf).key("rtf").may_be_absent(),
+    /// Time in which a listener who starts at the first byte hears nothing.
+    Silence = row(Group::Media, TARGET, "silence", "silence").quantity(&Quantity::Silence).key("silence_{}").may_be_absent(),
+    /// Images per second of the complete answers, over the headline window.
+    ImageRate = row(Group::Media, IMAGES, "images_s", "images/s").quantity(&Quantity::ImageRate),
+    /// Millions of pixels per second, of images and frames, likewise.
+    PixelRate = row(Group::Media, PIXELS, "mpixels_s", "megapixels/s").quantity(&Quantity::PixelRate),
+    /// Steps per second of a command.
+    StepRate = row(Group::Commands, STEPS, "steps_s", "steps/s").quantity(&Quantity::StepRate),
+    /// Time of a command from its start to its end.
+    CommandTime = row(Group::Commands, SPAN, "time", "time").quantity(&Quantity::Duration),
+    /// Most memory in use on the GPUs while a command ran.
+    GpuMemory = row(Group::Commands, BYTES, "memory", "memory").quantity(&Quantity::Memory),
+    /// Most memory of the host that a command used.
+    HostMemory = row(Group::Commands, BYTES, "host_memory", "host memory").quantity(&Quantity::HostMemory),
+    /// Energy that was drawn while a command ran.
+    Energy = row(Group::Commands, ENERGY, "energy", "energy").quantity(&Quantity::Energy),
+}
+
+/// Metrics that count from the start of a request, each with the same from its due time.
+const FROM_DUE: [(Metric, Metric); 3] = [
+    (Metric::Ttft, Metric::TtftDue),
+    (Metric::E2e, Metric::E2eDue),
+    (Metric::Ttfa, Metric::TtfaDue),
 ];
-
-const fn row(
-    metric: Metric,
-    word: &'static str,
-    name: &'static str,
-    quantity: Option<Quantity>,
-    kind: Kind,
-) -> Facts {
-    Facts { metric, word, name, quantity, kind }
-}
 
 impl Metric {
     /// All metrics.
     pub fn all() -> impl Iterator<Item = Metric> + Clone {
-        METRICS.iter().map(|row| row.metric)
+        ALL.into_iter()
     }
 
     /// The words of all metrics: first metrics with many values per level, then metrics with a single
@@ -310,34 +344,80 @@ impl Metric {
         Metric::all().find(|metric| metric.word() == word)
     }
 
-    fn facts(self) -> &'static Facts {
+    fn row(self) -> &'static Row {
         &METRICS[self as usize]
     }
 
     /// The word on the command line and in files: `ttft`.
     pub fn word(self) -> &'static str {
-        self.facts().word
+        self.row().word
     }
 
     /// The name in a table: `TTFT`.
     pub fn name(self) -> &'static str {
-        self.facts().name
+        self.row().name
+    }
+
+    /// The name in a narrow table, at most ten characters: `last byte`.
+    pub fn short_name(self) -> &'static str {
+        self.row().short.unwrap_or(self.row().name)
+    }
+
+    /// What it is, in a sentence without its unit.
+    pub fn definition(self) -> &'static str {
+        self.row().about.trim()
+    }
+
+    /// The metrics that every request may have values of, in the order of tables.
+    pub fn of_requests() -> impl Iterator<Item = Metric> + Clone {
+        Metric::all().filter(|metric| metric.row().key.is_some())
+    }
+
+    /// The name in JSON, for times in this unit: `ttft_s` in `s`. Absent for a metric that requests do
+    /// not have.
+    pub fn key(self, unit: &str) -> Option<String> {
+        self.row().key.map(|key| key.replace("{}", unit))
+    }
+
+    /// Whether it is about tokens in time, which only a streamed answer has.
+    pub fn needs_stream(self) -> bool {
+        self.row().needs_stream
+    }
+
+    /// Whether a complete answer may lack it and yet be as requested.
+    pub fn may_be_absent(self) -> bool {
+        self.row().may_be_absent
+    }
+
+    /// Whether it needs the number of tokens, for which an estimate may stand.
+    pub fn may_be_estimated(self) -> bool {
+        self.row().may_be_estimated
+    }
+
+    /// Whether a request may have several values: of gaps, or of its sequences.
+    pub fn has_several_for_each_request(self) -> bool {
+        self.row().has_several
+    }
+
+    /// Whether only tables of every metric show it.
+    pub fn is_detail(self) -> bool {
+        self.row().is_detail
     }
 
     /// The quantity of a document that it is, if any has it.
     pub fn quantity(self) -> Option<&'static Quantity> {
-        self.facts().quantity.as_ref()
+        self.row().quantity
     }
 
     /// Whether only a command that was measured from its start to its end has it. For a server the
     /// duration, and the energy drawn in that time, depend on how long the user chose to measure.
     pub fn is_of_commands(self) -> bool {
-        self >= Metric::StepRate
+        self.group() == Group::Commands
     }
 
     /// Whether only a server that drafts has it.
     pub fn is_of_drafts(self) -> bool {
-        matches!(self, Metric::AcceptanceLength | Metric::AcceptanceRate)
+        self.group() == Group::Drafts
     }
 
     /// Whether only requests with images, recordings or videos have it.
@@ -346,57 +426,44 @@ impl Metric {
     }
 
     fn group(self) -> Group {
-        match self {
-            _ if self.is_of_commands() => Group::Commands,
-            _ if self.is_of_sessions() => Group::Sessions,
-            _ if self.is_of_drafts() => Group::Drafts,
-            _ if self == Metric::TtftAcked || self >= Metric::Rtfx => Group::Media,
-            Metric::Prefill
-            | Metric::Kernel
-            | Metric::TotalRate
-            | Metric::InputRate
-            | Metric::PrefillRate
-            | Metric::DecodeRate
-            | Metric::Goodput => Group::Tools,
-            _ => Group::Answers,
-        }
+        self.row().group
     }
 
     /// Whether it is of whole sessions, and not of single requests.
     pub fn is_of_sessions(self) -> bool {
-        (Metric::Session..=Metric::SessionUncached).contains(&self)
+        self.group() == Group::Sessions
     }
 
     /// What its values are counted in.
     pub fn unit(self) -> MetricUnit {
-        self.facts().kind.unit
+        self.row().kind.unit
     }
 
     /// Which way is better.
     pub fn direction(self) -> Direction {
-        self.facts().kind.direction
+        self.row().kind.direction
     }
 
     /// Whether a level has many values of it, so that it needs a percentile or a mean.
     pub fn has_many_values(self) -> bool {
-        !matches!(self.facts().kind.values, Values::One | Values::OneBounded)
+        !matches!(self.row().kind.values, Values::One | Values::OneBounded)
     }
 
     /// Whether a latency target can bound it as it is: a time, a ratio of times, or a share. A speed is
     /// bounded by the time that it leaves, a share that is to be large by the rest.
     pub fn is_bounded_by_targets(self) -> bool {
-        matches!(self.facts().kind.values, Values::Bounded | Values::OneBounded)
+        matches!(self.row().kind.values, Values::Bounded | Values::OneBounded)
     }
 
     /// The same from the due time, where requests have one and the metric counts from their start.
     #[must_use]
     pub fn from_due(self) -> Metric {
-        match self {
-            Metric::Ttft => Metric::TtftDue,
-            Metric::E2e => Metric::E2eDue,
-            Metric::Ttfa => Metric::TtfaDue,
-            other => other,
-        }
+        FROM_DUE.iter().find(|(from_start, _)| *from_start == self).map_or(self, |(_, due)| *due)
+    }
+
+    /// Whether it counts from the due time.
+    pub fn is_from_due(self) -> bool {
+        FROM_DUE.iter().any(|(_, due)| *due == self)
     }
 }
 
@@ -418,7 +485,24 @@ mod tests {
         for (place, metric) in Metric::all().enumerate() {
             assert_eq!(metric as usize, place);
             assert_eq!(Metric::from_word(metric.word()), Some(metric));
+            assert!(metric.definition().ends_with('.'), "{metric}");
         }
+    }
+
+    #[test]
+    fn keys_of_requests_have_their_unit_and_narrow_names_fit() {
+        let mut seen = std::collections::BTreeSet::new();
+        for metric in Metric::of_requests() {
+            assert!(metric.short_name().chars().count() <= 10, "{metric}");
+            let key = metric.key("s").expect("of requests");
+            assert_eq!(
+                key.contains("_s"),
+                matches!(metric.unit(), MetricUnit::Ns | MetricUnit::TokPerS),
+                "{key}"
+            );
+            assert!(seen.insert(key), "{metric}");
+        }
+        assert_eq!(Metric::TtftDue.key("ms").as_deref(), Some("ttft_ms_from_due"));
     }
 
     #[test]

@@ -12,3 +12,21 @@ pub struct RunData {
     /// Sampled quantities.
     pub series: Vec<Series>,
 }
+
+/// The same of a run that something else keeps, such as one that is being measured.
+#[derive(Debug, Clone, Copy)]
+pub struct RunView<'a> {
+    /// What was asked, where it ran, how it goes.
+    pub manifest: &'a Manifest,
+    /// Its requests.
+    pub requests: &'a [RequestRecord],
+    /// Sampled quantities.
+    pub series: &'a [Series],
+}
+
+impl RunData {
+    /// The run as its readers take it.
+    pub fn view(&self) -> RunView<'_> {
+        RunView { manifest: &self.manifest, requests: &self.requests, series: &self.series }
+    }
+}

@@ -19,6 +19,7 @@ mod json;
 pub mod kind;
 mod markdown;
 mod media;
+mod metric_table;
 mod model;
 pub mod page;
 mod parts;

@@ -10,26 +10,29 @@ use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{HeardAudio, SpokenAudio};
 use ifm_analysis::stat::Distribution;
+use ifm_core::Metric;
 
 const NS_PER_S: f64 = 1e9;
 
 /// The sound of one level in a line; absent where there was none.
 pub(crate) fn line(level: &LevelSummary) -> Option<String> {
-    let median = |of: &Option<Distribution>| of.as_ref().and_then(Distribution::median);
+    let values = |metric| level.latencies.get(metric);
+    let median = |metric| values(metric).and_then(Distribution::median);
     let mut parts = Vec::new();
     if let Some(heard) = level.heard.as_deref() {
         parts.extend(heard.audio_ns.map(|ns| format!("{} heard", span(ns as f64))));
         parts.extend(heard.level_rtfx.map(|rtfx| {
             format!("RTFx {} (seconds of audio for each second of the level)", number(rtfx))
         }));
-        parts
-            .extend(median(&heard.rtfx).map(|rtfx| format!("{} of a request (p50)", number(rtfx))));
+        parts.extend(
+            median(Metric::Rtfx).map(|rtfx| format!("{} of a request (p50)", number(rtfx))),
+        );
     }
     if let Some(spoken) = level.spoken.as_deref() {
         parts.extend(spoken.audio_ns.map(|ns| format!("{} made", span(ns as f64))));
-        let first = spoken.ttfa_ns.as_ref().and_then(|ttfa| ttfa.percentile(50.0));
+        let first = values(Metric::Ttfa).and_then(|ttfa| ttfa.percentile(50.0));
         parts.extend(first.map(|first| format!("first sound after {} (p50)", marked_span(first))));
-        parts.extend(median(&spoken.rtf).map(|rtf| format!("RTF {} (p50)", number(rtf))));
+        parts.extend(median(Metric::Rtf).map(|rtf| format!("RTF {} (p50)", number(rtf))));
         let silent = spoken.silent_share;
         parts.extend(silent.map(|share| format!("pauses in {} of the answers", percent(share))));
     }
@@ -60,8 +63,8 @@ fn heard_table(model: &ReportModel, rows: &[Heard]) -> Block {
         .number("requests", |(_, heard)| Some(heard.requests as f64), |n| count(n as u64))
         .number("seconds of audio", |(_, heard)| seconds(heard.audio_ns), number)
         .number("RTFx of the level", |(_, heard)| heard.level_rtfx, number)
-        .number("RTFx p50", |(_, heard)| heard.rtfx.as_ref()?.median(), number)
-        .number("RTFx mean", |(_, heard)| Some(heard.rtfx.as_ref()?.mean), number);
+        .number("RTFx p50", |(level, _)| level.latencies.get(Metric::Rtfx)?.median(), number)
+        .number("RTFx mean", |(level, _)| Some(level.latencies.get(Metric::Rtfx)?.mean), number);
     let caption = "Over complete answers to recordings. RTFx of a request: seconds of its audio over \
                    its E2E. RTFx of the level: seconds of audio for each second of the window of \
                    its other rates, in which many are heard at once.";
@@ -69,9 +72,9 @@ fn heard_table(model: &ReportModel, rows: &[Heard]) -> Block {
 }
 
 fn spoken_table(model: &ReportModel, rows: &[Spoken]) -> Block {
-    let time = |of: fn(&SpokenAudio) -> &Option<Distribution>, p: f64| {
-        move |(_, spoken): &Spoken| {
-            let found = of(spoken).as_ref().and_then(|of| of.percentile(p));
+    let time = |metric: Metric, p: f64| {
+        move |(level, _): &Spoken| {
+            let found = level.latencies.get(metric).and_then(|of| of.percentile(p));
             Cell::number(found.map(|found| found.value), span).in_unit("ns")
         }
     };
@@ -79,11 +82,11 @@ fn spoken_table(model: &ReportModel, rows: &[Spoken]) -> Block {
         .name(model.load_unit(), |(level, _)| load(level.load()))
         .number("requests", |(_, spoken)| Some(spoken.requests as f64), |n| count(n as u64))
         .number("seconds of audio", |(_, spoken)| seconds(spoken.audio_ns), number)
-        .cell(Head::number("TTFA p50"), time(|spoken| &spoken.ttfa_ns, 50.0))
-        .cell(Head::number("TTFA p99"), time(|spoken| &spoken.ttfa_ns, 99.0))
-        .number("RTF p50", |(_, spoken)| spoken.rtf.as_ref()?.median(), number)
+        .cell(Head::number("TTFA p50"), time(Metric::Ttfa, 50.0))
+        .cell(Head::number("TTFA p99"), time(Metric::Ttfa, 99.0))
+        .number("RTF p50", |(level, _)| level.latencies.get(Metric::Rtf)?.median(), number)
         .number("with pauses", |(_, spoken)| spoken.silent_share, percent)
-        .cell(Head::number("silence p99"), time(|spoken| &spoken.silence_ns, 99.0));
+        .cell(Head::number("silence p99"), time(Metric::Silence, 99.0));
     let caption = "Over complete answers with sound. TTFA: start to the first byte of sound. RTF: E2E \
                    over the length of the sound. Silence: what a listener who began with the first \
                    byte waited for the next.";

@@ -16,6 +16,7 @@ use ifm_analysis::capacity::{
 use ifm_analysis::level::{Load, WindowSummary};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, slo};
+use ifm_core::Metric;
 use ifm_core::{CapacityFound, Manifest};
 use ifm_report::{ReportModel, TerminalStyle, missed_sign, shares_fields, value_and_limit};
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ impl<'a> Answer<'a> {
         let worth = course.worth;
         let rates = inside.and_then(|judged| Rates::of(judged.load, model));
         let people = inside.zip(worth.think_s).and_then(|(judged, think)| {
-            let e2e_s = || Some(judged.summary.latencies.e2e_ns.as_ref()?.mean / 1e9);
+            let e2e_s = || Some(judged.summary.latencies.get(Metric::E2e)?.mean / 1e9);
             match judged.load {
                 Load::Users(users) => {
                     let users = f64::from(users);

@@ -34,6 +34,7 @@ use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
 use ifm_core::{
     ClientHealth, LevelEnd, LevelInfo, Manifest, Outcome, Phase, RequestRecord, RunData, RunState,
+    RunView,
 };
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
@@ -399,20 +400,9 @@ impl Session {
 
     /// Summarizes a level that has just ended, and prints its row if there are several.
     fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
-        let mut manifest = manifest.clone();
-        let load_ns = manifest.levels.iter().map(|level| level.start_ns).min();
-        manifest.levels.retain(|level| usize::from(level.level) == index);
-        // The times of the probe without load are used for every level.
-        let is_alone = |record: &RequestRecord| {
-            record.phase == Phase::Probe && load_ns.is_some_and(|load_ns| record.start_ns < load_ns)
-        };
-        let of_level =
-            |record: &&RequestRecord| usize::from(record.level) == index || is_alone(record);
-        let requests = self.sink.records.iter().filter(of_level).cloned().collect();
-        let run = RunData { manifest, requests, series: Vec::new() };
+        let run = RunView { manifest, requests: &self.sink.records, series: &[] };
         let ended = self.source.ended_early();
-        let mut levels = ifm_analysis::summarize_so_far(&run, ended).levels.into_iter();
-        let summary = levels.find(|level| usize::from(level.level) == index)?;
+        let summary = ifm_analysis::summarize_ended_level(run, ended, index as u16)?;
         let has_rows =
             self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));
         if self.job.format == Format::Text && has_rows && !self.job.quiet && !self.job.is_a_part {
@@ -422,7 +412,7 @@ impl Session {
                 has_probe: self.job.spec.workload.probe.is_some(),
             };
             if self.shown.is_empty() {
-                let opening = ifm_report::opening(&run.manifest, &self.style);
+                let opening = ifm_report::opening(manifest, &self.style);
                 let header = ifm_report::level_header(&table, &self.style);
                 terminal::print(&format!("{opening}\n{header}\n"));
             }
@@ -490,7 +480,7 @@ impl Session {
         let folder = writer.path().to_owned();
         let run = RunData { manifest: manifest.clone(), requests: records, series: series.clone() };
         let sealed = writer.seal(manifest, &series);
-        let summary = ifm_analysis::summarize(&run);
+        let summary = ifm_analysis::summarize_with(&run, &shown);
         let model = ReportModel::new(&run, summary);
         let model = match &job.vllm_lines {
             Some(lines) => model.with_vllm_lines(lines.clone(), &run),

@@ -9,6 +9,7 @@ use crate::session::{level_plan, request_template};
 use crate::source::{Carrying, Source};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::{LevelSummary, Seen, summarize_level};
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
@@ -270,14 +271,14 @@ impl Variant {
         variant.output_tok_per_s = looked.summary.output_tok_per_s();
         variant.output_tok_per_s_per_gpu = variant.output_tok_per_s.map(|rate| rate / gpus);
         let latencies = &looked.summary.latencies;
-        let ms = |distribution: &Option<ifm_analysis::stat::Distribution>, percent: f64| {
-            let found = distribution.as_ref()?.percentile(percent)?;
+        let ms = |distribution: Option<&ifm_analysis::stat::Distribution>, percent: f64| {
+            let found = distribution?.percentile(percent)?;
             Some(found.value / NS_PER_MS)
         };
-        variant.ttft_p50_ms = ms(&latencies.ttft_ns, 50.0);
-        variant.ttft_p99_ms = ms(&latencies.ttft_ns, 99.0);
-        variant.itl_p50_ms = ms(&latencies.gap_ns, 50.0);
-        variant.itl_p99_ms = ms(&latencies.gap_ns, 99.0);
+        variant.ttft_p50_ms = ms(latencies.get(Metric::Ttft), 50.0);
+        variant.ttft_p99_ms = ms(latencies.get(Metric::Ttft), 99.0);
+        variant.itl_p50_ms = ms(latencies.get(Metric::Itl), 50.0);
+        variant.itl_p99_ms = ms(latencies.get(Metric::Itl), 99.0);
         variant.usd_per_hour = price.map(|price| price * gpus);
         variant.usd_per_million_tokens = variant
             .usd_per_hour

@@ -315,8 +315,9 @@ fn rate_column(
             };
             // Tokens come evenly once the first is there, so an end of the window that cuts through
             // a request errs by the share of the wait before.
-            let median = |of: &Option<Distribution>| of.as_ref().and_then(Distribution::median);
-            let waits = median(&level.latencies.ttft_ns).zip(median(&level.latencies.e2e_ns));
+            let median = |of: Option<&Distribution>| of.and_then(Distribution::median);
+            let waits = median(level.latencies.get(Metric::Ttft))
+                .zip(median(level.latencies.get(Metric::E2e)));
             let wait = waits.map_or(1.0, |(ttft, e2e)| ttft / e2e);
             Some(rate((value, edge(window, load, wait)), load, sent, tokens))
         }

@@ -140,7 +140,7 @@ impl Member {
         let is_estimated = summary
             .levels
             .iter()
-            .any(|level| level.latencies.tpot_ns.is_none() && has_estimates(level));
+            .any(|level| level.latencies.get(Metric::Tpot).is_none() && has_estimates(level));
         let health = manifest.health.as_ref();
         let suspect = health.filter(|health| health.verdict == HealthVerdict::Suspect);
         let partial = (manifest.state != RunState::Complete)
@@ -217,7 +217,7 @@ impl Member {
 }
 
 fn has_estimates(level: &LevelSummary) -> bool {
-    level.latencies.tpot_ns_estimated.is_some()
+    level.latencies.estimated(Metric::Tpot).is_some()
 }
 
 /// The terms of a latency target as measures, with their limits in the unit of their values.

@@ -1,36 +1,24 @@
 //! A level by our own definitions, from its summary.
 
 use super::rows::push;
-use crate::level::{GapLabel, LevelSummary};
+use crate::level::LevelSummary;
 use crate::media_figures;
 use crate::stat::Distribution;
-use crate::tpot::TPOT_ESTIMATED;
+use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 
 const NS_PER_MS: f64 = 1e6;
 
 /// Adds every figure that the summary has.
 pub(super) fn fill(level: &LevelSummary, row: &mut Row) {
-    let gap = match level.latencies.gap_label {
-        GapLabel::InterToken => Quantity::Itl,
-        GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
-    };
     let latencies = &level.latencies;
-    let tpot_estimated = Quantity::Other(TPOT_ESTIMATED.to_owned());
-    for (quantity, distribution) in [
-        (&Quantity::Ttft, &latencies.ttft_ns),
-        (&Quantity::Ttfot, &latencies.ttfat_ns),
-        (&gap, &latencies.gap_ns),
-        (&Quantity::Tpot, &latencies.tpot_ns),
-        (&tpot_estimated, &latencies.tpot_ns_estimated),
-        (&Quantity::E2e, &latencies.e2e_ns),
-    ] {
-        if let Some(distribution) = distribution {
-            population(row, quantity, distribution, (NS_PER_MS, Unit::Ms));
-        }
-    }
-    for (quantity, distribution, scale, unit) in media_figures::populations(level) {
-        population(row, &quantity, distribution, (scale, unit));
+    for found in latencies.populations().filter(|found| found.metric.quantity().is_some()) {
+        let (scale, unit) = match found.metric.unit() {
+            MetricUnit::Ns => (NS_PER_MS, Unit::Ms),
+            MetricUnit::TokPerS => (1.0, Unit::PerS),
+            _ => (1.0, Unit::One),
+        };
+        population(row, &latencies.quantity(found), &found.values, (scale, unit));
     }
     let value = Statistic::Value;
     let counts = &level.counts;

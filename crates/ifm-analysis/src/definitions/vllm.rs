@@ -21,6 +21,7 @@ use crate::level::LevelSummary;
 use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::{Distribution, Population};
 use crate::tpot::is_one_sequence;
+use ifm_core::Metric;
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 use ifm_core::{Outcome, RequestRecord};
 
@@ -223,7 +224,7 @@ fn first_tokens(
 ) -> Option<VllmLatency> {
     match percentiles.iter().all(|p| PERCENTILES.contains(p)) {
         true => {
-            let found = level.latencies_of_all().ttft_ns.as_ref();
+            let found = level.latencies_of_all().get(Metric::Ttft);
             found.map(|found| in_ms(found, percentiles))
         }
         false => {
@@ -240,7 +241,7 @@ fn gaps(level: &LevelSummary, ok: &[&RequestRecord], percentiles: &[f64]) -> Opt
         ok.iter().copied().filter(|record| record.streamed).collect();
     let has_all = percentiles.iter().all(|p| PERCENTILES.contains(p));
     let found = match has_all && streamed.iter().all(|record| is_one_sequence(record)) {
-        true => level.latencies_of_all().gap_ns.clone(),
+        true => level.latencies_of_all().get(Metric::Itl).cloned(),
         false => Distribution::from_population(&Gaps(&streamed), 1.0, percentiles),
     };
     found.as_ref().map(|found| in_ms(found, percentiles))

@@ -6,17 +6,21 @@
 //! levels.
 
 mod cumulative;
+mod of_run;
 mod steps;
 mod wave;
 
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, FirstOfForm, FormSummary,
     FormsSummary, GapLabel, HeardAudio, HiddenReasoning, Judgements, KindTokens, KnownPart,
-    Latencies, MediaRates, MediaSummary, PartSummary, ProbeSummary, Provenance, Scatter, SeenMedia,
-    Session, SessionsSummary, SpokenAudio, TokenFacts, TokenKind, TpotAbsences, TtftParts,
-    TtftSplit, TurnSummary, UnsentTokens, Upload, Warming, Window, WindowKind, WindowSummary,
+    Latencies, MediaRates, MediaSummary, MetricValues, PartSummary, ProbeSummary, Provenance,
+    Scatter, SeenMedia, Session, SessionsSummary, SpokenAudio, TokenFacts, TokenKind, TpotAbsences,
+    TtftParts, TtftSplit, TurnSummary, USER_RATE_ESTIMATED, UnsentTokens, Upload, Warming, Window,
+    WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
+pub(crate) use of_run::Levels;
+pub use of_run::summarize_ended_level;
 pub use steps::StepSummary;
 pub use wave::FirstWave;
 pub(crate) use wave::Judged;
@@ -29,6 +33,7 @@ use crate::slo::{self, Verdict};
 use crate::speculation::Speculation;
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use crate::telemetry::{LevelEnergy, ServerCounters};
+use ifm_core::Metric;
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{EndedSession, LevelEnd, LevelInfo, Outcome, Phase, RequestRecord, RunData};
 use std::collections::BTreeMap;
@@ -191,12 +196,8 @@ impl LevelSummary {
     /// Median speed of one user, tokens per second, and whether it is an estimate because the
     /// tokens were not counted.
     pub fn user_tok_per_s(&self) -> Option<(f64, bool)> {
-        let median = |distribution: &Option<crate::stat::Distribution>| {
-            distribution.as_ref().and_then(crate::stat::Distribution::median)
-        };
-        median(&self.latencies.user_tok_per_s)
-            .map(|speed| (speed, false))
-            .or_else(|| median(&self.latencies.user_tok_per_s_estimated).map(|speed| (speed, true)))
+        let speed = self.latencies.population(Metric::UserSpeed)?;
+        Some((speed.values.median()?, speed.is_estimated))
     }
 }
 
@@ -304,7 +305,7 @@ pub(crate) fn summarize_measured(
     let warming = Warming::of(&judged.requests).filter(|_| is_held);
     let warm_ns = warming.map(|warming| warming.end_ns);
     let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.begin_ns()) };
-    let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);
+    let windows = throughput::windows(bounds, latencies.get(Metric::E2e), &sent, good);
     let is_of_sessions = spec.slo.terms.iter().any(|term| term.metric.is_of_sessions());
     let sessions =
         is_of_sessions.then(|| sessions_of(measured, ended, &percentiles, None)).flatten();
@@ -321,7 +322,6 @@ pub(crate) fn summarize_measured(
         let requests = judged.first_wave as u64;
         Box::new(FirstWave { requests, latencies_with, verdict_with })
     });
-    let both = (measured, judged.requests.as_slice());
     let headline = windows.steady.as_ref().or(windows.whole.as_ref());
     LevelSummary {
         level,
@@ -339,8 +339,8 @@ pub(crate) fn summarize_measured(
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates() && tells_tokens(measured),
-        heard: HeardAudio::of(both, headline, &percentiles).map(Box::new),
-        spoken: SpokenAudio::of(both, &percentiles).map(Box::new),
+        heard: HeardAudio::of(measured, headline).map(Box::new),
+        spoken: SpokenAudio::of(measured, &judged.requests).map(Box::new),
         first_wave,
         warming,
         whole: windows.whole,

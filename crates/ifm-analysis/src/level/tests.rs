@@ -56,30 +56,32 @@ fn counts() {
 #[test]
 fn latencies_are_over_the_three_complete_answers() {
     let latencies = level(&five()).latencies;
-    let ttft = latencies.ttft_ns.expect("100, 110, 140");
+    let ttft = latencies.get(Metric::Ttft).expect("100, 110, 140");
     assert_eq!(ttft.n, 3);
     near(ttft.mean, 350e6 / 3.0);
     near(ttft.median().expect("three"), 110e6);
     near(ttft.percentile(90.0).expect("usual").value, 134e6);
     // Deviations -16.67, -6.67 and 23.33: squares 277.8 + 44.4 + 544.4 = 866.7, over 2.
     near(ttft.std.expect("three"), (2600.0f64 / 3.0 / 2.0).sqrt() * 1e6);
-    let e2e = latencies.e2e_ns.expect("160, 170, 140");
+    let e2e = latencies.get(Metric::E2e).expect("160, 170, 140");
     near(e2e.median().expect("three"), 160e6);
     // 60 / 2 and 60 / 3; one token has none.
-    let tpot = latencies.tpot_ns.expect("30 and 20");
+    let tpot = latencies.get(Metric::Tpot).expect("30 and 20");
     assert_eq!(tpot.n, 2);
     near(tpot.mean, 25e6);
-    let speed = latencies.user_tok_per_s.expect("33.3 and 50");
+    let speed = latencies.get(Metric::UserSpeed).expect("33.3 and 50");
     near(speed.mean, (1000.0 / 30.0 + 50.0) / 2.0);
     // 20, 40; 20, 20, 20.
-    let gaps = latencies.gap_ns.expect("five");
+    let gaps = latencies.get(Metric::Itl).expect("five");
     assert_eq!((gaps.n, gaps.min, gaps.max), (5, 20e6, 40e6));
     near(gaps.mean, 24e6);
     near(gaps.percentile(90.0).expect("usual").value, 32e6);
     assert!(!gaps.percentile(90.0).expect("usual").enough);
     assert_eq!(latencies.gap_label, GapLabel::InterToken);
     assert_eq!(latencies.several_token_event_share, Some(0.0));
-    assert!(latencies.ttft_ns_from_due.is_none() && latencies.gap_ns_per_token.is_none());
+    assert!(
+        latencies.get(Metric::TtftDue).is_none() && latencies.get(Metric::ItlPerToken).is_none()
+    );
 }
 
 #[test]
@@ -246,7 +248,7 @@ fn several_tokens_in_an_event_change_the_name_of_the_gap() {
     assert_eq!(latencies.gap_label, GapLabel::InterEvent);
     assert_eq!(latencies.several_token_event_share, Some(2.0 / 7.0));
     // 20 / 2, 40 / 1; 20, 20, 20 / 4.
-    let per_token = latencies.gap_ns_per_token.expect("told");
+    let per_token = latencies.get(Metric::ItlPerToken).expect("told");
     assert_eq!((per_token.n, per_token.min, per_token.max), (5, 5e6, 40e6));
     near(per_token.mean, 19e6);
     // 11 tokens by event time, regardless of the events.
@@ -274,8 +276,11 @@ fn estimated_counts_give_only_estimated_speeds() {
         }
     }
     let level = level(&run);
-    assert!(level.latencies.tpot_ns.is_none() && level.latencies.user_tok_per_s.is_none());
-    near(level.latencies.tpot_ns_estimated.as_ref().expect("estimates").mean, 25e6);
+    assert!(
+        level.latencies.get(Metric::Tpot).is_none()
+            && level.latencies.get(Metric::UserSpeed).is_none()
+    );
+    near(level.latencies.estimated(Metric::Tpot).expect("estimates").mean, 25e6);
     assert!(level.user_tok_per_s().expect("an estimate").1);
     assert_eq!(level.tokens.output_from.provenance(), Provenance::Estimated);
 }
@@ -285,8 +290,8 @@ fn an_open_loop_counts_from_due_too() {
     let mut run = five();
     run.requests[0].start_ns = 5 * MS;
     let latencies = level(&run).latencies;
-    near(latencies.ttft_ns_from_due.expect("one was late").median().expect("three"), 110e6);
-    near(latencies.ttft_ns.expect("three").min, 95e6);
+    near(latencies.get(Metric::TtftDue).expect("one was late").median().expect("three"), 110e6);
+    near(latencies.get(Metric::Ttft).expect("three").min, 95e6);
 }
 
 /// Four users who move in step: six rounds of 100 ms, 8 tokens each. The window ends with the last

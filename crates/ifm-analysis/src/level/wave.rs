@@ -72,6 +72,7 @@ mod tests {
     use crate::slo::VerdictState;
     use crate::testing::{MS, closed_loop, run};
     use crate::{LevelSummary, Settling};
+    use ifm_core::Metric;
     use ifm_core::RunData;
     use ifm_core::spec::EarlyEnd;
 
@@ -90,7 +91,7 @@ mod tests {
     }
 
     fn ttft_max_ms(level: &LevelSummary) -> (u64, f64) {
-        let ttft = level.latencies.ttft_ns.as_ref().expect("answers");
+        let ttft = level.latencies.get(Metric::Ttft).expect("answers");
         (ttft.n, ttft.max / MS as f64)
     }
 
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(ttft_max_ms(&level), (76, 100.0));
         assert_eq!(level.verdict.state, VerdictState::Pass);
         let wave = level.first_wave.expect("four users began together");
-        let with = wave.latencies_with.ttft_ns.expect("answers");
+        let with = wave.latencies_with.get(Metric::Ttft).expect("answers");
         assert_eq!((wave.requests, with.n, with.max), (4, 80, 900e6));
         assert_eq!(wave.verdict_with.state, VerdictState::Fail);
         let window = level.steady.expect("a window").window;

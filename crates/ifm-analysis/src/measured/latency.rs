@@ -1,12 +1,10 @@
-//! The latencies of a level: one population for each definition.
+//! What the requests of a level measured: a population for each metric.
 
-use crate::request::{self, RequestMetrics};
-use crate::stat::{Distribution, Population};
-use crate::tpot::{SequenceTpot, TpotAbsence, are_estimates, each_tpot};
-use ifm_core::RequestRecord;
-
-/// Picoseconds in a nanosecond: the unit in which gaps per token are divided.
-const PS_PER_NS: u64 = 1_000;
+use crate::request::{self, RequestMetrics, each_value};
+use crate::stat::{self, Distribution};
+use crate::tpot::{SequenceTpot, TPOT_ESTIMATED, TpotAbsence, are_estimates, each_tpot};
+use ifm_core::sheet::Quantity;
+use ifm_core::{Metric, RequestRecord};
 
 /// What the gaps between token-bearing events may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,46 +49,28 @@ impl GapLabel {
     }
 }
 
-/// Latencies over complete answers. One value per request unless a field says otherwise; absent
-/// where no request has a value.
+/// The values of one metric, over complete answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricValues {
+    /// The metric.
+    pub metric: Metric,
+    /// Whether they are estimates: the number of tokens is not known of more than 1 % of them. Then
+    /// all values are here, also those of counted tokens.
+    pub is_estimated: bool,
+    /// The values, in the unit of the metric.
+    pub values: Distribution,
+}
+
+/// What requests measured, over complete answers: a population for each metric of
+/// [`Metric::of_requests`] that has a value. From the due time only in an open loop; in a closed one
+/// it is the same as from the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latencies {
-    /// Start to first token of any kind, nanoseconds.
-    pub ttft_ns: Option<Distribution>,
-    /// Due time to first token; absent in a closed loop, where it is the same.
-    pub ttft_ns_from_due: Option<Distribution>,
-    /// Last byte that the server's machine had acknowledged to first token, nanoseconds; over the
-    /// requests for which the kernel reported it.
-    pub ttft_ns_from_acked: Option<Distribution>,
-    /// Start to first token of the answer proper, nanoseconds.
-    pub ttfat_ns: Option<Distribution>,
-    /// Start to last token, nanoseconds.
-    pub e2e_ns: Option<Distribution>,
-    /// Due time to last token; absent in a closed loop.
-    pub e2e_ns_from_due: Option<Distribution>,
-    /// Start to the end of the stream, nanoseconds.
-    pub stream_end_ns: Option<Distribution>,
-    /// Time per output token after the tokens of the first read, nanoseconds, per sequence (per
-    /// request unless it asked for several choices); only if the number of tokens in the time is
-    /// known.
-    pub tpot_ns: Option<Distribution>,
-    /// The same where that is an estimate of more than 1 % of the sequences: then all are here.
-    pub tpot_ns_estimated: Option<Distribution>,
+    /// In the order of the metrics, a metric at most once.
+    populations: Vec<MetricValues>,
     /// Sequences of two tokens or more that have no TPOT, by why.
     pub tpot_absent: TpotAbsences,
-    /// 1 / TPOT, tokens per second, per sequence.
-    pub user_tok_per_s: Option<Distribution>,
-    /// The same from estimated counts.
-    pub user_tok_per_s_estimated: Option<Distribution>,
-    /// Start to the last request byte in the kernel's hands, nanoseconds.
-    pub upload_ns: Option<Distribution>,
-    /// Gaps between successive token-bearing events of a sequence, pooled over requests,
-    /// nanoseconds. See `gap_label` for what they may be called.
-    pub gap_ns: Option<Distribution>,
-    /// Each gap divided by the tokens of the event that ends it, pooled, nanoseconds; only if the
-    /// server reported the tokens of each event.
-    pub gap_ns_per_token: Option<Distribution>,
-    /// What `gap_ns` may be called.
+    /// What gaps may be called.
     pub gap_label: GapLabel,
     /// Share of token-bearing events that carry several tokens, 0 to 1; absent if no request shows
     /// it.
@@ -111,7 +91,18 @@ impl TpotAbsences {
     pub fn total(self) -> u64 {
         self.at_once + self.not_sent
     }
+
+    fn count(&mut self, record: &RequestRecord) {
+        each_tpot(record, |tpot| match tpot {
+            SequenceTpot::Counted(_) | SequenceTpot::Estimated(_) => {}
+            SequenceTpot::Unknown(TpotAbsence::AtOnce) => self.at_once += 1,
+            SequenceTpot::Unknown(TpotAbsence::NotSent) => self.not_sent += 1,
+        });
+    }
 }
+
+/// Speed for one user if the tokens were not counted.
+pub const USER_RATE_ESTIMATED: &str = "estimated tok/s/user";
 
 /// Above this share of events with several tokens, gaps are not inter-token latencies.
 const SEVERAL_TOKEN_SHARE_MAX: f64 = 0.01;
@@ -119,7 +110,7 @@ const SEVERAL_TOKEN_SHARE_MAX: f64 = 0.01;
 /// Gaps of many requests, visited one by one.
 struct Gaps<'a>(&'a [&'a RequestRecord]);
 
-impl Population for Gaps<'_> {
+impl stat::Population for Gaps<'_> {
     fn visit(&self, mut each: impl FnMut(u64)) {
         for record in self.0 {
             request::each_gap(record, |gap, _| each(gap));
@@ -130,95 +121,104 @@ impl Population for Gaps<'_> {
 /// Gaps divided by the tokens of the event that ends them, in picoseconds.
 struct GapsPerToken<'a>(&'a [&'a RequestRecord]);
 
-impl Population for GapsPerToken<'_> {
+impl stat::Population for GapsPerToken<'_> {
     fn visit(&self, mut each: impl FnMut(u64)) {
-        for record in self.0 {
-            request::each_gap(record, |gap, tokens| {
-                if let Some(tokens) = tokens.filter(|tokens| *tokens > 0) {
-                    each(gap.saturating_mul(PS_PER_NS) / u64::from(tokens));
-                }
-            });
+        self.0.iter().for_each(|record| request::each_gap_per_token(record, &mut each));
+    }
+}
+
+/// Values of one metric while they are collected.
+struct List {
+    metric: Metric,
+    counted: Vec<f64>,
+    estimated: Vec<f64>,
+}
+
+impl List {
+    /// The values as one population: those that were left out would not be by chance.
+    fn population(mut self, percentiles: &[f64]) -> Option<MetricValues> {
+        let is_estimated = are_estimates(self.counted.len(), self.estimated.len());
+        if is_estimated {
+            self.counted.append(&mut self.estimated);
         }
+        let values = Distribution::from_values(self.counted, percentiles)?;
+        Some(MetricValues { metric: self.metric, is_estimated, values })
     }
 }
 
-/// Values being collected, one list for each population.
-#[derive(Default)]
-struct Lists {
-    ttft: Vec<f64>,
-    ttft_from_due: Vec<f64>,
-    ttft_from_acked: Vec<f64>,
-    ttfat: Vec<f64>,
-    e2e: Vec<f64>,
-    e2e_from_due: Vec<f64>,
-    stream_end: Vec<f64>,
-    tpot: Vec<f64>,
-    tpot_estimated: Vec<f64>,
-    tpot_absent: TpotAbsences,
-    upload: Vec<f64>,
-}
-
-impl Lists {
-    fn add(&mut self, record: &RequestRecord) {
-        let push = |list: &mut Vec<f64>, value: Option<u64>| {
-            list.extend(value.map(|value| value as f64));
-        };
-        let metrics = RequestMetrics::derive(record);
-        push(&mut self.ttft, metrics.ttft_ns);
-        push(&mut self.ttft_from_due, metrics.ttft_ns_from_due);
-        push(&mut self.ttft_from_acked, metrics.ttft_ns_from_acked);
-        push(&mut self.ttfat, metrics.ttfat_ns);
-        push(&mut self.e2e, metrics.e2e_ns);
-        push(&mut self.e2e_from_due, metrics.e2e_ns_from_due);
-        push(&mut self.stream_end, metrics.stream_end_ns);
-        push(&mut self.upload, metrics.upload_ns);
-        each_tpot(record, |tpot| match tpot {
-            SequenceTpot::Counted(ns) => self.tpot.push(ns),
-            SequenceTpot::Estimated(ns) => self.tpot_estimated.push(ns),
-            SequenceTpot::Unknown(TpotAbsence::AtOnce) => self.tpot_absent.at_once += 1,
-            SequenceTpot::Unknown(TpotAbsence::NotSent) => self.tpot_absent.not_sent += 1,
-        });
-    }
-
-    /// The times per token as one population: those that were left out would not be by chance.
-    fn pool_tpot(&mut self) {
-        if are_estimates(self.tpot.len(), self.tpot_estimated.len()) {
-            self.tpot_estimated.append(&mut self.tpot);
-        } else {
-            self.tpot_estimated.clear();
-        }
-    }
-}
+/// Metrics that have many values for each request: no list of them is kept.
+const GAPS: [Metric; 2] = [Metric::Itl, Metric::ItlPerToken];
 
 impl Latencies {
+    /// All populations, in the order of the metrics.
+    pub fn populations(&self) -> impl Iterator<Item = &MetricValues> {
+        self.populations.iter()
+    }
+
+    /// The values of a metric, estimates or not.
+    pub fn population(&self, metric: Metric) -> Option<&MetricValues> {
+        self.populations.iter().find(|population| population.metric == metric)
+    }
+
+    /// The values of a metric; absent where they are estimates.
+    pub fn get(&self, metric: Metric) -> Option<&Distribution> {
+        let found = self.population(metric).filter(|population| !population.is_estimated);
+        found.map(|population| &population.values)
+    }
+
+    /// The values of a metric where they are estimates.
+    pub fn estimated(&self, metric: Metric) -> Option<&Distribution> {
+        let found = self.population(metric).filter(|population| population.is_estimated);
+        found.map(|population| &population.values)
+    }
+
+    /// The values of a metric as targets count them, estimates or not: waits from the due time in an
+    /// open loop, since that is how long a user waits, however long the client delayed the request.
+    pub fn waited(&self, metric: Metric) -> Option<&Distribution> {
+        let found = self.population(metric.from_due()).or_else(|| self.population(metric));
+        found.map(|population| &population.values)
+    }
+
+    /// The quantity that a document would call these values: what is estimated, and gaps that are not
+    /// between tokens, have a name of their own.
+    pub(crate) fn quantity(&self, of: &MetricValues) -> Quantity {
+        let name = match (of.metric, of.is_estimated) {
+            (Metric::Itl, _) if self.gap_label == GapLabel::InterEvent => self.gap_label.long(),
+            (Metric::Tpot, true) => TPOT_ESTIMATED,
+            (Metric::UserSpeed, true) => USER_RATE_ESTIMATED,
+            (metric, _) => match metric.quantity() {
+                Some(quantity) => return quantity.clone(),
+                None => metric.name(),
+            },
+        };
+        Quantity::Other(name.to_owned())
+    }
+
     /// Gaps between tokens, nanoseconds. Absent where the median is 0: most tokens came in one read with
     /// others, so what is between them was not measured.
     pub fn gaps(&self) -> Option<&Distribution> {
-        let gaps = self.gap_ns.as_ref();
-        gaps.filter(|gaps| gaps.median().is_none_or(|median| median > 0.0))
+        self.get(Metric::Itl).filter(|gaps| gaps.median().is_none_or(|median| median > 0.0))
     }
 
-    /// Time to first token as targets count it: from the due time in an open loop, since that is
-    /// how long a user waits, however long the client delayed the request.
+    /// Time to first token as targets count it.
     pub fn ttft(&self) -> Option<&Distribution> {
-        self.ttft_ns_from_due.as_ref().or(self.ttft_ns.as_ref())
+        self.waited(Metric::Ttft)
     }
 
-    /// End-to-end time by the same rule.
+    /// End-to-end time as targets count it.
     pub fn e2e(&self) -> Option<&Distribution> {
-        self.e2e_ns_from_due.as_ref().or(self.e2e_ns.as_ref())
+        self.waited(Metric::E2e)
     }
 
     /// Time per output token, and whether it is an estimate.
     pub fn tpot(&self) -> Option<(&Distribution, bool)> {
-        let estimated = || self.tpot_ns_estimated.as_ref().map(|found| (found, true));
-        self.tpot_ns.as_ref().map(|found| (found, false)).or_else(estimated)
+        self.population(Metric::Tpot).map(|tpot| (&tpot.values, tpot.is_estimated))
     }
 
     /// Whether requests of an open loop waited to be sent, so that latencies from their due times
     /// are longer by more than 1 % on average than those from their starts.
     pub fn waited_to_be_sent(&self) -> bool {
-        match (&self.e2e_ns, &self.e2e_ns_from_due) {
+        match (self.get(Metric::E2e), self.get(Metric::E2eDue)) {
             (Some(from_start), Some(from_due)) => from_due.mean > from_start.mean * 1.01,
             _ => false,
         }
@@ -227,44 +227,51 @@ impl Latencies {
     pub(crate) fn of(measured: &[&RequestRecord], percentiles: &[f64]) -> Latencies {
         let ok: Vec<&RequestRecord> =
             measured.iter().copied().filter(|record| record.outcome.is_ok()).collect();
-        let mut lists = Lists::default();
-        ok.iter().for_each(|record| lists.add(record));
-        lists.pool_tpot();
         let open_loop = ok.iter().any(|record| record.due_ns != record.start_ns);
-        let summary = |list: Vec<f64>| Distribution::from_values(list, percentiles);
-        let speeds = |list: &[f64]| {
-            summary(list.iter().filter_map(|value| request::speed(*value)).collect())
-        };
+        let listed =
+            |metric: &Metric| !GAPS.contains(metric) && (open_loop || !metric.is_from_due());
+        let list = |metric| List { metric, counted: Vec::new(), estimated: Vec::new() };
+        let mut lists: Vec<List> = Metric::of_requests().filter(listed).map(list).collect();
+        let mut tpot_absent = TpotAbsences::default();
+        for record in &ok {
+            let metrics = RequestMetrics::derive(record);
+            for list in &mut lists {
+                each_value(record, &metrics, list.metric, |value, is_counted| {
+                    let values = if is_counted { &mut list.counted } else { &mut list.estimated };
+                    values.push(value);
+                });
+            }
+            tpot_absent.count(record);
+        }
         let streamed: Vec<&RequestRecord> =
             ok.iter().copied().filter(|record| record.streamed).collect();
         let share = several_token_event_share(&streamed);
-        let label = GapLabel::of(share);
-        let per_token = streamed.iter().any(|record| !record.events.tokens.is_empty());
+        let gaps = gaps(&streamed, percentiles);
+        let mut populations: Vec<MetricValues> =
+            lists.into_iter().filter_map(|list| list.population(percentiles)).chain(gaps).collect();
+        populations.sort_by_key(|population| population.metric);
         Latencies {
-            user_tok_per_s: speeds(&lists.tpot),
-            user_tok_per_s_estimated: speeds(&lists.tpot_estimated),
-            ttft_ns: summary(lists.ttft),
-            ttft_ns_from_due: summary(lists.ttft_from_due).filter(|_| open_loop),
-            ttft_ns_from_acked: summary(lists.ttft_from_acked),
-            ttfat_ns: summary(lists.ttfat),
-            e2e_ns: summary(lists.e2e),
-            e2e_ns_from_due: summary(lists.e2e_from_due).filter(|_| open_loop),
-            stream_end_ns: summary(lists.stream_end),
-            tpot_ns: summary(lists.tpot),
-            tpot_ns_estimated: summary(lists.tpot_estimated),
-            tpot_absent: lists.tpot_absent,
-            upload_ns: summary(lists.upload),
-            gap_ns: Distribution::from_population(&Gaps(&streamed), 1.0, percentiles),
-            gap_ns_per_token: per_token
-                .then(|| {
-                    let scale = 1.0 / PS_PER_NS as f64;
-                    Distribution::from_population(&GapsPerToken(&streamed), scale, percentiles)
-                })
-                .flatten(),
-            gap_label: label,
+            populations,
+            tpot_absent,
+            gap_label: GapLabel::of(share),
             several_token_event_share: share,
         }
     }
+}
+
+/// The gaps of streamed answers, as they are and divided by tokens.
+fn gaps(streamed: &[&RequestRecord], percentiles: &[f64]) -> impl Iterator<Item = MetricValues> {
+    let told = streamed.iter().any(|record| !record.events.tokens.is_empty());
+    let per_token = || {
+        let scale = 1.0 / request::PS_PER_NS as f64;
+        Distribution::from_population(&GapsPerToken(streamed), scale, percentiles)
+    };
+    let of = |metric, values: Option<Distribution>| {
+        Some(MetricValues { metric, is_estimated: false, values: values? })
+    };
+    let plain = Distribution::from_population(&Gaps(streamed), 1.0, percentiles);
+    let per_token = told.then(per_token).flatten();
+    [of(Metric::Itl, plain), of(Metric::ItlPerToken, per_token)].into_iter().flatten()
 }
 
 /// Share of events that carry several tokens; see [`request::several_token_events`].

@@ -26,7 +26,7 @@ pub use classes::ClassSummary;
 pub use counts::Counts;
 pub use forms::{FirstOfForm, FormSummary, FormsSummary, Judgements};
 pub use in_flight::Concurrency;
-pub use latency::{GapLabel, Latencies, TpotAbsences};
+pub use latency::{GapLabel, Latencies, MetricValues, TpotAbsences, USER_RATE_ESTIMATED};
 pub(crate) use media::MediaTally;
 pub use media::{KindTokens, MediaRates, MediaSummary, SeenMedia, TokenKind};
 pub use part::PartSummary;

@@ -5,6 +5,7 @@
 
 use super::{Latencies, TokenFacts};
 use crate::stat::Distribution;
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
 
 /// Some of the requests of a level. Latencies and lengths are over complete answers.
@@ -39,9 +40,9 @@ impl PartSummary {
         PartSummary {
             sent: records.len() as u64,
             ok: records.iter().filter(|record| record.outcome.is_ok()).count() as u64,
-            ttft_ns: latencies.ttft_ns,
-            gap_ns: latencies.gap_ns,
-            e2e_ns: latencies.e2e_ns,
+            ttft_ns: latencies.get(Metric::Ttft).cloned(),
+            gap_ns: latencies.get(Metric::Itl).cloned(),
+            e2e_ns: latencies.get(Metric::E2e).cloned(),
             prompt_mean: tokens.prompt_mean,
             output_mean: tokens.output_mean,
             cached_share: tokens.cached_share,

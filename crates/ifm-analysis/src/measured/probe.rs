@@ -11,7 +11,7 @@ use super::PartSummary;
 use crate::request::RequestMetrics;
 use crate::stat::Estimate;
 use crate::stat::bootstrap::{Bootstrap, BootstrapMethod, Statistic};
-use ifm_core::{Phase, RequestRecord, RunData};
+use ifm_core::{Phase, RequestRecord, RunView};
 
 /// How the intervals of ratios are made.
 const INTERVAL: Bootstrap =
@@ -38,7 +38,7 @@ pub struct ProbeSummary {
 
 impl ProbeSummary {
     /// The background probe of a level; absent if no probe request began while it was measured.
-    pub(crate) fn of(run: &RunData, level: u16, percentiles: &[f64]) -> Option<ProbeSummary> {
+    pub(crate) fn of(run: RunView, level: u16, percentiles: &[f64]) -> Option<ProbeSummary> {
         let spec = &run.manifest.spec;
         let asked = spec.workload.probe.as_ref()?;
         let class = spec.workload.classes.get(usize::from(asked.class))?;
@@ -88,6 +88,7 @@ impl ProbeSummary {
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, run};
+    use ifm_core::RunData;
     use ifm_core::spec::{ProbeSpec, TrafficClass};
 
     /// A level of two users, and a probe of 10 requests without load and 10 during the level that

@@ -2,12 +2,10 @@
 //!
 //! RTFx is seconds of audio over seconds taken, for a server that hears: of one request over its E2E,
 //! and of a level over its headline window, in which many are heard at once, as its other rates.
-//! RTF is seconds taken over seconds of audio, for a server that speaks. The values of one request are
-//! [`RequestMetrics`]'; what is here is over complete answers.
+//! RTF is seconds taken over seconds of audio, for a server that speaks. The values of requests are in
+//! [`Latencies`](super::Latencies), as all others; what is here is of the whole level.
 
 use super::WindowSummary;
-use crate::request::RequestMetrics;
-use crate::stat::Distribution;
 use ifm_core::RequestRecord;
 
 /// Recordings in prompts.
@@ -17,10 +15,6 @@ pub struct HeardAudio {
     pub requests: u64,
     /// Length of all their recordings, nanoseconds; absent where one does not tell.
     pub audio_ns: Option<u64>,
-    /// Seconds of audio over E2E, of each request after the first wave.
-    pub rtfx: Option<Distribution>,
-    /// E2E over seconds of audio, likewise.
-    pub rtf: Option<Distribution>,
     /// Seconds of their audio for each second of the headline window, where an answer counts by the
     /// same share as for requests per second; absent likewise.
     pub level_rtfx: Option<f64>,
@@ -33,25 +27,15 @@ pub struct SpokenAudio {
     pub requests: u64,
     /// Length of all of it, nanoseconds; absent where one does not tell.
     pub audio_ns: Option<u64>,
-    /// Start to the first byte of sound, nanoseconds, of each request after the first wave.
-    pub ttfa_ns: Option<Distribution>,
-    /// The same from the due time.
-    pub ttfa_ns_from_due: Option<Distribution>,
-    /// Seconds of E2E over seconds of sound, likewise.
-    pub rtf: Option<Distribution>,
-    /// Time in which a listener heard nothing, nanoseconds, likewise; 0 for those who heard no pause.
-    pub silence_ns: Option<Distribution>,
-    /// Share of the answers in which a listener heard a pause, 0 to 1, likewise.
+    /// Share of the answers after the first wave in which a listener heard a pause, 0 to 1.
     pub silent_share: Option<f64>,
 }
 
 impl HeardAudio {
-    /// Over complete answers: `judged` are those after the first wave. Absent if no prompt carried
-    /// a recording.
+    /// Over complete answers. Absent if no prompt carried a recording.
     pub(crate) fn of(
-        (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
+        measured: &[&RequestRecord],
         headline: Option<&WindowSummary>,
-        percentiles: &[f64],
     ) -> Option<HeardAudio> {
         let lengths: Vec<Option<u64>> = ok(measured)
             .filter_map(|record| record.media.filter(|media| media.audios > 0))
@@ -61,18 +45,16 @@ impl HeardAudio {
         (!lengths.is_empty()).then(|| HeardAudio {
             requests: lengths.len() as u64,
             audio_ns,
-            rtfx: each(judged, percentiles, |metrics| metrics.rtfx),
-            rtf: each(judged, percentiles, |metrics| metrics.heard_rtf),
             level_rtfx: headline.and_then(|window| window.media?.audio_s_per_s),
         })
     }
 }
 
 impl SpokenAudio {
-    /// Over complete answers, likewise. Absent where no sound came.
+    /// Over complete answers: `judged` are those after the first wave. Absent where no sound came.
     pub(crate) fn of(
-        (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
-        percentiles: &[f64],
+        measured: &[&RequestRecord],
+        judged: &[&RequestRecord],
     ) -> Option<SpokenAudio> {
         let made: Vec<Option<u64>> =
             ok(measured).filter_map(|record| record.made_audio).map(|made| made.audio_ns).collect();
@@ -82,12 +64,6 @@ impl SpokenAudio {
         (!made.is_empty()).then(|| SpokenAudio {
             requests: made.len() as u64,
             audio_ns: made.iter().copied().sum(),
-            ttfa_ns: each(judged, percentiles, |metrics| metrics.ttfa_ns.map(|ns| ns as f64)),
-            ttfa_ns_from_due: each(judged, percentiles, |metrics| {
-                metrics.ttfa_ns_from_due.map(|ns| ns as f64)
-            }),
-            rtf: each(judged, percentiles, |metrics| metrics.rtf),
-            silence_ns: each(judged, percentiles, |metrics| metrics.silence_ns.map(|ns| ns as f64)),
             silent_share: (!pauses.is_empty()).then(|| silent as f64 / pauses.len() as f64),
         })
     }
@@ -97,21 +73,12 @@ fn ok<'record>(records: &[&'record RequestRecord]) -> impl Iterator<Item = &'rec
     records.iter().copied().filter(|record| record.outcome.is_ok())
 }
 
-fn each(
-    judged: &[&RequestRecord],
-    percentiles: &[f64],
-    value: impl Fn(&RequestMetrics) -> Option<f64>,
-) -> Option<Distribution> {
-    let values = ok(judged).filter_map(|record| value(&RequestMetrics::derive(record)));
-    Distribution::from_values(values.collect(), percentiles)
-}
-
 #[cfg(test)]
 mod tests {
     use crate::level::{LevelSummary, Seen, summarize_level};
     use crate::testing::{MS, request, run};
     use ifm_core::record::TokenEvents;
-    use ifm_core::{MadeAudio, Outcome, RequestRecord, SentMedia};
+    use ifm_core::{MadeAudio, Metric, Outcome, RequestRecord, SentMedia};
 
     fn hears(seq: u32, start_ms: f64, audio_ms: Option<u64>) -> RequestRecord {
         let audio_ns = audio_ms.map(|ms| ms * MS);
@@ -134,10 +101,10 @@ mod tests {
         failed.events.at_ns.clear();
         let records = [hears(0, 0.0, Some(2000)), hears(1, 500.0, Some(3000)), failed];
         let level = level(records);
-        let heard = level.heard.expect("recordings");
+        let heard = level.heard.as_ref().expect("recordings");
         assert_eq!((heard.requests, heard.audio_ns), (2, Some(5000 * MS)));
         assert_eq!(heard.level_rtfx, Some(5.0));
-        let rtfx = heard.rtfx.expect("values");
+        let rtfx = level.latencies.get(Metric::Rtfx).expect("values");
         assert_eq!((rtfx.n, rtfx.min, rtfx.max), (2, 4.0, 6.0));
         assert_eq!(level.spoken, None);
         let unknown = [hears(0, 0.0, Some(2000)), hears(1, 500.0, None)];
@@ -171,15 +138,17 @@ mod tests {
         };
         let records = [speaks(0, 0), speaks(1, 2)];
         let level = level(records);
-        let spoken = level.spoken.expect("sound");
+        let spoken = level.spoken.as_ref().expect("sound");
         assert_eq!((spoken.requests, spoken.audio_ns), (2, Some(4000 * MS)));
-        assert_eq!(spoken.ttfa_ns.expect("values").mean, 100e6);
-        assert_eq!(spoken.rtf.expect("values").mean, 0.25);
-        assert_eq!(spoken.silence_ns.expect("values").max, 80e6);
+        assert_eq!(level.latencies.get(Metric::Ttfa).expect("values").mean, 100e6);
+        assert_eq!(level.latencies.get(Metric::Rtf).expect("values").mean, 0.25);
+        assert_eq!(level.latencies.get(Metric::Silence).expect("values").max, 80e6);
         assert_eq!(spoken.silent_share, Some(0.5));
         let of = &level.latencies;
-        assert_eq!(of.e2e_ns.as_ref().map(|e2e| e2e.mean), Some(500e6));
-        assert_eq!((&of.ttft_ns, &of.gap_ns, &of.tpot_ns), (&None, &None, &None), "no tokens");
+        assert_eq!(of.get(Metric::E2e).map(|e2e| e2e.mean), Some(500e6));
+        for of_tokens in [Metric::Ttft, Metric::Itl, Metric::Tpot] {
+            assert_eq!(of.population(of_tokens), None, "no tokens");
+        }
         assert_eq!(level.heard, None);
     }
 }

@@ -113,6 +113,7 @@ pub(crate) fn told(requests: &[&RequestRecord]) -> Vec<TtftSplit> {
 mod tests {
     use super::*;
     use crate::testing::{MS, closed_loop, run};
+    use ifm_core::Metric;
 
     #[test]
     fn the_parts_are_the_whole() {
@@ -131,7 +132,7 @@ mod tests {
         run.requests[10].server_queue_ns = None;
         run.requests[11].server_queue_ns = Some(30 * MS);
         let found = parts(&run).expect("parts");
-        let judged = crate::summarize(&run).levels[0].latencies.ttft_ns.as_ref().expect("TTFT").n;
+        let judged = crate::summarize(&run).levels[0].latencies.get(Metric::Ttft).expect("TTFT").n;
         assert_eq!((found.requests, found.adding_up), (judged - 1, judged - 2));
         let queue_ns = found.queue_ns.expect("a queue");
         assert_eq!(found.acked, 0);

@@ -107,20 +107,13 @@ impl Evidence<'_> {
     /// (TTFT, TTFA and E2E) count from them: a limit is about how long a user waits, not how long
     /// the client let the server work.
     fn population(&self, metric: Metric) -> Option<Cow<'_, Distribution>> {
-        let latencies = self.latencies;
         let known = match metric {
-            Metric::Ttft => latencies.ttft(),
-            Metric::TtftAcked => latencies.ttft_ns_from_acked.as_ref(),
-            Metric::Ttfat => latencies.ttfat_ns.as_ref(),
-            Metric::Itl => latencies.gap_ns.as_ref(),
-            Metric::Tpot => latencies.tpot().map(|(tpot, _)| tpot),
-            Metric::E2e => latencies.e2e(),
             Metric::Session => self.sessions.and_then(|sessions| sessions.duration_ns.as_ref()),
             Metric::SessionUncached => {
                 let values = self.sessions?.uncached();
                 return Distribution::from_values(values, self.percentiles).map(Cow::Owned);
             }
-            _ => return self.derived(metric).map(Cow::Owned),
+            _ => self.latencies.waited(metric),
         };
         known.map(Cow::Borrowed)
     }
@@ -142,16 +135,6 @@ impl Evidence<'_> {
         let worst = if holds { within } else { within + absent };
         let share = worst as f64 / (n + absent) as f64;
         holds != (share >= p / 100.0)
-    }
-
-    /// The values, one per request, of a metric that is not a latency of tokens.
-    fn derived(&self, metric: Metric) -> Option<Distribution> {
-        let mut values = Vec::new();
-        for record in self.requests.iter().filter(|record| record.outcome.is_ok()) {
-            let metrics = RequestMetrics::derive(record);
-            each_value(record, &metrics, metric.from_due(), |value, _| values.push(value));
-        }
-        Distribution::from_values(values, self.percentiles)
     }
 }
 

@@ -44,7 +44,8 @@ impl Distribution {
         values.sort_unstable_by(f64::total_cmp);
         let n = values.len() as u64;
         let (min, max) = (*values.first()?, *values.last()?);
-        let mean = values.iter().sum::<f64>() / n as f64;
+        // Equal values have no rest of a rounded sum between them.
+        let mean = if min == max { min } else { values.iter().sum::<f64>() / n as f64 };
         let std = (n > 1).then(|| {
             let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
             (squares / (n - 1) as f64).sqrt()

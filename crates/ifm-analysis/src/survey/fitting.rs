@@ -16,11 +16,6 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Quantity, Statistic};
 use ifm_core::spec::{SloSpec, SloTerm};
 
-/// Name of the times to first token that count from when a request was due.
-pub(super) const TTFT_FROM_DUE: &str = "TTFT from due";
-/// Name of the end-to-end times that count from when a request was due.
-pub(super) const E2E_FROM_DUE: &str = "E2E from due";
-
 const PER_MEGA: f64 = 1e6;
 /// Rates of media, as they are read of a level.
 pub const MEDIA_RATES: [Metric; 3] = [Metric::ImageRate, Metric::PixelRate, Metric::LevelRtfx];
@@ -281,12 +276,8 @@ fn is_sure(reading: &Reading, limit: f64) -> bool {
 
 /// The readings that a metric of a target is about, the most fitting first.
 fn quantities(metric: Metric) -> Vec<Quantity> {
-    let own = match metric {
-        Metric::Ttft => Some(TTFT_FROM_DUE),
-        Metric::E2e => Some(E2E_FROM_DUE),
-        Metric::Ttfa => Some(Metric::TtfaDue.name()),
-        _ => None,
-    };
+    let due = metric.from_due();
+    let own = (due != metric).then(|| due.name());
     let instead = match metric {
         Metric::Itl => Some(GapLabel::InterEvent.long()),
         Metric::Tpot => Some(TPOT_ESTIMATED),

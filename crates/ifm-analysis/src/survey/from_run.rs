@@ -1,22 +1,18 @@
 //! A run of ours as a survey.
 
-use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::side::RunIdentity;
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::capacity::gpus_told;
-use crate::level::{GapLabel, Latencies, LevelSummary, Load, WindowKind, WindowSummary};
+use crate::level::{Latencies, LevelSummary, Load, WindowKind, WindowSummary};
 use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::slo::{self, VerdictState};
 use crate::stat::{Distribution, Interval};
-use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
 use ifm_core::{Manifest, Metric, Prediction};
 
 const NS_PER_MS: f64 = 1e6;
-/// Speed for one user if the tokens were not counted.
-pub const USER_RATE_ESTIMATED: &str = "estimated tok/s/user";
 /// Time per output token where it is known of a part of the answers alone.
 const TPOT_PARTIAL: &str = "TPOT of some answers";
 /// What a rate over a whole level is.
@@ -123,60 +119,30 @@ fn searched(manifest: &Manifest, level: &LevelSummary) -> Option<Searched> {
     Some(Searched { slo: manifest.spec.slo.clone(), state })
 }
 
-/// The quantity of a TPOT: one that covers only part of the answers decides no target.
-fn tpot(latencies: &Latencies) -> Quantity {
-    let known = latencies.tpot_ns.as_ref().map_or(0, |tpot| tpot.n);
+/// Whether the TPOT covers only a part of the answers: then it decides no target.
+fn is_of_a_part(latencies: &Latencies) -> bool {
+    let known = latencies.get(Metric::Tpot).map_or(0, |tpot| tpot.n);
     let absent = latencies.tpot_absent.total();
-    match absent as f64 > PARTIAL_SHARE * (known + absent) as f64 {
-        true => Quantity::Other(TPOT_PARTIAL.to_owned()),
-        false => Quantity::Tpot,
-    }
+    known > 0 && absent as f64 > PARTIAL_SHARE * (known + absent) as f64
 }
 
 fn readings(level: &LevelSummary) -> Vec<Reading> {
     let mut readings = Vec::new();
     let latencies = &level.latencies;
-    let gap = match latencies.gap_label {
-        GapLabel::InterToken => Quantity::Itl,
-        GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
-    };
-    for (quantity, distribution, scale) in [
+    for found in latencies.populations() {
+        let (of, quantity) = (found.metric, latencies.quantity(found));
         // Waits as targets count them: in an open loop from the due time.
-        (Quantity::Ttft, latencies.ttft(), NS_PER_MS),
-        (Quantity::Ttfot, latencies.ttfat_ns.as_ref(), NS_PER_MS),
-        (gap, latencies.gaps(), NS_PER_MS),
-        (tpot(latencies), latencies.tpot_ns.as_ref(), NS_PER_MS),
-        (
-            Quantity::Other(TPOT_ESTIMATED.to_owned()),
-            latencies.tpot_ns_estimated.as_ref(),
-            NS_PER_MS,
-        ),
-        (Quantity::E2e, latencies.e2e(), NS_PER_MS),
-        (Quantity::UserRate, latencies.user_tok_per_s.as_ref(), 1.0),
-        (
-            Quantity::Other(USER_RATE_ESTIMATED.to_owned()),
-            latencies.user_tok_per_s_estimated.as_ref(),
-            1.0,
-        ),
-    ] {
-        if let Some(distribution) = distribution {
-            population(&mut readings, &quantity, distribution, scale);
+        let values = latencies.get(of.from_due()).unwrap_or(&found.values);
+        if of == Metric::Itl && latencies.gaps().is_none() {
+            continue;
         }
-    }
-    for (name, distribution) in [
-        (TTFT_FROM_DUE, &latencies.ttft_ns_from_due),
-        (E2E_FROM_DUE, &latencies.e2e_ns_from_due),
-        (Metric::TtftAcked.name(), &latencies.ttft_ns_from_acked),
-    ] {
-        if let Some(distribution) = distribution {
-            let quantity = Quantity::Other(name.to_owned());
-            population(&mut readings, &quantity, distribution, NS_PER_MS);
-        }
-    }
-    for (metric, distribution) in sound(level) {
-        let quantity = Quantity::Other(metric.name().to_owned());
-        let scale = if metric.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
-        population(&mut readings, &quantity, distribution, scale);
+        let quantity = if of == Metric::Tpot && is_of_a_part(latencies) {
+            Quantity::Other(TPOT_PARTIAL.to_owned())
+        } else {
+            quantity
+        };
+        let scale = if of.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
+        population(&mut readings, &quantity, values, scale);
     }
     media(&mut readings, level);
     let counts = &level.counts;
@@ -229,20 +195,9 @@ fn whole_sessions(readings: &mut Vec<Reading>, level: &LevelSummary) {
     }
 }
 
-/// Metrics of recordings and sound that a target may use, in addition to the metrics of documents.
-fn sound(level: &LevelSummary) -> impl Iterator<Item = (Metric, &Distribution)> {
-    let heard = level.heard.as_deref().and_then(|heard| heard.rtf.as_ref());
-    let spoken = level.spoken.as_deref().and_then(|spoken| spoken.ttfa_ns_from_due.as_ref());
-    let all = [(Metric::HeardRtf, heard), (Metric::TtfaDue, spoken)];
-    all.into_iter().filter_map(|(metric, found)| Some((metric, found?)))
-}
-
 /// What the prompts and answers carried in addition to text, and the effect of a cache and the
 /// upload on TTFT.
 fn media(readings: &mut Vec<Reading>, level: &LevelSummary) {
-    for (quantity, distribution, scale, _) in media_figures::populations(level) {
-        population(readings, &quantity, distribution, scale);
-    }
     for (quantity, total, unit) in media_figures::totals(level) {
         let canonical = unit.factor().map(|factor| total * factor);
         let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
@@ -383,7 +338,7 @@ mod tests {
         assert_eq!((survey.points.len(), survey.origins[0].is_own), (1, true));
         let point = &survey.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(2)), Some(1)));
-        let ttft = summary.levels[0].latencies.ttft_ns.as_ref().expect("measured");
+        let ttft = summary.levels[0].latencies.get(Metric::Ttft).expect("measured");
         let p50 = point.reading(&Quantity::Ttft, Statistic::Median).expect("measured");
         assert_eq!(Some(p50.value), ttft.median().map(|ns| ns / NS_PER_MS));
         assert!(p50.low.is_some() && p50.high.is_some());

@@ -26,7 +26,6 @@ pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, loop_words, name_of};
 pub(crate) use fitting::fitting_of_points;
 pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
-pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
 #[cfg(test)]
 pub(crate) use held::tests as held_tests;

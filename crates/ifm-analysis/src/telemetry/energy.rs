@@ -6,7 +6,7 @@
 use super::{of, sampled};
 use crate::measured::{WindowKind, WindowSummary};
 use ifm_core::series::Quantity;
-use ifm_core::{RunData, Series};
+use ifm_core::{RunView, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Power that was measured is not judged over shorter windows: devices tell it as a mean over some time.
@@ -126,8 +126,8 @@ pub fn gpu_memory_last(series: &[Series], span: (u64, u64)) -> Option<f64> {
 impl LevelEnergy {
     /// The energy over the window of these rates, of tokens where the level generates some; absent
     /// where it is not known of every device.
-    pub(crate) fn of(rates: &WindowSummary, generates: bool, run: &RunData) -> Option<LevelEnergy> {
-        let series = &run.series;
+    pub(crate) fn of(rates: &WindowSummary, generates: bool, run: RunView) -> Option<LevelEnergy> {
+        let series = run.series;
         let window = rates.window;
         let seconds = window.seconds();
         let drawn = Drawn::within(series, (window.start_ns, window.end_ns))?;
@@ -150,9 +150,9 @@ impl LevelEnergy {
 }
 
 /// The power limit of all GPUs whose power was read, as the facts of the machine tell it.
-fn limit(run: &RunData) -> Option<f64> {
+fn limit(run: RunView) -> Option<f64> {
     let of_gpus = [Quantity::GpuPower, Quantity::GpuEnergy];
-    let read = of_gpus.into_iter().flat_map(|quantity| of(&run.series, quantity));
+    let read = of_gpus.into_iter().flat_map(|quantity| of(run.series, quantity));
     let sources: BTreeSet<&str> = read.map(|series| series.source.as_str()).collect();
     let gpus = &run.manifest.facts.as_ref()?.gpus;
     let of_source = |source: &&str| {
@@ -267,6 +267,7 @@ fn sums(devices: impl Iterator<Item = Vec<(u64, f64)>>) -> BTreeMap<u64, f64> {
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, run, telemetry};
+    use ifm_core::RunData;
 
     /// 2 users, 60 rounds of 16 tokens: 15 s and 1920 tokens, steady but for the first wave of 0.25 s,
     /// sampled from before its start until after its end.

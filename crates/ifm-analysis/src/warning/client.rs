@@ -4,6 +4,7 @@ use super::{Check, Context, Finding, Made, Severity, ms, percent};
 use crate::RunSummary;
 use crate::health::SEND_LATENESS_NS_P99_MAX;
 use crate::level::LevelSummary;
+use ifm_core::Metric;
 use ifm_core::{HealthVerdict, RunData};
 
 /// Requests that left later than this share of the shortest median wait make another number of it:
@@ -50,7 +51,7 @@ fn lateness(late_ns: u64, at: &str, levels: &[LevelSummary]) -> Option<String> {
     let wait = |level: &LevelSummary| {
         let is_open = level.asked.as_ref()?.arrivals.is_some();
         let latencies = &level.latencies;
-        let all = if is_open { &latencies.ttft_ns } else { &latencies.e2e_ns };
+        let all = if is_open { latencies.get(Metric::Ttft) } else { latencies.get(Metric::E2e) };
         Some((all.as_ref()?.median()?, if is_open { "TTFT" } else { "E2E" }))
     };
     let (shortest_ns, name) = levels.iter().filter_map(wait).min_by(|a, b| a.0.total_cmp(&b.0))?;

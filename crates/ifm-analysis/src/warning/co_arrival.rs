@@ -3,6 +3,7 @@
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use crate::stat::Distribution;
+use ifm_core::Metric;
 
 /// Above this share, zero gaps show up in the percentiles that are printed.
 const SHARE_MAX: f64 = 0.05;
@@ -59,7 +60,7 @@ fn unknown(at_once: u64) -> String {
 
 /// Whether at least half of the gaps are 0.
 fn has_no_median(level: &LevelSummary) -> bool {
-    let median = level.latencies.gap_ns.as_ref().and_then(Distribution::median);
+    let median = level.latencies.get(Metric::Itl).and_then(Distribution::median);
     median.is_some_and(|median| median <= 0.0)
 }
 

@@ -3,6 +3,7 @@
 use super::{Check, Context, Finding, Made, Severity, ms};
 use crate::level::{LevelSummary, Load};
 use crate::stat::Distribution;
+use ifm_core::Metric;
 use ifm_core::words::counted;
 use std::mem::discriminant;
 
@@ -83,7 +84,7 @@ fn measured_again(context: &Context, level: &LevelSummary) -> Option<Finding> {
 }
 
 type Pick = fn(&LevelSummary) -> Option<&Distribution>;
-const TTFT: Pick = |level| level.latencies.ttft_ns.as_ref();
+const TTFT: Pick = |level| level.latencies.get(Metric::Ttft);
 const TPOT: Pick = |level| level.latencies.tpot().map(|(tpot, _)| tpot);
 
 /// A level, and the levels of the next larger load.

@@ -2,6 +2,7 @@
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::{CountDisagreement, GapLabel, LevelSummary};
+use ifm_core::Metric;
 
 /// Above this share of answers without text, those are why tokens and events differ.
 const EMPTY_SHARE: f64 = 0.01;
@@ -11,7 +12,7 @@ pub(super) const CHECK: Check =
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     // Sound alone has no tokens.
-    let is_sound = level.spoken.is_some() && level.latencies.ttft_ns.is_none();
+    let is_sound = level.spoken.is_some() && level.latencies.get(Metric::Ttft).is_none();
     if level.counts.ok == 0 || is_sound {
         return AtLevel::NotApplicable;
     }

@@ -2,6 +2,7 @@
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
+use ifm_core::Metric;
 
 /// Below this share of the output, TTFT is hardly longer for it.
 const SHARE_NOTED: f64 = 0.01;
@@ -10,7 +11,7 @@ pub(super) const CHECK: Check =
     Check { id: "hidden_tokens", title: "reasoning was sent, too", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
-    if level.latencies.ttft_ns.is_none() || level.tokens.output_total.is_none() {
+    if level.latencies.get(Metric::Ttft).is_none() || level.tokens.output_total.is_none() {
         return AtLevel::NotApplicable;
     }
     let Some(hidden) = level.tokens.hidden_reasoning else { return AtLevel::Silent };

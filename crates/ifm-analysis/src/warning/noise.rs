@@ -4,6 +4,7 @@ use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use crate::repeats::{VARIATION_TRUSTED_MAX, by_load};
 use crate::stat::Distribution;
+use ifm_core::Metric;
 
 /// Repeats whose coefficient of variation is above this share do not agree: published static
 /// batches mostly have 0.7 to 6 %.
@@ -27,7 +28,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     };
     let spreads = [
         ("output tok/s", spread(repeats, &LevelSummary::output_tok_per_s)),
-        ("median TTFT", spread(repeats, &|level| median(level.latencies.ttft_ns.as_ref()))),
+        ("median TTFT", spread(repeats, &|level| median(level.latencies.get(Metric::Ttft)))),
         (
             "median TPOT",
             spread(repeats, &|level| median(level.latencies.tpot().map(|(tpot, _)| tpot))),

@@ -105,6 +105,7 @@ mod tests {
     use crate::testing::{request, run};
     use crate::warning::CheckState;
     use crate::warning::testing::state;
+    use ifm_core::Metric;
     use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
     use ifm_core::{Outcome, RunData};
 
@@ -237,7 +238,7 @@ mod tests {
         let served = at.req_per_s.expect("answers");
         assert!((served - 20.0).abs() < 0.7, "{served}");
         let level = &summary.levels[0];
-        let from_due = level.latencies.ttft_ns_from_due.as_ref().expect("an open loop");
+        let from_due = level.latencies.get(Metric::TtftDue).expect("an open loop");
         assert_eq!(at.ttft_ns_p50, from_due.median());
         // The 50th waits 50 · (50 - 33.3) ms.
         assert!((at.ttft_ns_p50.expect("answers") / 1e6 - 867.0).abs() < 30.0, "{at:?}");

@@ -5,6 +5,7 @@
 use super::{AtLevel, Check, Context, Made, Severity, ms, percent};
 use crate::level::LevelSummary;
 use crate::request::each_gap;
+use ifm_core::Metric;
 use ifm_core::words::counted;
 
 /// A gap of this many times the level's usual gap is a stop.
@@ -30,7 +31,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         longest.push(most);
     }
     // Where most gaps are 0, events come several at a time, and their mean says how far apart.
-    let gaps = level.latencies.gap_ns.as_ref();
+    let gaps = level.latencies.get(Metric::Itl);
     let usual =
         gaps.and_then(|gaps| gaps.median().filter(|median| *median > 0.0).or(Some(gaps.mean)));
     let Some(usual) = usual.filter(|_| !longest.is_empty()) else { return AtLevel::NotApplicable };

@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use crate::testing::{MS, closed_loop, request};
     use crate::warning::testing::check;
+    use ifm_core::Metric;
 
     /// Gives the first wave of two and the 20 requests after it another time to first token, ms; it
     /// is 100 for the rest of 120.
@@ -101,7 +102,7 @@ mod tests {
         // Two users, ten requests each, of 250 ms.
         assert_eq!(window.window.start_ns, whole.window.start_ns + 10 * 250 * MS);
         assert_eq!(window.window.end_ns, whole.window.end_ns);
-        let n = |level: &LevelSummary| level.latencies.ttft_ns.as_ref().map(|ttft| ttft.n);
+        let n = |level: &LevelSummary| level.latencies.get(Metric::Ttft).map(|ttft| ttft.n);
         assert_eq!(n(level), Some(118), "latencies keep all but the first wave");
     }
 

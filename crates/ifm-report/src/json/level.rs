@@ -5,6 +5,7 @@ use super::load::{
     Between, Distribution, S, Verdict, between, plain, rate_of, seconds, sources, users_of,
 };
 use super::media::{Media, MediaPerSecond};
+use super::metrics::LevelMetrics;
 use super::objects;
 use super::part::Part;
 use super::session::Sessions;
@@ -13,6 +14,7 @@ use ifm_analysis::stat::Estimate;
 use ifm_analysis::telemetry::{self, tokens_per_kwh};
 use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
 use ifm_core::LevelEnd;
+use ifm_core::Metric;
 use std::collections::BTreeMap;
 
 objects! {
@@ -75,9 +77,11 @@ objects! {
         steps: Option<Vec<Step>> =
             (!level.steps.is_empty()).then(|| level.steps.iter().map(Step::from).collect()),
         /// Recordings in prompts.
-        heard: Option<Heard> = level.heard.as_deref().map(Heard::from),
+        heard: Option<Heard> =
+            level.heard.as_deref().map(|heard| Heard::from((heard, &level.latencies))),
         /// Sound in answers.
-        spoken: Option<Spoken> = level.spoken.as_deref().map(Spoken::from),
+        spoken: Option<Spoken> =
+            level.spoken.as_deref().map(|spoken| Spoken::from((spoken, &level.latencies))),
         /// Energy of the level.
         energy: Option<Energy> = level.energy.as_ref().map(Energy::from),
         /// The server's own counters, warm-up and other clients included.
@@ -235,31 +239,31 @@ objects! {
     }
 
     /// Recordings in the prompts of complete answers.
-    Heard of heard: &level::HeardAudio {
+    Heard of given: (&level::HeardAudio, &level::Latencies) {
         /// Complete answers to prompts with recordings.
-        requests: u64 = heard.requests,
+        requests: u64 = given.0.requests,
         /// Length of all their recordings, seconds; absent if unknown for one of them.
-        audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
+        audio_s: Option<f64> = given.0.audio_ns.map(|ns| ns as f64 * S),
         /// Seconds of audio over E2E, of each request.
-        rtfx: Option<Distribution> = plain(&heard.rtfx),
+        rtfx: Option<Distribution> = plain(given.1.get(Metric::Rtfx)),
         /// Seconds of audio for each second, over the window of the headline rates.
-        level_rtfx: Option<f64> = heard.level_rtfx,
+        level_rtfx: Option<f64> = given.0.level_rtfx,
     }
 
     /// Sound in complete answers.
-    Spoken of spoken: &level::SpokenAudio {
+    Spoken of given: (&level::SpokenAudio, &level::Latencies) {
         /// Complete answers with sound.
-        requests: u64 = spoken.requests,
+        requests: u64 = given.0.requests,
         /// Length of all of it, seconds; absent if unknown for one of them.
-        audio_s: Option<f64> = spoken.audio_ns.map(|ns| ns as f64 * S),
+        audio_s: Option<f64> = given.0.audio_ns.map(|ns| ns as f64 * S),
         /// Start to the first byte of sound.
-        ttfa_s: Option<Distribution> = seconds(&spoken.ttfa_ns),
+        ttfa_s: Option<Distribution> = seconds(given.1.get(Metric::Ttfa)),
         /// E2E over the length of the sound, of each request.
-        rtf: Option<Distribution> = plain(&spoken.rtf),
+        rtf: Option<Distribution> = plain(given.1.get(Metric::Rtf)),
         /// Time in which a listener who begins with the first byte hears nothing.
-        silence_s: Option<Distribution> = seconds(&spoken.silence_ns),
+        silence_s: Option<Distribution> = seconds(given.1.get(Metric::Silence)),
         /// Share of the answers in which such a listener hears a pause, 0 to 1.
-        silent_share: Option<f64> = spoken.silent_share,
+        silent_share: Option<f64> = given.0.silent_share,
     }
 
     /// Drafted tokens of speculative decoding, and how many were accepted.
@@ -413,54 +417,27 @@ objects! {
 
     /// Latencies of complete answers.
     Latencies of latencies: &level::Latencies {
-        /// Time to first token, seconds.
-        ttft_s: Option<Distribution> = seconds(&latencies.ttft_ns),
-        /// Time to first token from when the request was due, seconds; open loop only.
-        ttft_s_from_due: Option<Distribution> = seconds(&latencies.ttft_ns_from_due),
-        /// From the last byte that the server's machine had acknowledged to the first token,
-        /// seconds, over the requests for which the kernel reported it.
-        ttft_s_from_last_byte: Option<Distribution> = seconds(&latencies.ttft_ns_from_acked),
-        /// Time to the first token that is not reasoning, seconds.
-        ttfat_s: Option<Distribution> = seconds(&latencies.ttfat_ns),
-        /// Start to last token, seconds.
-        e2e_s: Option<Distribution> = seconds(&latencies.e2e_ns),
-        /// Due to last token, seconds; open loop only.
-        e2e_s_from_due: Option<Distribution> = seconds(&latencies.e2e_ns_from_due),
-        /// Start to end of the stream, seconds.
-        stream_end_s: Option<Distribution> = seconds(&latencies.stream_end_ns),
-        /// Time to send the request, seconds.
-        upload_s: Option<Distribution> = seconds(&latencies.upload_ns),
-        /// Time per output token after the tokens of the first read, seconds, one value per sequence.
-        tpot_s: Option<Distribution> = seconds(&latencies.tpot_ns),
-        /// The same where the number of tokens in that time is an estimate of more than 1 % of the
-        /// sequences; then `tpot_s` is absent.
-        tpot_s_estimated: Option<Distribution> = seconds(&latencies.tpot_ns_estimated),
+        /// A distribution for each metric of requests that has values here.
+        #[serde(flatten)]
+        metrics: LevelMetrics = latencies.into(),
         /// Equals `tpot_s`, which leaves out the tokens of the first event too; only where the server
         /// counts with each event. Kept for readers of earlier versions.
         tpot_s_after_first_event: Option<Distribution> =
-            seconds(&latencies.tpot_ns).filter(|_| latencies.gap_ns_per_token.is_some()),
+            seconds(latencies.get(Metric::Tpot)).filter(|_| latencies.get(Metric::ItlPerToken).is_some()),
         /// Sequences of two tokens or more whose time per output token is not known.
         tpot_absent: Option<TpotAbsent> = Some(latencies.tpot_absent)
             .filter(|absent| absent.total() > 0)
             .map(TpotAbsent::from),
-        /// Decode speed that one user sees, tokens per second.
-        user_tok_per_s: Option<Distribution> = plain(&latencies.user_tok_per_s),
-        /// The same where the number of tokens is an estimate.
-        user_tok_per_s_estimated: Option<Distribution> = plain(&latencies.user_tok_per_s_estimated),
-        /// Gaps between successive events of a sequence, seconds, whatever `gap_label` says.
-        gap_s: Option<Distribution> = seconds(&latencies.gap_ns),
         /// What `gap_s` may be called: `itl` where at most 1 % of the events carry several tokens,
         /// otherwise `inter_event`. The same gaps are under `itl_s` or `inter_event_s`.
         gap_label: Option<&'static str> =
-            latencies.gap_ns.as_ref().map(|_| latencies.gap_label.word()),
+            latencies.get(Metric::Itl).map(|_| latencies.gap_label.word()),
         /// Gaps between events, each of one token, seconds.
         itl_s: Option<Distribution> =
-            seconds(&latencies.gap_ns).filter(|_| latencies.gap_label == GapLabel::InterToken),
+            seconds(latencies.get(Metric::Itl)).filter(|_| latencies.gap_label == GapLabel::InterToken),
         /// Gaps between events that are not known to be tokens, seconds.
         inter_event_s: Option<Distribution> =
-            seconds(&latencies.gap_ns).filter(|_| latencies.gap_label != GapLabel::InterToken),
-        /// Gaps shared out among their tokens, seconds.
-        itl_s_per_token: Option<Distribution> = seconds(&latencies.gap_ns_per_token),
+            seconds(latencies.get(Metric::Itl)).filter(|_| latencies.gap_label != GapLabel::InterToken),
         /// Share of events with more than one token.
         several_token_event_share: Option<f64> = latencies.several_token_event_share,
     }

@@ -69,13 +69,15 @@ impl From<VerdictState> for State {
 }
 
 /// A distribution of nanoseconds in seconds.
-pub(super) fn seconds(found: &Option<stat::Distribution>) -> Option<Distribution> {
-    found.as_ref().map(|found| Distribution::from((found, NS_PER_S)))
+pub(super) fn seconds<'f>(
+    found: impl Into<Option<&'f stat::Distribution>>,
+) -> Option<Distribution> {
+    found.into().map(|found| Distribution::from((found, NS_PER_S)))
 }
 
 /// A distribution in its own unit.
-pub(super) fn plain(found: &Option<stat::Distribution>) -> Option<Distribution> {
-    found.as_ref().map(|found| Distribution::from((found, 1.0)))
+pub(super) fn plain<'f>(found: impl Into<Option<&'f stat::Distribution>>) -> Option<Distribution> {
+    found.into().map(|found| Distribution::from((found, 1.0)))
 }
 
 /// The speed of a user, where a term is about one, tokens per second.

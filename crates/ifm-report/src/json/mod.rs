@@ -10,6 +10,7 @@ mod forms;
 mod level;
 mod load;
 mod media;
+mod metrics;
 mod part;
 mod request;
 mod session;

@@ -1,6 +1,7 @@
 //! One request as one line of JSON.
 
 use super::media::RequestMedia;
+use super::metrics::LineMetrics;
 use super::{known, objects};
 use ifm_analysis::RequestMetrics;
 use ifm_analysis::tpot::TpotAbsence;
@@ -22,8 +23,7 @@ fn ms_exact(ns: f64) -> f64 {
 /// `tpot_ms_estimated` replace them. `id` is what the request carried as its id, if it did.
 pub fn request_line(record: &RequestRecord, id: Option<&str>) -> String {
     let metrics = RequestMetrics::derive(record);
-    let is_open_loop = record.due_ns != record.start_ns;
-    known(&RequestLine::from((record, &metrics, is_open_loop, id))).to_string()
+    known(&RequestLine::from((record, &metrics, id))).to_string()
 }
 
 /// A real count, not an estimate.
@@ -43,11 +43,11 @@ fn from(counted: Option<Counted>) -> Option<&'static str> {
 objects! {
     /// One line of `--json=requests` and `report --format requests`. What is not known is left out;
     /// it is never 0.
-    RequestLine of given: (&RequestRecord, &RequestMetrics, bool, Option<&str>) {
+    RequestLine of given: (&RequestRecord, &RequestMetrics, Option<&str>) {
         /// Order of the start, over the run.
         seq: u32 = given.0.seq,
         /// What it carried as `X-Request-Id`.
-        request_id: Option<String> = given.3.map(str::to_owned),
+        request_id: Option<String> = given.2.map(str::to_owned),
         /// Index of the level.
         level: u16 = given.0.level,
         /// Warm-up or measurement.
@@ -82,23 +82,9 @@ objects! {
         finish_reason: Option<String> = given.0.finish_reason.clone(),
         /// Whether the answer was streamed.
         streamed: bool = given.0.streamed,
-        /// Time to first token, milliseconds.
-        ttft_ms: Option<f64> = given.1.ttft_ns.map(ms),
-        /// Time to first token from when it was due, milliseconds.
-        ttft_ms_from_due: Option<f64> = given.1.ttft_ns_from_due.filter(|_| given.2).map(ms),
-        /// From the last byte that the server's machine had acknowledged to the first token,
-        /// milliseconds.
-        ttft_ms_from_last_byte: Option<f64> = given.1.ttft_ns_from_acked.map(ms),
-        /// Time to the first token that is not reasoning, milliseconds.
-        ttfat_ms: Option<f64> = given.1.ttfat_ns.map(ms),
-        /// Start to last token, milliseconds.
-        e2e_ms: Option<f64> = given.1.e2e_ns.map(ms),
-        /// Due to last token, milliseconds.
-        e2e_ms_from_due: Option<f64> = given.1.e2e_ns_from_due.filter(|_| given.2).map(ms),
-        /// Start to end of the stream, milliseconds.
-        stream_end_ms: Option<f64> = given.1.stream_end_ns.map(ms),
-        /// Time to send the request, milliseconds.
-        upload_ms: Option<f64> = given.1.upload_ns.map(ms),
+        /// The value of each metric of which a request has one.
+        #[serde(flatten)]
+        metrics: LineMetrics = (given.0, given.1).into(),
         /// Time to connect, milliseconds.
         connect_ms: Option<f64> = given.0.connect_ns.map(ms),
         /// Time of the TLS handshake, milliseconds.
@@ -119,14 +105,6 @@ objects! {
         tpot_absent_because: Option<&'static str> = given.1.tpot_absence.map(TpotAbsence::word),
         /// Decode speed, tokens per second.
         user_tok_per_s: Option<f64> = given.1.user_tok_per_s(),
-        /// Seconds of audio in the prompt over seconds from start to last token.
-        rtfx: Option<f64> = given.1.rtfx,
-        /// Start to the first byte of sound, milliseconds.
-        ttfa_ms: Option<f64> = given.1.ttfa_ns.map(ms),
-        /// Seconds from start to last sound over seconds of sound.
-        rtf: Option<f64> = given.1.rtf,
-        /// Time in which a listener who begins with the first byte hears nothing, milliseconds.
-        silence_ms: Option<f64> = given.1.silence_ns.map(ms),
         /// Output tokens.
         output_tokens: Option<u32> = exact(given.0.output_tokens),
         /// Output tokens where events are counted as tokens.

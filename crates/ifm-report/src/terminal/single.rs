@@ -2,13 +2,14 @@
 
 use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
+use crate::metric_table;
 use crate::model::level_load_words;
 use crate::parts;
-use crate::words::{accounting, first_wave, level_facts, marked_span, note};
+use crate::words::{accounting, first_wave, level_facts, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::goodput::Goodput;
-use ifm_analysis::level::{TokenFacts, WindowSummary};
-use ifm_analysis::stat::{Distribution, Percentile};
+use ifm_analysis::level::{GapLabel, MetricValues, TokenFacts, WindowSummary};
+use ifm_core::Metric;
 
 /// Percentiles of the block.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -149,7 +150,7 @@ fn tokens(facts: &TokenFacts, has_media: bool) -> String {
 
 fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
     let latencies = &level.latencies;
-    if latencies.e2e_ns.is_none() {
+    if latencies.get(Metric::E2e).is_none() {
         return String::new();
     }
     let head = format!(
@@ -157,61 +158,27 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
         "", "mean", "p50", "p90", "p95", "p99", "max", "n"
     );
     let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
-    let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
-    let (heard, spoken) = (level.heard.as_deref(), level.spoken.as_deref());
-    let rows = [
-        ("TTFA", spoken.and_then(|spoken| spoken.ttfa_ns.as_ref())),
-        ("silence", spoken.and_then(|spoken| spoken.silence_ns.as_ref())),
-        ("TTFT", latencies.ttft_ns.as_ref()),
-        ("last byte", latencies.ttft_ns_from_acked.as_ref()),
-        ("TTFT due", latencies.ttft_ns_from_due.as_ref()),
-        ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
-        (latencies.gap_label.short(), latencies.gaps()),
-        ("per token", latencies.gap_ns_per_token.as_ref()),
-        ("TPOT", latencies.tpot_ns.as_ref()),
-        ("TPOT ~", latencies.tpot_ns_estimated.as_ref()),
-        ("E2E", latencies.e2e_ns.as_ref()),
-        ("E2E due", latencies.e2e_ns_from_due.as_ref()),
-    ];
-    for (name, distribution) in rows {
-        if let Some(distribution) = distribution {
-            out.push_str(&row(name, distribution, style, &marked_span, &span));
-        }
-    }
-    let rate = |percentile: &Percentile| {
-        format!("{}{}", if percentile.enough { "" } else { "~" }, number(percentile.value))
-    };
-    let speeds = [
-        ("tok/s/user", latencies.user_tok_per_s.as_ref()),
-        ("tok/s/us. ~", latencies.user_tok_per_s_estimated.as_ref()),
-        ("RTFx", heard.and_then(|heard| heard.rtfx.as_ref())),
-        ("RTF", spoken.and_then(|spoken| spoken.rtf.as_ref())),
-    ];
-    for (name, distribution) in speeds {
-        if let Some(distribution) = distribution {
-            out.push_str(&row(name, distribution, style, &rate, &number));
-        }
+    for found in metric_table::shown(latencies).filter(|found| !found.metric.is_detail()) {
+        out.push_str(&row(found, latencies.gap_label, style));
     }
     out
 }
 
-fn row(
-    name: &str,
-    distribution: &Distribution,
-    style: &TerminalStyle,
-    percentile: &dyn Fn(&Percentile) -> String,
-    value: &dyn Fn(f64) -> String,
-) -> String {
-    let mut line = format!(" {name:<10}{:>9}", value(distribution.mean));
+fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
+    let value = |value| metric_table::value(found.metric, value);
+    let (name, values) = (metric_table::short_name(found, gap), &found.values);
+    let mut line = format!(" {name:<10}{:>9}", value(values.mean));
     for p in PERCENTILES {
-        let found = distribution.percentile(p);
-        let text = found.map_or_else(|| ABSENT.to_owned(), percentile);
+        let percentile = values.percentile(p);
+        let text = percentile.map_or_else(
+            || ABSENT.to_owned(),
+            |percentile| metric_table::marked(found.metric, percentile),
+        );
         let text = format!("{:>10}", style.text(&text));
-        let is_rough = found.is_some_and(|found| !found.enough);
+        let is_rough = percentile.is_some_and(|percentile| !percentile.enough);
         line.push_str(&if is_rough { style.paint(Color::Dim, &text) } else { text });
     }
-    let values = count(distribution.n);
-    line.push_str(&format!("{:>10}{values:>9}\n", value(distribution.max)));
+    line.push_str(&format!("{:>10}{:>9}\n", value(values.max), count(values.n)));
     line
 }
 

@@ -8,6 +8,7 @@ use ifm_analysis::level::Load;
 use ifm_analysis::settling::{Certainty, certainty, scouted};
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::{LevelSummary, Seen};
+use ifm_core::Metric;
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ impl Found {
 }
 
 fn mean_e2e_s(summary: &LevelSummary) -> Option<f64> {
-    summary.latencies.e2e_ns.as_ref().map(|e2e| e2e.mean / NS_PER_S)
+    summary.latencies.get(Metric::E2e).map(|e2e| e2e.mean / NS_PER_S)
 }
 
 /// What a scout says about a load.

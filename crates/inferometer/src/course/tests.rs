@@ -5,7 +5,7 @@ use super::*;
 use ifm_analysis::Settling;
 use ifm_analysis::capacity::Finding;
 use ifm_analysis::testing::{MS, closed_loop, request, run};
-use ifm_core::RequestRecord;
+use ifm_core::{Metric, RequestRecord};
 use ifm_truth::paced::queue::{self, Stations};
 use ifm_workload::Arrivals;
 use std::cmp::Reverse;
@@ -159,7 +159,7 @@ fn no_look_is_judged_by_its_first_wave() {
     let run = run(&[4, 4], records);
     let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], Seen::of(&run));
     assert_eq!((judged.finding, judged.looks(), judged.requests), (Finding::Inside, 2, 4000));
-    let ttft = judged.summary.latencies.ttft_ns.expect("answers");
+    let ttft = judged.summary.latencies.get(Metric::Ttft).expect("answers");
     assert_eq!((ttft.n, ttft.max), (3992, 100e6));
 }
 

@@ -11,6 +11,7 @@ use crate::course::LevelCount;
 use ifm_analysis::level::Load;
 use ifm_analysis::tally::{Tally, TokenRatio};
 use ifm_analysis::{Distribution, LevelSummary};
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
 use ifm_core::spec::LoadSpec;
 use ifm_core::words::counted;
@@ -293,7 +294,7 @@ fn row(summary: &LevelSummary) -> Row {
         load,
         output_tok_per_s: summary.output_tok_per_s(),
         ttft_ns: ends(summary.latencies.ttft()),
-        gap_ns: ends(summary.latencies.gap_ns.as_ref()),
+        gap_ns: ends(summary.latencies.get(Metric::Itl)),
         ok_share: summary.counts.ok_share(),
         verdict: summary.verdict.state,
     }

@@ -7,7 +7,7 @@ use crate::slo::VerdictState;
 use crate::stat::random::RandomStream;
 use crate::testing::{MS, conversations, failed, request, run};
 use ifm_core::{
-    CountSource, Counted, EndedSession, Manifest, Outcome, RequestRecord, RunData, SessionEnd,
+    CountSource, Counted, EndedSession, Manifest, Outcome, RequestRecord, RunView, SessionEnd,
 };
 
 /// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 reported as
@@ -200,11 +200,8 @@ fn sessions_that_overflowed_unsent_are_counted_alike_wherever_a_target_is_judged
     assert_eq!(of_looks(&[0], seen).state, VerdictState::Pass);
     assert_eq!(of_looks(&[0, 1], seen).state, VerdictState::Fail);
     assert_eq!(of_looks(&[0, 1], blind).state, VerdictState::Pass, "as if the level had cut them");
-    let live = RunData {
-        manifest: Manifest { workload: None, ..run.manifest.clone() },
-        requests: run.requests.clone(),
-        series: Vec::new(),
-    };
-    let shown = crate::summarize_so_far(&live, seen.ended).levels.swap_remove(1);
+    let manifest = Manifest { workload: None, ..run.manifest.clone() };
+    let live = RunView { manifest: &manifest, ..run.view() };
+    let shown = crate::summarize_ended_level(live, seen.ended, 1).expect("requests");
     assert_eq!(shown.verdict, stored);
 }

@@ -1,13 +1,12 @@
 //! The tables below the levels: every latency, every request, energy and counters.
 
-use super::time;
 use crate::ReportModel;
-use crate::format::{ABSENT, count, number, percent, span};
+use crate::format::{ABSENT, count, number, percent};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use crate::words;
+use crate::{metric_table, words};
 use ifm_analysis::LevelSummary;
-use ifm_analysis::level::TokenFacts;
+use ifm_analysis::level::{MetricValues, TokenFacts};
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
 
@@ -17,53 +16,32 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 pub(super) fn latencies(model: &ReportModel) -> Section {
     let but = words::first_wave(&model.summary.levels)
         .map_or(String::new(), |_| ", without each user's first".to_owned());
-    type Row<'l> = (&'l LevelSummary, &'static str, &'l Distribution);
+    type Row<'l> = (&'l LevelSummary, &'l MetricValues);
     let time_of = |head: &str, value: fn(&Distribution) -> Option<f64>| {
-        Column::new(Head::number(head), move |(.., of): &Row| {
-            Cell::number(value(of), span).in_unit("ns")
+        Column::new(Head::number(head), move |(_, of): &Row| {
+            metric_table::cell(of.metric, value(&of.values))
         })
     };
     let columns = Columns::<Row>::default()
-        .cell(Head::number(model.load_unit()), |(level, ..)| Cell::text(load(level.load())))
-        .name("metric", |(_, name, _)| (*name).to_owned())
-        .number("n", |(.., of)| Some(of.n as f64), |n| count(n as u64))
+        .cell(Head::number(model.load_unit()), |(level, _)| Cell::text(load(level.load())))
+        .name("metric", |(level, of)| metric_table::name(of, level.latencies.gap_label))
+        .number("n", |(_, of)| Some(of.values.n as f64), |n| count(n as u64))
         .push(time_of("mean", |of| Some(of.mean)))
         .push(time_of("std", |of| of.std))
         .all(PERCENTILES.map(|p| {
-            Column::new(Head::number(format!("p{p}")), move |(.., of): &Row| time(Some(of), p))
+            Column::new(Head::number(format!("p{p}")), move |(_, of): &Row| {
+                metric_table::percentile(of, p)
+            })
         }))
         .push(time_of("max", |of| Some(of.max)));
     let rows =
         model.summary.levels.iter().flat_map(|level| {
-            populations(level).into_iter().map(move |(name, of)| (level, name, of))
+            metric_table::shown(&level.latencies).map(move |found| (level, found))
         });
     let caption = format!("Over complete answers{but}; percentiles by {PERCENTILE_RULE}.");
     let table = Block::Table(columns.table(caption, rows));
     let all = Block::Details("Every latency of every level".to_owned(), vec![table]);
     Section::new("Latencies", vec![all])
-}
-
-fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
-    let latencies = &level.latencies;
-    let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
-    let spoken = level.spoken.as_deref();
-    let all = [
-        ("TTFA", spoken.and_then(|spoken| spoken.ttfa_ns.as_ref())),
-        ("silence", spoken.and_then(|spoken| spoken.silence_ns.as_ref())),
-        ("TTFT", latencies.ttft_ns.as_ref()),
-        ("TTFT from due", latencies.ttft_ns_from_due.as_ref()),
-        ("TTFT from the last byte", latencies.ttft_ns_from_acked.as_ref()),
-        ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
-        (latencies.gap_label.short(), latencies.gaps()),
-        ("gap per token", latencies.gap_ns_per_token.as_ref()),
-        ("TPOT", latencies.tpot_ns.as_ref()),
-        ("TPOT (estimated)", latencies.tpot_ns_estimated.as_ref()),
-        ("E2E", latencies.e2e_ns.as_ref()),
-        ("E2E from due", latencies.e2e_ns_from_due.as_ref()),
-        ("end of stream", latencies.stream_end_ns.as_ref()),
-        ("upload", latencies.upload_ns.as_ref()),
-    ];
-    all.into_iter().filter_map(|(name, distribution)| Some((name, distribution?))).collect()
 }
 
 /// The outcome of each request, and who counted its tokens.

@@ -262,9 +262,8 @@ fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
 /// an estimate.
 fn tpot(model: &ReportModel, level: u16) -> Option<String> {
     let latencies = &model.summary.levels.iter().find(|one| one.level == level)?.latencies;
-    let median = |of: &Option<Distribution>| of.as_ref().and_then(Distribution::median);
-    let estimated = || Some(format!("~{}", span(median(&latencies.tpot_ns_estimated)?)));
-    median(&latencies.tpot_ns).map(span).or_else(estimated)
+    let (tpot, is_estimated) = latencies.tpot()?;
+    Some(format!("{}{}", if is_estimated { "~" } else { "" }, span(tpot.median()?)))
 }
 
 /// Why a level is not valid, or the whole run; absent where no check says so.

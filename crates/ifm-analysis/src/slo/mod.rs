@@ -8,15 +8,17 @@
 //! here: goodput, which asks the terms of single requests, and answers over several levels.
 
 mod error;
+mod evidence;
+mod judge;
 mod parse;
 mod preset;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 pub use error::{SloError, metrics};
+pub(crate) use evidence::{Evidence, failed_sessions, mean};
+pub(crate) use judge::{Bounded, Known, judge};
+pub use judge::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};
 pub(crate) use parse::SPEED;
 pub use parse::{parse, parse_goodput, words};
 pub use preset::{PRESETS, Preset, default_of, preset};
-pub use verdict::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};
-pub(crate) use verdict::{Evidence, failed_sessions, judge, mean};

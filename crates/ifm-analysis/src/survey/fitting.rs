@@ -4,12 +4,12 @@
 //! is interpolated. A run of ours and a document of another tool are judged by the same rule. Not
 //! here: which target is asked about, and how the answer is written.
 
-use super::{Point, Pool, Pooled, Reading};
+use super::{Point, Pool, Pooled};
 use crate::answer::UsersState;
 use crate::capacity::climb::{Step, climb};
 use crate::capacity::{Carriers, People, Worth, busy_s, people};
 use crate::level::{GapLabel, Load};
-use crate::slo::{ERROR_RATE_MAX, VerdictState};
+use crate::slo::{self, Bounded, Known, TermVerdict, VerdictState};
 use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
@@ -180,33 +180,42 @@ fn judge_readings(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss
 }
 
 fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
-    let mut misses = Vec::new();
-    let mut is_unknown = slo.terms.is_empty();
-    let (mut sure_fail, mut sure_pass) = (false, true);
-    for term in &slo.terms {
-        let (state, is_sure, value) = judge_term(cell, term);
-        match state {
-            VerdictState::Pass => sure_pass &= is_sure,
-            VerdictState::Fail => {
-                sure_fail |= is_sure;
-                misses.push(Miss::Term(term.clone(), value));
-            }
-            VerdictState::Unknown => is_unknown = true,
-        }
+    let verdict = slo::judge(slo, cell);
+    let of_state = verdict.terms.iter().filter(|term| term.state == verdict.state);
+    let miss = |found: &TermVerdict| Miss::Term(found.term.clone(), found.value_ms);
+    let mut misses: Vec<Miss> = match verdict.state {
+        VerdictState::Pass => Vec::new(),
+        VerdictState::Fail | VerdictState::Unknown => of_state.map(miss).collect(),
+    };
+    if verdict.too_many_errors {
+        misses.extend(error_share(cell).map(Miss::Errors));
     }
-    if let Some(share) = error_share(cell).filter(|share| *share > ERROR_RATE_MAX) {
-        sure_fail = true;
-        misses.push(Miss::Errors(share));
+    (verdict.state, verdict.is_sure, misses)
+}
+
+impl Known for Pooled<'_> {
+    fn number(&self, term: &SloTerm, statistic: Statistic) -> Option<Bounded> {
+        let quantities = quantities(term.metric);
+        let found = quantities.iter().find_map(|quantity| self.reading(quantity, statistic))?;
+        // Ratios are read as they are, times in milliseconds.
+        let in_ms = |value: f64| if term.is_ratio() { term.in_ms(value) } else { value };
+        Some(Bounded {
+            value: in_ms(found.value),
+            low: found.low.map(in_ms),
+            high: found.high.map(in_ms),
+            n: found.n,
+            is_enough: found.is_enough,
+            needs_bounds: found.needs_interval,
+        })
     }
-    match (misses.is_empty(), is_unknown) {
-        (false, _) => (VerdictState::Fail, sure_fail, misses),
-        (true, true) => {
-            let unknown = |term: &&SloTerm| judge_term(cell, term).0 == VerdictState::Unknown;
-            let terms = slo.terms.iter().filter(unknown);
-            let misses = terms.map(|term| Miss::Term(term.clone(), None)).collect();
-            (VerdictState::Unknown, false, misses)
-        }
-        (true, false) => (VerdictState::Pass, sure_pass, misses),
+
+    fn error_rate(&self) -> Option<f64> {
+        error_share(self)
+    }
+
+    /// A reading of a part of the answers has another name, so that nothing is open.
+    fn is_open(&self, _: &SloTerm, _: &Bounded, _: bool) -> bool {
+        false
     }
 }
 
@@ -222,38 +231,6 @@ fn error_share(cell: &Pooled) -> Option<f64> {
     counted.or_else(|| Some(cell.reading(&Quantity::ErrorRate, Statistic::Value)?.value))
 }
 
-/// If the percentile itself is not reported, a lower one beyond the limit, or a higher one within,
-/// decides as well.
-fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
-    let quantities = quantities(term.metric);
-    let find = |statistic| quantities.iter().find_map(|quantity| cell.reading(quantity, statistic));
-    // Ratios are read as they are, times in milliseconds.
-    let limit = if term.is_ratio() { term.limit() } else { term.limit_ms };
-    let found = |reading: &Reading| {
-        Some(if term.is_ratio() { term.in_ms(reading.value) } else { reading.value })
-    };
-    if let Some(reading) = find(term.statistic()) {
-        let holds = reading.value <= limit;
-        let state = if holds { VerdictState::Pass } else { VerdictState::Fail };
-        return (state, is_sure(&reading, limit), found(&reading));
-    }
-    // Nothing but the mean says how large a mean is, if not the largest of all values.
-    let asked = term.percentile.unwrap_or(100.0);
-    let is_mean = term.percentile.is_none();
-    let below = [50.0, 75.0, 90.0, 95.0, 99.0].into_iter().filter(|p| *p < asked && !is_mean);
-    for p in below {
-        if let Some(low) = find(Statistic::percentile(p)).filter(|low| low.value > limit) {
-            return (VerdictState::Fail, is_sure(&low, limit), found(&low));
-        }
-    }
-    let above = [95.0, 99.0, 99.9].into_iter().filter(|p| *p > asked);
-    let above = above.map(Statistic::percentile).chain([Statistic::Max]);
-    match above.filter_map(find).find(|high| high.value <= limit) {
-        Some(high) => (VerdictState::Pass, is_sure(&high, limit), found(&high)),
-        None => (VerdictState::Unknown, false, None),
-    }
-}
-
 impl Pooled<'_> {
     /// Whether the percentile of a term rests on too few values.
     pub fn is_thin(&self, term: &SloTerm) -> bool {
@@ -261,16 +238,6 @@ impl Pooled<'_> {
         let told =
             quantities(term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
         told.is_some_and(|reading| !reading.is_enough)
-    }
-}
-
-/// Whether the interval of a reading lies on one side of the limit. Pooled gaps of a run have no
-/// interval: for them their number counts.
-fn is_sure(reading: &Reading, limit: f64) -> bool {
-    match (reading.low, reading.high) {
-        (None, None) => !reading.needs_interval && reading.is_enough,
-        (_, high) if reading.value <= limit => high.is_some_and(|high| high <= limit),
-        (low, _) => low.is_some_and(|low| low > limit),
     }
 }
 
@@ -411,6 +378,7 @@ mod tests {
     use super::super::Survey;
     use super::super::pool::tests::point;
     use super::*;
+    use crate::survey::Reading;
     use crate::slo;
     use crate::testing::{closed_loop, run};
     use ifm_core::sheet::PartKind;

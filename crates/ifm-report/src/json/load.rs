@@ -205,7 +205,7 @@ objects! {
         /// The measured share, where a least one was asked for.
         share: Option<f64> = term.term.speed_min.and(term.value_ms).and_then(|ms| share(term.term.shown(ms))),
         /// Values.
-        n: u64 = term.n,
+        n: u64 = term.n.unwrap_or(0),
         /// Whether the term is kept.
         state: State = term.state.into(),
         /// Whether the interval of the percentile or mean lies on one side of the bound.

@@ -9,6 +9,7 @@
 pub mod answer;
 pub mod audit;
 pub mod capacity;
+mod cold;
 pub mod comparison;
 pub mod definitions;
 pub mod disturbance;

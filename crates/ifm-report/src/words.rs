@@ -105,7 +105,11 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
             let (value, limit) = value_and_limit(&term.term, value);
             format!(
                 "{name} {over} {}{value} {} {limit}",
-                if term.term.percentile.zip(term.n).is_none_or(|(p, n)| is_enough(n, p)) { "" } else { "~" },
+                if term.term.percentile.zip(term.n).is_none_or(|(p, n)| is_enough(n, p)) {
+                    ""
+                } else {
+                    "~"
+                },
                 missed_sign(&term.term),
             )
         }

@@ -1,11 +1,9 @@
 //! Levels with longer tails than heavier levels: cold, or disturbed.
 
 use super::{Curve, CurvePoint, Pool, Pooled, Reading};
+use crate::cold::{At, breaks, is_break};
 use ifm_core::sheet::{Quantity, Statistic};
 
-/// A tail that exceeds the tail of the next heavier level by this factor has another cause than the
-/// load.
-const BREAK: f64 = 2.0;
 /// The tails that are compared.
 const TAILS: [Statistic; 2] = [Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
 
@@ -36,20 +34,25 @@ impl<'a> Pool<'a> {
                 let tail = TAILS.iter().find_map(|tail| cell.reading(&quantity, *tail))?;
                 Some((cell.load()?.value(), tail))
             });
-            for pair in curves.iter().flat_map(|curve| curve.points.windows(2)) {
-                let [low, high] = pair else { continue };
-                let is_same = low.reading.statistic == high.reading.statistic;
-                let is_break = low.reading.value > BREAK * high.reading.value;
-                let is_known = found.iter().any(|cold| is_same_cell(&cold.cell, &low.cell));
-                if is_same && is_break && high.reading.value > 0.0 && !is_known {
-                    found.push(Cold {
-                        cell: low.cell.clone(),
-                        beside: high.cell.clone(),
-                        quantity: quantity.clone(),
-                        tail: low.reading.clone(),
-                        tail_beside: high.reading.clone(),
-                        is_before: place(&low.cell) < place(&high.cell),
-                    });
+            for curve in &curves {
+                let points = curve.points.iter();
+                let measured: Vec<At<&CurvePoint>> = points
+                    .map(|point| At { load: point.at, time: point.reading.value, of: point })
+                    .collect();
+                for (low, high) in breaks(&measured) {
+                    let (low, high) = (low.of, high.of);
+                    let is_same = low.reading.statistic == high.reading.statistic;
+                    let is_known = found.iter().any(|cold| is_same_cell(&cold.cell, &low.cell));
+                    if is_same && !is_known {
+                        found.push(Cold {
+                            cell: low.cell.clone(),
+                            beside: high.cell.clone(),
+                            quantity: quantity.clone(),
+                            tail: low.reading.clone(),
+                            tail_beside: high.reading.clone(),
+                            is_before: place(&low.cell) < place(&high.cell),
+                        });
+                    }
                 }
             }
         }
@@ -74,8 +77,7 @@ impl<'a> Curve<'a> {
         let next: Vec<Option<f64>> = next.collect();
         let (mut kept, mut apart) = (Vec::new(), Vec::new());
         for (point, next) in self.points.into_iter().zip(next) {
-            let is_apart =
-                next.is_some_and(|next| next > 0.0 && point.reading.value > BREAK * next);
+            let is_apart = next.is_some_and(|next| is_break(point.reading.value, next));
             if is_apart { &mut apart } else { &mut kept }.push(point);
         }
         (Curve { of: self.of, points: kept }, apart)

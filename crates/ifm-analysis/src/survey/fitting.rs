@@ -378,8 +378,8 @@ mod tests {
     use super::super::Survey;
     use super::super::pool::tests::point;
     use super::*;
-    use crate::survey::Reading;
     use crate::slo;
+    use crate::survey::Reading;
     use crate::testing::{closed_loop, run};
     use ifm_core::sheet::PartKind;
 

@@ -1,15 +1,13 @@
 //! Levels that are worse than the next larger load: mostly the first one, when something was cold.
 
 use super::{Check, Context, Finding, Made, Severity, ms};
+use crate::cold::is_break;
 use crate::level::{LevelSummary, Load};
 use crate::stat::Distribution;
 use ifm_core::Metric;
 use ifm_core::words::counted;
 use std::mem::discriminant;
 
-/// A smaller load that is worse by more than this factor was not measured under the same
-/// conditions.
-const FACTOR_MAX: f64 = 2.0;
 /// Complete answers that both levels need: a percentile of fewer jumps by itself.
 const ANSWERS_MIN: u64 = 20;
 /// Times below this are not compared with each other: they are the client's and the host's own.
@@ -134,7 +132,7 @@ fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<Strin
     let value = |level: &LevelSummary| Some(pick(level)?.percentile(percentile)?.value);
     let smaller = value(pair.level)?;
     let larger = pair.levels.iter().filter_map(|level| value(level)).max_by(f64::total_cmp)?;
-    (smaller > FACTOR_MAX * larger && smaller > NS_MIN).then(|| {
+    (is_break(smaller, larger) && smaller > NS_MIN).then(|| {
         format!(
             "{name} of {} ({} ms) is worse than of {} ({} ms)",
             words(pair.load),

@@ -1,7 +1,7 @@
 //! Measurements before the server was warm show up in the tail.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::order::Order as _;
+use crate::cold::{At, is_break, neighbors};
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
@@ -9,8 +9,6 @@ pub(super) const RULE: Rule =
 
 /// A tail of a single stream that is this many times its median has no queue to come from.
 const ALONE: f64 = 3.0;
-/// A tail that is this many times that of the next heavier level.
-const BREAK: f64 = 2.0;
 const TAILS: [Statistic; 2] = [Statistic::Percentile(95.0), Statistic::Percentile(99.0)];
 
 fn look(subject: &Subject) -> Looked {
@@ -66,26 +64,27 @@ fn tail(cell: &Cell, quantity: &Quantity) -> Option<(f64, f64)> {
 fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
     let (mut findings, mut compared) = (Vec::new(), 0);
     for sweep in subject.sweeps() {
-        let levels = sweep.into_iter().filter_map(|cell| Some((cell.users()?, cell)));
-        let mut cells: Vec<(f64, &Cell)> = levels.collect();
-        cells.order_by(|a, b| a.0.total_cmp(&b.0));
-        for pair in cells.windows(2) {
-            let [(load, lighter), (more, heavier)] = pair else { continue };
-            let of = |cell: &Cell| tail(cell, &Quantity::Itl).filter(|(_, tail)| *tail > 0.0);
-            let (Some((p, tail)), Some((p_heavier, heavier_tail))) = (of(lighter), of(heavier))
-            else {
-                continue;
-            };
-            if p != p_heavier || load == more {
+        let at = |cell: &'_ Cell| {
+            let (p, time) = tail(cell, &Quantity::Itl).filter(|(_, tail)| *tail > 0.0)?;
+            Some((cell.users()?, p, time))
+        };
+        let known = sweep.into_iter().filter_map(|cell| Some((at(cell)?, cell)));
+        let measured: Vec<At<(f64, &Cell)>> =
+            known.map(|((load, p, time), cell)| At { load, time, of: (p, cell) }).collect();
+        for (lighter, heavier) in neighbors(&measured) {
+            let ((p, cell), (p_heavier, beside)) = (lighter.of, heavier.of);
+            if p != p_heavier {
                 continue;
             }
             compared += 1;
-            if tail > BREAK * heavier_tail {
+            if is_break(lighter.time, heavier.time) {
                 let text = format!(
-                    "p{p} of the ITL is {tail} ms with {load} requests in flight and {heavier_tail} ms with \
-                     {more}: something other than the load slowed the lighter level, a cold start or a disturbance"
+                    "p{p} of the ITL is {} ms with {} requests in flight and {} ms with {}: something \
+                     other than the load slowed the lighter level, a cold start or a disturbance",
+                    lighter.time, lighter.load, heavier.time, heavier.load
                 );
-                findings.push(finding(lighter, text, tail, heavier_tail).at(heavier.spot()));
+                let found = finding(cell, text, lighter.time, heavier.time);
+                findings.push(found.at(beside.spot()));
             }
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
     match parts.is_empty() {
         true if pair.rows.is_empty() => format!("{names}: nothing to compare"),
         true if undecided == pair.rows.len() => {
-            format!("{names}: inconclusive, no difference was shown or excluded in {rows}")
+            format!("{names}: no difference shown or excluded in {rows}")
         }
         true => format!("{names}: no difference shown; {undecided} of {rows} inconclusive"),
         false => format!("{names}: {}", parts.join(", ")),
@@ -122,7 +122,7 @@ mod tests {
             row.verdict = Verdict::Inconclusive;
         }
         let found = headline(&comparison, &comparison.pairs[0]);
-        assert!(found.contains(": inconclusive"), "{found}");
+        assert!(found.contains(": no difference shown or excluded in "), "{found}");
         comparison.pairs[0].rows[0].verdict = Verdict::NoDifferenceShown;
         let found = headline(&comparison, &comparison.pairs[0]);
         assert!(found.contains("no difference shown"), "{found}");

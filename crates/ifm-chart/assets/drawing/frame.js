@@ -305,6 +305,11 @@ function barShapes(theme, { x, y, width, height }, color, dash, isTrusted) {
   return shapes;
 }
 
+/** The text of tooltips, in the font of the page. */
+function tooltipText(theme) {
+  return { color: theme.ink, fontSize: SIZE.text, fontFamily: FONT, lineHeight: 18 };
+}
+
 /** What all options have in common; `series` are echarts series. */
 function optionOf(canvas, d, series, rest) {
   const theme = canvas.theme;
@@ -321,7 +326,7 @@ function optionOf(canvas, d, series, rest) {
       borderColor: theme.axis,
       borderWidth: 1,
       padding: [7, 10],
-      textStyle: { color: theme.ink, fontSize: SIZE.text, fontFamily: FONT, lineHeight: 18 },
+      textStyle: tooltipText(theme),
       ...((rest && rest.tooltip) || {}),
     },
     ...((rest && rest.axes) || {}),

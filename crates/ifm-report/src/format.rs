@@ -299,7 +299,7 @@ pub(crate) fn spaced(text: &str) -> String {
 }
 
 /// The signs of this program in ASCII; other characters outside ASCII become `?`.
-pub(crate) fn ascii(text: &str) -> String {
+pub fn ascii(text: &str) -> String {
     let mut ascii = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -318,6 +318,14 @@ pub(crate) fn ascii(text: &str) -> String {
             '−' => ascii.push('-'),
             '×' => ascii.push('x'),
             '≈' => ascii.push('~'),
+            '⇒' => ascii.push_str("=>"),
+            'µ' | 'μ' => ascii.push('u'),
+            '█' => ascii.push('#'),
+            '░' => ascii.push(':'),
+            '│' => ascii.push('|'),
+            '─' => ascii.push('-'),
+            '‘' | '’' => ascii.push('\''),
+            '“' | '”' => ascii.push('"'),
             THOUSANDS | '\u{A0}' => ascii.push(' '),
             c if c.is_ascii() => ascii.push(c),
             _ => ascii.push('?'),

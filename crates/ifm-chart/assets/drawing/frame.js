@@ -305,9 +305,21 @@ function barShapes(theme, { x, y, width, height }, color, dash, isTrusted) {
   return shapes;
 }
 
-/** The text of tooltips, in the font of the page. */
-function tooltipText(theme) {
-  return { color: theme.ink, fontSize: SIZE.text, fontFamily: FONT, lineHeight: 18 };
+/** The content of a tooltip: lines of text, with a bullet where a line has a color. Text is never read as markup. */
+function tooltipBox(lines) {
+  const box = document.createElement('div');
+  for (const { text, color, isHollow } of lines.filter((line) => line.text !== '')) {
+    const line = document.createElement('div');
+    if (color) {
+      const bullet = document.createElement('span');
+      bullet.textContent = isHollow ? '○ ' : '● ';
+      bullet.style.color = color;
+      line.append(bullet);
+    }
+    line.append(text);
+    box.append(line);
+  }
+  return box;
 }
 
 /** What all options have in common; `series` are echarts series. */
@@ -319,14 +331,15 @@ function optionOf(canvas, d, series, rest) {
     textStyle: { fontFamily: FONT, fontSize: SIZE.text, color: theme.ink },
     tooltip: {
       show: true,
-      renderMode: 'richText',
+      // As elements: text on the canvas would ignore the font of the page and the colors of hollow points.
+      renderMode: 'html',
       confine: true,
       transitionDuration: 0,
       backgroundColor: theme.paper,
       borderColor: theme.axis,
       borderWidth: 1,
       padding: [7, 10],
-      textStyle: tooltipText(theme),
+      textStyle: { color: theme.ink, fontSize: SIZE.text, fontFamily: FONT, lineHeight: 18 },
       ...((rest && rest.tooltip) || {}),
     },
     ...((rest && rest.axes) || {}),

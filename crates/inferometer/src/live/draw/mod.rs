@@ -34,7 +34,7 @@ const ROOMY: u16 = 16;
 const CHART_ROWS: (u16, u16) = (7, 14);
 /// Minimum rows of the table of levels.
 const TABLE_ROWS: u16 = 4;
-/// Columns between two charts, so that the labels of the right one stand apart from the left one.
+/// Columns between two charts, which keep the labels of the right one apart from the left one.
 const BETWEEN_CHARTS: u16 = 2;
 /// Narrowest screen that fits two things side by side.
 const WIDE: u16 = 76;

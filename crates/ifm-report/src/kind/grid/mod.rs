@@ -68,7 +68,7 @@ fn load_title(row: &GridRow) -> String {
     match row.load {
         Some(Load::Users(1)) => "1 Concurrent Request".to_owned(),
         Some(Load::Users(users)) => format!("{users} Concurrent Requests"),
-        Some(Load::ReqPerS(rate)) if rate == 1.0 => "1 Request per Second".to_owned(),
+        Some(Load::ReqPerS(1.0)) => "1 Request per Second".to_owned(),
         Some(Load::ReqPerS(rate)) => format!("{rate} Requests per Second"),
         None => "Unknown Load".to_owned(),
     }

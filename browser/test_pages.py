@@ -6,6 +6,7 @@ than the screen, and axe may find nothing serious.
 """
 
 import json
+import re
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -211,3 +212,9 @@ def test_a_chart_answers_to_the_keyboard(watched, fresh):
     page.keyboard.press("ArrowRight")
     told = page.locator(".chart-told").first
     assert "tok/s" in told.inner_text(), "a screen reader announces the figure"
+    bullet = page.locator("figure span", has_text=re.compile("^[●○] $")).first
+    bullet.wait_for()
+    font = "(element) => getComputedStyle(element).fontFamily.split(',')[0]"
+    assert bullet.evaluate(font) == page.locator("body").evaluate(font), "the tooltip has the font of the page"
+    paper = page.locator("body").evaluate("(body) => getComputedStyle(body).backgroundColor")
+    assert bullet.evaluate("(element) => getComputedStyle(element).color") != paper, "hollow points have a bullet"

@@ -182,6 +182,11 @@ pub(crate) fn account_items(words: &str) -> BTreeMap<String, String> {
     items.into_iter().collect()
 }
 
+/// The name of the fact that a tag of a run is.
+pub(crate) fn tag_fact(tag: &str) -> String {
+    format!("tag {tag}")
+}
+
 /// What holds for all of a run of ours.
 pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: bool) -> Vec<Fact> {
     let of = |fact: &OwnFact| Fact {
@@ -205,7 +210,7 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
     facts.extend(machine);
     // Runs are compared by the tags that the user set.
     facts.extend(manifest.tags.iter().map(|(name, value)| {
-        Fact::new(format!("tag {name}"), DifferenceKind::Expected, Some(value.clone()))
+        Fact::new(tag_fact(name), DifferenceKind::Expected, Some(value.clone()))
     }));
     facts
 }

@@ -56,8 +56,10 @@ pub use stat::Distribution;
 pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
+use ifm_core::order::Order as _;
 use ifm_core::spec::{RunSpec, SloSpec};
 use ifm_core::{ClientHealth, RunData};
+use level::Load;
 use std::borrow::Cow;
 
 /// Everything that is computed from a run.
@@ -75,6 +77,18 @@ pub struct RunSummary {
     pub answers: Option<Answers>,
     /// The client's own error, as it judged it when it ran.
     pub health: Option<ClientHealth>,
+}
+
+impl RunSummary {
+    /// The levels as a reader looks for them: by load, repeats of a load together in the order in which
+    /// they ran. In the order in which they ran where a load is unknown.
+    pub fn levels_by_load(&self) -> Vec<&LevelSummary> {
+        let known: Option<Vec<(Load, &LevelSummary)>> =
+            self.levels.iter().map(|level| Some((level.load()?, level))).collect();
+        let Some(mut levels) = known else { return self.levels.iter().collect() };
+        levels.order_by(|(a, _), (b, _)| a.order(*b));
+        levels.into_iter().map(|(_, level)| level).collect()
+    }
 }
 
 /// Computes everything from a run, by its own latency target.

@@ -10,6 +10,7 @@ use crate::slo::VerdictState;
 use crate::stat::Distribution;
 use crate::stat::welch::mean_interval_of_amounts;
 use ifm_core::Metric;
+use ifm_core::order::Order as _;
 
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
@@ -150,10 +151,12 @@ pub(crate) fn by_load(levels: &[LevelSummary]) -> Vec<(Load, Vec<&LevelSummary>)
     loads
 }
 
-/// The loads that were measured more than once, in the order in which they first ran.
+/// The loads that were measured more than once, from the lowest to the highest.
 pub fn repeated(levels: &[LevelSummary]) -> Vec<Repeated> {
-    let loads = by_load(levels).into_iter().filter(|(_, levels)| levels.len() > 1);
-    loads.map(|(load, levels)| Repeated::of(load, &levels)).collect()
+    let mut loads = by_load(levels);
+    loads.retain(|(_, levels)| levels.len() > 1);
+    loads.order_by(|(a, _), (b, _)| a.order(*b));
+    loads.into_iter().map(|(load, levels)| Repeated::of(load, &levels)).collect()
 }
 
 #[cfg(test)]

@@ -25,27 +25,27 @@ pub fn nearest<'word>(word: &str, known: impl Iterator<Item = &'word str>) -> Op
         .map(|(_, other)| other)
 }
 
-/// Letters to put in, take out or change until one word is the other (Levenshtein's distance).
+/// Letters to insert, remove, change or swap with their neighbor until one word is the other (optimal
+/// string alignment).
 fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (place, letter) in one.chars().enumerate() {
-        let mut diagonal = place;
-        let mut left = place + 1;
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=other.len()).collect();
+    for (place, letter) in one.iter().enumerate() {
+        let mut row = vec![place + 1];
         for (column, goal) in other.iter().enumerate() {
-            let Some(above) = row.get(column + 1).copied() else { break };
-            let changed = diagonal + usize::from(letter != *goal);
-            let least = changed.min(left + 1).min(above + 1);
-            if let Some(cell) = row.get_mut(column) {
-                *cell = left;
-            }
-            (diagonal, left) = (above, least);
+            let changed = at(&above, column) + usize::from(letter != goal);
+            let least = changed.min(at(&row, column) + 1).min(at(&above, column + 1) + 1);
+            let previous = place.checked_sub(1).and_then(|place| one.get(place));
+            let previous_goal = column.checked_sub(1).and_then(|column| other.get(column));
+            let is_swap = previous == Some(goal) && previous_goal == Some(letter);
+            let swapped = column.checked_sub(1).map(|column| at(&before, column) + 1);
+            row.push(swapped.filter(|_| is_swap).map_or(least, |swapped| swapped.min(least)));
         }
-        if let Some(last) = row.last_mut() {
-            *last = left;
-        }
+        (before, above) = (above, row);
     }
-    row.last().copied().unwrap_or(0)
+    above.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -61,10 +61,17 @@ mod tests {
 
     #[test]
     fn the_nearest_word_is_one_that_can_be_meant() {
-        for (one, other, expect) in
-            [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("ab", "ba", 2)]
-        {
-            assert_eq!(edits(one, other), expect, "{one} {other}");
+        for (one, other, expect) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("", "ab", 2),
+            ("kitten", "sitting", 3),
+            // Swapped letters are one edit.
+            ("ab", "ba", 1),
+            ("usres", "users", 1),
+            ("same", "same", 0),
+        ] {
+            assert_eq!((edits(one, other), edits(other, one)), (expect, expect), "{one} {other}");
         }
         let known = ["text", "tool_calls", "finish_reason"];
         assert_eq!(nearest("finsh_reason", known.into_iter()), Some("finish_reason"));

@@ -87,6 +87,42 @@ fn span_ms(ms: f64) -> String {
     }
 }
 
+/// The unit of the times of one chart, of its axis and of the labels next to its points: labels in
+/// several units would have to be converted before they can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Ms,
+    S,
+}
+
+impl TimeUnit {
+    /// The unit for times up to `largest_ms`: seconds where milliseconds would need five digits.
+    pub(crate) fn up_to(largest_ms: f64) -> TimeUnit {
+        if largest_ms >= 9_999.5 { TimeUnit::S } else { TimeUnit::Ms }
+    }
+
+    /// The name on the axis.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Ms => "ms",
+            TimeUnit::S => "s",
+        }
+    }
+
+    /// A time in milliseconds, in this unit.
+    pub(crate) fn place(self, ms: f64) -> f64 {
+        match self {
+            TimeUnit::Ms => ms,
+            TimeUnit::S => ms / MS_PER_S,
+        }
+    }
+
+    /// A time in milliseconds, as a label.
+    pub(crate) fn text(self, ms: f64) -> String {
+        format!("{} {}", number(self.place(ms)), self.name())
+    }
+}
+
 /// A measured time with its spread, both in the unit that gives three digits: `5.39 ± 0.12 ms`,
 /// `0.43 ± 0.66 µs`.
 pub fn time(ms: f64, spread_ms: Option<f64>) -> String {
@@ -263,7 +299,7 @@ pub(crate) fn spaced(text: &str) -> String {
 }
 
 /// The signs of this program in ASCII; other characters outside ASCII become `?`.
-pub(crate) fn ascii(text: &str) -> String {
+pub fn ascii(text: &str) -> String {
     let mut ascii = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -282,6 +318,14 @@ pub(crate) fn ascii(text: &str) -> String {
             '−' => ascii.push('-'),
             '×' => ascii.push('x'),
             '≈' => ascii.push('~'),
+            '⇒' => ascii.push_str("=>"),
+            'µ' | 'μ' => ascii.push('u'),
+            '█' => ascii.push('#'),
+            '░' => ascii.push(':'),
+            '│' => ascii.push('|'),
+            '─' => ascii.push('-'),
+            '‘' | '’' => ascii.push('\''),
+            '“' | '”' => ascii.push('"'),
             THOUSANDS | '\u{A0}' => ascii.push(' '),
             c if c.is_ascii() => ascii.push(c),
             _ => ascii.push('?'),

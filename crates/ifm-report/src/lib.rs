@@ -64,8 +64,8 @@ pub use comparison::{
 };
 pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
 pub use format::{
-    ABSENT, bytes, bytes_per_s, command_line, count, flop_per_s, harmless, number, plain, span,
-    time, usd,
+    ABSENT, ascii, bytes, bytes_per_s, command_line, count, flop_per_s, harmless, number, plain,
+    span, time, usd,
 };
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use headline::{headline, request_words, server_words};

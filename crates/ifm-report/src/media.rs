@@ -20,7 +20,7 @@ const LEVELS_MAX: usize = 6;
 type Row<'a> = (&'a LevelSummary, &'a MediaSummary);
 
 fn rows(model: &ReportModel) -> Vec<Row<'_>> {
-    let levels = model.summary.levels.iter();
+    let levels = model.summary.levels_by_load().into_iter();
     levels.filter_map(|level| Some((level, level.media.as_deref()?))).collect()
 }
 

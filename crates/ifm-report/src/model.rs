@@ -127,7 +127,7 @@ impl ReportModel {
 
     /// The loads: `closed loop, 1, 2 users`, `open loop, 2, 4 req/s`.
     fn loads(&self) -> String {
-        let levels = &self.summary.levels;
+        let levels = self.summary.levels_by_load();
         if levels.is_empty() {
             // Stopped before anything was measured: what was asked.
             let asked = &self.manifest.spec.levels;
@@ -137,7 +137,7 @@ impl ReportModel {
         }
         let arrivals = |level: &LevelSummary| level.asked.as_ref()?.arrivals.clone();
         let of_loop = |is_open: bool| {
-            let of = levels.iter().filter(|level| arrivals(level).is_some() == is_open);
+            let of = levels.iter().copied().filter(|level| arrivals(level).is_some() == is_open);
             let numbers: Vec<String> = of.clone().map(level_number).collect();
             let law = of.clone().find_map(arrivals).map(|arrivals| law_words(arrivals.law));
             let law = law.map_or_else(String::new, |law| format!("{law}, "));

@@ -41,9 +41,10 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
 
 /// The sound of every level; absent where there was none.
 pub(crate) fn section(model: &ReportModel) -> Option<Section> {
-    let levels = &model.summary.levels;
-    let heard: Vec<_> = levels.iter().filter_map(|it| Some((it, it.heard.as_deref()?))).collect();
-    let spoken: Vec<_> = levels.iter().filter_map(|it| Some((it, it.spoken.as_deref()?))).collect();
+    let levels = model.summary.levels_by_load();
+    let all = || levels.iter().copied();
+    let heard: Vec<_> = all().filter_map(|it| Some((it, it.heard.as_deref()?))).collect();
+    let spoken: Vec<_> = all().filter_map(|it| Some((it, it.spoken.as_deref()?))).collect();
     let mut blocks = Vec::new();
     blocks.extend((!heard.is_empty()).then(|| heard_table(model, &heard)));
     blocks.extend((!spoken.is_empty()).then(|| spoken_table(model, &spoken)));

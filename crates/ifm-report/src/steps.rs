@@ -67,7 +67,7 @@ pub(crate) fn terminal(level: &LevelSummary, style: &TerminalStyle) -> String {
 
 /// The steps of each level that has them, as tables of a page.
 pub(crate) fn section(model: &ReportModel) -> Option<Section> {
-    let levels = model.summary.levels.iter().filter(|level| !level.steps.is_empty());
+    let levels = model.summary.levels_by_load().into_iter().filter(|level| !level.steps.is_empty());
     let table = |level: &LevelSummary| {
         let cells = |step: &StepSummary| row(step).into_iter().map(Cell::text).collect();
         Block::Table(Table {

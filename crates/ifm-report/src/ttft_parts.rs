@@ -122,8 +122,8 @@ pub(crate) fn section(model: &ReportModel) -> Option<Section> {
     type Row<'l> = (&'l LevelSummary, Part<'l>, f64);
     let rows: Vec<Row<'_>> = model
         .summary
-        .levels
-        .iter()
+        .levels_by_load()
+        .into_iter()
         .filter_map(|level| Some((level, level.ttft_parts.as_deref()?)))
         .flat_map(|(level, found)| {
             let whole = ("TTFT", "the sum", &found.ttft_ns);

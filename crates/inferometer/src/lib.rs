@@ -70,6 +70,7 @@ mod what_if;
 
 use clap::error::ErrorKind;
 use exit::Code;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Runs the command line of this process to its end.
@@ -92,8 +93,12 @@ pub fn run() -> ExitCode {
             let is_question =
                 matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if is_question {
-                // A printing error cannot be handled by printing more.
-                let _ = error.print();
+                if terminal::is_ascii(std::io::stdout().is_terminal()) {
+                    terminal::print(&error.render().to_string());
+                } else {
+                    // A printing error cannot be handled by printing more.
+                    let _ = error.print();
+                }
                 return Code::Done.into();
             }
             terminal::say(cli::explained(error, &words).trim_end());

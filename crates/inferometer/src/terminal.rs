@@ -70,7 +70,9 @@ pub fn print(text: &str) -> bool {
     if is_json(text) {
         return print_as_is(&escaped(text));
     }
-    print_as_is(&harmless(text, wants_color(false, std::io::stdout().is_terminal())))
+    let is_terminal = std::io::stdout().is_terminal();
+    let text = harmless(text, wants_color(false, is_terminal));
+    print_as_is(&if is_ascii(is_terminal) { ifm_report::ascii(&text) } else { text })
 }
 
 fn print_as_is(text: &str) -> bool {
@@ -100,16 +102,26 @@ fn is_json(text: &str) -> bool {
         && serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().all(|one| one.is_ok())
 }
 
-/// JSON whose strings escape what would steer a terminal. Between its strings JSON has no such character.
+/// JSON whose strings escape what would steer a terminal, or what it may not be able to show. Between its strings JSON
+/// has no such character.
 fn escaped(json: &str) -> Cow<'_, str> {
+    escaped_to(json, is_ascii(std::io::stdout().is_terminal()))
+}
+
+fn escaped_to(json: &str, is_ascii: bool) -> Cow<'_, str> {
     let steers = |c: char| !matches!(c, '\n' | '\t' | '\r') && ifm_report::harmless(c) != c;
-    if !json.contains(steers) {
+    let is_escaped = |c: char| steers(c) || is_ascii && !c.is_ascii();
+    if !json.contains(is_escaped) {
         return Cow::Borrowed(json);
     }
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        match steers(c) {
-            true => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+        match is_escaped(c) {
+            // Two units for a character beyond the first plane.
+            true => c
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
             false => text.push(c),
         }
     }
@@ -199,6 +211,7 @@ pub fn say(line: &str) {
     let line = hidden.as_ref().map_or(Cow::Borrowed(line), |secrets| secrets.blot(line));
     let is_terminal = std::io::stderr().is_terminal();
     let line = harmless(&line, is_terminal);
+    let line = if is_ascii(is_terminal) { ifm_report::ascii(&line) } else { line };
     let line = match is_terminal || std::env::var_os("COLUMNS").is_some() {
         true => folded_to(&line, width(is_terminal)).into_owned(),
         false => line,
@@ -223,6 +236,33 @@ pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
+/// Whether the user allows only ASCII.
+static IS_ASCII: AtomicBool = AtomicBool::new(false);
+
+/// Limits both streams to ASCII from here on: `--ascii`.
+pub fn be_ascii() {
+    IS_ASCII.store(true, Ordering::Relaxed);
+}
+
+/// Whether a stream is limited to ASCII: by `--ascii`, or as a terminal whose locale has another encoding than UTF-8. A
+/// file or a pipe is UTF-8 in every locale, so that a log of a cron job has the same bytes as any other.
+pub fn is_ascii(is_terminal: bool) -> bool {
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into());
+    IS_ASCII.load(Ordering::Relaxed) || is_terminal && has_other_encoding(variable)
+}
+
+/// Whether the environment names a locale whose encoding is not UTF-8, by the variables of POSIX in their order. Without
+/// any of them, as in most containers, nothing is known of the terminal.
+fn has_other_encoding(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale = names.into_iter().filter_map(variable).find(|value| !value.is_empty());
+    let is_utf8 = |locale: String| {
+        let name = locale.to_ascii_lowercase();
+        name.contains("utf-8") || name.contains("utf8")
+    };
+    locale.is_some_and(|locale| !is_utf8(locale))
+}
+
 /// Prints a progress message, unless progress output is disabled.
 pub fn tell(line: &str) {
     if !IS_QUIET.load(Ordering::Relaxed) {
@@ -237,6 +277,8 @@ pub fn warn(sentence: &str) {
 
 /// Shows a line that the next one replaces, if standard error is a terminal.
 pub fn show_line(line: &str) {
+    let line =
+        if is_ascii(true) { Cow::Owned(ifm_report::ascii(line)) } else { Cow::Borrowed(line) };
     let mut stage = stage();
     stage.has_line = true;
     // With standard error closed, messages go nowhere.
@@ -311,6 +353,7 @@ pub fn waiting_message() -> Option<String> {
 pub fn style(no_color: bool, ascii: bool) -> TerminalStyle {
     let is_terminal = std::io::stdout().is_terminal();
     let color = wants_color(no_color, is_terminal);
+    let ascii = ascii || is_ascii(is_terminal);
     TerminalStyle { width: width(is_terminal), color, ascii, verbose: false }
 }
 
@@ -410,6 +453,40 @@ fn lead_bytes(line: &str, width: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_locale_with_another_encoding_gets_ascii() {
+        for (variables, expect) in [
+            (vec![], false),
+            (vec![("LANG", "")], false),
+            (vec![("LANG", "C")], true),
+            (vec![("LANG", "POSIX")], true),
+            (vec![("LANG", "C.UTF-8")], false),
+            (vec![("LANG", "en_US.utf8")], false),
+            (vec![("LANG", "de_DE@euro")], true),
+            (vec![("LANG", "en_US.ISO-8859-1")], true),
+            (vec![("LC_CTYPE", "UTF-8")], false),
+            (vec![("LC_ALL", "C"), ("LANG", "en_US.UTF-8")], true),
+            (vec![("LC_ALL", ""), ("LC_CTYPE", "C"), ("LANG", "en_US.UTF-8")], true),
+            (vec![("LC_CTYPE", "en_US.UTF-8"), ("LANG", "C")], false),
+        ] {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(has_other_encoding(variable), expect, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn json_in_ascii_keeps_its_meaning() {
+        let json = r#"{"a":"µ\u2026","b":"𝄞"}"#;
+        let ascii = escaped_to(json, true);
+        assert!(ascii.is_ascii(), "{ascii}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(read(&ascii), read(json));
+        assert_eq!(escaped_to(json, false), json);
+    }
 
     #[test]
     fn what_is_quoted_steers_neither_terminal_nor_ci() {

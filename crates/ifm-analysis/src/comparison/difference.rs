@@ -262,7 +262,7 @@ pub const CLIENT_TIMING: &str = "suspect client timing";
 pub const NONE: &str = "none";
 
 /// Content that both sides hold: a measurement compared with itself.
-const COPIES: &str = "the same measurement on both sides";
+pub const COPIES: &str = "the same measurement on both sides";
 
 /// Members of both sides that are copies of each other.
 fn copies(a: &Side, b: &Side) -> Option<Difference> {

@@ -91,13 +91,12 @@ impl fmt::Display for Shortage {
             Shortage::Runs { n, needed } => {
                 write!(formatter, "{}, {needed} are needed", counted(*n, "run"))
             }
-            Shortage::Dependent { n, needed } => write!(
-                formatter,
-                "consecutive values are correlated: n = {n} in effect, {needed} are needed"
-            ),
+            Shortage::Dependent { n, needed } => {
+                write!(formatter, "correlated requests count as {n}, {needed} are needed")
+            }
             Shortage::Tail { n, needed } => write!(
                 formatter,
-                "a few long requests decide: n = {n} in effect, {needed} are needed"
+                "a few long requests dominate: all count as {n}, {needed} are needed"
             ),
             Shortage::Disturbed { n, of } => {
                 write!(formatter, "other work disturbed {n} of {}", counted(*of, "repeat"))

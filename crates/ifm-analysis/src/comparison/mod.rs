@@ -31,7 +31,7 @@ pub use advantage::Advantage;
 pub use capacity::{Capacity, CapacityPair, CapacityState};
 pub use condition::Condition;
 pub use contrast::{Basis, Cell, Doubt, Verdict};
-pub use difference::{Difference, DifferenceKind};
+pub use difference::{COPIES, Difference, DifferenceKind};
 pub use evidence::Shortage;
 pub use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 pub use measure::{Measure, MeasureError, Over};

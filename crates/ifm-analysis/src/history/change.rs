@@ -8,7 +8,7 @@ use crate::comparison::contrast::{Basis, Contrast, contrast, judge};
 use crate::comparison::difference::{CLIENT_TIMING, NONE, PROMPTS, differences};
 use crate::comparison::evidence::Evidence;
 use crate::comparison::{Difference, DifferenceKind, Doubt, Measure, Settings, Verdict};
-use crate::fact::SEED;
+use crate::fact::{SEED, tag_fact};
 use crate::stat::Estimate;
 use crate::stat::course::Drift;
 use crate::stat::special::student_upper_quantile;
@@ -126,11 +126,14 @@ fn came_with(
         return Vec::new();
     };
     let mut found = of_tags(before, after);
+    // Facts of a run contain its tags too.
+    let tags: BTreeSet<String> = found.iter().map(|tag| tag_fact(&tag.what)).collect();
     let of_facts = differences(&alone(&before.member), &alone(&after.member), keys);
     found.extend(of_facts.into_iter().filter(|difference| {
         difference.kind > DifferenceKind::Same
             && difference.a != difference.b
             && !NO_REASONS.contains(&difference.what.as_str())
+            && !tags.contains(&difference.what)
             && !is_suspect_twice(difference)
     }));
     found

@@ -45,7 +45,11 @@ fn dated(run: &RunData, night: u64, settings: &HistorySettings) -> Dated {
 }
 
 fn nights(settings: &HistorySettings, itl_ms: impl Fn(u64) -> f64, rounds: u32) -> Vec<Dated> {
-    let one = |night| dated(&run_of(night, itl_ms(night), rounds), night, settings);
+    let one = |night| {
+        let mut run = run_of(night, itl_ms(night), rounds);
+        run.manifest.tags.insert("commit".to_owned(), format!("c{night}"));
+        dated(&run, night, settings)
+    };
     (0..NIGHTS).map(one).collect()
 }
 
@@ -77,6 +81,7 @@ fn a_step_names_its_first_run_and_what_it_came_with() {
         .map(|found| (found.what.as_str(), found.a.as_deref(), found.b.as_deref()))
         .collect();
     assert!(came.contains(&("commit", Some("c7"), Some("c8"))), "{came:?}");
+    assert_eq!(came.iter().filter(|(what, ..)| what.contains("commit")).count(), 1, "{came:?}");
     assert!(came.contains(&("server", Some("vllm 0.9.1"), Some("vllm 0.9.2"))), "{came:?}");
     assert!(!came.iter().any(|(what, ..)| what.contains("seed") || what.contains("SHA")));
     assert_eq!(of("out_tok_s").state, SeriesState::Worse);

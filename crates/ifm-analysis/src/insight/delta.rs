@@ -5,7 +5,7 @@
 
 use super::{Question, Sentence};
 use crate::comparison::contrast::rounded_up;
-use crate::comparison::{Basis, Doubt, Measure, Metric, Over, Row, Unit, Verdict};
+use crate::comparison::{Basis, Doubt, Measure, Metric, Over, Row, Shortage, Unit, Verdict};
 use crate::say;
 use crate::survey::Pooled;
 use ifm_core::metric::Direction;
@@ -204,12 +204,34 @@ pub(super) fn are_predicted(base: &Pooled, other: &Pooled) -> bool {
 }
 
 /// What a sentence about the ends of a range adds where the data have an interval for their difference
-/// and do not show it.
+/// and do not show it: the numbers come first, the reservation after them.
 pub(super) fn if_open(delta: Option<Delta>) -> Sentence {
     let Some(delta) = delta.filter(Delta::is_open) else { return Sentence::default() };
-    match delta.doubt {
-        Some(doubt) => say!(", inconclusive ({})"; doubt.to_string()),
-        None => say!(", no relevant difference"),
+    match &delta.doubt {
+        Some(doubt) => say!("; {}"; reservation(doubt)),
+        None => say!("; no relevant difference"),
+    }
+}
+
+/// Why a difference is not certain, for a reader who has just read its two numbers.
+fn reservation(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::Short(Shortage::Disturbed { .. }) => format!("not certain: {doubt}"),
+        Doubt::Short(shortage @ (Shortage::Repeats { .. } | Shortage::Runs { .. })) => {
+            format!("too few to be sure of a difference: {shortage}")
+        }
+        Doubt::Short(shortage) => {
+            format!("too few requests to be sure of a difference ({shortage})")
+        }
+        Doubt::Wide | Doubt::Correction => "the difference could be chance".to_owned(),
+        Doubt::Size => "they differ, but by how much is uncertain".to_owned(),
+        Doubt::NoValue
+        | Doubt::OneNumber { .. }
+        | Doubt::Uncounted
+        | Doubt::Definitions(..)
+        | Doubt::NoRatio
+        | Doubt::NoSpread
+        | Doubt::Between => format!("not certain: {doubt}"),
     }
 }
 
@@ -251,4 +273,38 @@ pub(super) fn row_of<'r>(
     let found = |statistic| rows.iter().find(|row| is_of(row, statistic));
     let all = || statistics.iter().filter_map(found);
     all().find(|row| row.change.is_some()).or_else(|| all().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reservation_is_plain_and_says_what_is_missing() {
+        let short = |shortage| reservation(&Doubt::Short(shortage));
+        for (found, expect) in [
+            (
+                short(Shortage::Values { n: 6, needed: 20 }),
+                "too few requests to be sure of a difference (n = 6, 20 are needed)",
+            ),
+            (
+                short(Shortage::Dependent { n: 2, needed: 10 }),
+                "too few requests to be sure of a difference (correlated requests count as 2, 10 are \
+                 needed)",
+            ),
+            (
+                short(Shortage::Repeats { n: 2, needed: 3 }),
+                "too few to be sure of a difference: 2 repeats, 3 are needed",
+            ),
+            (
+                short(Shortage::Disturbed { n: 1, of: 3 }),
+                "not certain: other work disturbed 1 of 3 repeats",
+            ),
+            (reservation(&Doubt::Wide), "the difference could be chance"),
+            (reservation(&Doubt::NoRatio), "not certain: no ratio of values at zero"),
+        ] {
+            assert_eq!(found, expect);
+            assert!(!found.contains("inconclusive") && !found.contains("in effect"), "{found}");
+        }
+    }
 }

@@ -36,6 +36,7 @@ use crate::telemetry::{LevelEnergy, ServerCounters};
 use ifm_core::Metric;
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{EndedSession, LevelEnd, LevelInfo, Outcome, Phase, RequestRecord, RunData};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The summary of one level.
@@ -217,6 +218,13 @@ impl Load {
             Load::Users(users) => f64::from(users),
             Load::ReqPerS(rate) => rate,
         }
+    }
+
+    /// Users before rates, each from the lowest to the highest.
+    pub fn order(self, other: Load) -> Ordering {
+        let is_rate = |load: Load| matches!(load, Load::ReqPerS(_));
+        let by_value = || self.value().total_cmp(&other.value());
+        is_rate(self).cmp(&is_rate(other)).then_with(by_value)
     }
 }
 

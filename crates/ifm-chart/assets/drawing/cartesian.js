@@ -446,13 +446,13 @@ function cartesianOption(d, theme, width, height) {
 function tooltipOf(d, theme, drawn) {
   const formatter = (given) => {
     const list = (Array.isArray(given) ? given : [given]).filter((item) => item.componentType === 'series');
-    const points = list.map((item) => [drawn[item.seriesIndex], drawn[item.seriesIndex].points[item.dataIndex], item.marker])
+    const points = list.map((item) => [drawn[item.seriesIndex], drawn[item.seriesIndex].points[item.dataIndex]])
       .filter(([, point]) => point && point.y !== null);
     if (points.length === 0) return '';
     const head = points[0][1].head;
     const rows = points.filter(([, point]) => point.head === head).slice(0, 14)
-      .map(([series, point, marker]) => `${marker}${inFull(series.name)}  ${point.told}`);
-    return [inFull(head), ...rows].filter((line) => line !== '').join('\n');
+      .map(([series, point]) => ({ text: `${inFull(series.name)}  ${point.told}`, color: colorOf(theme, series), isHollow: !point.trusted }));
+    return tooltipBox([{ text: inFull(head) }, ...rows]);
   };
   if (!d.isShared) return { trigger: 'item', formatter };
   const pointer = { type: 'line', snap: true, lineStyle: { color: theme.axis, width: 1, type: 'solid' }, label: { show: false } };

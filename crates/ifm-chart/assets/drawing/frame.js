@@ -305,6 +305,23 @@ function barShapes(theme, { x, y, width, height }, color, dash, isTrusted) {
   return shapes;
 }
 
+/** The content of a tooltip: lines of text, with a bullet where a line has a color. Text is never read as markup. */
+function tooltipBox(lines) {
+  const box = document.createElement('div');
+  for (const { text, color, isHollow } of lines.filter((line) => line.text !== '')) {
+    const line = document.createElement('div');
+    if (color) {
+      const bullet = document.createElement('span');
+      bullet.textContent = isHollow ? '○ ' : '● ';
+      bullet.style.color = color;
+      line.append(bullet);
+    }
+    line.append(text);
+    box.append(line);
+  }
+  return box;
+}
+
 /** What all options have in common; `series` are echarts series. */
 function optionOf(canvas, d, series, rest) {
   const theme = canvas.theme;
@@ -314,7 +331,8 @@ function optionOf(canvas, d, series, rest) {
     textStyle: { fontFamily: FONT, fontSize: SIZE.text, color: theme.ink },
     tooltip: {
       show: true,
-      renderMode: 'richText',
+      // As elements: text on the canvas would ignore the font of the page and the colors of hollow points.
+      renderMode: 'html',
       confine: true,
       transitionDuration: 0,
       backgroundColor: theme.paper,

@@ -78,7 +78,7 @@ function heatmapOption(d, theme, width, height) {
   const formatter = (params) => {
     const cell = d.cells[params.dataIndex];
     const name = (heading) => (heading.group === '' ? heading.name : `${heading.group} · ${heading.name}`);
-    return `${inFull(name(d.rows[cell.row]))}\n${inFull(name(d.columns[cell.column]))}\n${cell.told}`;
+    return tooltipBox([inFull(name(d.rows[cell.row])), inFull(name(d.columns[cell.column])), cell.told].map((text) => ({ text })));
   };
   return optionOf(canvas, d, series, { tooltip: { trigger: 'item', formatter } });
 }

@@ -6,6 +6,9 @@ use crate::number;
 use crate::scale::{Needs, Placed, Tick, fit, titled};
 use serde_json::{Value, json};
 
+/// What axes without a unit may count, each.
+const COUNTED: [&str; 3] = ["user", "request", "token"];
+
 /// Both axes of a chart with known ends, and the breadth of a bar's slot.
 pub(crate) struct Placing {
     pub x: Placed,
@@ -204,10 +207,20 @@ pub(crate) fn head(axis: &Axis, x: f64) -> String {
     }
     let value = number::short(x);
     if axis.unit.is_empty() {
-        clean(&format!("{} {value}", axis.name))
+        clean(&counted(&value, &axis.name).unwrap_or_else(|| format!("{} {value}", axis.name)))
     } else {
         clean(&format!("{value} {}", axis.unit))
     }
+}
+
+/// A number of what an axis counts: `8 users`, `1 request in flight`; absent for other names.
+fn counted(value: &str, name: &str) -> Option<String> {
+    let (noun, rest) = name
+        .split_once(' ')
+        .map_or((name, String::new()), |(noun, rest)| (noun, format!(" {rest}")));
+    let singular = COUNTED.iter().find(|singular| noun.strip_suffix('s') == Some(singular))?;
+    let noun = if value == "1" { singular } else { noun };
+    Some(format!("{value} {noun}{rest}"))
 }
 
 /// A figure in words, with its interval.
@@ -219,7 +232,7 @@ fn told(axis: &Axis, point: &Point) -> String {
     });
     let interval =
         point.low.zip(point.high).map(|(low, high)| format!("[{}, {}]", short(low), short(high)));
-    let caution = (!point.is_trusted).then(|| "(outside the limit or not trusted)".to_owned());
+    let caution = (!point.is_trusted).then(|| "(outside the limit, or not certain)".to_owned());
     let parts: Vec<String> = [figure, interval, caution].into_iter().flatten().collect();
     clean(&parts.join(" "))
 }

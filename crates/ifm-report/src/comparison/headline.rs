@@ -4,7 +4,7 @@
 
 use super::words;
 use crate::format::plain;
-use ifm_analysis::comparison::{Comparison, Measure, Pair, Row, Verdict};
+use ifm_analysis::comparison::{COPIES, Comparison, Measure, Pair, Row, Verdict};
 use ifm_analysis::stat::Estimate;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
@@ -23,12 +23,16 @@ pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
         let rows: Vec<&Row> = pair.rows.iter().filter(|row| row.measure == measure).collect();
         parts.extend(clause(measure, &rows, is_inter_event));
     }
+    let is_alone = comparison.baseline.runs.len() == 1 && pair.side.runs.len() == 1;
+    if is_alone && pair.differences.iter().any(|found| found.what == COPIES) {
+        return format!("{names}: {COPIES}, so nothing can differ");
+    }
     let undecided = pair.count(Verdict::Inconclusive);
     let rows = counted(pair.rows.len() as u64, "row");
     match parts.is_empty() {
         true if pair.rows.is_empty() => format!("{names}: nothing to compare"),
         true if undecided == pair.rows.len() => {
-            format!("{names}: inconclusive, no difference was shown or excluded in {rows}")
+            format!("{names}: no difference shown or excluded in {rows}")
         }
         true => format!("{names}: no difference shown; {undecided} of {rows} inconclusive"),
         false => format!("{names}: {}", parts.join(", ")),
@@ -122,7 +126,12 @@ mod tests {
             row.verdict = Verdict::Inconclusive;
         }
         let found = headline(&comparison, &comparison.pairs[0]);
-        assert!(found.contains(": inconclusive"), "{found}");
+        assert!(found.contains(": no difference shown or excluded in "), "{found}");
+        let own = comparison.pairs[0].differences.clone();
+        comparison.pairs[0].differences[0].what = COPIES.to_owned();
+        let found = headline(&comparison, &comparison.pairs[0]);
+        assert!(found.ends_with(": the same measurement on both sides, so nothing can differ"));
+        comparison.pairs[0].differences = own;
         comparison.pairs[0].rows[0].verdict = Verdict::NoDifferenceShown;
         let found = headline(&comparison, &comparison.pairs[0]);
         assert!(found.contains("no difference shown"), "{found}");

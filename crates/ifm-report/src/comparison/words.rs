@@ -225,7 +225,7 @@ fn brief(doubt: &Doubt) -> String {
             format!("n≈{}", short(n, "", needed))
         }
         Doubt::Short(Shortage::Repeats { n, needed }) => short(n, " repeats", needed),
-        Doubt::Short(Shortage::Tail { .. }) => "a few requests decide".to_owned(),
+        Doubt::Short(Shortage::Tail { .. }) => "a few requests dominate".to_owned(),
         Doubt::Short(Shortage::Disturbed { n, of }) => format!("{n} of {of} repeats disturbed"),
         Doubt::NoSpread => "identical repeats".to_owned(),
         Doubt::Short(Shortage::Runs { n, needed }) => short(n, " runs", needed),

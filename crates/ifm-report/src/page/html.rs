@@ -358,15 +358,22 @@ fn cell_of(cell: &Cell, is_text: bool) -> Markup {
         (true, None) => Some("text".to_owned()),
         (false, tone) => tone.map(|tone| tone.word().to_owned()),
     };
-    let inside = html! {
-        @if let Some(share) = cell.bar {
-            svg class="bar" width=(BAR_WIDTH) height="8" aria-hidden="true" {
-                rect width=(format!("{:.1}", share * BAR_WIDTH)) height="8" {}
-            }
-            " "
-        }
+    let words = html! {
         (cell.text)
         @if let Some(note) = &cell.note { " " small { (note) } }
+    };
+    // The bars of a column begin at one place, whatever the length of the numbers next to them.
+    let inside = match cell.bar {
+        Some(share) => html! {
+            div class="barred" {
+                svg class="bar" width=(BAR_WIDTH) height="8" aria-hidden="true" {
+                    rect width=(format!("{:.1}", share * BAR_WIDTH)) height="8" {}
+                }
+                " "
+                span { (words) }
+            }
+        },
+        None => words,
     };
     html! {
         @if cell.is_head {
@@ -389,6 +396,16 @@ mod tests {
         check("at 32 users (1.2 s)", "at 32\u{A0}users (1.2\u{A0}s)");
         check("run 1 msgs, w8 a8 s", "run 1 msgs, w8 a8\u{A0}s");
         check(" 5 ", " 5 ");
+    }
+
+    #[test]
+    fn the_bars_of_a_column_begin_at_one_place() {
+        let cell = Cell { bar: Some(0.6), ..Cell::text("60%".to_owned()) };
+        let text = cell_of(&cell, false).into_string();
+        // A flex box puts the bar at the left edge of the cell, and the number at its right edge.
+        assert!(text.starts_with("<td><div class=\"barred\"><svg class=\"bar\""), "{text}");
+        assert!(text.ends_with("<span>60%</span></div></td>"), "{text}");
+        assert!(!cell_of(&Cell::text("60%".to_owned()), false).into_string().contains("barred"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) fn of(level: &LevelSummary) -> impl Iterator<Item = (&'static str, St
 
 /// The same of several levels, kind by kind, each line with its load and ended; empty where no level
 /// has any.
-pub(super) fn several(levels: &[LevelSummary], style: &TerminalStyle) -> String {
+pub(super) fn several(levels: &[&LevelSummary], style: &TerminalStyle) -> String {
     let mut out = String::new();
     for (name, lines) in FACTS {
         for level in levels {
@@ -66,13 +66,16 @@ mod tests {
     fn each_level_has_a_line_of_each_kind_and_they_stand_below_a_live_table_too() {
         let model = two_levels();
         let style = TerminalStyle { width: 400, color: false, ascii: false, verbose: false };
-        let lines = several(&model.summary.levels, &style);
+        let lines = several(&model.summary.levels_by_load(), &style);
         assert_eq!(lines.lines().filter(|line| line.starts_with(" media at ")).count(), 2);
         assert!(lines.contains(": 60 images · "), "{lines}");
         assert!(terminal_tables(&model, &style).contains(&lines));
         assert_eq!(terminal(&model, &style).matches(" media at ").count(), 2);
         assert_eq!(
-            several(&crate::testing::model(&crate::testing::sweep()).summary.levels, &style),
+            several(
+                &crate::testing::model(&crate::testing::sweep()).summary.levels_by_load(),
+                &style
+            ),
             ""
         );
     }

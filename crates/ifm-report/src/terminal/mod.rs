@@ -35,7 +35,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
             let table = level_table(model);
             out.push_str(&level_header(&table, style));
             out.push('\n');
-            for level in levels {
+            for level in model.summary.levels_by_load() {
                 out.push_str(&level_line(level, &table, style, model.is_fitting(level)));
                 out.push('\n');
             }
@@ -55,8 +55,8 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
 /// of repeats and sessions. Each line ends with a newline; empty where there are none.
 pub fn terminal_tables(model: &ReportModel, style: &TerminalStyle) -> String {
     let mut out = String::new();
-    if let levels @ [_, _, ..] = model.summary.levels.as_slice() {
-        out.push_str(&facts::several(levels, style));
+    if model.summary.levels.len() > 1 {
+        out.push_str(&facts::several(&model.summary.levels_by_load(), style));
     }
     out.push_str(&repeats::table(model, style));
     if model.summary.levels.len() > 1 {

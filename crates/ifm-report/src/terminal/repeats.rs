@@ -81,6 +81,32 @@ mod tests {
         model(&run(&users, requests.collect()))
     }
 
+    /// A capacity search measures from both sides towards the edge.
+    #[test]
+    fn levels_are_listed_by_load_whatever_their_order() {
+        let users = [8, 32, 16, 8, 32];
+        let requests = (0..5u16).flat_map(|level| {
+            let at = usize::from(level);
+            closed_loop((u32::from(level) * 200, level), (users[at], 40), 0.0, (100.0, 10.0, 16))
+        });
+        let model = model(&run(&users, requests.collect()));
+        assert!(
+            model.conditions().contains(&"closed loop, 8, 16, 32 users, some repeated".to_owned())
+        );
+        let style = TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
+        let text = crate::terminal(&model, &style);
+        let first = |line: &str| line.split_whitespace().next().and_then(|word| word.parse().ok());
+        let (levels, repeats) = text.split_once("repeats").expect("two tables");
+        let loads = |text: &str| text.lines().filter_map(first).collect::<Vec<u32>>();
+        assert_eq!(loads(levels), [8, 8, 16, 32, 32], "{text}");
+        assert_eq!(loads(repeats), [8, 32], "{text}");
+        // The document keeps the order in which they ran.
+        let document: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
+        let asked = document["levels"].as_array().expect("levels").iter();
+        let asked: Vec<_> = asked.map(|level| level["concurrency_asked"].as_u64()).collect();
+        assert_eq!(asked, users.map(|users| Some(u64::from(users))), "{}", document["levels"][0]);
+    }
+
     #[test]
     fn repeats_stand_together_below_the_levels() {
         let model = three_and_two();

@@ -17,8 +17,8 @@ const SHORT: [(&str, &str); 2] = [("ideal hits", "ideal"), ("told hits", "cached
 pub(super) fn table(model: &ReportModel, style: &TerminalStyle) -> String {
     let rows: Vec<(String, [String; 11])> = model
         .summary
-        .levels
-        .iter()
+        .levels_by_load()
+        .into_iter()
         .filter_map(|level| Some((load(level.load()), row(level)?)))
         .collect();
     if rows.is_empty() {

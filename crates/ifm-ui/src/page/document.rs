@@ -159,7 +159,7 @@ pub(crate) async fn show(
                 @for sheet in &import.sheets { (summary(sheet)) (tables(sheet)) }
             }
             section {
-                h2 { "To keep" }
+                h2 { "Download" }
                 ul class="links" { @for (format, name) in IMPORT_FORMATS {
                     li { a href={ (item.path()) "/download/" (format) } download { (name) } }
                 } }

@@ -38,7 +38,7 @@ pub(crate) async fn show(
         let query = query.as_deref().unwrap_or_default();
         let body = html! {
             h1 { "History" }
-            form class="toolbar" method="get" action="/history" {
+            form class="toolbar line" method="get" action="/history" {
                 label for="tag" { "Runs with the name or tag" }
                 select id="tag" name="tag" {
                     option value="" { "any" }

@@ -3,6 +3,7 @@
 use crate::catalogue::Item;
 use crate::live::{LevelView, View};
 use crate::time::clock;
+use ifm_analysis::level::GapLabel;
 use ifm_analysis::tally::Percentiles;
 use ifm_core::Manifest;
 use ifm_report::{ABSENT, command_line, count, number, span};
@@ -51,8 +52,8 @@ pub(crate) fn panel(item: &Item, view: &View) -> Markup {
             div { dt { "Elapsed" } dd { (clock(view.elapsed_s)) } }
             div { dt { "Answers" } dd { (count(finished)) small class=[(failed > 0).then_some("bad")] { @if failed > 0 { " ✗ " } @else { " " } (count(failed)) " failed" } } }
             div { dt { "Output, last " (clock(view.recent_s)) } dd { (output) small { " tok/s" } } }
-            (percentiles("First token", now.and_then(|level| level.ttft)))
-            (percentiles(now.map_or("Gap", |level| level.gap_label.short()), now.and_then(|level| level.gap)))
+            (percentiles("TTFT", now.and_then(|level| level.ttft)))
+            (percentiles(gap_name(view), now.and_then(|level| level.gap)))
         }
         @if let Some(share) = now.and_then(|level| level.done_share) {
             progress max="100" value=(format!("{:.0}", share * 100.0)) aria-label="Done of this level" {}
@@ -66,7 +67,7 @@ pub(crate) fn panel(item: &Item, view: &View) -> Markup {
 fn percentiles(name: &str, found: Option<Percentiles>) -> Markup {
     html! {
         div {
-            dt { (name) ", median" }
+            dt { (name) " p50" }
             dd {
                 @match found {
                     Some(found) => { (span(found.p50 as f64)) small class="line" { "p90 " (span(found.p90 as f64)) " · p99 " (span(found.p99 as f64)) } }
@@ -77,7 +78,13 @@ fn percentiles(name: &str, found: Option<Percentiles>) -> Markup {
     }
 }
 
+/// What the report calls the gap between tokens of these levels.
+fn gap_name(view: &View) -> &'static str {
+    view.levels.last().map_or(GapLabel::InterToken, |level| level.gap_label).short()
+}
+
 fn levels(view: &View) -> Markup {
+    let [gap_p50, gap_p99] = ["p50", "p99"].map(|of| format!("{} {of}", gap_name(view)));
     let time = |found: Option<Percentiles>, of: fn(Percentiles) -> u64| {
         found.map_or_else(|| ABSENT.to_owned(), |found| span(of(found) as f64))
     };
@@ -95,8 +102,8 @@ fn levels(view: &View) -> Markup {
                 td class="number" data-label="tok/s" { (level.tok_per_s.map_or_else(|| ABSENT.to_owned(), number)) }
                 td class="number" data-label="TTFT p50" { (time(level.ttft, |found| found.p50)) }
                 td class="number" data-label="TTFT p99" { (time(level.ttft, |found| found.p99)) }
-                td class="number" data-label="Gap p50" { (time(level.gap, |found| found.p50)) }
-                td class="number" data-label="Gap p99" { (time(level.gap, |found| found.p99)) }
+                td class="number" data-label=(gap_p50) { (time(level.gap, |found| found.p50)) }
+                td class="number" data-label=(gap_p99) { (time(level.gap, |found| found.p99)) }
                 td class="number" data-label="Warm-up" { (count(level.warmup)) }
             }
         }
@@ -107,7 +114,7 @@ fn levels(view: &View) -> Markup {
                 caption { "Levels so far" }
                 thead { tr {
                     th scope="col" { "Load" }
-                    @for name in ["Answers", "Failed", "tok/s", "TTFT p50", "TTFT p99", "Gap p50", "Gap p99", "Warm-up"] {
+                    @for name in ["Answers", "Failed", "tok/s", "TTFT p50", "TTFT p99", gap_p50.as_str(), gap_p99.as_str(), "Warm-up"] {
                         th scope="col" class="number" { (name) }
                     }
                 } }

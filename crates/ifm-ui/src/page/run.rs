@@ -127,7 +127,7 @@ pub(crate) async fn files(
         Ok(html! {
             div class="columns" {
                 section {
-                    h2 { "To keep" }
+                    h2 { "Download" }
                     ul class="links" { @for (format, name) in RUN_FORMATS {
                         li { a href={ (item.path()) "/download/" (format) } download { (name) } }
                     } }

@@ -157,7 +157,11 @@ fn a_run_is_watched_until_it_ends() {
     assert!(shown.body.contains("hx-trigger=\"every 1s\""), "{shown:?}");
     let live = page.get(&format!("{path}/live"));
     assert!(live.status == 200 && live.body.contains("Levels so far"), "{live:?}");
-    assert!(live.body.contains("4 users") && live.body.contains("First token"));
+    assert!(
+        live.body.contains("4 users")
+            && live.body.contains("TTFT p50")
+            && live.body.contains("ITL p99")
+    );
     let refused = page.post("/remove", &[("run", "20261120-150000-0004"), ("sure", "yes")]);
     assert_eq!(refused.status, 409, "a run that is written stays");
     assert_eq!(page.post(&format!("{path}/seal"), &[]).status, 409);

@@ -133,7 +133,7 @@ pub struct ExecArgs {
     #[arg(help_heading = "Results", long)]
     no_color: bool,
 
-    /// Print only ASCII characters
+    /// Print only ASCII characters (default on terminals without UTF-8)
     #[arg(help_heading = "Results", long)]
     ascii: bool,
 }

@@ -91,7 +91,7 @@ pub struct HistoryArgs {
     #[arg(long)]
     no_color: bool,
 
-    /// Print only ASCII characters
+    /// Print only ASCII characters (default on terminals without UTF-8)
     #[arg(long)]
     ascii: bool,
 

@@ -49,7 +49,7 @@ pub struct KeptArgs {
     #[arg(help_heading = "Results", long)]
     pub no_color: bool,
 
-    /// Print only ASCII characters
+    /// Print only ASCII characters (default on terminals without UTF-8)
     #[arg(help_heading = "Results", long)]
     pub ascii: bool,
 }

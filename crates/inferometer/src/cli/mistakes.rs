@@ -7,6 +7,7 @@ use super::short_help;
 use crate::foreign::shell;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use ifm_core::words::nearest;
 
 /// Flags in the spelling of other tools, and in inferometer's.
 const SPELLINGS: &[(&str, &str)] = &[
@@ -68,18 +69,24 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
     let mut command = super::command();
     command.build();
     let command = meant(&command, words);
+    if error.get(ContextKind::Usage).is_some() {
+        // The included usage lists what was given: also what an environment variable gave, or what
+        // belongs to another suggestion.
+        let usage = ContextValue::StyledStr(command.clone().render_usage());
+        error.insert(ContextKind::Usage, usage);
+    }
     match error.kind() {
         ErrorKind::UnknownArgument => {
             if let Some(tip) = simulated(&error, command, words).or_else(|| negative(&error, words))
             {
                 return tip;
             }
-            if let Some(ours) = spelled(&error, command) {
-                let ours = ContextValue::String(ours.to_owned());
-                error.insert(ContextKind::SuggestedArg, ours);
-                // The included usage belongs to another suggestion.
-                let usage = ContextValue::StyledStr(command.clone().render_usage());
-                error.insert(ContextKind::Usage, usage);
+            // The included suggestion knows no flag of another tool, and may be far from what was typed.
+            error.remove(ContextKind::SuggestedArg);
+            if let Some(near) = intended(&error, command) {
+                error.remove(ContextKind::TrailingArg);
+                error.remove(ContextKind::Suggested);
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(near));
             }
             error.render().to_string()
         }
@@ -130,16 +137,28 @@ fn negative(error: &Error, words: &[String]) -> Option<String> {
     Some(format!("error: {word}: a negative number is not accepted here\n"))
 }
 
-/// inferometer's flag for another tool's flag, if the command has it.
-fn spelled(error: &Error, command: &Command) -> Option<&'static str> {
+/// The flag of the command that was probably meant: by another tool's spelling, by the nearest
+/// spelling, or as the only flag that begins like this.
+fn intended(error: &Error, command: &Command) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
-    let typed = typed.split('=').next()?;
-    let (_, ours) = SPELLINGS.iter().find(|(theirs, _)| *theirs == typed)?;
-    let is_ours = |arg: &Arg| {
-        let aliases = arg.get_all_aliases().unwrap_or_default();
-        arg.get_long().into_iter().chain(aliases).any(|name| *ours == format!("--{name}"))
+    let typed = typed.split('=').next()?.strip_prefix("--")?;
+    let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let own: Vec<&str> = visible
+        .flat_map(|arg| arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default()))
+        .collect();
+    let foreign = SPELLINGS.iter().filter_map(|(theirs, ours)| {
+        let ours = ours.strip_prefix("--")?;
+        own.contains(&ours).then_some((theirs.strip_prefix("--")?, ours))
+    });
+    let all: Vec<(&str, &str)> = own.iter().map(|name| (*name, *name)).chain(foreign).collect();
+    let begun = || {
+        let mut begun = own.iter().filter(|name| name.starts_with(typed));
+        begun.next().filter(|_| begun.next().is_none()).copied()
     };
-    command.get_arguments().any(is_ours).then_some(ours)
+    let near = || nearest(typed, all.iter().map(|(spelling, _)| *spelling));
+    let found = near().or_else(begun)?;
+    let (_, ours) = all.iter().find(|(spelling, _)| *spelling == found)?;
+    Some(format!("--{ours}"))
 }
 
 /// The required arguments that a command lacks, in its own words, with examples.
@@ -189,8 +208,20 @@ mod tests {
             ("capacity http://h --dataset x", "--workload"),
             ("run http://h --output-path x.json", "--out"),
             ("run http://h --api-key x", "--api-key-env"),
-            // Close enough for clap alone.
+            // Misspelled: letters swapped, missing, added, changed, or only the beginning.
+            ("run http://h --usres 8", "--concurrency"),
+            ("run http://h --userss 8", "--concurrency"),
+            ("run http://h --numrequests 8", "--requests"),
+            ("run http://h --ouput x", "--out"),
+            ("run http://h --warmpu 3", "--warmup"),
+            ("run http://h --durtion=5", "--duration"),
             ("run http://h --concurency 8", "--concurrency"),
+            ("run http://h --conc 8", "--concurrency"),
+            ("run http://h --rat -5", "--rate"),
+            ("report x --fromat json", "--format"),
+            ("runs list --stroe x", "--store"),
+            ("serve --prot 8", "--port"),
+            ("capacity http://h --slp chat", "--slo"),
             ("audit x --formt json", "--format"),
             ("report --formats json", "--format"),
         ] {
@@ -199,6 +230,22 @@ mod tests {
             assert!(tip.contains(&format!("'{meant}'")), "{typed}: {told}");
         }
         assert!(!told("inferometer audit x --users 8").contains("--concurrency"));
+        for far in ["run http://h --foo", "run http://h --xyzzy 3", "audit x --burst"] {
+            assert!(!told(&format!("inferometer {far}")).contains("similar"), "{far}");
+        }
+    }
+
+    /// What an environment variable gave is not part of the line that was typed.
+    #[test]
+    fn the_usage_lists_only_what_the_command_needs() {
+        for (typed, usage) in [
+            ("run http://h --rate 5 --ramp 1-5/10s", "Usage: inferometer run [OPTIONS] [URL]"),
+            ("run http://h --usres 8", "Usage: inferometer run [OPTIONS] [URL]"),
+            ("sweep http://h --rate 5 -c 4", "Usage: inferometer sweep [OPTIONS] [URL]"),
+        ] {
+            let told = told(&format!("inferometer {typed} --store x"));
+            assert!(told.lines().any(|line| line == usage), "{told}");
+        }
     }
 
     #[test]

@@ -215,6 +215,9 @@ pub fn read_as(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<R
     if project::is_quiet(&matches) {
         crate::terminal::be_quiet();
     }
+    if project::has_switch(&matches, "ascii") {
+        crate::terminal::be_ascii();
+    }
     crate::settings::keep(settings);
     Ok(Read { cli, words })
 }

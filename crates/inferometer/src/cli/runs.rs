@@ -45,7 +45,7 @@ enum Action {
         /// Print without color (also: NO_COLOR)
         #[arg(long)]
         no_color: bool,
-        /// Print only ASCII characters
+        /// Print only ASCII characters (default on terminals without UTF-8)
         #[arg(long)]
         ascii: bool,
     },

@@ -46,7 +46,7 @@ struct PreviewArgs {
     #[arg(long)]
     json: bool,
 
-    /// Print only ASCII characters
+    /// Print only ASCII characters (default on terminals without UTF-8)
     #[arg(long)]
     ascii: bool,
 }
@@ -214,11 +214,12 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
         });
         return Ok(Code::Done);
     }
+    let style = terminal::style(false, args.ascii);
     let mut out = facts(&opened.facts, tokenizer.name());
     out.push_str(&numbers(&preview));
     out.push_str(&forms_told(&forms, preview.items));
-    out.push_str(&histogram("prompt tokens", &preview.prompt_lengths, args.ascii));
-    out.push_str(&histogram("output tokens", &preview.output_lengths, args.ascii));
+    out.push_str(&histogram("prompt tokens", &preview.prompt_lengths, style.ascii));
+    out.push_str(&histogram("output tokens", &preview.output_lengths, style.ascii));
     for sample in &preview.samples {
         let tokens = |tokens: Option<u32>| tokens.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let text: String = printable(&sample.text).chars().take(SAMPLE_CHARS).collect();

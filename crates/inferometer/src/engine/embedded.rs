@@ -172,8 +172,13 @@ fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
             )),
         };
     }
-    let preset: Preset =
-        model.parse().map_err(|error| format!("there is no file {model}, and {error}"))?;
+    let preset: Preset = model.parse().map_err(|_| {
+        let presets = Preset::ALL.map(|preset| preset.to_string()).join(", ");
+        format!(
+            "there is no file and no preset {model:?}; hint: give the path of a GGUF file, or one of \
+             {presets}"
+        )
+    })?;
     let quantization = quantization.unwrap_or(Quantization::Q8_0);
     Ok(ModelSource::Preset { preset, quantization, seed: SEED })
 }

@@ -65,6 +65,7 @@ impl Manner {
     /// What was asked for, as far as the terminal can do it. Says so where it cannot.
     pub fn of(job: &Job) -> Manner {
         let is_terminal = std::io::stderr().is_terminal();
+        let ascii = job.ascii || terminal::is_ascii(is_terminal);
         if job.quiet {
             return Manner::Quiet;
         }
@@ -72,7 +73,7 @@ impl Manner {
         let is_shared = job.format == Format::Requests && std::io::stdout().is_terminal();
         if job.tui && is_terminal && !terminal::is_dumb() && !is_shared {
             let color = terminal::wants_color(job.no_color, is_terminal);
-            return Manner::Screen { color, ascii: job.ascii };
+            return Manner::Screen { color, ascii };
         }
         if job.tui {
             terminal::warn(
@@ -81,7 +82,7 @@ impl Manner {
             );
         }
         match is_terminal && !terminal::is_dumb() {
-            true => Manner::Line { ascii: job.ascii },
+            true => Manner::Line { ascii },
             false => Manner::Log,
         }
     }

@@ -209,14 +209,14 @@ fn ties(question: &Question) -> Vec<Insight> {
         return Vec::new();
     }
     let open = all - ties - grid.shown(MEAN);
-    let tied = (ties > 0).then(|| say!("no difference shown in {}"; ties as f64 => Count));
-    let open = (open > 0).then(|| say!("inconclusive in {}"; open as f64 => Count));
+    let tied = (ties > 0).then(|| say!("shows no difference in {}"; ties as f64 => Count));
+    let open = (open > 0).then(|| say!("is undecided in {}"; open as f64 => Count));
     let parts: Vec<Sentence> = tied.into_iter().chain(open).collect();
     if parts.is_empty() {
         return Vec::new();
     }
     let sentence = say!(
-        "{}: {} of {} measured pairs of cells (mean end-to-end latency)."; grid.other,
+        "{}: mean end-to-end latency {} of {} measured pairs of cells."; grid.other,
         Sentence::list(parts, " and ", " and "), all as f64 => Count
     );
     vec![Insight::new(TIE.id, Topic::Condition, Tone::Note, sentence)]

@@ -32,12 +32,19 @@ fn look(question: &Question) -> Vec<Insight> {
     }
     let tone = if band.is_poor(value(&worst)) { Tone::Warn } else { Tone::Note };
     let mean = mean_beside(worst.1).map(|mean| say!("; mean {}"; mean => Ms)).unwrap_or_default();
-    let sentence = say!(
-        "Best ITL {} ({}) is {}; worst {} ({}{}) is {}{}.";
-        value(&best) => Ms, measured_at(best.0, best.1), band.word(value(&best)),
-        value(&worst) => Ms, measured_at(worst.0, worst.1), mean, band.word(value(&worst)),
-        if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Itl, CENTER))
-    );
+    let [low, high] = [&best, &worst].map(|(curve, point)| measured_at(curve, point));
+    let open = if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Itl, CENTER));
+    let (shortest, longest) = (value(&best), value(&worst));
+    let sentence = match (band.word(shortest), band.word(longest)) {
+        (word, same) if word == same => say!(
+            "ITL stays {}: {} ({}) to {} ({}{}){}.";
+            word, shortest => Ms, low, longest => Ms, high, mean, open
+        ),
+        (good, poor) => say!(
+            "Best ITL {} ({}) is {}; worst {} ({}{}) is {}{}.";
+            shortest => Ms, low, good, longest => Ms, high, mean, poor, open
+        ),
+    };
     vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)]
 }
 

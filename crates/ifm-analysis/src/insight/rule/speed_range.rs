@@ -25,7 +25,7 @@ fn look(question: &Question) -> Vec<Insight> {
         return Vec::new();
     }
     let sentence = say!(
-        "Decode speed for one user runs from {} ({}) down to {} ({}){}.";
+        "Decode speed for one user ranges from {} ({}) to {} ({}){}.";
         best.1.reading.value => TokPerS, place_words(best.0, &best.1.cell),
         worst.1.reading.value => TokPerS, place_words(worst.0, &worst.1.cell),
         if_open(user_speed(question, &worst.1.cell, &best.1.cell))

@@ -219,3 +219,24 @@ fn the_best_wait_may_come_without_its_load() {
         ["Best TTFT 211.00 (chat, load not given), worst 6180.00 (tools, 32 users)."]
     );
 }
+
+/// A page begins with its numbers: a doubt about them follows.
+#[test]
+fn a_range_of_one_word_is_one_statement() {
+    let text = |levels_of: &[(u32, f64, f64)]| {
+        let survey = Survey { origins: Vec::new(), points: levels("chat", levels_of) };
+        texts(&Question::new(&survey), "itl_band").join("")
+    };
+    assert_eq!(
+        text(&[(1, 1.8, 500.0), (8, 5.7, 700.0)]),
+        "ITL stays instant: 1.80 (1 user, mean) to 5.70 (8 users, mean)."
+    );
+    assert_eq!(
+        text(&[(1, 21.7, 46.0), (64, 25.7, 700.0)]),
+        "ITL stays acceptable: 21.70 (1 user, mean) to 25.70 (64 users, mean)."
+    );
+    assert_eq!(
+        text(&[(1, 1.8, 500.0), (8, 75.0, 700.0)]),
+        "Best ITL 1.80 (1 user, mean) is instant; worst 75.00 (8 users, mean) is sluggish."
+    );
+}

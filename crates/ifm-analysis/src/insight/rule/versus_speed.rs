@@ -1,13 +1,14 @@
 //! How much faster or slower than the baseline at the loads that were requested of both, by the
 //! comparison that `compare` makes; and where that turns round.
 
-use crate::comparison::{Doubt, Verdict};
+use crate::comparison::Verdict;
 use crate::insight::versus::{CENTER, Matched, OUTPUT, Party, Versus};
 use crate::insight::{Delta, Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
 use ifm_core::metric::Direction;
 use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::words::counted;
 
 /// The tails that a sentence adds to a median or mean, the best known first.
 const TAILS: [f64; 2] = [95.0, 99.0];
@@ -130,17 +131,13 @@ fn shown(pair: &Pair) -> Option<Insight> {
 fn undecided(pair: &Pair) -> Option<Insight> {
     let open = || pair.deltas.iter().filter(|(_, delta)| !delta.is_tie());
     let (at, delta) = open().next_back()?;
-    let loads = match open().count() {
-        1 => Sentence::default(),
-        count => say!(" at {} loads"; count as f64 => Count),
-    };
-    let why = match &delta.doubt {
-        Some(Doubt::OneNumber { .. }) => "not comparable without an interval",
-        _ => "inconclusive",
+    let others = match open().count() - 1 {
+        0 => Sentence::default(),
+        count => say!("; {} undecided too"; counted(count as u64, "other load")),
     };
     let sentence = say!(
-        "{}: {} is {}{}; at {}{}, {}."; pair.name(), pair.measure(), why, loads, *at => Load,
-        pair.versus.counted(*at), delta.undecided()
+        "{}: {} at {}{}: {}{}."; pair.name(), pair.measure(), *at => Load,
+        pair.versus.counted(*at), delta.undecided(), others
     );
     Some(Insight::new(RULE.id, pair.topic, Tone::Note, sentence))
 }

@@ -1,7 +1,7 @@
 //! The charts of a grid: overview, bars of every row, dumbbell, and where the time goes.
 
-use super::{MEAN, MS_PER_S, P99, load_title, row_title, workload_title};
-use crate::format::{meant, plain};
+use super::{MEAN, P99, load_title, row_title, workload_title};
+use crate::format::{TimeUnit, meant, plain};
 use ifm_analysis::insight::{Delta, Grid, GridCell, Meant};
 use ifm_analysis::survey::Reading;
 use ifm_chart::{
@@ -93,12 +93,12 @@ pub(super) fn overview(grid: &Grid) -> Chart {
     }
 }
 
-fn seconds(x: f64, reading: &Reading) -> Point {
-    let s = |ms: f64| ms / MS_PER_S;
-    Point::at(x, s(reading.value))
-        .between(reading.low.map(s), reading.high.map(s))
+fn latency(x: f64, reading: &Reading, unit: TimeUnit) -> Point {
+    let place = |ms: f64| unit.place(ms);
+    Point::at(x, place(reading.value))
+        .between(reading.low.map(place), reading.high.map(place))
         .trusted(reading.is_enough)
-        .told(meant(reading.value, Meant::Ms))
+        .told(unit.text(reading.value))
 }
 
 /// The two charts of a row, mean and P99, with one scale; those without a figure are left out.
@@ -109,12 +109,14 @@ pub(super) fn bars(grid: &Grid, row: usize) -> Vec<Chart> {
         .flat_map(|cell| [MEAN, P99].map(|statistic| (cell, statistic)))
         .flat_map(|(cell, statistic)| [true, false].map(|base| cell.reading(base, statistic)))
         .flatten()
-        .map(|reading| reading.high.unwrap_or(reading.value).max(reading.value) / MS_PER_S)
+        .map(|reading| reading.high.unwrap_or(reading.value).max(reading.value))
         .fold(0.0, f64::max);
+    let unit = TimeUnit::up_to(largest);
     let chart = |(title, statistic): (&str, Statistic)| {
         let side = |(of_base, name, dash): &(bool, &String, Dash)| {
             let points = of_row().filter_map(|cell| {
-                Some(seconds(cell.model as f64, &cell.reading(*of_base, statistic)?))
+                let reading = cell.reading(*of_base, statistic)?;
+                Some(latency(cell.model as f64, &reading, unit))
             });
             Series { dash: *dash, ..Series::new(plain(name), points).form(Form::Bar) }
         };
@@ -128,8 +130,8 @@ pub(super) fn bars(grid: &Grid, row: usize) -> Vec<Chart> {
         let id = crate::page::slug(&format!("{} {title}", row_title(grid.rows.get(row)?)));
         let names = grid.models.iter().map(|model| plain(model));
         let x = Axis { name: "model".to_owned(), ..Axis::of_names(names) };
-        let range = Some((0.0, largest * HEADROOM));
-        let y = Axis { range, ..Axis::new("end-to-end latency", "s") };
+        let range = Some((0.0, unit.place(largest) * HEADROOM));
+        let y = Axis { range, ..Axis::new("end-to-end latency", unit.name()) };
         let plot = Cartesian { notes, ..Cartesian::new(x, y, series) };
         Some(Chart::new(id, title, words.join(" "), plot))
     };
@@ -174,10 +176,12 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
         let load = row.map(|row| crate::model::load(row.load)).unwrap_or_default();
         format!("{model} · {} · {load}", row.map(workload_title).unwrap_or_default())
     };
+    let largest = deltas.iter().map(|(_, delta)| delta.base.max(delta.other)).fold(0.0, f64::max);
+    let unit = TimeUnit::up_to(largest);
     let series = |of_base: bool, words: &str, mark: Mark, dash: Dash| {
         let points = deltas.iter().enumerate().map(|(index, (_, delta))| {
             let ms = if of_base { delta.base } else { delta.other };
-            Point::at(index as f64, ms / MS_PER_S).told(meant(ms, Meant::Ms))
+            Point::at(index as f64, unit.place(ms)).told(unit.text(ms))
         });
         Series { mark, dash, ..Series::new(plain(words), points).form(Form::Dots) }
     };
@@ -185,7 +189,7 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
         format!("The largest change: {} at {}.", meant(delta.change, Meant::Change), name(cell))
     });
     let x = Axis::of_names(deltas.iter().map(|(cell, _)| name(cell)));
-    let y = Axis::new("mean end-to-end latency", "s").scaled(Scale::Log10);
+    let y = Axis::new("mean end-to-end latency", unit.name()).scaled(Scale::Log10);
     let series = vec![
         series(true, &grid.base, Mark::Circle, Dash::Solid),
         series(false, &grid.other, Mark::Square, Dash::Dashed),

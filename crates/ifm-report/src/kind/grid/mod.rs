@@ -66,7 +66,9 @@ fn workload_title(row: &GridRow) -> String {
 /// `100 Concurrent Requests`.
 fn load_title(row: &GridRow) -> String {
     match row.load {
+        Some(Load::Users(1)) => "1 Concurrent Request".to_owned(),
         Some(Load::Users(users)) => format!("{users} Concurrent Requests"),
+        Some(Load::ReqPerS(1.0)) => "1 Request per Second".to_owned(),
         Some(Load::ReqPerS(rate)) => format!("{rate} Requests per Second"),
         None => "Unknown Load".to_owned(),
     }
@@ -206,7 +208,11 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
     if grid.ties(MEAN) > 0 {
         let value = format!("{} of {}", grid.ties(MEAN), deltas.len());
         let open = deltas.len() - grid.ties(MEAN) - grid.shown(MEAN);
-        let detail = format!("pairs of cells, mean end-to-end latency; inconclusive in {open}");
+        let undecided = match open {
+            0 => String::new(),
+            open => format!("; undecided in {open}"),
+        };
+        let detail = format!("pairs of cells, mean end-to-end latency{undecided}");
         tiles.push(tile("Where is no difference shown?", value, detail, None));
     }
     let (missing, wanted) = (grid.missing(), grid.wanted());

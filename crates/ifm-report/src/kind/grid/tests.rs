@@ -125,7 +125,8 @@ fn an_announced_grid_says_that_nothing_is_there() {
         "inferometer sweep URL -W 1500/250 -c 1,50,100 --repeat 3 --tag 'condition=No CC'\n";
     assert!(commands.starts_with(sweep), "{commands}");
     let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
-    let expect = [100, 50, 1].map(|n| format!("Random (1500 ⇒ 250) ({n} Concurrent Requests)"));
+    let expect = ["100 Concurrent Requests", "50 Concurrent Requests", "1 Concurrent Request"]
+        .map(|load| format!("Random (1500 ⇒ 250) ({load})"));
     assert_eq!(names, expect);
     assert!(table.rows.iter().all(|row| row[1].text == "✗ No CC, CC"), "{table:?}");
     assert!(html(&page).contains("✗ No CC, CC"));
@@ -159,6 +160,17 @@ fn tagged_runs_are_a_grid_with_intervals() {
         .collect();
     let (word, page) = draw(&runs, &[], Some(("cc", "off")));
     assert_eq!((word, page.charts().len()), ("grid", 7));
+    let mut labels = 0;
+    for chart in page.charts() {
+        let ifm_chart::Plot::Cartesian(plot) = &chart.plot else { continue };
+        let is_latency = plot.y.name.contains("latency");
+        for point in plot.series.iter().flat_map(|series| &series.points).filter(|_| is_latency) {
+            let label = point.text.as_deref().unwrap_or_default();
+            assert!(label.ends_with(&format!(" {}", plot.y.unit)), "{label} on {:?}", plot.y);
+            labels += 1;
+        }
+    }
+    assert!(labels > 8, "{labels} labels");
     let text = markdown(&page, Pictures::None);
     for expect in [
         "## Edit 10K Characters (8 Concurrent Requests)",

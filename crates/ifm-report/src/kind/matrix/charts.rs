@@ -2,7 +2,7 @@
 
 use super::super::common::{LINES_MAX, ends, numbered};
 use super::measure::{measure_unit, unit};
-use crate::format::{meant, plain};
+use crate::format::{TimeUnit, meant, plain};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::matrix::{Configuration, Matrix, Place, Ratio};
 use ifm_chart::{
@@ -249,17 +249,22 @@ pub(super) fn repeats(
     let of = matrix.configurations.get(configuration)?;
     let (name, unit, how) = measure_unit(&of.measure);
     let names: Vec<String> = places.iter().map(|place| plain(matrix.thing(place.thing))).collect();
+    // Times have the axis' unit, whatever their size.
+    let label = |value: f64| match how {
+        Meant::Ms => TimeUnit::Ms.text(value),
+        how => meant(value, how),
+    };
     let mut means = Vec::new();
     let mut each = Vec::new();
     for (index, place) in places.iter().enumerate() {
         let (sample, x) = (&place.sample, index as f64);
         let (low, high) = sample.interval().unzip();
-        let text = meant(sample.mean, how);
+        let text = label(sample.mean);
         let mean = Point::at(x, sample.mean).between(low.map(|low| low.max(0.0)), high);
         let mean = mean.trusted(sample.is_trusted()).told(text.clone());
         means.push(Point { label: Some(text), ..mean });
         let each_of = sample.values.iter();
-        each.extend(each_of.map(|value| Point::at(x, *value).told(meant(*value, how))));
+        each.extend(each_of.map(|value| Point::at(x, *value).told(label(*value))));
     }
     let (first, last) = (places.first()?, places.last()?);
     let words = |place: &Place| {

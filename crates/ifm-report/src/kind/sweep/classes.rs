@@ -11,8 +11,8 @@ use ifm_analysis::LevelSummary;
 pub(super) fn section(model: &ReportModel) -> Option<Section> {
     let levels = model
         .summary
-        .levels
-        .iter()
+        .levels_by_load()
+        .into_iter()
         .filter(|level| !level.classes.is_empty() || level.probe.is_some());
     let table = |level: &LevelSummary| {
         let heads = crate::parts::heads("class", level.latencies.gap_label.short());

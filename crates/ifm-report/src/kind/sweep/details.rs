@@ -35,7 +35,7 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
         }))
         .push(time_of("max", |of| Some(of.max)));
     let rows =
-        model.summary.levels.iter().flat_map(|level| {
+        model.summary.levels_by_load().into_iter().flat_map(|level| {
             metric_table::shown(&level.latencies).map(move |found| (level, found))
         });
     let caption = format!("Over complete answers{but}; percentiles by {PERCENTILE_RULE}.");
@@ -56,7 +56,7 @@ pub(super) fn requests(model: &ReportModel) -> Section {
         })
         .text("counted", |level| level.tokens.output_from.provenance().words().to_owned());
     let caption = "Every request that was planned, with its tokens per request.";
-    let table = columns.table(caption, &model.summary.levels);
+    let table = columns.table(caption, model.summary.levels_by_load());
     Section::new("Requests", vec![Block::Table(table)])
 }
 
@@ -96,7 +96,7 @@ pub(super) fn energy_and_server(model: &ReportModel) -> Option<Section> {
     let lines =
         |level| words::level_facts(level).into_iter().map(move |(name, line)| (level, name, line));
     let rows: Vec<(&LevelSummary, _, String)> =
-        model.summary.levels.iter().flat_map(lines).collect();
+        model.summary.levels_by_load().into_iter().flat_map(lines).collect();
     if rows.is_empty() {
         return None;
     }

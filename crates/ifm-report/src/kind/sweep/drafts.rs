@@ -20,8 +20,8 @@ type Row<'a> = (&'a LevelSummary, &'a Speculation);
 pub(super) fn section(model: &ReportModel) -> Option<Section> {
     let rows: Vec<Row> = model
         .summary
-        .levels
-        .iter()
+        .levels_by_load()
+        .into_iter()
         .filter_map(|level| Some((level, level.speculation.as_ref()?)))
         .collect();
     if rows.is_empty() {

@@ -9,7 +9,7 @@ use ifm_analysis::LevelSummary;
 
 /// The forms of each level; absent where all answers are free.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {
-    let levels = model.summary.levels.iter().filter(|level| level.forms.is_some());
+    let levels = model.summary.levels_by_load().into_iter().filter(|level| level.forms.is_some());
     let of_level = |level: &LevelSummary| {
         let heads = crate::parts::heads("form", level.latencies.gap_label.short());
         let table = Table {

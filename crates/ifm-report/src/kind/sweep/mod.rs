@@ -477,7 +477,7 @@ fn levels(model: &ReportModel) -> Table {
         left_out.map_or(String::new(), |words| format!("; {words}")),
         words::provenance(&model.summary.levels)
     );
-    let mut table = columns.table(caption, &model.summary.levels);
+    let mut table = columns.table(caption, model.summary.levels_by_load());
     table.bar_column(2);
     table.bar_column(3);
     table

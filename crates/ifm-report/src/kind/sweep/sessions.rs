@@ -22,8 +22,10 @@ const LINES_MAX: usize = 6;
 /// The sessions of each level; absent where requests are independent.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {
     let levels = &model.summary.levels;
-    let rows: Vec<Vec<Cell>> = levels
-        .iter()
+    let rows: Vec<Vec<Cell>> = model
+        .summary
+        .levels_by_load()
+        .into_iter()
         .filter_map(|level| {
             let cells = crate::sessions::row(level)?.into_iter().map(Cell::text);
             Some(std::iter::once(Cell::head(load_words(level.load()))).chain(cells).collect())
@@ -51,7 +53,8 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
 /// The turns of each level; absent where requests are independent.
 pub(super) fn turns(model: &ReportModel) -> Option<Section> {
     let mut blocks = Vec::new();
-    let with_turns = || model.summary.levels.iter().filter(|level| !level.turns.is_empty());
+    let levels = model.summary.levels_by_load();
+    let with_turns = || levels.iter().copied().filter(|level| !level.turns.is_empty());
     for level in with_turns() {
         let heads = crate::parts::heads("turn", level.latencies.gap_label.short());
         blocks.push(Block::Table(Table {

@@ -213,9 +213,14 @@ fn masked(name: &str, value: &str) -> String {
 
 /// Whether a command should print no progress.
 pub fn is_quiet(matches: &ArgMatches) -> bool {
+    has_switch(matches, "quiet")
+}
+
+/// Whether a switch of the command is on; a command that lacks it has it off.
+pub fn has_switch(matches: &ArgMatches, name: &str) -> bool {
     match matches.subcommand() {
-        Some((_, below)) => is_quiet(below),
-        None => matches.try_get_one::<bool>("quiet").ok().flatten().copied().unwrap_or(false),
+        Some((_, below)) => has_switch(below, name),
+        None => matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false),
     }
 }
 

@@ -34,6 +34,8 @@ const ROOMY: u16 = 16;
 const CHART_ROWS: (u16, u16) = (7, 14);
 /// Minimum rows of the table of levels.
 const TABLE_ROWS: u16 = 4;
+/// Columns between two charts, which keep the labels of the right one apart from the left one.
+const BETWEEN_CHARTS: u16 = 2;
 /// Narrowest screen that fits two things side by side.
 const WIDE: u16 = 76;
 /// Shown for an unknown number.
@@ -165,8 +167,9 @@ fn level_line(view: &View, level: &LevelView, look: &Look, width: u16) -> Line<'
 
 fn draw_charts(frame: &mut Frame, view: &View, look: &Look, area: Rect) {
     let (rate, flight) = if area.width >= WIDE {
-        let [left, right] =
-            Layout::horizontal([Constraint::Percentage(62), Constraint::Fill(1)]).areas(area);
+        let [left, right] = Layout::horizontal([Constraint::Percentage(62), Constraint::Fill(1)])
+            .spacing(BETWEEN_CHARTS)
+            .areas(area);
         (left, Some(right))
     } else {
         (area, None)
@@ -216,10 +219,8 @@ fn draw_chart(
         .bounds([from_s, until_s])
         .labels([words::seconds(from_s), words::seconds(until_s)])
         .style(look.faint());
-    let y = Axis::default()
-        .bounds([0.0, top])
-        .labels(["0".to_owned(), words::number(top)])
-        .style(look.faint());
+    let y =
+        Axis::default().bounds([0.0, top]).labels(["0".to_owned(), tick(top)]).style(look.faint());
     let chart = Chart::new(vec![data])
         .block(
             Block::new().borders(Borders::TOP).title(title.to_owned()).border_style(look.faint()),
@@ -227,6 +228,11 @@ fn draw_chart(
         .x_axis(x)
         .y_axis(y);
     frame.render_widget(chart, area);
+}
+
+/// The upper end of an axis: requests in flight and most rates end at a whole number.
+fn tick(value: f64) -> String {
+    if value.fract() == 0.0 { words::count(value as u64) } else { words::number(value) }
 }
 
 /// The next of 1, 2, 5 times a power of ten.

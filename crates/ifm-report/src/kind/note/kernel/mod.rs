@@ -5,7 +5,7 @@ mod tables;
 use super::super::Subject;
 use super::super::common::about;
 use super::blocks::attention;
-use crate::format::{count, meant, percent, plain};
+use crate::format::{count, meant, number, percent, plain};
 use crate::page::{Block, Figure, Section, Table, Tile};
 use ifm_analysis::insight::{Meant, Topic};
 use ifm_analysis::survey::{KernelMask, KernelTime, Survey};
@@ -155,7 +155,7 @@ fn arithmetic(masks: &[KernelMask]) -> Option<Chart> {
     let series = series(masks, (None, Form::Bar), |mask, kernel| {
         let is = |time: &&KernelTime| time.pass == FORWARD && time.kernel == kernel;
         let rate = mask.times.iter().find(is)?.flop_per_s?;
-        Some(Point::at(0.0, rate / scale).told(meant(rate, Meant::FlopPerS)))
+        Some(Point::at(0.0, rate / scale).told(format!("{} {unit}", number(rate / scale))))
     });
     let (of, best) = best(&series)?;
     let text = best.text.clone().unwrap_or_default();

@@ -55,7 +55,7 @@ pub(super) fn page(subject: &Subject) -> Page {
             let question = Question { survey: &measured, ..subject.question.clone() };
             let (pool, by) = (measured.pool(PartKind::Serving), told_by(&question));
             let answer = Answers::new(&question, &pool, &by).tile();
-            answer.into_iter().chain(self::tiles(&question, &pool, &by)).collect()
+            answer.into_iter().chain(tiles(&question, &pool, &by)).collect()
         }
     };
     Page {

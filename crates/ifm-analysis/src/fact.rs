@@ -79,6 +79,11 @@ const fn measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> O
     OwnFact { is_of_measuring: true, ..warning(what, of) }
 }
 
+/// How it was measured, where a difference leaves nothing to compare. A prediction has no API.
+const fn unlike_measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
+    OwnFact { is_of_measuring: true, ..unlike(what, of) }
+}
+
 /// The same, where repeats of one measurement may differ in it.
 const fn free(fact: OwnFact) -> OwnFact {
     OwnFact { is_free: true, ..fact }
@@ -94,9 +99,11 @@ const FACTS: [OwnFact; 28] = [
     expected("model", |run| Some(run.spec.target.model.clone())),
     expected("server", server),
     expected(ADDRESS, |run| Some(run.spec.target.address().into_owned())),
-    unlike("API", |run| Some(run.spec.target.api_words())),
-    unlike("streaming", |run| Some(yes(run.spec.target.stream))),
-    unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
+    unlike_measuring("API", |run| Some(run.spec.target.api_words())),
+    unlike_measuring("streaming", |run| Some(yes(run.spec.target.stream))),
+    unlike_measuring("a connection for each request", |run| {
+        Some(yes(run.spec.target.fresh_connections))
+    }),
     unlike("workload", |run| Some(run.spec.workload.kind.clone())),
     unlike("structured answers", |run| {
         let forms = &run.spec.workload.forms;

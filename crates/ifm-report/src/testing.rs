@@ -46,7 +46,7 @@ pub(crate) fn model(run: &RunData) -> ReportModel {
 }
 
 /// Levels with the given users and ITL in milliseconds.
-fn noisy(seed: u64, levels: &[(u32, f64)]) -> RunData {
+pub(crate) fn noisy(seed: u64, levels: &[(u32, f64)]) -> RunData {
     let level = |(users, itl_ms): &(u32, f64)| NoisyLoop {
         users: *users,
         rounds: 400 / users,
@@ -60,12 +60,12 @@ fn noisy(seed: u64, levels: &[(u32, f64)]) -> RunData {
     noisy_run(&levels.iter().map(level).collect::<Vec<_>>())
 }
 
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     let slo = slo::parse("itl:p50<30ms").expect("a target");
     Settings { resamples: 400, slo, ..Settings::default() }
 }
 
-fn side(label: &str, run: &RunData, measures: &[Measure]) -> Side {
+pub(crate) fn side(label: &str, run: &RunData, measures: &[Measure]) -> Side {
     let settings = settings();
     Side { label: label.to_owned(), members: vec![Member::of(run, measures, &settings.slo)] }
 }

@@ -29,8 +29,8 @@ pub use deployment::{
     Speculation,
 };
 pub use fit::{
-    Compared, Doubt, Estimate, Fit, FitError, HeldOut, MISS, Row, Spread, Suspect, estimate, fit,
-    free_by_default, held_out,
+    Compared, Doubt, Estimate, Fit, FitError, HeldOut, MISS, Pair, Row, Spread, Suspect, estimate,
+    fit, free_by_default, held_out,
 };
 pub use grammars::Grammars;
 pub use kv::BLOCK_TOKENS;

@@ -79,6 +79,8 @@ impl GpuLibrary for Driver {
 /// GPUs that are read again and again.
 pub struct Gpus {
     library: Box<dyn GpuLibrary>,
+    /// How many there were at first.
+    count: u32,
     indices: Vec<u32>,
 }
 
@@ -105,7 +107,7 @@ impl Gpus {
         match indices.iter().find(|index| **index >= count) {
             Some(index) => Err(format!("NVML: no GPU {index}; the driver reports {count}")),
             None if indices.is_empty() => Err("NVML: no GPU".to_owned()),
-            None => Ok(Gpus { library, indices }),
+            None => Ok(Gpus { library, count, indices }),
         }
     }
 }
@@ -120,6 +122,11 @@ impl DeviceSource for Gpus {
 
     fn read(&mut self) -> Vec<Reading> {
         let mut readings = Vec::new();
+        // With fewer GPUs than before, a number may be that of another one: no reading is better than
+        // the reading of a wrong device.
+        if self.library.count() < self.count {
+            return readings;
+        }
         for index in &self.indices {
             let facts = self.library.facts(*index);
             let values = [
@@ -169,6 +176,25 @@ mod tests {
                 _ => old,
             }
         }
+    }
+
+    /// GPUs whose number falls after the first question.
+    struct Falling(std::sync::atomic::AtomicU32);
+
+    impl GpuLibrary for Falling {
+        fn count(&self) -> u32 {
+            self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed)
+        }
+
+        fn facts(&self, index: u32) -> GpuFacts {
+            Fake.facts(index)
+        }
+    }
+
+    #[test]
+    fn reads_no_device_under_the_number_of_another() {
+        let mut gpus = Gpus::of(Box::new(Falling(2.into())), None).expect("GPUs");
+        assert_eq!(gpus.read().len(), 0);
     }
 
     fn read(wanted: Option<&[u32]>) -> Vec<(String, Quantity, f64)> {

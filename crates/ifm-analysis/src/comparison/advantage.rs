@@ -4,11 +4,12 @@
 //! that of the comparison: under one condition it is its row, under several the same judge has the
 //! mean of their contrasts. Not here: which sides and conditions are compared.
 
-use super::contrast::{Contrast, Doubt, Verdict, contrast, judge, mean_of};
+use super::contrast::{Contrast, Doubt, contrast, judge, mean_of};
 use super::evidence::{Evidence, RunEvidence, Spread};
 use super::measure::Measure;
 use super::pair::{Asked, Draft, drafts_at};
 use super::side::AtLoad;
+use super::verdict::Verdict;
 use super::{Metric, Settings};
 use crate::stat::multiple::holm;
 use ifm_core::metric::Direction;
@@ -81,6 +82,7 @@ impl AdvantageDraft {
         }
         let logs: Option<Vec<f64>> = self.0.iter().map(Draft::log_advantage).collect();
         let logs = logs?;
+        let is_predicted = self.0.first().map_or([false; 2], |draft| draft.is_predicted);
         let value = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
         let contrast = self.together();
         let (verdict, doubt) = match &contrast {
@@ -89,6 +91,10 @@ impl AdvantageDraft {
                 let more_is_better = Measure::value_of(Metric::OutputRate);
                 judge(more_is_better, contrast, p.unwrap_or(1.0), &rules)
             }
+        };
+        let verdict = match is_predicted {
+            [a, b] if a != b => verdict.of_prediction(Direction::Higher, b),
+            _ => verdict,
         };
         let contrast = contrast.ok().filter(|_| !matches!(doubt, Some(Doubt::Short(_))));
         Some(Advantage {

@@ -8,6 +8,7 @@ use super::evidence::{
 };
 use super::measure::Measure;
 use super::percentile::{PercentileBounds, pooled_bounds};
+use super::verdict::Verdict;
 use crate::repeats::REPEATS_MIN;
 use crate::stat::Estimate;
 use crate::stat::power::{detectable, detectable_share};
@@ -66,23 +67,6 @@ impl Cell {
     /// The same as it was counted in this run, which says nothing of other runs.
     pub(crate) fn counted(self) -> Cell {
         Cell { low: None, high: None, ..self }
-    }
-}
-
-ifm_core::vocabulary! {
-    /// Verdict about a difference.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Verdict {
-        /// The second side is better, by a relevant amount.
-        Better = "better",
-        /// The second side is worse, by a relevant amount.
-        Worse = "worse",
-        /// They differ, but by less than is relevant.
-        NoRelevantDifference = "no_relevant_difference",
-        /// No difference was found, and a relevant one would have been.
-        NoDifferenceShown = "no_difference_shown",
-        /// The data do not decide.
-        Inconclusive = "inconclusive",
     }
 }
 

@@ -26,11 +26,12 @@ pub(crate) mod sample;
 pub mod side;
 pub mod speed_up;
 pub mod survey_pairs;
+pub mod verdict;
 
 pub use advantage::Advantage;
 pub use capacity::{Capacity, CapacityPair, CapacityState};
 pub use condition::Condition;
-pub use contrast::{Basis, Cell, Doubt, Verdict};
+pub use contrast::{Basis, Cell, Doubt};
 pub use difference::{COPIES, Difference, DifferenceKind};
 pub use evidence::Shortage;
 pub use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
@@ -42,6 +43,7 @@ pub use repeated_prompt::RepeatedPrompt;
 pub use side::{Member, Side};
 pub use speed_up::SpeedUp;
 pub use survey_pairs::SurveyEvidence;
+pub use verdict::Verdict;
 
 use crate::stat::multiple::holm;
 use crate::stat::outlier::grubbs;
@@ -145,6 +147,8 @@ pub struct SideHead {
     pub conditions: Vec<Condition>,
     /// Whether gaps are between events that may hold several tokens.
     pub is_inter_event: bool,
+    /// Whether its numbers were computed and not measured.
+    pub is_predicted: bool,
     /// The command line of its first run.
     pub command: Vec<String>,
 }
@@ -172,6 +176,12 @@ impl Pair {
     /// How many rows got a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Whether one side is a prediction and the other one a measurement: what differs is then an error of
+    /// the prediction, and neither side is better.
+    pub fn is_of_prediction(&self, baseline: &SideHead) -> bool {
+        self.side.is_predicted != baseline.is_predicted
     }
 
     /// What makes the two sides unlike.
@@ -276,6 +286,7 @@ pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
         tools,
         conditions: at.iter().map(|at| at.at.clone()).collect(),
         is_inter_event: side.members.iter().any(|member| member.is_inter_event),
+        is_predicted: side.is_predicted(),
         command: side.members.first().map(|member| member.command.clone()).unwrap_or_default(),
     }
 }

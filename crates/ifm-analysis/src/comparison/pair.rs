@@ -7,11 +7,12 @@
 //! [`compare`](super::compare) makes over all pairs.
 
 use super::condition::Condition;
-use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, Verdict, cell, contrast, judge};
+use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, cell, contrast, judge};
 use super::evidence::{Evidence, Known, Shortage};
 use super::meaning::{Agreement, By};
 use super::measure::{Measure, Over};
 use super::side::AtLoad;
+use super::verdict::Verdict;
 use crate::stat::Estimate;
 use ifm_core::metric::Direction;
 use ifm_core::order::Order as _;
@@ -62,6 +63,8 @@ pub(crate) struct Draft {
     pub contrast: Result<Contrast, Doubt>,
     /// The definitions of both, where they are not surely the same.
     pub unsure: Option<(By, By)>,
+    /// Whether each side was computed and not measured.
+    pub is_predicted: [bool; 2],
 }
 
 /// What a pair of sides is compared for.
@@ -112,6 +115,10 @@ impl Draft {
         let (verdict, doubt) = match (&self.contrast, p_corrected) {
             (Err(doubt), _) => (Verdict::Inconclusive, Some(doubt.clone())),
             (Ok(contrast), p) => judge(self.measure, contrast, p.unwrap_or(1.0), rules),
+        };
+        let verdict = match self.is_predicted {
+            [a, b] if a != b => verdict.of_prediction(self.measure.direction(), b),
+            _ => verdict,
         };
         let is_interpolated =
             [self.a, self.b].into_iter().flatten().any(|cell| cell.is_interpolated);
@@ -269,6 +276,12 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Whether the value is computed and not measured.
+    fn is_predicted(&self) -> bool {
+        let (Place::Measured(at) | Place::Between { low: at, .. }) = self;
+        at.is_predicted
+    }
+
     /// What is known of a measure, by each definition.
     fn known(&self, measure: Measure) -> Vec<&'a Known> {
         let (Place::Measured(at) | Place::Between { low: at, .. }) = self;
@@ -351,7 +364,8 @@ fn draft(
         let value = if measure.is_share() { b.value - a.value } else { b.value / a.value };
         contrast.change.value = value.clamp(contrast.change.low, contrast.change.high);
     }
-    Some(Draft { at: at.clone(), measure, a: cell_a, b: cell_b, contrast, unsure })
+    let is_predicted = [a.is_predicted(), b.is_predicted()];
+    Some(Draft { at: at.clone(), measure, a: cell_a, b: cell_b, contrast, unsure, is_predicted })
 }
 
 /// The value at a place. Between two loads it is interpolated on a straight line of logarithms,

@@ -2,8 +2,9 @@
 //!
 //! Not here: the verdicts, which [`contrast`](super::contrast) makes, and the order of the values.
 
-use super::contrast::{Doubt, Verdict};
+use super::contrast::Doubt;
 use super::pair::Row;
+use super::verdict::Verdict;
 
 /// The place of one side among all.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -58,6 +59,10 @@ pub(crate) fn placements(sides: usize, pairs: &[PairVerdict]) -> Vec<Placement> 
     let mut places = vec![Placement { first: 1, last: 1, ..Placement::default() }; sides];
     for pair in pairs {
         let (a, b) = pair.sides;
+        // A prediction is not in competition with what it predicts.
+        if pair.verdict.is_of_prediction() {
+            continue;
+        }
         let worse = match pair.verdict {
             Verdict::Better => Some(a),
             Verdict::Worse => Some(b),

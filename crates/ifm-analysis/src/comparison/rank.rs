@@ -20,7 +20,8 @@ use ifm_core::order::Order as _;
 pub struct Ranked {
     /// The side.
     pub side: SideHead,
-    /// One more than the number of sides that are shown to be better; absent without a value.
+    /// One more than the number of sides that are shown to be better; absent without a value, and for a
+    /// prediction among measurements.
     pub rank: Option<usize>,
     /// The value; absent if the side was not measured at the load.
     pub cell: Option<Cell>,
@@ -93,7 +94,9 @@ pub fn rank(sides: &[Side], measure: Measure, at: &Condition, settings: &Setting
         .flat_map(|a| (a + 1..sides.len()).map(move |b| (a, b)))
         .filter_map(|(a, b)| {
             let draft = draft_at(of(a)?, of(b)?, measure, (&asked, &rules))?;
-            draft.has_both().then_some((a, b, draft))
+            // A prediction has no rank among measurements.
+            let [first, second] = draft.is_predicted;
+            (draft.has_both() && first == second).then_some((a, b, draft))
         })
         .collect();
     let shown = pairs.first().map_or(measure, |(.., draft)| draft.measure);
@@ -169,6 +172,11 @@ fn order_of(
         let value = ranked.cell.map_or(f64::INFINITY, |cell| cell.value);
         if measure.direction() == Direction::Higher { -value } else { value }
     };
+    // A prediction has no rank among measurements.
+    if order.iter().any(|(_, of)| !of.side.is_predicted) {
+        let predicted = order.iter_mut().filter(|(_, of)| of.side.is_predicted);
+        predicted.for_each(|(_, of)| (of.rank, of.last_rank) = (None, None));
+    }
     order.order_by(|(_, a), (_, b)| {
         let rank = |ranked: &Ranked| ranked.rank.unwrap_or(usize::MAX);
         let last = |ranked: &Ranked| ranked.last_rank.unwrap_or(usize::MAX);

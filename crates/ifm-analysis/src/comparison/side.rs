@@ -9,7 +9,7 @@ use super::evidence::{Drawing, Evidence, Known, evidence};
 use super::measure::Measure;
 use super::sample::LevelSample;
 use crate::RunSummary;
-use crate::fact::{Fact, asked_of, drafts, facts_of};
+use crate::fact::{Fact, NUMBERS, asked_of, drafts, facts_of};
 use crate::level::{LevelSummary, Load, measured_by_level};
 use crate::survey::{Point, Survey};
 use crate::warning::{Severity, Warning};
@@ -239,6 +239,8 @@ pub struct Side {
 #[derive(Debug, Clone)]
 pub(crate) struct AtLoad {
     pub at: Condition,
+    /// Whether it was computed and not measured.
+    pub is_predicted: bool,
     pub known: Vec<Known>,
 }
 
@@ -295,7 +297,21 @@ const BETWEEN: [&str; 12] = [
     key::CONCURRENCY,
 ];
 
+impl Member {
+    /// Whether it was computed and not measured.
+    pub(crate) fn is_predicted(&self) -> bool {
+        let of = |fact: &&Fact| fact.what == NUMBERS;
+        let numbers = self.facts.iter().find(of).and_then(|fact| fact.value.as_deref());
+        numbers == Some(key::PREDICTED)
+    }
+}
+
 impl Side {
+    /// Whether any of it was computed and not measured.
+    pub(crate) fn is_predicted(&self) -> bool {
+        self.members.iter().any(Member::is_predicted)
+    }
+
     /// Whether all of it was measured by this program.
     pub(crate) fn is_own(&self) -> bool {
         self.members.iter().all(|member| member.is_own)
@@ -318,7 +334,9 @@ impl Side {
                 let at = sample.at.reduced(keys);
                 match found.iter_mut().find(|found| found.at.is_same(&at)) {
                     Some(found) => found.add(known),
-                    None => found.push(AtLoad { at, known }),
+                    None => {
+                        found.push(AtLoad { at, is_predicted: self.is_predicted(), known });
+                    }
                 }
             }
         }

@@ -118,7 +118,9 @@ impl SurveyEvidence {
     /// lacks one, by its numbers.
     pub(crate) fn of_points(&self, points: &[&Point], measures: &[Measure]) -> AtLoad {
         let load = points.first().and_then(|point| point.load);
-        let mut all = AtLoad { at: Condition { load, ..Condition::default() }, known: Vec::new() };
+        let at = Condition { load, ..Condition::default() };
+        let is_predicted = points.iter().any(|point| point.is_predicted());
+        let mut all = AtLoad { at, is_predicted, known: Vec::new() };
         for point in points {
             let mut known = self.known(point);
             let at_load = |measure: Measure| load.map_or(measure, |load| measure.at_load(load));
@@ -138,7 +140,8 @@ impl SurveyEvidence {
     /// What repeats of one measurement say together.
     fn at(&self, cell: &Pooled) -> AtLoad {
         let at = Condition { load: cell.load(), setting: Default::default() };
-        let mut all = AtLoad { at, known: Vec::new() };
+        let is_predicted = cell.points.iter().any(|point| point.is_predicted());
+        let mut all = AtLoad { at, is_predicted, known: Vec::new() };
         for point in &cell.points {
             all.add(self.known(point));
         }

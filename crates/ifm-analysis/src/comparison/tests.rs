@@ -53,6 +53,44 @@ fn is_alarm(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Better | Verdict::Worse)
 }
 
+/// A prediction that is 40 % off is not faster than what it predicts, whichever comes first.
+#[test]
+fn a_prediction_is_above_or_below_what_was_measured_and_never_better() {
+    let settings = settings();
+    let of = |seed, itl_ms| noisy_run(&[NoisyLoop { seed, itl_ms, rounds: 60, ..NOISY }]);
+    let (measured, computed) = (of(1, 10.0), crate::testing::predicted(of(2, 6.0)));
+    let verdict = |pair: &Pair, word: &str| row(pair, 4, word).verdict;
+    for pair in [two(&measured, &computed, &settings), two(&computed, &measured, &settings)] {
+        assert!(!pair.rows.iter().any(is_alarm), "{:?}", pair.rows);
+        assert_eq!(verdict(&pair, "itl.p50"), Verdict::PredictedBelow);
+        assert_eq!(verdict(&pair, "out_tok_s"), Verdict::PredictedAbove);
+    }
+    // Its API says nothing of what it predicts.
+    let mut other = measured.clone();
+    other.manifest.spec.target.stream = !other.manifest.spec.target.stream;
+    assert_eq!(two(&other, &computed, &settings).unlike().count(), 0);
+    assert_eq!(two(&other, &measured, &settings).unlike().count(), 1);
+    // Two predictions, such as of two machines, are in competition.
+    let slow = crate::testing::predicted(of(3, 10.0));
+    assert_eq!(verdict(&two(&slow, &computed, &settings), "itl.p50"), Verdict::Better);
+    // And a prediction has no rank among measurements.
+    let measure = Measure::parse("itl.p50").expect("a measure");
+    let sides = [("slow", of(4, 12.0)), ("computed", computed), ("fast", measured)];
+    let sides = sides.map(|(label, run)| {
+        let run = RunData {
+            manifest: ifm_core::Manifest { run_id: label.to_owned(), ..run.manifest },
+            ..run
+        };
+        side(label, &[run], &settings)
+    });
+    let ranking = rank(&sides, measure, &Load::Users(4).into(), &settings);
+    let found: Vec<_> =
+        ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
+    assert_eq!(found, [("fast", Some(1)), ("slow", Some(2)), ("computed", None)]);
+    let of_predictions = rank(&sides[1..2], measure, &Load::Users(4).into(), &settings);
+    assert_eq!(of_predictions.order[0].rank, Some(1));
+}
+
 #[test]
 fn a_run_against_its_like_raises_few_alarms() {
     let settings = settings();

@@ -110,8 +110,11 @@ impl Drawn {
 }
 
 /// Most memory in use on all GPUs together among the samples between two moments, bytes; absent
-/// where they were never read together.
+/// where they were never read together, and where one of them stopped reporting.
 pub fn gpu_memory_peak(series: &[Series], span: (u64, u64)) -> Option<f64> {
+    if of(series, Quantity::GpuMemory).any(|series| sampled::hole(series, span).is_some()) {
+        return None;
+    }
     peak(of(series, Quantity::GpuMemory).map(|series| sampled::within(series, span).collect()))
 }
 

@@ -5,12 +5,14 @@
 
 mod counters;
 mod energy;
+mod lost;
 mod sampled;
 
 pub use counters::ServerCounters;
 pub use energy::{
     Drawn, EnergyMethod, LevelEnergy, PoweredBy, gpu_memory_last, gpu_memory_peak, tokens_per_kwh,
 };
+pub use lost::LostReadings;
 
 use ifm_core::Series;
 use ifm_core::series::Quantity;

@@ -33,6 +33,18 @@ pub(super) fn within(
     samples.filter(move |(at_ns, _)| (start_ns..=end_ns).contains(at_ns))
 }
 
+/// The first stretch of a span, longer than samples may be apart, without a sample after one: from that
+/// sample to the next one or to the end of the span.
+pub(super) fn hole(series: &Series, (start_ns, end_ns): (u64, u64)) -> Option<(u64, u64)> {
+    let next = series.at_ns.iter().skip(1).copied().chain([u64::MAX]);
+    let mut between = series.at_ns.iter().copied().zip(next);
+    let is_hole = |(from, to): &(u64, u64)| {
+        let to = if *to == u64::MAX { end_ns } else { *to };
+        to.saturating_sub(*from) > GAP_MAX_NS && *from < end_ns && to > start_ns
+    };
+    between.find(is_hole).map(|(from, to)| (from, to.min(end_ns)))
+}
+
 /// How far a counter moved in a span. Absent where an end is not known, or it went back.
 pub(super) fn moved(series: &Series, (start_ns, end_ns): (u64, u64)) -> Option<f64> {
     let (first, last) = (at(series, start_ns)?, at(series, end_ns)?);

@@ -23,6 +23,7 @@ mod form_endings;
 mod form_validity;
 mod hidden_tokens;
 mod length_calibration;
+mod lost_readings;
 mod made_up_drafts;
 mod media_tokens;
 mod noise;
@@ -164,7 +165,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 41] = [
+const CHECKS: [&Check; 42] = [
     &predicted::CHECK,
     &failures::CHECK,
     &rejected_fields::CHECK,
@@ -197,6 +198,7 @@ const CHECKS: [&Check; 41] = [
     &shared_server::CHECK,
     &ttft_parts::CHECK,
     &clocks::CHECK,
+    &lost_readings::CHECK,
     &drift::CHECK,
     &slowing::CHECK,
     &warm_up::CHECK,
@@ -210,7 +212,7 @@ const CHECKS: [&Check; 41] = [
 
 /// Checks of the measurement itself: of the client, the server's counters and the GPUs, or whether
 /// a server was warm. They do not apply to a prediction.
-const OF_MEASURING: [&Check; 22] = [
+const OF_MEASURING: [&Check; 23] = [
     &rejected_fields::CHECK,
     &length_calibration::CHECK,
     &client::CHECK,
@@ -229,6 +231,7 @@ const OF_MEASURING: [&Check; 22] = [
     &shared_server::CHECK,
     &ttft_parts::CHECK,
     &clocks::CHECK,
+    &lost_readings::CHECK,
     &slowing::CHECK,
     &warm_up::CHECK,
     &cold::CHECK,

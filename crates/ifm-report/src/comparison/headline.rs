@@ -19,8 +19,12 @@ pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
     let of = words::single_runs(pair).map_or("", |_| " (one run each)");
     let names = format!("{} vs {}{of}", plain(&pair.side.label), plain(&comparison.baseline.label));
     let mut parts: Vec<String> = Vec::new();
-    for measure in chosen(&pair.rows) {
-        let rows: Vec<&Row> = pair.rows.iter().filter(|row| row.measure == measure).collect();
+    let rows = match pair.is_of_prediction(&comparison.baseline) && !pair.side.is_predicted {
+        true => pair.rows.iter().map(turned).collect(),
+        false => pair.rows.clone(),
+    };
+    for measure in chosen(&rows) {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.measure == measure).collect();
         parts.extend(clause(measure, &rows, is_inter_event));
     }
     let is_alone = comparison.baseline.runs.len() == 1 && pair.side.runs.len() == 1;
@@ -39,10 +43,28 @@ pub(crate) fn headline(comparison: &Comparison, pair: &Pair) -> String {
     }
 }
 
+/// A row whose change is that of the first side against the second: predicted against measured, where
+/// the prediction comes first.
+fn turned(row: &Row) -> Row {
+    let is_share = row.measure.is_share();
+    let turn = |value: f64| if is_share { -value } else { 1.0 / value };
+    let change = row.change.map(|change| Estimate {
+        value: turn(change.value),
+        low: turn(change.high),
+        high: turn(change.low),
+    });
+    Row { change, ..row.clone() }
+}
+
+/// Whether a verdict says that the sides differ by a relevant amount.
+fn is_decided(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Better | Verdict::Worse) || verdict.is_of_prediction()
+}
+
 /// The decided measures that a reader asks for first: failures, how long a token takes, how long the
 /// first one takes, and how much comes out; then other decided measures.
 fn chosen(rows: &[Row]) -> Vec<Measure> {
-    let is_decided = |row: &&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
+    let is_decided = |row: &&Row| is_decided(row.verdict);
     let mut all: Vec<Measure> = Vec::new();
     for row in rows.iter().filter(is_decided) {
         // The gap between tokens has two names; the first measure of a topic is enough.
@@ -69,8 +91,7 @@ fn topic(metric: Metric) -> (usize, Option<Metric>) {
 /// One measure over its loads, or one part for each direction; absent without decided rows.
 fn clause(measure: Measure, rows: &[&Row], is_inter_event: bool) -> Option<String> {
     let none = if measure.is_share() { 0.0 } else { 1.0 };
-    let is_decided = |row: &&&Row| matches!(row.verdict, Verdict::Better | Verdict::Worse);
-    let decided = rows.iter().filter(is_decided);
+    let decided = rows.iter().filter(|row| is_decided(row.verdict));
     let known = decided.filter_map(|row| Some((*row, row.change?)));
     let (lower, higher): (Vec<_>, Vec<_>) = known.partition(|(_, change)| change.value < none);
     let part = |some: &[(&Row, Estimate)], is_lower: bool| {
@@ -85,7 +106,9 @@ fn clause(measure: Measure, rows: &[&Row], is_inter_event: bool) -> Option<Strin
     };
     let parts: Vec<String> =
         [part(&lower, true), part(&higher, false)].into_iter().flatten().collect();
-    let name = words::measure(measure, is_inter_event);
+    let is_error = rows.iter().any(|row| row.verdict.is_of_prediction());
+    let of = if is_error { "predicted " } else { "" };
+    let name = format!("{of}{}", words::measure(measure, is_inter_event));
     (!parts.is_empty()).then(|| format!("{name} {}", parts.join(" and ")))
 }
 
@@ -94,7 +117,13 @@ fn clause(measure: Measure, rows: &[&Row], is_inter_event: bool) -> Option<Strin
 fn size(measure: Measure, rows: &[(&Row, Estimate)], is_lower: bool, at: &str) -> String {
     let none = if measure.is_share() { 0.0 } else { 1.0 };
     let unit = if measure.is_share() { "points" } else { "%" };
-    let word = if is_lower { "lower" } else { "higher" };
+    let is_error = rows.iter().any(|(row, _)| row.verdict.is_of_prediction());
+    let word = match (is_error, is_lower) {
+        (false, true) => "lower",
+        (false, false) => "higher",
+        (true, true) => "below measured",
+        (true, false) => "above measured",
+    };
     // Without its sign; an end of an interval on the other side keeps one.
     let size = |change: f64| (change - none) * if is_lower { -100.0 } else { 100.0 };
     let range = |of: fn(&Estimate) -> [f64; 2]| {
@@ -115,7 +144,8 @@ fn between(from: &str, to: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::compared;
+    use crate::testing::{compared, noisy, settings, side};
+    use ifm_analysis::comparison::compare;
 
     #[test]
     fn only_decided_rows_are_in_the_sentence() {
@@ -135,6 +165,33 @@ mod tests {
         comparison.pairs[0].rows[0].verdict = Verdict::NoDifferenceShown;
         let found = headline(&comparison, &comparison.pairs[0]);
         assert!(found.contains("no difference shown"), "{found}");
+    }
+
+    /// The change is that of the prediction against the measurement, whichever side comes first.
+    #[test]
+    fn a_prediction_is_above_or_below_measured() {
+        let measures = Measure::DEFAULT;
+        let measured = noisy(1, &[(4, 10.0)]);
+        let mut computed = ifm_analysis::testing::predicted(noisy(2, &[(4, 5.0)]));
+        computed.manifest.run_id = "8812cafe".to_owned();
+        let sides = [side("real", &measured, &measures), side("sim", &computed, &measures)];
+        let [real, sim] = &sides;
+        let style = crate::TerminalStyle { width: 160, color: false, ascii: false, verbose: false };
+        for (base, other) in [(real, sim), (sim, real)] {
+            let comparison = compare(base, std::slice::from_ref(other), &settings());
+            let found = headline(&comparison, &comparison.pairs[0]);
+            assert!(found.contains("predicted ITL p50 50 % below measured"), "{found}");
+            assert!(found.contains("predicted out tok/s 35 % above measured"), "{found}");
+            let all = crate::comparison_markdown(&comparison)
+                + &crate::comparison_json(&comparison)
+                + &crate::comparison_terminal(&comparison, &style);
+            assert!(
+                !["faster", " better", "worse)"].iter().any(|word| all.contains(word)),
+                "{all}"
+            );
+            assert!(all.contains("predicted below measured"), "{all}");
+            assert!(all.contains("\"verdict\": \"predicted_below\""), "{all}");
+        }
     }
 
     #[test]

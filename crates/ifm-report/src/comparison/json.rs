@@ -41,6 +41,7 @@ pub(crate) fn head(side: &SideHead) -> Value {
         .set("models", side.models.clone())
         .set("loads", side.conditions.iter().map(load).collect::<Vec<_>>())
         .set_known("tools", (!side.tools.is_empty()).then(|| side.tools.clone()))
+        .set_known("is_predicted", side.is_predicted.then_some(true))
         .take()
 }
 

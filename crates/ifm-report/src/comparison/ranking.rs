@@ -53,6 +53,17 @@ fn doubts(ranking: &Ranking) -> Vec<String> {
     pairs
 }
 
+/// Sides without a rank, because they are predictions among measurements.
+fn unranked(ranking: &Ranking) -> Option<String> {
+    let is_unranked = |ranked: &&Ranked| {
+        ranked.rank.is_none() && ranked.cell.is_some() && ranked.side.is_predicted
+    };
+    let sides = ranking.order.iter().filter(is_unranked);
+    let names: Vec<String> = sides.map(|of| crate::format::plain(&of.side.label)).collect();
+    let verb = if names.len() == 1 { "is predicted and has" } else { "are predicted and have" };
+    (!names.is_empty()).then(|| format!("{} {verb} no rank among measurements", names.join(", ")))
+}
+
 /// What a value of a side with several runs is; absent where each has one.
 fn of_runs(ranking: &Ranking) -> Option<&'static str> {
     let has_runs = |ranked: &Ranked| ranked.cell.is_some_and(|cell| cell.runs > 1);
@@ -135,7 +146,7 @@ pub fn ranking_terminal(ranking: &Ranking, style: &TerminalStyle) -> String {
             out.push('\n');
         }
     }
-    let notes = std::iter::once(rule(ranking)).chain(doubts(ranking));
+    let notes = std::iter::once(rule(ranking)).chain(unranked(ranking)).chain(doubts(ranking));
     for line in notes.chain(of_runs(ranking).map(str::to_owned)) {
         for line in crate::terminal::wrap(&style.text(&format!(" · {line}")), style.width, "   ") {
             out.push_str(&style.paint(Color::Dim, &line));
@@ -158,7 +169,8 @@ pub fn ranking_markdown(ranking: &Ranking) -> String {
         out.push_str(&format!("- {} {}\n", words::kind(kind), escape(&line)));
     }
     out.push_str(&format!("- {}\n", escape(&rule(ranking))));
-    out.extend(doubts(ranking).iter().map(|line| format!("- {}\n", escape(line))));
+    let notes = unranked(ranking).into_iter().chain(doubts(ranking));
+    out.extend(notes.map(|line| format!("- {}\n", escape(&line))));
     out.extend(of_runs(ranking).map(|line| format!("- {line}\n")));
     out
 }

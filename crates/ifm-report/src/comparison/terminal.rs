@@ -201,7 +201,7 @@ fn color(verdict: Verdict) -> Color {
     match verdict {
         Verdict::Better => Color::Green,
         Verdict::Worse => Color::Red,
-        Verdict::Inconclusive => Color::Yellow,
+        Verdict::PredictedAbove | Verdict::PredictedBelow | Verdict::Inconclusive => Color::Yellow,
         Verdict::NoRelevantDifference | Verdict::NoDifferenceShown => Color::Dim,
     }
 }

@@ -196,6 +196,8 @@ pub(crate) fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
+        Verdict::PredictedAbove => "predicted above measured",
+        Verdict::PredictedBelow => "predicted below measured",
         Verdict::NoRelevantDifference => "no relevant difference",
         Verdict::NoDifferenceShown => "no difference shown",
         Verdict::Inconclusive => "inconclusive",
@@ -452,10 +454,13 @@ pub(crate) fn summary(comparison: &Comparison, pair: &Pair) -> Vec<String> {
         lines.push(format!("{name}: nothing to compare"));
         return lines;
     }
+    let is_contest = !pair.is_of_prediction(&comparison.baseline);
     let tally: Vec<String> = Verdict::ALL
         .into_iter()
         .map(|known| (known, pair.count(known)))
-        .filter(|(known, n)| *n > 0 || matches!(known, Verdict::Better | Verdict::Worse))
+        .filter(|(known, n)| {
+            *n > 0 || is_contest && matches!(known, Verdict::Better | Verdict::Worse)
+        })
         .map(|(known, n)| format!("{n} {}", verdict(known)))
         .collect();
     lines.push(format!(

@@ -83,6 +83,7 @@ impl Kind {
         }
         page.banners.splice(0..0, prediction::banners(subject));
         page.conditions.extend(common::measured(subject.runs));
+        page.tiles.splice(0..0, prediction::tile(subject));
         // Behind the first chapter, which is what was measured.
         if let Some(section) = prediction::section(subject) {
             page.sections.insert(page.sections.len().min(1), section);

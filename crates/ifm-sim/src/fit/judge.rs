@@ -3,14 +3,14 @@
 //!
 //! | the fit | verdict |
 //! |---|---|
-//! | no constant is determined within a factor of 2 (share) or 4 (time of the host) | refused |
+//! | no constant is determined within a factor of 2 (share) or 4 (time of the host), nor does one follow that well from another one | refused |
 //! | a value is off by a factor of 2, and its own error does not explain it | refused |
 //! | more than half of the values are off by more than 25 % | refused |
 //! | any value is off by more than 25 % | of use, with a warning |
 //!
 //! Not here: how constants are found (`problem`).
 
-use super::outcome::{Compared, Doubt, Estimate, Fit, FitError, MISS, Row, Suspect};
+use super::outcome::{Compared, Doubt, Estimate, Fit, FitError, MISS, Pair, Row, Suspect};
 use crate::predict::Observation;
 
 /// Widest 95 % interval, high over low, of the best known constant that is still of use: of a share,
@@ -26,12 +26,14 @@ const SCATTER_MIN: usize = 3;
 /// A share below this part of its default is suspect.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Whether the constant is known well enough for a forecast: within a narrow interval, or together with
-/// another one, of which the rows determine what both do.
+/// Widest interval of a constant that is of use.
+fn widest(name: &str) -> f64 {
+    if is_share(name) { WIDEST.0 } else { WIDEST.1 }
+}
+
+/// Whether the constant is known well enough for a forecast.
 fn is_of_use(estimate: &Estimate) -> bool {
-    let widest = if is_share(estimate.name) { WIDEST.0 } else { WIDEST.1 };
-    let is_narrow = estimate.is_determined && estimate.high / estimate.low <= widest;
-    is_narrow || estimate.rival.is_some()
+    estimate.is_determined && estimate.high / estimate.low <= widest(estimate.name)
 }
 
 fn is_share(name: &str) -> bool {
@@ -58,7 +60,9 @@ fn too_wide(fit: &Fit) -> Option<FitError> {
     let best = |one: &mut dyn Iterator<Item = &'_ Estimate>| {
         one.min_by(|left, right| width(left).total_cmp(&width(right))).copied()
     };
-    if fit.estimates.iter().any(is_of_use) {
+    // Of two that explain each other, the rows determine what both do if one follows from the other.
+    let is_known = |pair: &Pair| pair.width <= widest(pair.measured);
+    if fit.estimates.iter().any(is_of_use) || fit.pairs.iter().any(is_known) {
         return None;
     }
     let best = best(&mut determined()).or_else(|| best(&mut fit.estimates.iter()))?;

@@ -13,7 +13,9 @@
 //! the curvature of the fit, all other constants free, is below 60 % of the prior's. And where it is
 //! more than two standard deviations from its default, the best fit with it at the default is worse
 //! by more than 3.84, the 95 % point of a likelihood ratio: else some other constant, its rival,
-//! explains the rows as well. What is not narrowed stays at its default, exactly; its prior still
+//! explains the rows as well. It is not determined either if it moves by more than the first rule allows
+//! while a constant that the rows leave open goes to either end of its prior and the rows are explained
+//! as well: then only the combination of both is known. What is not narrowed stays at its default, exactly; its prior still
 //! widens the intervals of the others.
 //!
 //! What rows cannot say: with one model and one user the time of the host for a step and the share
@@ -23,14 +25,17 @@
 //! time of the host for a sequence is one more time of a step where no row has two of them: then it
 //! stays at its default too, whatever else would fit better with it.
 //!
-//! Not here: the search (`solve`, `problem`), the verdict (`judge`), and where rows come from.
+//! Not here: the search (`solve`, `problem`, `rivals`), the verdict (`judge`), and where rows come from.
 
 mod judge;
 mod outcome;
 mod problem;
+mod rivals;
 mod solve;
 
-pub use outcome::{Compared, Doubt, Estimate, Fit, FitError, HeldOut, MISS, Row, Spread, Suspect};
+pub use outcome::{
+    Compared, Doubt, Estimate, Fit, FitError, HeldOut, MISS, Pair, Row, Spread, Suspect,
+};
 
 use crate::constants::{CONSTANTS, ConstantName};
 use crate::deployment::Deployment;
@@ -68,7 +73,8 @@ pub fn estimate(
     free: &[&str],
 ) -> Result<Fit, FitError> {
     let problem = Problem::new(deployment, rows, free)?;
-    let solved = problem.solve()?;
+    let mut solved = problem.solve()?;
+    solved.rivals = problem.rivals(&solved)?;
     let constants = problem.constants(&solved.optimum.point);
     let fitted = deployment.with_constants(constants);
     let of = |(number, row)| {
@@ -76,8 +82,9 @@ pub fn estimate(
     };
     let compared: Vec<Row> = rows.iter().enumerate().map(of).collect::<Result<_, _>>()?;
     let estimates = problem.estimates(&solved);
-    let pairs: Vec<(&Observation, &Row)> = rows.iter().zip(&compared).collect();
-    let suspects = judge::suspects(&estimates, &pairs);
+    let pairs = problem.pairs(&solved, &estimates);
+    let both: Vec<(&Observation, &Row)> = rows.iter().zip(&compared).collect();
+    let suspects = judge::suspects(&estimates, &both);
     let mut fit = Fit {
         constants,
         suspects,
@@ -85,6 +92,7 @@ pub fn estimate(
         rows: compared,
         scatter: solved.scatter,
         spread: problem.spread(&solved),
+        pairs,
         refusal: None,
     };
     fit.refusal = judge::refusal(&fit, problem.errors());

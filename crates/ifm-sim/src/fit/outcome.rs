@@ -164,6 +164,8 @@ pub struct Fit {
     pub scatter: f64,
     /// Where else the constants may be.
     pub spread: Spread,
+    /// Constants of which only a combination is known.
+    pub pairs: Vec<Pair>,
     /// Shares of the machine's peaks that the machine hardly has.
     pub suspects: Vec<Suspect>,
     /// Why the constants are of no use.
@@ -179,6 +181,17 @@ pub struct Spread {
     pub directions: Vec<[Constants; 2]>,
     /// Constants that explain the rows as well.
     pub rivals: Vec<Constants>,
+}
+
+/// Two constants that explain each other: the rows determine only what both do together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pair {
+    /// Their names.
+    pub names: [&'static str; 2],
+    /// The one of the two whose value follows from the other one.
+    pub measured: &'static str,
+    /// Its 95 % interval, high over low, where the other one is known.
+    pub width: f64,
 }
 
 /// A share of a peak of the machine that suggests that the peak is wrong.

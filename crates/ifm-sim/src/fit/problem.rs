@@ -24,15 +24,15 @@ const ERROR_MIN: f64 = 0.01;
 /// Least relative error of the time to the first token where others are under way.
 const SHARED_TTFT_ERROR_MIN: f64 = 0.05;
 /// A constant is narrowed where its error is smaller than this share of the prior's.
-const NARROWED: f64 = 0.6;
+pub(super) const NARROWED: f64 = 0.6;
 /// And it stays at its default where its error is larger than this share: the rows take away less than
 /// a third of the prior's variance.
 const OPEN: f64 = 0.8;
+/// The 95 % point of the prior, in standard deviations.
+pub(super) const PRIOR_END: f64 = 2.776;
 /// What a fit may be worse by, twice the logarithm of the likelihood, and still be as good: the 95 %
 /// point of chi-squared with one degree of freedom.
-const AS_GOOD: f64 = 3.84;
-/// Standard deviations from its default beyond which a constant has to prove itself.
-const STRAINED: f64 = 2.0;
+pub(super) const AS_GOOD: f64 = 3.84;
 /// A logarithm of predicted over measured beyond which other starts are tried.
 const FAR: f64 = 0.1;
 /// Where else a search begins, in standard deviations along each constant. Far from the default a
@@ -49,30 +49,30 @@ const PER_SEQUENCE: &str = "sequence_host_us";
 const OF_A_STEP: [&str; 3] = ["bandwidth_share", "step_host_ms", "layer_host_us"];
 
 /// A constant that is free.
-struct Free {
-    constant: &'static ConstantName,
+pub(super) struct Free {
+    pub constant: &'static ConstantName,
     /// Its default, or that of its ratio to `bandwidth_share`.
     default: f64,
     /// Standard deviation of the logarithm.
-    sd: f64,
+    pub sd: f64,
     /// Whether it is the ratio to `bandwidth_share`.
     is_ratio: bool,
     /// Whether it stays at its default, because no row can distinguish it from another free one.
-    is_held: bool,
+    pub is_held: bool,
 }
 
 /// Rows, and the constants that are to explain them.
 pub(super) struct Problem<'a> {
     deployment: &'a Deployment,
     rows: &'a [Observation],
-    free: Vec<Free>,
+    pub(super) free: Vec<Free>,
     /// Of each measured value, relative.
     errors: Vec<f64>,
 }
 
 /// The best point, by how much the errors had to grow there, and how many values are left over.
-struct Best {
-    optimum: Optimum,
+pub(super) struct Best {
+    pub optimum: Optimum,
     scatter: f64,
     freedom: f64,
 }
@@ -86,17 +86,27 @@ pub(super) struct Solved {
     /// How many values are left over.
     freedom: f64,
     /// Constants that stay at their defaults.
-    is_held: Vec<bool>,
-    rivals: Vec<Rival>,
+    pub is_held: Vec<bool>,
+    pub(super) rivals: Vec<Rival>,
 }
 
-/// Constants that explain the rows as well, with one at its default.
-struct Rival {
-    /// The constant that is at its default.
-    of: usize,
-    /// The constant that moved the most instead.
-    by: usize,
-    point: Vec<f64>,
+/// Constants that explain the rows as well, with one of them somewhere else.
+pub(super) struct Rival {
+    /// The constant that was moved.
+    pub of: usize,
+    /// The constant that makes up for it; absent where the rows still say what each of the others is.
+    pub by: Option<Partner>,
+    /// Where all of them are then.
+    pub point: Vec<f64>,
+}
+
+/// A constant that makes up for another one.
+#[derive(Clone, Copy)]
+pub(super) struct Partner {
+    /// Its place.
+    pub place: usize,
+    /// Its standard error while the other one stays where it is, in standard deviations of the prior.
+    pub error: f64,
 }
 
 /// The value of a constant, in seconds or as a share.
@@ -172,7 +182,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Logarithms of predicted over measured, in standard errors.
-    fn residuals(&self, point: &[f64], scatter: f64) -> Result<Vec<f64>, FitError> {
+    pub(super) fn residuals(&self, point: &[f64], scatter: f64) -> Result<Vec<f64>, FitError> {
         let deployment = self.deployment.with_constants(self.constants(point));
         let mut residuals = Vec::with_capacity(self.errors.len());
         let mut errors = self.errors.iter();
@@ -191,7 +201,7 @@ impl<'a> Problem<'a> {
         Ok(residuals)
     }
 
-    fn space(&self, is_held: &[bool]) -> Space {
+    pub(super) fn space(&self, is_held: &[bool]) -> Space {
         let bound = |free: &Free| {
             let most = if is_share(free) { BOUNDS.0 } else { BOUNDS.1 };
             (-most, most)
@@ -201,7 +211,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Twice the negative logarithm of the likelihood, prior included.
-    fn cost(space: &Space, optimum: &Optimum) -> f64 {
+    pub(super) fn cost(space: &Space, optimum: &Optimum) -> f64 {
         squares(&optimum.residuals) + space.penalty(&optimum.point)
     }
 
@@ -217,7 +227,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The best point from a start, and from others where that one leaves the rows far off.
-    fn search(
+    pub(super) fn search(
         &self,
         start: &[f64],
         is_held: &[bool],
@@ -279,7 +289,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The best constants; those that the rows do not narrow stay at their defaults.
+    /// The best constants; those that the rows do not narrow stay at their defaults. Rivals are not
+    /// looked for.
     ///
     /// # Errors
     /// A row that cannot be predicted.
@@ -304,9 +315,7 @@ impl<'a> Problem<'a> {
             }
         }
         let Best { optimum, scatter, freedom } = best;
-        let mut solved = Solved { optimum, scatter, freedom, is_held, rivals: Vec::new() };
-        solved.rivals = self.rivals(&solved)?;
-        Ok(solved)
+        Ok(Solved { optimum, scatter, freedom, is_held, rivals: Vec::new() })
     }
 
     /// The constant that the rows narrow the least, of those that were not looked at.
@@ -319,41 +328,9 @@ impl<'a> Problem<'a> {
             .map(|(place, _)| place)
     }
 
-    /// For each constant far from its default: whether others explain the rows as well without it.
-    fn rivals(&self, solved: &Solved) -> Result<Vec<Rival>, FitError> {
-        let point = &solved.optimum.point;
-        let cost = Self::cost(&self.space(&solved.is_held), &solved.optimum);
-        let mut rivals = Vec::new();
-        for (place, at) in point.iter().enumerate().filter(|(_, at)| at.abs() > STRAINED) {
-            let mut without: Vec<bool> = self.free.iter().map(|free| free.is_held).collect();
-            let mut start = point.clone();
-            if let (Some(held), Some(at)) = (without.get_mut(place), start.get_mut(place)) {
-                (*held, *at) = (true, 0.0);
-            }
-            let space = self.space(&without);
-            // Whatever makes up for it is as slow, or as fast, as it is.
-            let is_slower = (*at < 0.0) == self.free.get(place).is_some_and(is_share);
-            let other = self.search(&start, &without, if is_slower { slower } else { faster })?;
-            let other = other.optimum;
-            let other =
-                least_squares(other.point, &space, |at| self.residuals(at, solved.scatter))?;
-            if Self::cost(&space, &other) - cost >= AS_GOOD {
-                continue;
-            }
-            let moved = other.point.iter().zip(point).map(|(other, at)| (other - at).abs());
-            let others = moved.enumerate().filter(|(other, _)| *other != place);
-            let by = others.max_by(|left, right| left.1.total_cmp(&right.1));
-
-            if let Some((by, _)) = by {
-                rivals.push(Rival { of: place, by, point: other.point });
-            }
-        }
-        Ok(rivals)
-    }
-
     /// Standard errors in a 95 % interval: Student's quantile, to the first order, where the errors
     /// come from the rows themselves.
-    fn reach(solved: &Solved) -> f64 {
+    pub(super) fn reach(solved: &Solved) -> f64 {
         let wider = if solved.scatter > 1.0 { 2.37 / solved.freedom.max(1.0) } else { 0.0 };
         1.96 + wider
     }
@@ -384,17 +361,23 @@ impl<'a> Problem<'a> {
             let named = |constants| value_of(constant, constants) * constant.scale;
             let value = named(constants);
             let (mut low, mut high) = (value / far, value * far);
-            // Others than the two move along.
+            // Others than the two move along, and what is narrowed is known as well there.
+            let around = if own < NARROWED { far } else { 1.0 };
             for rival in &solved.rivals {
                 let other = named(self.constants(&rival.point));
-                (low, high) = (low.min(other), high.max(other));
+                let around = if rival.of == place { 1.0 } else { around };
+                (low, high) = (low.min(other / around), high.max(other * around));
             }
-            let rival = solved.rivals.iter().find_map(|rival| match rival {
-                Rival { of, by, .. } if *of == place => Some(*by),
-                Rival { of, by, .. } if *by == place => Some(*of),
+            let rival = solved.rivals.iter().find_map(|rival| match (rival.of, rival.by?.place) {
+                (of, by) if of == place => Some(by),
+                (of, by) if by == place => Some(of),
                 _ => None,
             });
             let rival = rival.and_then(|rival| self.free.get(rival));
+            let is_moved = solved.rivals.iter().any(|rival| {
+                let far = rival.point.get(place).zip(optimum.point.get(place));
+                far.is_some_and(|(one, other)| (one - other).abs() >= NARROWED * PRIOR_END)
+            });
             let is_held = solved.is_held.get(place).copied().unwrap_or(false);
             let at = optimum.point.get(place).copied().unwrap_or(0.0);
             Estimate {
@@ -403,7 +386,7 @@ impl<'a> Problem<'a> {
                 low,
                 high,
                 default: named(defaults),
-                is_determined: !is_held && own < NARROWED && rival.is_none(),
+                is_determined: !is_held && own < NARROWED && rival.is_none() && !is_moved,
                 rival: rival.map(|rival| rival.constant.name),
                 is_at_bound: bounds.get(place).is_some_and(|(low, high)| at <= *low || at >= *high),
             }
@@ -430,12 +413,12 @@ impl<'a> Problem<'a> {
 
 /// Starts along a constant at which the server is slower than by the default: a lower share of a peak, or
 /// a longer time.
-fn slower(free: &Free) -> [f64; 2] {
+pub(super) fn slower(free: &Free) -> [f64; 2] {
     [if is_share(free) { -FAR_SHARE } else { FAR_OTHER }, 0.0]
 }
 
 /// Starts at which it is faster.
-fn faster(free: &Free) -> [f64; 2] {
+pub(super) fn faster(free: &Free) -> [f64; 2] {
     [if is_share(free) { FAR_OTHER } else { -FAR_OTHER }, 0.0]
 }
 
@@ -444,7 +427,7 @@ fn both_ways(free: &Free) -> [f64; 2] {
     [slower(free)[0], faster(free)[0]]
 }
 
-fn is_share(free: &Free) -> bool {
+pub(super) fn is_share(free: &Free) -> bool {
     free.constant.name.ends_with("_share")
 }
 

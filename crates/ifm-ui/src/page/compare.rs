@@ -276,6 +276,8 @@ fn cells(cell: Option<&CellText>) -> Markup {
     let (class, sign) = match cell.verdict {
         Verdict::Better => ("good", "✓ "),
         Verdict::Worse => ("bad", "✗ "),
+        Verdict::PredictedAbove => ("warn", "▲ "),
+        Verdict::PredictedBelow => ("warn", "▼ "),
         Verdict::Inconclusive => ("warn", "? "),
         Verdict::NoRelevantDifference | Verdict::NoDifferenceShown => ("soft", "= "),
     };

@@ -9,7 +9,9 @@ use super::Ask;
 use super::pattern::Field;
 use super::process::{End, Lived};
 use super::progress::Mark;
-use ifm_analysis::telemetry::{Drawn, EnergyMethod, PoweredBy, gpu_memory_last, gpu_memory_peak};
+use ifm_analysis::telemetry::{
+    Drawn, EnergyMethod, LostReadings, PoweredBy, gpu_memory_last, gpu_memory_peak,
+};
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
     Source, Statistic, Unit, key,
@@ -272,6 +274,10 @@ fn remarks_of(
         format!("it left processes running: {} were ended", lived.left_behind),
     );
     let start = lived.span_ns.0 - origin_ns;
+    let span = (start, lived.span_ns.1.saturating_sub(origin_ns));
+    if let Some(words) = LostReadings::words(series, span) {
+        tell(true, missing, words);
+    }
     // The last sample: what came before may be the run before this one.
     let before = gpu_memory_last(series, (start.saturating_sub(1_000_000_000), start));
     if let Some(bytes) = before.filter(|bytes| *bytes >= BEFORE_MIN) {

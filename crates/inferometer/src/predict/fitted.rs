@@ -10,8 +10,8 @@ use crate::exit::Failure;
 use crate::terminal::wrapped;
 use ifm_roofline::Machine;
 use ifm_sim::{
-    CONSTANTS, Deployment, Doubt, Fit, FitError, Predicted, Suspect, estimate, free_by_default,
-    held_out, predict,
+    CONSTANTS, Deployment, Doubt, Fit, FitError, Pair, Predicted, Suspect, estimate,
+    free_by_default, held_out, predict,
 };
 use std::fmt::Write as _;
 
@@ -101,7 +101,7 @@ pub fn fitted(
         scatter: found.scatter,
         rows,
         left_out,
-        unsaid: unsaid(&found),
+        unsaid: unsaid(&found).into_iter().chain(pairs(&found)).collect(),
         suspects,
         spread: SpreadDocument::of(&found.spread, found.constants),
         refusal,
@@ -175,6 +175,55 @@ fn unsaid(found: &Fit) -> Vec<String> {
     vec![one]
 }
 
+/// Pairs of constants of which only the combination is known, and the load that separates them: one
+/// sentence each.
+fn pairs(found: &Fit) -> Vec<String> {
+    let ranged = |name: &str| {
+        let one = found.estimates.iter().find(|one| one.name == name)?;
+        Some(format!("{name} can be {} to {}", digits(one.low), digits(one.high)))
+    };
+    let sentence = |pair: &Pair| {
+        let [one, other] = pair.names;
+        Some(format!(
+            "only the combination of {one} and {other} is known, because each can make up for the \
+             other in these rows: {} and {} (95 %). Predictions near the measured loads are not \
+             affected, others are. {}",
+            ranged(one)?,
+            ranged(other)?,
+            separation(pair.names)
+        ))
+    };
+    found.pairs.iter().filter_map(sentence).collect()
+}
+
+/// The measurement that separates two constants.
+fn separation(names: [&str; 2]) -> String {
+    let has = |one: &str| names.contains(&one);
+    let has_step = has("step_host_ms") || has("layer_host_us");
+    let loads = match () {
+        () if has("bandwidth_share") && has_step => {
+            return "No load of one model separates them. Set one of them if you know it \
+                    (--constant NAME=VALUE), and calibrate again for another model"
+                .to_owned();
+        }
+        () if has("sequence_host_us") && has("kv_share") => {
+            "many users with short contexts and many users with long ones (--points 16:64/64,16:4096/64)"
+        }
+        () if has("sequence_host_us") => "one user and many users (--points 1:128/64,32:128/64)",
+        () if has("kv_share") => "long contexts of several users (--points 8:128/64,8:8192/64)",
+        () if has("arithmetic_share") && has("attention_share") => {
+            "one user with a long and with a very long prompt (--points 1:1024/16,1:16384/16)"
+        }
+        () if has("arithmetic_share") || has("attention_share") => {
+            "one user with a short and with a long prompt (--points 1:64/16,1:4096/16)"
+        }
+        () => {
+            "one user with a short and with a long prompt, and many users (--points 1:64/64,1:4096/16,16:64/64)"
+        }
+    };
+    format!("To separate them, also measure {loads}")
+}
+
 fn failure(error: FitError) -> Failure {
     let failure = Failure::usage(format!("no calibration: {error}"));
     match error {
@@ -217,7 +266,7 @@ pub(super) fn engine_words(calibration: &Calibration) -> String {
 pub(super) fn source_of(estimate: &EstimateDocument) -> String {
     match &estimate.rival {
         _ if estimate.is_determined => estimate.meaning.clone(),
-        Some(rival) => format!("{rival} explains these rows as well"),
+        Some(rival) => format!("only known together with {rival}"),
         None if estimate.is_default() => "from the default, not from these rows".to_owned(),
         None if estimate.name == "kv_share" => {
             "moves with bandwidth_share, not from these rows".to_owned()
@@ -374,6 +423,47 @@ fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_roofline::{Model, Precision, Setup};
+    use ifm_sim::{Constants, Kind, Load, Observation, Settings};
+
+    /// One length of prompts shows the sum of the front end and the arithmetic; two show both.
+    #[test]
+    fn names_constants_that_explain_each_other_and_the_load_that_separates_them() {
+        let setup = Setup::new(
+            Machine::parse("l40s").unwrap(),
+            Model::find("llama-3.1-8b").unwrap(),
+            Precision::find("bf16").unwrap(),
+            1,
+        )
+        .unwrap();
+        let constants = Constants::defaults(Kind::Vllm, &setup);
+        let settings = Settings::defaults(Kind::Vllm, &setup);
+        let deployment = Deployment::new(setup, constants, settings).unwrap();
+        let truth = {
+            let constants = *deployment.step.constants();
+            Constants { frontend_s: 4.0 * constants.frontend_s, ..constants }
+        };
+        let fitted_to = |prompts: &[f64]| {
+            let row = |prompt: &f64| {
+                let seen = Observation::of(Load::Closed { users: 1 }, *prompt, 64.0);
+                let got = predict(&deployment.with_constants(truth), &seen).unwrap();
+                let seen = Observation { ttft_s: Some(got.ttft_s), itl_s: got.itl_s, ..seen };
+                MeasuredRow { seen, output_tok_per_s: None, from: String::new(), table: 1 }
+            };
+            let rows: Vec<MeasuredRow> = prompts.iter().map(row).collect();
+            fitted(&deployment, &rows, &[]).unwrap().unsaid.join("\n")
+        };
+        let together = fitted_to(&[600.0]);
+        let sentence = "only the combination of arithmetic_share and frontend_ms is known";
+        let reversed = "only the combination of frontend_ms and arithmetic_share is known";
+        assert!(together.contains(sentence) || together.contains(reversed), "{together}");
+        assert!(
+            together.contains("also measure one user with a short and with a long prompt ("),
+            "{together}"
+        );
+        let apart = fitted_to(&[64.0, 4096.0]);
+        assert!(!apart.contains("only the combination"), "{apart}");
+    }
 
     /// ITL of a server whose step takes 26, 42 and 98 ms at 1, 4 and 16 users, and a law that goes
     /// through the middle one.

@@ -93,6 +93,29 @@ fn a_server_on_loopback_gets_the_facts_of_this_host_and_its_process() {
     assert!(facts.host.expect("a host").kernel.is_some_and(|kernel| kernel.starts_with("Linux ")));
 }
 
+/// A GPU that falls off the bus takes its energy along, and the result says so.
+#[test]
+fn a_gpu_that_is_lost_while_a_command_runs_has_no_energy() {
+    let (stand_in, folder) = (StandIn::new(), tempfile::tempdir().unwrap());
+    let lost = stand_in.folder.path().join("lost");
+    let exec = |script: &str| -> Value {
+        let words = ["exec", "--json", "--quiet", "--", "sh", "-c", script];
+        serde_json::from_slice(&stand_in.run(folder.path(), &words).stdout).unwrap()
+    };
+    let sheet = |document: &Value| document["import"]["sheets"][0].clone();
+    let has = |document: &Value, quantity: &str| {
+        sheet(document)["parts"][0]["rows"][0]["figures"].to_string().contains(quantity)
+    };
+    let whole = exec("sleep 1.2");
+    assert!(has(&whole, "\"energy\"") && has(&whole, "\"power\""), "{whole:#}");
+    let broken = exec(&format!("sleep 1.2; touch {}; sleep 4", lost.display()));
+    assert!(!has(&broken, "\"energy\"") && !has(&broken, "\"power\""), "{broken:#}");
+    assert!(!has(&broken, "\"memory\""), "its peak may have come later: {broken:#}");
+    let remarks = sheet(&broken)["remarks"].to_string();
+    assert!(remarks.contains("NVML GPU 0: no readings from "), "{remarks}");
+    assert!(remarks.contains("energy and power are not reported"), "{remarks}");
+}
+
 /// Neither computes on the GPUs that happen to be in its host.
 #[test]
 fn the_energy_of_gpus_is_not_that_of_our_own_servers() {

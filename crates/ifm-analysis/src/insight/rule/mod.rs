@@ -102,8 +102,10 @@ pub(super) const OF_MEASURED: [&str; 3] =
     [cold_level::RULE.id, headroom::RULE.id, bottleneck::RULE.id];
 
 /// Rules that name what is best, or by how much one is better than another.
-pub(super) const OF_WINNERS: [&str; 16] = [
+pub(super) const OF_WINNERS: [&str; 18] = [
     speed_range::RULE.id,
+    speed_spread::RULE.id,
+    itl_band::RULE.id,
     ttft_range::RULE.id,
     pareto::RULE.id,
     cheapest::RULE.id,

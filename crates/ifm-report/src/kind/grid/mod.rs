@@ -339,6 +339,10 @@ fn verdict(delta: Option<&Delta>) -> Cell {
     match delta.verdict {
         Verdict::Worse => Cell::text(format!("✗ slower: {change}")).toned(Tone::Warn),
         Verdict::Better => Cell::text(format!("✓ faster: {change}")).toned(Tone::Good),
+        Verdict::PredictedAbove | Verdict::PredictedBelow => {
+            Cell::text(format!("{}: {change}", crate::comparison::words::verdict(delta.verdict)))
+                .toned(Tone::Note)
+        }
         Verdict::NoDifferenceShown | Verdict::NoRelevantDifference => {
             Cell::text(format!("no difference shown: {change}"))
         }

@@ -9,7 +9,7 @@ use super::common::{LINES_MAX, axis_of, ends, numbered, value_axis};
 use crate::ReportModel;
 use crate::format::{ABSENT, change, count, meant, number, percent, plain, sentence};
 use crate::model::load;
-use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
+use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
 use ifm_analysis::forecast::{self, Forecast, Off, Pair, Speeds};
 use ifm_analysis::insight::{Meant, told_by};
 use ifm_analysis::level::Load;
@@ -140,6 +140,30 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     blocks.push(Block::Table(errors(&all)));
     blocks.push(Block::Table(overall(&all)));
     (!all.is_empty()).then(|| Section::new("Predicted against measured", blocks))
+}
+
+/// How far off the prediction is, where there is one and one measurement.
+pub(super) fn tile(subject: &Subject) -> Option<Tile> {
+    let survey = subject.question.survey;
+    if !survey.is_mixed() {
+        return None;
+    }
+    let pool = survey.pool(PartKind::Serving);
+    let all = predicted_pairs(&pool, &told_by(&subject.question));
+    let [only] = all.as_slice() else { return None };
+    let words = |off: &Off| {
+        let side = if off.median < 0.0 { "below" } else { "above" };
+        format!("{} {} {side} measured", off.quantity.word(), percent(off.median.abs()))
+    };
+    let wanted = [forecast::Quantity::Itl, forecast::Quantity::Ttft];
+    let wanted =
+        wanted.iter().filter_map(|one| only.forecast.off.iter().find(|off| off.quantity == *one));
+    let mut wanted = wanted.map(|off| (words(off), off.points));
+    let (first, points) = wanted.next()?;
+    let rest: Vec<String> = wanted.map(|(words, _)| words).collect();
+    let loads = ifm_core::words::counted(points as u64, "load");
+    let detail = rest.into_iter().chain([format!("medians over {loads}")]).collect::<Vec<_>>();
+    Some(Tile::new("How far off is the prediction?", first, "", detail.join("; ")))
 }
 
 /// Every prediction with every measurement of the same lengths that has a load in common.

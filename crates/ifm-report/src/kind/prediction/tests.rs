@@ -57,6 +57,27 @@ fn predicted_stands_against_measured() {
     assert!(text.contains("⚠ predicted: predicted, not measured: H100 SXM, "), "{text}");
 }
 
+/// Neither side is best, fastest or ahead: the answer is by how much the prediction is off.
+#[test]
+fn a_prediction_wins_nothing_against_what_it_predicts() {
+    let page = page(&[too_fast(), measured()]);
+    let first = &page.tiles[0];
+    assert_eq!(first.question, "How far off is the prediction?");
+    assert!(first.value.ends_with("below measured"), "{first:?}");
+    for tile in &page.tiles[1..] {
+        let text = format!("{:?} {} {}", tile.who, tile.value, tile.detail);
+        assert!(!text.contains("predicted"), "{}: {text}", tile.question);
+    }
+    let mut page = page;
+    page.for_each_remark(&mut |remark| {
+        assert!(
+            !remark.rule.contains("speed_spread") || remark.text.starts_with("Measured"),
+            "{}",
+            remark.text
+        )
+    });
+}
+
 #[test]
 fn curves_say_which_is_predicted() {
     let page = page(&[too_fast(), measured()]);

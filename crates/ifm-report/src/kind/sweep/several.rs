@@ -47,9 +47,20 @@ pub(super) fn page(subject: &Subject) -> Page {
             counted(pool.cells.len() as u64, "configuration")
         ),
     };
+    // A prediction wins nothing against a measurement.
+    let measured = survey.without_predictions();
+    let tiles: Vec<Tile> = match survey.is_mixed() {
+        false => answers.tile().into_iter().chain(tiles(&subject.question, &pool, &by)).collect(),
+        true => {
+            let question = Question { survey: &measured, ..subject.question.clone() };
+            let (pool, by) = (measured.pool(PartKind::Serving), told_by(&question));
+            let answer = Answers::new(&question, &pool, &by).tile();
+            answer.into_iter().chain(tiles(&question, &pool, &by)).collect()
+        }
+    };
     Page {
         conditions: vec![format!("{}, {of_them}", counted(points().count() as u64, "point"))],
-        tiles: answers.tile().into_iter().chain(tiles(&subject.question, &pool, &by)).collect(),
+        tiles,
         trust: super::trust_of(subject.runs).or(page.trust),
         sections,
         footer: vec![format!("made by inferometer {}", env!("CARGO_PKG_VERSION"))],

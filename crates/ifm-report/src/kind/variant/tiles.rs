@@ -44,6 +44,13 @@ fn judged(question: String, delta: &Delta, detail: String) -> Tile {
             let tone = if is_better { Tone::Good } else { Tone::Warn };
             tile(meant(ratio, Meant::Times), detail).toned(Some(tone))
         }
+        Verdict::PredictedAbove | Verdict::PredictedBelow => {
+            let change = sentence(&delta.with_interval());
+            tile(
+                crate::comparison::words::verdict(delta.verdict).to_owned(),
+                format!("{change}; {detail}"),
+            )
+        }
         Verdict::NoDifferenceShown | Verdict::NoRelevantDifference => {
             tile("no difference shown".to_owned(), detail)
         }

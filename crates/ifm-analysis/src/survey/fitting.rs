@@ -195,7 +195,7 @@ fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
 
 impl Known for Pooled<'_> {
     fn number(&self, term: &SloTerm, statistic: Statistic) -> Option<Bounded> {
-        let quantities = quantities(term.metric);
+        let quantities = readings_of(term.metric);
         let found = quantities.iter().find_map(|quantity| self.reading(quantity, statistic))?;
         // Ratios are read as they are, times in milliseconds.
         let in_ms = |value: f64| if term.is_ratio() { term.in_ms(value) } else { value };
@@ -236,13 +236,14 @@ impl Pooled<'_> {
     pub fn is_thin(&self, term: &SloTerm) -> bool {
         let statistic = term.statistic();
         let told =
-            quantities(term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
+            readings_of(term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
         told.is_some_and(|reading| !reading.is_enough)
     }
 }
 
-/// The readings that a metric of a target is about, the most fitting first.
-fn quantities(metric: Metric) -> Vec<Quantity> {
+/// The names under which readings of a metric are found, the most fitting first: waits from the due
+/// time, the metric itself, and what stands for it.
+pub fn readings_of(metric: Metric) -> Vec<Quantity> {
     let due = metric.from_due();
     let own = (due != metric).then(|| due.name());
     let instead = match metric {

@@ -25,7 +25,7 @@ mod stated;
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, loop_words, name_of};
 pub(crate) use fitting::fitting_of_points;
-pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed};
+pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed, readings_of};
 pub use held::HELD_MIN;
 #[cfg(test)]
 pub(crate) use held::tests as held_tests;

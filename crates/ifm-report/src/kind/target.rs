@@ -53,7 +53,9 @@ pub(super) fn name(term: &SloTerm) -> String {
 
 /// A limit as a line.
 pub(super) fn line(term: &SloTerm) -> Guide {
-    Guide::Horizontal { at: term.limit_ms, name: name(term), tone: Tone::Bad }
+    // Times are drawn in milliseconds, ratios as they are.
+    let at = if term.is_ratio() { term.limit() } else { term.limit_ms };
+    Guide::Horizontal { at, name: name(term), tone: Tone::Bad }
 }
 
 /// Makes points beyond the lowest of these limits hollow; whether there is such a limit.

@@ -7,12 +7,14 @@ use crate::ReportModel;
 use crate::format::meant;
 use crate::model::load;
 use ifm_analysis::insight::{Meant, OUTPUT, Question, Topic};
-use ifm_analysis::level::GapLabel;
 use ifm_analysis::level::USER_RATE_ESTIMATED;
 use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Curve, CurvePoint, Pool, Pooled};
+use ifm_analysis::survey::{Curve, CurvePoint, Pool, Pooled, readings_of};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Plot, Point, Scale, Series, Weight};
+use ifm_core::Metric;
+use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
 
 /// A latency limit is drawn up to this multiple of the largest value: further away it would flatten
@@ -31,21 +33,18 @@ pub(super) type Shown = (Chart, &'static [Topic], Option<String>);
 /// than two different loads.
 pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
     let pool = question.survey.pool(PartKind::Serving);
-    let label = model.gap_label();
-    let gap = match label {
-        GapLabel::InterToken => Quantity::Itl,
-        GapLabel::InterEvent => Quantity::Other(label.long().to_owned()),
-    };
-    let ttft = ("ttft", "How long until the first token?", "TTFT");
-    let all: [(Option<Chart>, &'static [Topic]); 4] = [
+    let mut all: Vec<(Option<Chart>, &'static [Topic])> = vec![
         (output(&pool), &[Topic::Throughput, Topic::Scaling]),
         (pareto(&pool), &[Topic::Pareto, Topic::DecodeSpeed]),
-        (latency(model, &pool, ttft, &Quantity::Ttft), &[Topic::Ttft]),
-        (
-            latency(model, &pool, ("itl", "How long between tokens?", label.short()), &gap),
-            &[Topic::Itl],
-        ),
     ];
+    for metric in over_load(model) {
+        let topics: &[Topic] = match metric {
+            Metric::Ttft => &[Topic::Ttft],
+            Metric::Itl => &[Topic::Itl],
+            _ => &[],
+        };
+        all.push((over_the_load(model, &pool, metric), topics));
+    }
     let caption = limit::caption(question, &pool.cells);
     let bounded = |(chart, topics): (Option<Chart>, _)| {
         let mut chart = chart?;
@@ -136,19 +135,38 @@ fn pareto(pool: &Pool) -> Option<Chart> {
     Some(Chart::new("pareto", "Throughput vs. per-user speed", description, plot))
 }
 
-/// The middle and the tails that the target of the run speaks of, else P99.
-fn latency(
-    model: &ReportModel,
-    pool: &Pool,
-    (metric, question, name): (&str, &str, &str),
-    quantity: &Quantity,
-) -> Option<Chart> {
+/// The metrics that are drawn over the load: time to first token and gaps, and those that the target of
+/// the run bounds. A speed that it asks for is in the chart of throughput against speed.
+fn over_load(model: &ReportModel) -> Vec<Metric> {
     let slo = model.manifest.spec.slo.named();
-    let terms = || slo.terms.iter().filter(|term| term.metric.word() == metric);
+    let asked = slo.terms.iter().filter(|term| !term.is_least()).map(|term| term.metric);
+    let mut metrics = vec![Metric::Ttft, Metric::Itl];
+    for metric in asked.filter(|metric| Metric::of_requests().any(|of| of == *metric)) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    metrics
+}
+
+/// A metric over the load: the middle and the tails that the target of the run speaks of, else P99.
+fn over_the_load(model: &ReportModel, pool: &Pool, metric: Metric) -> Option<Chart> {
+    let name = if metric == Metric::Itl { model.gap_label().short() } else { metric.name() };
+    let question = match metric {
+        Metric::Ttft => "How long until the first token?",
+        Metric::Itl => "How long between tokens?",
+        _ => name,
+    };
+    let is_time = metric.unit() == MetricUnit::Ns;
+    let (axis_unit, how) = if is_time { ("ms", Meant::Ms) } else { ("", Meant::Plain) };
+    let limit_of = |term: &SloTerm| if is_time { term.limit_ms } else { term.limit() };
+    let quantities = readings_of(metric);
+    let slo = model.manifest.spec.slo.named();
+    let terms = || slo.terms.iter().filter(|term| term.metric == metric);
     // A point of a percentile is outside where a term of that one or a higher one fails with it.
     let limit = |p: f64| {
         let limits = terms().filter(|term| term.percentile.is_some_and(|asked| asked >= p));
-        limits.map(|term| term.limit_ms).fold(f64::INFINITY, f64::min)
+        limits.map(limit_of).fold(f64::INFINITY, f64::min)
     };
     let mut tails: Vec<f64> = terms().filter_map(|term| term.percentile).collect();
     tails.retain(|p| *p != 50.0);
@@ -159,27 +177,29 @@ fn latency(
     }
     let (mut curves, mut series) = (Vec::new(), Vec::new());
     for (index, p) in [50.0].into_iter().chain(tails).enumerate() {
-        let Some(curve) = curve(pool, quantity, &[Statistic::percentile(p)]) else { continue };
-        for mut line in lines(std::slice::from_ref(&curve), Meant::Ms) {
+        let of_p = [Statistic::percentile(p)];
+        let curves_of = quantities.iter().map(|quantity| curve(pool, quantity, &of_p));
+        let Some(curve) = curves_of.flatten().next() else { continue };
+        for mut line in lines(std::slice::from_ref(&curve), how) {
             for point in line.points.iter_mut().filter(|point| !point.is_trusted) {
                 point.label = Some("few".to_owned());
                 point.text = point.text.take().map(|text| format!("~{text}"));
             }
             for point in &mut line.points {
-                point.is_trusted &= point.y.is_none_or(|ms| ms <= limit(p));
+                point.is_trusted &= point.y.is_none_or(|value| value <= limit(p));
             }
             let dash = if index == 0 { Dash::Solid } else { Dash::Dashed };
             series.push(Series { name: format!("p{p}"), dash, ..line }.of(index));
         }
         curves.push(curve);
     }
-    let y = value_axis(name, "ms", &series);
+    let y = value_axis(name, axis_unit, &series);
     let (is_wide, largest) = (y.scale == Scale::Log10, largest(&series));
-    let near = terms().filter(|term| is_wide || term.limit_ms <= LIMIT_NEAR * largest);
+    let near = terms().filter(|term| is_wide || limit_of(term) <= LIMIT_NEAR * largest);
     let guides: Vec<_> = near.map(target::line).collect();
     let description = format!("{} {}", ends(&series, unit(&curves)), target::HOLLOW);
     let plot = Cartesian::new(load_axis(&curves), y, series).guided(guides).switched();
-    (!plot.series.is_empty()).then(|| Chart::new(metric, question, description, plot))
+    (!plot.series.is_empty()).then(|| Chart::new(metric.word(), question, description, plot))
 }
 
 #[cfg(test)]
@@ -206,6 +226,17 @@ mod tests {
         assert_eq!(inside(0), [true, true, false]);
         assert!(matches!(&ttft.guides[..], [Guide::Horizontal { at, .. }] if *at == 500.0));
         assert!(drawn(&model(&single())).is_empty());
+        let mut asked = model(&sweep());
+        asked.manifest.spec.slo =
+            ifm_analysis::slo::parse("e2e:p90<1s,speed:p5>20").expect("a target");
+        let charts = drawn(&asked);
+        let ids: Vec<&str> = charts.iter().map(|(chart, ..)| chart.id.as_str()).collect();
+        assert_eq!(ids, ["output", "pareto", "ttft", "itl", "e2e"]);
+        let Plot::Cartesian(e2e) = &charts[4].0.plot else { panic!("{:?}", charts[4]) };
+        assert_eq!(
+            e2e.series.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(),
+            ["p50", "p90"]
+        );
     }
 
     #[test]

@@ -212,8 +212,8 @@ fn latency(
     value: impl Fn(&RequestRecord) -> Option<f64>,
 ) -> Option<VllmLatency> {
     let values = ok.iter().filter_map(|record| value(record)).collect();
-    let found = Distribution::from_values(values, percentiles);
-    found.as_ref().map(|found| in_ms(found, percentiles))
+    let found = Distribution::from_values(values, &with_median(percentiles));
+    found.as_ref().and_then(|found| in_ms(found, percentiles))
 }
 
 /// Times to first tokens; the level has the usual percentiles.
@@ -225,7 +225,7 @@ fn first_tokens(
     match percentiles.iter().all(|p| PERCENTILES.contains(p)) {
         true => {
             let found = level.latencies_of_all().get(Metric::Ttft);
-            found.map(|found| in_ms(found, percentiles))
+            found.and_then(|found| in_ms(found, percentiles))
         }
         false => {
             let first = |record: &RequestRecord| record.first_token_ns();
@@ -242,20 +242,29 @@ fn gaps(level: &LevelSummary, ok: &[&RequestRecord], percentiles: &[f64]) -> Opt
     let has_all = percentiles.iter().all(|p| PERCENTILES.contains(p));
     let found = match has_all && streamed.iter().all(|record| is_one_sequence(record)) {
         true => level.latencies_of_all().get(Metric::Itl).cloned(),
-        false => Distribution::from_population(&Gaps(&streamed), 1.0, percentiles),
+        false => Distribution::from_population(&Gaps(&streamed), 1.0, &with_median(percentiles)),
     };
-    found.as_ref().map(|found| in_ms(found, percentiles))
+    found.as_ref().and_then(|found| in_ms(found, percentiles))
 }
 
-fn in_ms(distribution: &Distribution, percentiles: &[f64]) -> VllmLatency {
+/// These percentiles and the median, rising.
+fn with_median(percentiles: &[f64]) -> Vec<f64> {
+    let mut all = [percentiles, &[50.0]].concat();
+    all.sort_unstable_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+/// Absent without the median, which the block always prints.
+fn in_ms(distribution: &Distribution, percentiles: &[f64]) -> Option<VllmLatency> {
     let percentiles = percentiles.iter().filter_map(|p| distribution.percentile(*p));
-    VllmLatency {
+    Some(VllmLatency {
         mean_ms: distribution.mean / NS_PER_MS,
-        median_ms: distribution.median().unwrap_or(distribution.mean) / NS_PER_MS,
+        median_ms: distribution.median()? / NS_PER_MS,
         percentiles_ms: percentiles
             .map(|percentile| (percentile.p, percentile.value / NS_PER_MS))
             .collect(),
-    }
+    })
 }
 
 /// The most events, and the most requests, in one bucket of a second.
@@ -336,6 +345,25 @@ mod tests {
         assert_eq!(summary.e2el.expect("tokens").median_ms, 140.0);
         // TTFT at most 500 ms and ITL at most 50 ms hold on all three.
         assert_eq!(summary.request_goodput, Some(1.5));
+    }
+
+    #[test]
+    fn the_median_is_one_whatever_percentiles_are_asked_for() {
+        // 100, 100 and 400 ms to the first token; 20, 20 and 50 ms from token to token.
+        let records = vec![
+            request(0, 0, 0, 0.0, &[100.0, 120.0]),
+            request(1, 0, 0, 500.0, &[100.0, 120.0]),
+            request(2, 0, 0, 1000.0, &[400.0, 450.0]),
+        ];
+        let run = run(&[1], records);
+        let summary = crate::summarize(&run);
+        let measured: Vec<&RequestRecord> = run.requests.iter().collect();
+        for asked in [&[99.0][..], &[99.5], &[50.0, 99.0]] {
+            let block = summarize_at(&summary.levels[0], &measured, asked).expect("requests");
+            let medians = [block.ttft, block.tpot, block.itl, block.e2el]
+                .map(|found| found.expect("answers").median_ms);
+            assert_eq!(medians, [100.0, 20.0, 20.0, 120.0], "{asked:?}");
+        }
     }
 
     #[test]

@@ -144,6 +144,7 @@ pub(crate) fn each_value(
         Metric::TtftDue => metrics.ttft_ns_from_due,
         Metric::TtftAcked => metrics.ttft_ns_from_acked,
         Metric::Ttfat => metrics.ttfat_ns,
+        Metric::Ttst => second_event_ns(record),
         Metric::E2e => metrics.e2e_ns,
         Metric::E2eDue => metrics.e2e_ns_from_due,
         Metric::StreamEnd => metrics.stream_end_ns,
@@ -186,6 +187,14 @@ pub(crate) fn each_value(
     if let Some(ns) = one {
         each(ns as f64, true);
     }
+}
+
+/// From the first event with tokens to the second, nanoseconds; only of one sequence.
+fn second_event_ns(record: &RequestRecord) -> Option<u64> {
+    let events = &record.events;
+    let is_told = record.streamed && !record.is_sound_alone() && events.choice.is_empty();
+    let [first, second, ..] = events.at_ns.as_slice() else { return None };
+    is_told.then(|| second.saturating_sub(*first))
 }
 
 /// When the last part of the answer arrived: its last token, or the end of a body without stamps.
@@ -345,6 +354,9 @@ mod tests {
         assert_eq!(metrics.tpot_ns, Some(30e6));
         assert_eq!(metrics.tpot_ns_estimated, None);
         assert_eq!(metrics.user_tok_per_s(), Some(1e9 / 30e6));
+        assert_eq!(metrics.value(&record, Metric::Ttst), Some(20e6));
+        record.events.at_ns.truncate(1);
+        assert_eq!(metrics.value(&record, Metric::Ttst), None, "there is no second token");
     }
 
     #[test]

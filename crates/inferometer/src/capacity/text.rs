@@ -89,23 +89,20 @@ fn capacity(course: &CapacityCourse, answer: &Answer<'_>, stop_reason: Option<&s
             let known = stopped(inside.map(load), outside.map(load), why);
             // Scouts may know more, and are no proof.
             let (from, to) = course.edge();
-            let is_measured = |load: Option<Load>, judged: Option<&Judged>| {
-                load.map(Load::value) == judged.map(|judged| judged.load.value())
+            let scouted = |load: Option<Load>, measured: Option<&Judged>, what: &str| {
+                let load = load.filter(|load| {
+                    measured.is_none_or(|judged| judged.load.value() != load.value())
+                })?;
+                Some(format!("a short look at {} {what} the target", load_words(load)))
             };
-            match (from, to) {
-                _ if is_measured(from, answer.inside) && is_measured(to, answer.outside) => known,
-                (Some(from), Some(to)) => format!(
-                    "{known}; by scouts, which are no proof, between {} and {}",
-                    number(from),
-                    load_words(to)
-                ),
-                (Some(from), None) => {
-                    format!("{known}; by scouts, which are no proof, {} or more", load_words(from))
-                }
-                (None, Some(to)) => {
-                    format!("{known}; by scouts, which are no proof, less than {}", load_words(to))
-                }
-                (None, None) => known,
+            let looks: Vec<String> =
+                [scouted(from, answer.inside, "met"), scouted(to, answer.outside, "missed")]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            match looks.is_empty() {
+                true => known,
+                false => format!("{known}; {}, which proves nothing", looks.join(", ")),
             }
         }
         (Some(Bracket { unsettled: Some(_), .. }), None, outside) => {

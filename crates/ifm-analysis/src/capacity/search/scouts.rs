@@ -174,6 +174,9 @@ impl Search {
                 rounded(aim, (lowest, (outside - quarter).max(lowest)))
             }
             (Some(inside), None) if self.is_near(inside, upper) => upper,
+            // Far inside, just below a load that only a scout found outside: the scout may be wrong,
+            // since at the start of a level all requests wait for each other.
+            (Some(inside), None) if scouts.is_far_inside(inside, upper) => upper,
             (Some(inside), None) => rounded(above, (inside + 1, upper)),
             (None, Some(outside)) if self.is_near(lower, outside) => lower,
             (None, Some(outside)) => rounded(under, (lower, outside - 1)),
@@ -230,6 +233,13 @@ impl Search {
 }
 
 impl Scouts {
+    /// Whether the worst term at a measured load leaves more room to its limit than the distance to a
+    /// larger load explains, if it grew with the load.
+    fn is_far_inside(&self, inside: u32, upper: u32) -> bool {
+        let grown = |ratio: f64| ratio * f64::from(upper) / f64::from(inside);
+        self.ratios.get(&inside).is_some_and(|ratio| grown(*ratio) < 1.0)
+    }
+
     /// A load a little beyond the limit, if the worst term is near it and grows with the load, and
     /// no larger load waits to be measured.
     fn beyond(&self, lower: u32, precision: f64) -> Option<u32> {

@@ -8,6 +8,7 @@ use super::{LevelSummary, ended_in, percentiles, sessions_of, summarize_measured
 use crate::measured::{Counts, ProbeSummary};
 use crate::speculation::Speculation;
 use crate::telemetry::{LevelEnergy, ServerCounters};
+use ifm_core::order::Order as _;
 use ifm_core::spec::RunSpec;
 use ifm_core::{EndedSession, Phase, RequestRecord, RunView};
 
@@ -79,7 +80,7 @@ pub fn summarize_ended_level(
     let is_measured =
         |record: &&RequestRecord| record.level == level && record.phase == Phase::Measure;
     let mut requests: Vec<&RequestRecord> = run.requests.iter().filter(is_measured).collect();
-    requests.sort_unstable_by_key(|record| record.seq);
+    requests.order_by_key(|record| record.seq);
     let levels = Levels { run, spec: &run.manifest.spec, ended };
     (!requests.is_empty()).then(|| levels.level(level, &requests))
 }

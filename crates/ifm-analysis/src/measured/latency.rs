@@ -3,6 +3,7 @@
 use crate::request::{self, RequestMetrics, each_value};
 use crate::stat::{self, Distribution};
 use crate::tpot::{SequenceTpot, TPOT_ESTIMATED, TpotAbsence, are_estimates, each_tpot};
+use ifm_core::order::Order as _;
 use ifm_core::sheet::Quantity;
 use ifm_core::{Metric, RequestRecord};
 
@@ -249,7 +250,7 @@ impl Latencies {
         let gaps = gaps(&streamed, percentiles);
         let mut populations: Vec<MetricValues> =
             lists.into_iter().filter_map(|list| list.population(percentiles)).chain(gaps).collect();
-        populations.sort_by_key(|population| population.metric);
+        populations.order_by_key(|population| population.metric);
         Latencies {
             populations,
             tpot_absent,

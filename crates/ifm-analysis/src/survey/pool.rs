@@ -100,13 +100,14 @@ impl<'a> Pooled<'a> {
         self.points.iter().filter_map(|point| point.value(quantity, statistic)).collect()
     }
 
-    /// The statistic of a quantity. A single point is returned as it is. Repeats give their mean, and
+    /// The statistic of a quantity; absent where one of the repeats does not have it, since the others
+    /// are not all of them. A single point is returned as it is. Repeats give their mean, and
     /// from three repeats with different values on its 95 % interval (Student); `n` is then the number
     /// of repeats.
     pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<Reading> {
         let readings: Vec<&Reading> =
             self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
-        let first = *readings.first()?;
+        let first = *readings.first().filter(|_| readings.len() == self.points.len())?;
         if readings.len() == 1 {
             return Some(first.clone());
         }

@@ -11,6 +11,8 @@ use ifm_analysis::goodput::Goodput;
 use ifm_analysis::level::{GapLabel, MetricValues, TokenFacts, WindowSummary};
 use ifm_core::Metric;
 
+/// Width of the name of a metric and its mean.
+const NAME_AND_MEAN: usize = 19;
 /// Percentiles of the block.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
@@ -167,7 +169,9 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
 fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
     let value = |value| metric_table::value(found.metric, value);
     let (name, values) = (metric_table::short_name(found, gap), &found.values);
-    let mut line = format!(" {name:<10}{:>9}", value(values.mean));
+    // A long name takes its room from the column next to it.
+    let room = NAME_AND_MEAN.saturating_sub(name.chars().count());
+    let mut line = format!(" {name}{:>room$}", value(values.mean));
     for p in PERCENTILES {
         let percentile = values.percentile(p);
         let text = percentile.map_or_else(

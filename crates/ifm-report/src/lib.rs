@@ -22,6 +22,7 @@ mod media;
 mod metric_table;
 mod model;
 pub mod page;
+mod pages;
 mod parts;
 #[cfg(feature = "schema")]
 mod schema;
@@ -75,6 +76,7 @@ pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
 pub use model::{ReportModel, VllmLines, load_unit};
+pub use pages::{LoadLine, audit_page, comparison_page, gate_page, load_figure, ranking_page};
 pub use parts::probe_line as bystander;
 pub use sglang::sglang;
 pub use shares::{share_cell, shares_fields, shares_line};

@@ -180,6 +180,15 @@ pub fn fitting_terminal(
     out
 }
 
+/// The answer as sentences: one for each curve, and what follows from it.
+pub fn fitting_lines(slo: &SloSpec, fittings: &[Fitting], worth: &Worth) -> (String, Vec<String>) {
+    let lines = fittings.iter().flat_map(|one| {
+        let told = told(one, worth);
+        std::iter::once(told.text).chain(told.more)
+    });
+    (head(slo), lines.collect())
+}
+
 /// The answer as Markdown; ends with a line break.
 pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting], worth: &Worth) -> String {
     let lines = fittings.iter().map(|one| {

@@ -70,7 +70,7 @@ fn answer(audit: &Audit) -> String {
             let more = findings.len() - 1;
             let more = match more {
                 0 => String::new(),
-                more => format!(" ({} more)", counted(more as u64, "finding")),
+                more => format!(" (and {more} more)"),
             };
             let says = match first.level {
                 Level::Proof => "Cannot be right",
@@ -130,8 +130,10 @@ fn figure(findings: &[&Finding]) -> Option<Figure> {
         Axis::new("findings", ""),
         series.collect(),
     );
+    // One rule has one bar for each level that found something.
+    let plot = Cartesian { is_joined: true, ..plot.horizontal() };
     let title = "Which rules found something?";
-    let chart = Chart::new("findings", title, format!("{}.", told.join("; ")), plot.horizontal());
+    let chart = Chart::new("findings", title, format!("{}.", told.join("; ")), plot);
     (!rules.is_empty()).then(|| Figure::alone(chart))
 }
 

@@ -3,14 +3,15 @@
 
 use super::look;
 use crate::comparison::words;
-use crate::format::{number, percent};
+use crate::format::{percent, plain};
 use crate::page::{Figure, slug};
 use ifm_analysis::comparison::{Comparison, Condition, Pair, Row, Verdict};
 use ifm_chart::{Along, Axis, Cartesian, Chart, Form, Guide, Point, Scale, Series, Tone};
 
 /// Changes from this factor on are drawn as factors on a logarithmic axis: in percent they would
 /// flatten the others.
-const FACTOR_FROM: f64 = 4.0;
+const FACTOR_FROM: f64 = 10.0;
+
 /// A chart for each load, with a row for each measure that has a change in percent.
 pub(super) fn figures(comparison: &Comparison, pair: &Pair) -> Vec<Figure> {
     let is_several = comparison.pairs.len() > 1;
@@ -35,12 +36,9 @@ fn chart(
 ) -> Chart {
     let is_inter_event = comparison.baseline.is_inter_event || pair.side.is_inter_event;
     let name = |row: &Row| words::measure(row.measure, is_inter_event);
-    let values = rows.iter().filter_map(|row| words::change_value(row));
-    let is_wide = values.clone().any(|ratio| ratio >= FACTOR_FROM)
-        || values.clone().any(|ratio| ratio <= 1.0 / FACTOR_FROM)
-            && values.clone().any(|ratio| ratio > 1.0);
+    let is_wide = rows.iter().any(|row| ends(row).1 >= FACTOR_FROM);
     // A logarithmic axis has no place for zero.
-    let as_factor = is_wide && rows.iter().all(|row| lowest(row) > 0.0);
+    let as_factor = is_wide && rows.iter().all(|row| ends(row).0 > 0.0);
     let scaled = |ratio: f64| if as_factor { ratio } else { (ratio - 1.0) * 100.0 };
     let point = |(place, row): (usize, &&Row)| {
         let interval = words::reliable_change(row);
@@ -63,7 +61,7 @@ fn chart(
         along: Along::Y,
         from: Some(scaled(1.0 - least)),
         to: Some(scaled(1.0 + least)),
-        name: format!("±{}", percent(least)),
+        name: String::new(),
         tone: Tone::Neutral,
     };
     let axis = match as_factor {
@@ -74,26 +72,26 @@ fn chart(
         Cartesian::new(Axis::of_names(rows.iter().map(|row| name(row))), axis, series.collect())
             .guided([zone])
             .horizontal();
+    // One row has one mark, whatever its series.
+    let plot = Cartesian { is_joined: true, ..plot };
     let load = words::condition(at);
-    let of = if is_several {
-        format!("{}, ", crate::format::plain(&pair.side.label))
-    } else {
-        String::new()
+    let (of, id) = match is_several {
+        true => {
+            let side = plain(&pair.side.label);
+            (format!(" for {side}"), format!("change {side} {load}"))
+        }
+        false => (String::new(), format!("change {load}")),
     };
     let sentences: Vec<String> =
         rows.iter().map(|row| format!("{} {}", name(row), words::row_change(row))).collect();
-    let id = slug(&format!("change {of}{load}"));
-    Chart::new(
-        id,
-        format!("What changed at {of}{load}?"),
-        format!("{}.", sentences.join("; ")),
-        plot,
-    )
+    let title = format!("What changed{of} at {load}?");
+    Chart::new(slug(&id), title, format!("{}.", sentences.join("; ")), plot)
 }
 
-fn lowest(row: &Row) -> f64 {
-    let interval = words::reliable_change(row).map(|of| of.low);
-    interval.or(words::change_value(row)).unwrap_or(1.0)
+/// The ends of what is drawn of a row, as factors.
+fn ends(row: &Row) -> (f64, f64) {
+    let value = words::change_value(row).unwrap_or(1.0);
+    words::reliable_change(row).map_or((value, value), |of| (of.low, of.high))
 }
 
 /// What the marks of these charts mean.
@@ -104,6 +102,6 @@ pub(super) fn legend(comparison: &Comparison) -> String {
          relevant. Less is better for times, more for rates: the color is the verdict. Shares \
          such as failures are in the table.",
         percent(comparison.confidence),
-        number(comparison.threshold * 100.0) + " %",
+        percent(comparison.threshold)
     )
 }

@@ -151,8 +151,11 @@ fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let several = comparison.pairs.len() > 1;
     let sentences = comparison.pairs.iter().flat_map(|pair| {
         let mut lines = words::summary(comparison, pair);
-        // How rows were judged is at the end of the page.
+        // How rows were judged is at the end of the page; tiles count the verdicts of one side.
         lines.retain(|line| *line != words::basis(comparison, pair));
+        if !several && !pair.rows.is_empty() {
+            lines.remove(0);
+        }
         let capacity = pair.capacity.as_ref().filter(|_| several).map(|found| {
             let (a, b, ratio) = words::capacity(found);
             let unit = words::capacity_unit(found);
@@ -208,7 +211,7 @@ fn sections(comparison: &Comparison, all: &[&SideHead], command: &[String]) -> V
         }
     }
     method.push(format!("{} draws, seed {}", comparison.resamples, comparison.seed));
-    sections.push(sides::sources(all, &method, command));
+    sections.push(sides::sources(all, "The sides, the baseline first.", &method, command));
     sections
 }
 

@@ -135,9 +135,11 @@ fn figure(
     // Several statistics of many sides would be more lines than a reader can distinguish.
     let drawn = (LINES_MAX / sides.len().max(1)).clamp(1, DASHES.len());
     let question = format!("{}: how do the sides compare?", name);
+    // Charts of reports have the same names.
+    let word = if metric.metric == Metric::OutputRate { "output" } else { metric.metric.word() };
     let id = match index {
-        0 => slug(metric.metric.word()),
-        index => slug(&format!("{} {}", metric.metric.word(), index + 1)),
+        0 => slug(word),
+        index => slug(&format!("{word} {}", index + 1)),
     };
     let (x, series) = if are_loads {
         let mut series = Vec::new();

@@ -3,13 +3,13 @@
 
 use super::{footer, remark, sides};
 use crate::comparison::{unit_json, words};
-use crate::format::{number, percent, plain};
+use crate::format::{percent, plain};
 use crate::gate::{
     Undecided, found, limit, name, repeat, single_run, state, stretches, tally, verdict,
 };
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile};
 use ifm_analysis::Severity;
-use ifm_analysis::comparison::SideHead;
+use ifm_analysis::comparison::{self, SideHead};
 use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, Limit};
 use ifm_analysis::insight::Tone;
 use ifm_analysis::stat::Estimate;
@@ -137,7 +137,11 @@ fn sections(result: &GateResult, all: &[&SideHead], command: &[String]) -> Vec<S
         let text = "This command measures the same again.".to_owned();
         sections.push(Section::new("Repeat", vec![Block::Prose(text), Block::Pre(command)]));
     }
-    sections.push(sides::sources(all, &[], command));
+    let caption = match all.len() {
+        1 => "The result that was checked.",
+        _ => "The sides, the baseline first.",
+    };
+    sections.push(sides::sources(all, caption, &[], command));
     sections
 }
 
@@ -237,23 +241,19 @@ fn figure(
     let plot = Cartesian::new(Axis::of_names(names), Axis::new(axis, unit), series.collect())
         .guided([beyond])
         .horizontal();
+    // One row has one mark, whatever its series.
+    let plot = Cartesian { is_joined: true, ..plot };
     Some(Figure::alone(Chart::new(id, question, format!("{}.", words.join("; ")), plot)))
 }
 
 /// Every threshold; values are in the units of the JSON document.
 fn table(result: &GateResult) -> Table {
     let is_inter_event = result.run.is_inter_event;
-    let cell = |row: &GateRow| {
-        let (unit, per) = unit_json(row.threshold.measure.unit());
-        match row.threshold.limit {
-            Limit::Value(_) => {
-                Cell { value: row.value.map(|cell| cell.value / per), ..Cell::text(found(row)) }
-                    .in_unit(unit)
-            }
-            Limit::Change(_) | Limit::Band => {
-                let value = row.change.map(|found| found.value).or(row.difference);
-                Cell { value, ..Cell::text(found(row)) }.in_unit("share")
-            }
+    let change = |row: &GateRow| match row.threshold.limit {
+        Limit::Value(_) => Cell::text(crate::ABSENT),
+        Limit::Change(_) | Limit::Band => {
+            let value = row.change.map(|found| found.value).or(row.difference);
+            Cell { value, ..Cell::text(found(row)) }.in_unit("share")
         }
     };
     let bound = |row: &GateRow| {
@@ -274,31 +274,22 @@ fn table(result: &GateResult) -> Table {
         Cell::text(format!("{sign} {}", verdict(row))).toned(tone)
     };
     let confidence = percent(result.confidence);
-    let baseline = |row: &GateRow| {
+    let side = |row: &GateRow, cell: Option<comparison::Cell>| {
         let (unit, per) = unit_json(row.threshold.measure.unit());
-        let Some(cell) = row.baseline else { return Cell::text(crate::ABSENT) };
-        let text = words::bounds(row.threshold.measure.unit(), &cell);
-        Cell { value: Some(cell.value / per), ..Cell::text(text) }.in_unit(unit)
-    };
-    let measured = |row: &GateRow| {
-        let (unit, per) = unit_json(row.threshold.measure.unit());
-        let Some(cell) = row.value else { return Cell::text(crate::ABSENT) };
+        let Some(cell) = cell else { return Cell::text(crate::ABSENT) };
         let text = words::bounds(row.threshold.measure.unit(), &cell);
         Cell { value: Some(cell.value / per), ..Cell::text(text) }.in_unit(unit)
     };
     let is_change = |row: &GateRow| !matches!(row.threshold.limit, Limit::Value(_));
     let has_change = result.rows.iter().any(is_change);
-    let caption = format!(
-        "A threshold passes or fails with its whole {} % interval.",
-        number(result.confidence * 100.0)
-    );
+    let caption = format!("A threshold passes or fails with its whole {confidence} interval.");
     Columns::<GateRow>::default()
         .name("threshold", |row| name(row, is_inter_event))
-        .cell(Head::number("baseline"), baseline)
+        .cell(Head::number("baseline"), |row| side(row, row.baseline))
         .when(result.rows.iter().any(|row| row.baseline.is_some()))
-        .cell(Head::number("measured"), measured)
+        .cell(Head::number(format!("measured [{confidence}]")), |row| side(row, row.value))
+        .cell(Head::number(format!("change [{confidence}]")), change)
         .when(has_change)
-        .cell(Head::number(format!("value [{confidence}]")), cell)
         .cell(Head::number("limit"), bound)
         .cell(Head::text("verdict"), state)
         .table(caption, result.rows.iter())

@@ -2,11 +2,11 @@
 //! apart.
 
 use super::{footer, remark, sides};
-use crate::comparison::ranking::{cells, doubts, of_runs, rule, title, warnings};
+use crate::comparison::ranking::{cells, doubts, of_runs, rule, title};
 use crate::comparison::{unit_json, words};
 use crate::format::plain;
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile, slug};
-use ifm_analysis::comparison::{Difference, DifferenceKind, Ranked, Ranking, SideHead};
+use ifm_analysis::comparison::{Difference, Ranked, Ranking, SideHead};
 use ifm_analysis::insight::Tone;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Scale, Series};
 use ifm_core::words::counted;
@@ -29,10 +29,6 @@ pub fn ranking_page(ranking: &Ranking, command: &[String]) -> Page {
         0..=NAMED_MAX => names.join(", "),
         more => counted(more as u64, "result"),
     };
-    let loud = warnings(ranking).into_iter().map(|(kind, line)| {
-        let tone = if kind == DifferenceKind::Unlike { Tone::Bad } else { Tone::Warn };
-        remark("ranking", tone, line)
-    });
     let notes = doubts(ranking).into_iter().map(|line| remark("ranking", Tone::Note, line));
     let mut method = vec![rule(ranking)];
     method.extend(of_runs(ranking).map(str::to_owned));
@@ -40,17 +36,17 @@ pub fn ranking_page(ranking: &Ranking, command: &[String]) -> Page {
     let subject = sides::subject(all.first().copied(), &compared);
     Page {
         kind: "ranking",
-        title: sides::titled(&format!("{}: {names}", title(ranking)), &subject),
+        title: sides::titled(&format!("{names} by {}", title(ranking)), &subject),
         facts: all.iter().map(|side| words::side(&side.label, &side.runs)).collect(),
         conditions: vec![counted(all.len() as u64, "result")],
         lead: answer(ranking),
         tiles: first(ranking).into_iter().collect(),
         trust: sides::trust(&compared),
-        remarks: loud.chain(notes).collect(),
+        remarks: notes.collect(),
         sections: vec![
             Section::new("Values", vec![Block::Figures(vec![figure(ranking)])]),
             Section::new("Ranks", vec![Block::Table(table(ranking))]),
-            sides::sources(&all, &method, command),
+            sides::sources(&all, "The results, the best first.", &method, command),
         ],
         footer: footer(),
         ..Page::default()
@@ -62,7 +58,7 @@ fn leaders(ranking: &Ranking) -> Vec<&Ranked> {
     ranking.order.iter().filter(|ranked| ranked.rank == Some(1)).collect()
 }
 
-/// Which side is first, or which share the first place.
+/// Which side is first, and from which others the data do not distinguish it.
 fn answer(ranking: &Ranking) -> Option<String> {
     let unit = ranking.measure.unit();
     let told = |ranked: &Ranked| {
@@ -70,18 +66,27 @@ fn answer(ranking: &Ranking) -> Option<String> {
         format!("{} ({value})", plain(&ranked.side.label))
     };
     let title = title(ranking);
-    match leaders(ranking).as_slice() {
-        [] => None,
-        [only] if only.last_rank == Some(1) => Some(format!("{} is first by {title}", told(only))),
-        [only] => Some(format!(
-            "{} is first by {title}, but cannot be distinguished from others",
-            told(only)
-        )),
-        several => {
-            let names: Vec<String> = several.iter().map(|ranked| told(ranked)).collect();
-            Some(format!("{} share the first place by {title}", names.join(" and ")))
+    let all = leaders(ranking);
+    let best = *all.first()?;
+    // A shared first rank is either shown to be equal, or only not decided.
+    let names = |places: &mut dyn Iterator<Item = usize>| {
+        let sides = places.filter_map(|place| ranking.order.get(place));
+        sides.map(|ranked| plain(&ranked.side.label)).collect::<Vec<_>>().join(", ")
+    };
+    let open = names(&mut best.undecided.iter().map(|undecided| undecided.other));
+    let equal = names(&mut best.equal.iter().copied());
+    let best = told(best);
+    Some(match (open.is_empty(), equal.is_empty()) {
+        (true, true) => format!("{best} is first by {title}"),
+        (true, false) => format!("{best} is first by {title}; no difference is shown from {equal}"),
+        (false, true) => {
+            format!("{best} has the best {title}, but cannot be distinguished from {open}")
         }
-    }
+        (false, false) => format!(
+            "{best} has the best {title}; no difference is shown from {equal}, and it cannot be \
+             distinguished from {open}"
+        ),
+    })
 }
 
 fn first(ranking: &Ranking) -> Option<Tile> {
@@ -92,9 +97,10 @@ fn first(ranking: &Ranking) -> Option<Tile> {
         Some((value, interval)) => (value.to_owned(), format!("[{interval}")),
         None => (value, String::new()),
     };
-    let names: Vec<String> = leaders.iter().map(|ranked| plain(&ranked.side.label)).collect();
-    let asked = format!("First by {}", title(ranking));
-    Some(Tile::new(asked, value, "", interval).by(Some(names.join(", "))).toned(Some(Tone::Good)))
+    let asked = format!("Best {}", title(ranking));
+    let tone = if best.undecided.is_empty() { Tone::Good } else { Tone::Note };
+    let who = plain(&best.side.label);
+    Some(Tile::new(asked, value, "", interval).by(Some(who)).toned(Some(tone)))
 }
 
 /// The value of each side with its interval.

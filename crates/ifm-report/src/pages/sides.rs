@@ -118,15 +118,18 @@ pub(super) fn trust(compared: &Compared) -> Option<Trust> {
     if all.is_empty() {
         return None;
     }
+    let told = |kind: DifferenceKind, noun: &str| {
+        let found = count(kind);
+        (found > 0).then(|| counted(found as u64, noun))
+    };
     let parts = [
-        (DifferenceKind::Same, "the same"),
-        (DifferenceKind::Expected, "compared differences"),
-        (DifferenceKind::Warning, "cautions"),
-        (DifferenceKind::Unlike, "that make the sides unlike"),
+        (count(DifferenceKind::Same) > 0)
+            .then(|| format!("{} the same", count(DifferenceKind::Same))),
+        told(DifferenceKind::Expected, "compared difference"),
+        told(DifferenceKind::Warning, "caution"),
+        told(DifferenceKind::Unlike, "unlike setting"),
     ];
-    let parts = parts.map(|(kind, what)| (count(kind), what)).into_iter();
-    let parts: Vec<String> =
-        parts.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     Some(Trust { line: parts.join(", "), loud, all })
 }
 
@@ -140,7 +143,12 @@ fn loud_words(kind: DifferenceKind, line: &str) -> String {
 }
 
 /// Runs and files of the sides, the commands that measured them, and the one that made the page.
-pub(super) fn sources(sides: &[&SideHead], method: &[String], command: &[String]) -> Section {
+pub(super) fn sources(
+    sides: &[&SideHead],
+    caption: &str,
+    method: &[String],
+    command: &[String],
+) -> Section {
     let list = |texts: &[String]| match texts {
         [] => ABSENT.to_owned(),
         some => some.iter().map(|text| plain(text)).collect::<Vec<_>>().join(", "),
@@ -155,7 +163,7 @@ pub(super) fn sources(sides: &[&SideHead], method: &[String], command: &[String]
         .text("model", |side| list(&side.models))
         .text("tool", |side| list(&side.tools))
         .text("loads", |side| loads(side))
-        .table("The sides, the baseline first.", sides.iter());
+        .table(caption, sides.iter());
     table.drop_empty_columns();
     let mut blocks = vec![Block::Table(table)];
     if !method.is_empty() {
@@ -169,7 +177,7 @@ pub(super) fn sources(sides: &[&SideHead], method: &[String], command: &[String]
         }
     }
     if !commands.is_empty() {
-        blocks.push(Block::Prose("Measured with".to_owned()));
+        blocks.push(Block::Prose("Commands of the sides".to_owned()));
         blocks.push(Block::Pre(commands.join("\n")));
     }
     blocks.extend(written_by(command));

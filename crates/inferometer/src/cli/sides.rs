@@ -136,16 +136,6 @@ impl SideArgs {
     }
 }
 
-/// Whether a file contains JSON; otherwise Markdown.
-pub(super) fn is_json(path: &Path) -> Result<bool, Failure> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("json") => Ok(true),
-        Some("md" | "markdown") => Ok(false),
-        _ => Err(Failure::usage(format!("{}: unknown file extension", path.display()))
-            .hint("write .md or .json")),
-    }
-}
-
 /// A named side: the heads of its runs, and its documents.
 pub struct Named {
     label: String,

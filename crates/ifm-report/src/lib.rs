@@ -63,7 +63,9 @@ pub use comparison::{
     CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
-pub use fitting::{fitting_json, fitting_lines, fitting_markdown, fitting_terminal, media_rate};
+pub use fitting::{
+    FittingText, fitting_json, fitting_markdown, fitting_terminal, fitting_text, media_rate,
+};
 pub use format::{
     ABSENT, bytes, bytes_per_s, command_line, count, flop_per_s, harmless, number, plain, span,
     time, usd,

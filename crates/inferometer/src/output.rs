@@ -190,7 +190,7 @@ fn write_charts(
         |chart: &page::Chart| draw(chart).map_err(|error| Failure::files(error.to_string()));
     match charts.as_slice() {
         [] => Err(Failure::usage("this report has no chart to draw")
-            .hint("a chart needs at least two different loads")),
+            .hint("a chart needs at least two different loads; that of an audit, a finding")),
         [only] => put(path, &drawn(only)?),
         several => {
             let one = |chart: &page::Chart| put(&numbered(path, &chart.id), &drawn(chart)?);

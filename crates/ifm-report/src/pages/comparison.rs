@@ -83,6 +83,9 @@ fn tiles(comparison: &Comparison) -> Vec<Tile> {
     let [only] = comparison.pairs.as_slice() else {
         return comparison.pairs.iter().take(TILES_MAX).map(side_tile).collect();
     };
+    if only.rows.is_empty() {
+        return Vec::new();
+    }
     let is_inter_event = comparison.baseline.is_inter_event || only.side.is_inter_event;
     let rows = format!("of {}", counted(only.rows.len() as u64, "row"));
     let tile = |question: &str, verdict: Verdict, tone: Tone| {
@@ -153,7 +156,7 @@ fn remarks(comparison: &Comparison) -> Vec<Remark> {
         let mut lines = words::summary(comparison, pair);
         // How rows were judged is at the end of the page; tiles count the verdicts of one side.
         lines.retain(|line| *line != words::basis(comparison, pair));
-        if !several && !pair.rows.is_empty() {
+        if !several {
             lines.remove(0);
         }
         let capacity = pair.capacity.as_ref().filter(|_| several).map(|found| {

@@ -249,12 +249,11 @@ fn figure(
 /// Every threshold; values are in the units of the JSON document.
 fn table(result: &GateResult) -> Table {
     let is_inter_event = result.run.is_inter_event;
-    let change = |row: &GateRow| match row.threshold.limit {
-        Limit::Value(_) => Cell::text(crate::ABSENT),
-        Limit::Change(_) | Limit::Band => {
-            let value = row.change.map(|found| found.value).or(row.difference);
-            Cell { value, ..Cell::text(found(row)) }.in_unit("share")
-        }
+    let change = |row: &GateRow| {
+        let value = row.change.map(|found| found.value).or(row.difference);
+        let is_share = row.threshold.measure.is_share();
+        let text = words::gate_change(is_share, row.change, row.difference);
+        Cell { value, ..Cell::text(text) }.in_unit("share")
     };
     let bound = |row: &GateRow| {
         let (unit, per) = unit_json(row.threshold.measure.unit());
@@ -280,8 +279,7 @@ fn table(result: &GateResult) -> Table {
         let text = words::bounds(row.threshold.measure.unit(), &cell);
         Cell { value: Some(cell.value / per), ..Cell::text(text) }.in_unit(unit)
     };
-    let is_change = |row: &GateRow| !matches!(row.threshold.limit, Limit::Value(_));
-    let has_change = result.rows.iter().any(is_change);
+    let has_change = result.rows.iter().any(|row| row.change.is_some() || row.difference.is_some());
     let caption = format!("A threshold passes or fails with its whole {confidence} interval.");
     Columns::<GateRow>::default()
         .name("threshold", |row| name(row, is_inter_event))

@@ -2,7 +2,7 @@
 
 use crate::kind::common::{axis_of, ends, value_axis};
 use crate::page::Figure;
-use ifm_chart::{Axis, Cartesian, Chart, Dash, Point, Series};
+use ifm_chart::{Cartesian, Chart, Dash, Point, Series};
 
 /// A line of such a chart.
 #[derive(Debug, Clone)]
@@ -13,8 +13,6 @@ pub struct LoadLine {
     pub points: Vec<(f64, f64, String)>,
     /// Whether it is dotted, as estimates are.
     pub is_dotted: bool,
-    /// Whether the points are marks that no line joins.
-    pub is_loose: bool,
 }
 
 /// Lines over the number of users; absent without a point.
@@ -27,8 +25,7 @@ pub fn load_figure(
         let points = line.points.iter().map(|(x, y, text)| Point::at(*x, *y).told(text.clone()));
         let series = Series::new(line.name.clone(), points).of(index);
         let dash = if line.is_dotted { Dash::Dotted } else { Dash::Solid };
-        let form = if line.is_loose { ifm_chart::Form::Dots } else { series.form };
-        Series { dash, form, ..series }
+        Series { dash, ..series }
     };
     let series: Vec<Series> = lines.iter().enumerate().map(line).collect();
     let series: Vec<Series> = series.into_iter().filter(|one| !one.points.is_empty()).collect();
@@ -36,11 +33,7 @@ pub fn load_figure(
         return None;
     }
     let description = ends(&series, "users");
-    let loads: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|at| at.0)).collect();
-    // One load has no curve: the bars of each line next to each other.
-    let x: Axis = axis_of(false);
     let y = value_axis(name, unit, &series);
-    let plot = Cartesian::new(x, y, series);
-    let plot = if loads.len() > 1 { plot.switched() } else { plot };
+    let plot = Cartesian::new(axis_of(false), y, series).switched();
     Some(Figure::alone(Chart::new(id, question, description, plot)))
 }

@@ -20,6 +20,7 @@ use ifm_analysis::slo;
 use ifm_analysis::survey::{Fitting, Point};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
+use ifm_report::FittingText;
 use ifm_report::page::{Block, Page, Section};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ pub fn run(
     let page = || {
         let answers = std::iter::once((&target, fittings.as_slice()))
             .chain(others().map(|(_, slo, found)| (slo, found.as_slice())));
-        let answers = answers.map(|(slo, found)| ifm_report::fitting_lines(slo, found, &worth));
+        let answers = answers.map(|(slo, found)| ifm_report::fitting_text(slo, found, &worth));
         page(&subjects, &target, answers.collect())
     };
     files.write(page, &OwnFormats::json(&own))?;
@@ -130,19 +131,14 @@ pub fn run(
 }
 
 /// The report of the results for the target, with the answers to all targets first.
-fn page(
-    subjects: &Subjects,
-    target: &SloSpec,
-    answers: Vec<(String, Vec<String>)>,
-) -> Result<Page, Failure> {
+fn page(subjects: &Subjects, target: &SloSpec, answers: Vec<FittingText>) -> Result<Page, Failure> {
     let words = ["report".to_owned(), "--slo".to_owned(), slo::words(target)];
     let mut page = ReportArgs::of_words(&words)?.page(subjects)?;
-    page.lead = answers.first().map(|(head, lines)| match lines.as_slice() {
-        [only] => format!("{head}: {only}"),
-        lines => format!("{head}: {}", lines.join("; ")),
-    });
-    let blocks =
-        answers.into_iter().flat_map(|(head, lines)| [Block::Prose(head), Block::List(lines)]);
+    page.title = format!("Capacity: {}", page.title);
+    page.lead = answers.first().map(|first| format!("{}: {}", first.head, first.short.join("; ")));
+    let blocks = answers
+        .into_iter()
+        .flat_map(|answer| [Block::Prose(answer.head), Block::List(answer.lines)]);
     page.sections.insert(0, Section::new("Capacity", blocks.collect()));
     Ok(page)
 }

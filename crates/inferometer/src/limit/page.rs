@@ -123,7 +123,6 @@ fn figures(answer: &Answer) -> Vec<Figure> {
             })
             .collect(),
         is_dotted,
-        is_loose: false,
     };
     let gap = [
         line("strict", false, &|level| level.step.strict.seconds * MS_PER_S, "ms"),

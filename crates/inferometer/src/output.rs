@@ -79,7 +79,7 @@ pub fn write_page(page: &Page, path: &Path) -> Result<Written, Failure> {
     }
 }
 
-/// The formats of a result that are not those of its page, such as the document of `--json`.
+/// Formats of a result that its page does not write, such as the document of `--json`.
 #[derive(Default)]
 pub struct OwnFormats<'a> {
     pub json: Option<&'a dyn Fn() -> String>,

@@ -61,7 +61,7 @@ pub fn audit_page(audit: &Audit, level: Level, documents: &[String], command: &[
     }
 }
 
-/// The gravest finding, or that there is none.
+/// The gravest finding, or that nothing was found.
 fn answer(audit: &Audit) -> String {
     let findings = audit.findings();
     match findings.first() {

@@ -18,10 +18,13 @@ const SECONDS_FROM_NS: f64 = 1e10;
 /// Dashes of several statistics of one metric, the middle first.
 const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::DashDot];
 
+/// A value of a side, and whether it has an interval to rely on.
+type ReadCell<'c> = Box<dyn Fn(Measure, &Condition) -> Option<(Cell, bool)> + 'c>;
+
 /// The values of one side: its name, and its cell of a row.
 struct SideValues<'c> {
     name: String,
-    cell: Box<dyn Fn(Measure, &Condition) -> Option<(Cell, bool)> + 'c>,
+    cell: ReadCell<'c>,
 }
 
 fn sides(comparison: &Comparison) -> Vec<SideValues<'_>> {

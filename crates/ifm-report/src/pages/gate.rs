@@ -145,8 +145,11 @@ fn sections(result: &GateResult, all: &[&SideHead], command: &[String]) -> Vec<S
     sections
 }
 
+/// A distance, and the ends of its interval.
+type Distance = (f64, Option<f64>, Option<f64>);
+
 /// A value as a distance from its limit in percent of it; positive is outside.
-fn of_value(row: &GateRow) -> Option<(f64, Option<f64>, Option<f64>)> {
+fn of_value(row: &GateRow) -> Option<Distance> {
     let Limit::Value(limit) = row.threshold.limit else { return None };
     let cell = row.value.filter(|_| limit > 0.0)?;
     let distance = |value: f64| outside(row.threshold.bound, (value / limit - 1.0) * 100.0);
@@ -155,7 +158,7 @@ fn of_value(row: &GateRow) -> Option<(f64, Option<f64>, Option<f64>)> {
 }
 
 /// A change as a distance from the allowed change, in points; positive is outside.
-fn of_change(row: &GateRow) -> Option<(f64, Option<f64>, Option<f64>)> {
+fn of_change(row: &GateRow) -> Option<Distance> {
     let Limit::Change(limit) = row.threshold.limit else { return None };
     let distance = |change: f64| outside(row.threshold.bound, (change - limit) * 100.0);
     match (row.change, row.difference) {
@@ -180,7 +183,7 @@ fn figure(
     id: &str,
     question: &str,
     (axis, unit): (&str, &str),
-    distance: fn(&GateRow) -> Option<(f64, Option<f64>, Option<f64>)>,
+    distance: fn(&GateRow) -> Option<Distance>,
 ) -> Option<Figure> {
     let is_inter_event = result.run.is_inter_event;
     let rows: Vec<(&GateRow, _)> =
@@ -194,10 +197,7 @@ fn figure(
         (GateState::Inconclusive, GREY, Mark::Circle),
     ];
     let series = looks.into_iter().filter_map(|(known, color, mark)| {
-        let point = |(place, (row, (value, one, other))): (
-            usize,
-            &(&GateRow, (f64, Option<f64>, Option<f64>)),
-        )| {
+        let point = |(place, (row, (value, one, other))): (usize, &(&GateRow, Distance))| {
             // The ends change places where less is outside.
             let (low, high) = match (one, other) {
                 (Some(one), Some(other)) => (Some(one.min(*other)), Some(one.max(*other))),

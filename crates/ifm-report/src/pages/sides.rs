@@ -78,7 +78,7 @@ fn few(values: Vec<String>, what: &str) -> Option<String> {
     }
 }
 
-/// What was compared besides the numbers, as checks.
+/// What was compared in addition to the numbers, as checks.
 pub(super) fn trust(compared: &Compared) -> Option<Trust> {
     let count = |kind: DifferenceKind| {
         let all = compared.iter().flat_map(|(_, differences)| differences.iter());

@@ -180,6 +180,37 @@ pub fn fitting_terminal(
     out
 }
 
+/// The answer in sentences.
+pub struct FittingText {
+    /// The target.
+    pub head: String,
+    /// Between which loads each curve's capacity lies, in a few words.
+    pub short: Vec<String>,
+    /// The same with its reasons, and what follows from it.
+    pub lines: Vec<String>,
+}
+
+/// The answer as sentences for one target.
+pub fn fitting_text(slo: &SloSpec, fittings: &[Fitting], worth: &Worth) -> FittingText {
+    let short = |one: &Fitting| {
+        let name = plain(&name_of(&one.of));
+        let before = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let text = told(one, worth).text;
+        let range = text.strip_prefix(&before).unwrap_or(&text);
+        let range = range.split([':', ';']).next().unwrap_or_default();
+        format!("{before}{range}")
+    };
+    let lines = fittings.iter().flat_map(|one| {
+        let told = told(one, worth);
+        std::iter::once(told.text).chain(told.more)
+    });
+    FittingText {
+        head: head(slo),
+        short: fittings.iter().map(short).collect(),
+        lines: lines.collect(),
+    }
+}
+
 /// The answer as Markdown; ends with a line break.
 pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting], worth: &Worth) -> String {
     let lines = fittings.iter().map(|one| {

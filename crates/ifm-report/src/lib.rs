@@ -22,6 +22,7 @@ mod media;
 mod metric_table;
 mod model;
 pub mod page;
+mod pages;
 mod parts;
 #[cfg(feature = "schema")]
 mod schema;
@@ -62,7 +63,9 @@ pub use comparison::{
     CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
-pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
+pub use fitting::{
+    FittingText, fitting_json, fitting_markdown, fitting_terminal, fitting_text, media_rate,
+};
 pub use format::{
     ABSENT, ascii, bytes, bytes_per_s, command_line, count, flop_per_s, harmless, number, plain,
     span, time, usd,
@@ -75,6 +78,7 @@ pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
 pub use model::{ReportModel, VllmLines, load_unit};
+pub use pages::{LoadLine, audit_page, comparison_page, gate_page, load_figure, ranking_page};
 pub use parts::probe_line as bystander;
 pub use sglang::sglang;
 pub use shares::{share_cell, shares_fields, shares_line};

@@ -79,23 +79,43 @@ pub fn write_page(page: &Page, path: &Path) -> Result<Written, Failure> {
     }
 }
 
-/// Writes a page, or for `.json` the document of the same result.
+/// Formats of a result that its page does not write, such as the document of `--json`.
+#[derive(Default)]
+pub struct OwnFormats<'a> {
+    pub json: Option<&'a dyn Fn() -> String>,
+    pub csv: Option<&'a dyn Fn() -> String>,
+}
+
+impl<'a> OwnFormats<'a> {
+    /// Only a JSON document; everything else is the page.
+    pub fn json(write: &'a dyn Fn() -> String) -> OwnFormats<'a> {
+        OwnFormats { json: Some(write), csv: None }
+    }
+}
+
+/// Writes a page, or the result's own document where it has one of that format.
 ///
 /// # Errors
 /// As [`write_page`].
-pub fn write_page_or_document(
-    page: &Page,
-    document: &impl serde::Serialize,
-    path: &Path,
-) -> Result<Written, Failure> {
-    match kind_of(path)? {
-        Kind::Json => {
-            let text = serde_json::to_string_pretty(document)
-                .map_err(|error| Failure::files(error.to_string()))?;
-            put(path, format!("{text}\n").as_bytes())
-        }
-        _ => write_page(page, path),
+pub fn write_result(page: &Page, own: &OwnFormats, path: &Path) -> Result<Written, Failure> {
+    let document = match kind_of(path)? {
+        Kind::Json => own.json,
+        Kind::Csv => own.csv,
+        _ => None,
+    };
+    match document {
+        Some(text) => put(path, text().as_bytes()),
+        None => write_page(page, path),
     }
+}
+
+/// A document as indented JSON; ends with a line break.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn document_text(document: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(document);
+    text.map(|text| format!("{text}\n")).map_err(|error| Failure::files(error.to_string()))
 }
 
 /// Writes text to a file.
@@ -170,7 +190,7 @@ fn write_charts(
         |chart: &page::Chart| draw(chart).map_err(|error| Failure::files(error.to_string()));
     match charts.as_slice() {
         [] => Err(Failure::usage("this report has no chart to draw")
-            .hint("a chart needs at least two different loads")),
+            .hint("a chart needs at least two different loads; that of an audit, a finding")),
         [only] => put(path, &drawn(only)?),
         several => {
             let one = |chart: &page::Chart| put(&numbered(path, &chart.id), &drawn(chart)?);

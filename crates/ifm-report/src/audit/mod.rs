@@ -10,18 +10,19 @@ mod text;
 pub use json::{AuditDocument, audit_json};
 pub use markdown::audit_markdown;
 pub use terminal::audit_terminal;
+pub(crate) use terminal::blind;
 pub use text::{AuditText, FindingText, audit_text};
 
 use ifm_analysis::audit::{Audit, Finding, Level, Looked, Spot};
 use ifm_core::words::counted;
 
 /// Findings of at least a level.
-fn at_least(audit: &Audit, level: Level) -> Vec<&Finding> {
+pub(crate) fn at_least(audit: &Audit, level: Level) -> Vec<&Finding> {
     audit.findings().into_iter().filter(|finding| finding.level >= level).collect()
 }
 
 /// `2 proofs, 1 strong, 3 hints; 12 rules applied, 4 had no data`.
-fn closing(audit: &Audit) -> String {
+pub(crate) fn closing(audit: &Audit) -> String {
     let findings = audit.findings();
     let of = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
     let (proofs, hints) = (of(Level::Proof), of(Level::Hint));
@@ -47,7 +48,7 @@ fn spot(spot: &Spot) -> String {
 const SPOTS_SHOWN: usize = 5;
 
 /// The places of a finding in one line.
-fn spots(finding: &Finding) -> String {
+pub(crate) fn spots(finding: &Finding) -> String {
     let mut shown: Vec<String> = finding.spots.iter().take(SPOTS_SHOWN).map(spot).collect();
     let more = finding.spots.len().saturating_sub(SPOTS_SHOWN) + finding.spots_more;
     if more > 0 {

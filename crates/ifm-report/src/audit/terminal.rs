@@ -51,7 +51,7 @@ pub fn audit_terminal(audit: &Audit, level: Level, style: &TerminalStyle) -> Str
 }
 
 /// What is not there, and the rules that could not look without it.
-fn blind(audit: &Audit) -> Vec<(&'static str, Vec<&'static str>)> {
+pub(crate) fn blind(audit: &Audit) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
     for rule in &audit.rules {
         let Looked::Needs(needs) = rule.looked else { continue };

@@ -2,10 +2,10 @@
 //!
 //! What is not here: the numbers, which come from [`ifm_analysis::comparison`].
 
-mod headline;
+pub(crate) mod headline;
 mod json;
 mod markdown;
-mod ranking;
+pub(crate) mod ranking;
 mod terminal;
 mod text;
 pub(crate) mod words;

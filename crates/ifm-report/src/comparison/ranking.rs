@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const PAIRS_MAX: usize = 6;
 
 /// What the ranks mean, in one sentence.
-fn rule(ranking: &Ranking) -> String {
+pub(crate) fn rule(ranking: &Ranking) -> String {
     format!(
         "a rank is one more than the number of sides that are shown to be better by {} or more \
          ({} confidence over all pairs); sides share a rank where no difference is shown; a range \
@@ -31,7 +31,7 @@ fn rule(ranking: &Ranking) -> String {
 }
 
 /// The pairs that the data cannot tell apart, and why.
-fn doubts(ranking: &Ranking) -> Vec<String> {
+pub(crate) fn doubts(ranking: &Ranking) -> Vec<String> {
     let mut pairs = Vec::new();
     for (place, ranked) in ranking.order.iter().enumerate() {
         for undecided in ranked.undecided.iter().filter(|undecided| undecided.other > place) {
@@ -65,12 +65,12 @@ fn unranked(ranking: &Ranking) -> Option<String> {
 }
 
 /// What a value of a side with several runs is; absent where each has one.
-fn of_runs(ranking: &Ranking) -> Option<&'static str> {
+pub(crate) fn of_runs(ranking: &Ranking) -> Option<&'static str> {
     let has_runs = |ranked: &Ranked| ranked.cell.is_some_and(|cell| cell.runs > 1);
     ranking.order.iter().any(has_runs).then_some(words::OF_RUNS)
 }
 
-fn title(ranking: &Ranking) -> String {
+pub(crate) fn title(ranking: &Ranking) -> String {
     let is_inter_event = ranking.order.iter().any(|ranked| ranked.side.is_inter_event);
     let measure = words::measure(ranking.measure, is_inter_event);
     format!("{measure} at {}", words::condition(&ranking.at))
@@ -80,7 +80,7 @@ fn title(ranking: &Ranking) -> String {
 const UNDECIDED: &str = " (cannot be distinguished)";
 
 /// Rank, value, side, and the sides that it is not shown to differ from.
-fn cells(ranking: &Ranking, ranked: &Ranked) -> [String; 4] {
+pub(crate) fn cells(ranking: &Ranking, ranked: &Ranked) -> [String; 4] {
     let unit = ranking.measure.unit();
     let mut ties: Vec<(usize, &str)> = ranked.equal.iter().map(|other| (*other, "")).collect();
     ties.extend(ranked.undecided.iter().map(|undecided| (undecided.other, UNDECIDED)));
@@ -103,7 +103,7 @@ fn cells(ranking: &Ranking, ranked: &Ranked) -> [String; 4] {
 }
 
 /// What sides differ in that may explain the order.
-fn warnings(ranking: &Ranking) -> Vec<(DifferenceKind, String)> {
+pub(crate) fn warnings(ranking: &Ranking) -> Vec<(DifferenceKind, String)> {
     let mut lines = Vec::new();
     for (side, differences) in &ranking.differences {
         let loud = words::differences(differences).into_iter();

@@ -79,6 +79,23 @@ fn written(unit: Unit, value: f64) -> (f64, &'static str) {
     }
 }
 
+/// What the values of a unit are divided by in a chart, and its name.
+pub(crate) fn axis_unit(unit: Unit) -> (f64, &'static str) {
+    match unit {
+        Unit::Ns => (NS_PER_MS, "ms"),
+        Unit::Share => (1e-2, "%"),
+        Unit::Bytes => (BYTES_PER_GB, "GB"),
+        Unit::J => (1.0, "J"),
+        Unit::TokPerS => (1.0, "tok/s"),
+        Unit::ReqPerS => (1.0, "req/s"),
+        Unit::StepPerS => (1.0, "steps/s"),
+        Unit::SessionPerHour => (1.0, "sessions/h"),
+        Unit::ImagePerS => (1.0, "images/s"),
+        Unit::MegapixelPerS => (1.0, "megapixels/s"),
+        Unit::Plain => (1.0, ""),
+    }
+}
+
 /// A value with half of its interval, `22.2 ±0.1 ms`, or with both bounds where half of it exceeds the value; `≈` where
 /// it lies between two measured loads.
 pub(crate) fn cell(unit: Unit, cell: &Cell) -> String {
@@ -164,19 +181,26 @@ fn alone(is_share: bool, value: f64) -> String {
     }
 }
 
-/// The change of a row, with its interval where there is one that can be relied on: where too few values leave the row
-/// inconclusive, an interval that excludes no change would contradict the verdict.
+/// The change of a row, with its interval where there is one that can be relied on.
 pub(crate) fn row_change(row: &Row) -> String {
     let is_share = row.measure.is_share();
-    let none = if is_share { 0.0 } else { 1.0 };
+    let reliable = reliable_change(row).map(|found| change(is_share, found));
+    let value = || change_value(row).map(|value| alone(is_share, value));
+    reliable.or_else(value).unwrap_or_else(|| ABSENT.to_owned())
+}
+
+/// The change of a row with an interval that can be relied on: where too few values leave the row inconclusive, an
+/// interval that excludes no change would contradict the verdict.
+pub(crate) fn reliable_change(row: &Row) -> Option<Estimate> {
+    let none = if row.measure.is_share() { 0.0 } else { 1.0 };
     let is_short = matches!(row.doubt, Some(Doubt::Short(_)));
     let excludes_none = |found: &Estimate| found.low > none || found.high < none;
-    let with_interval = row.change.map(|found| match is_short && excludes_none(&found) {
-        true => alone(is_share, found.value),
-        false => change(is_share, found),
-    });
-    let difference = || row.difference.map(|value| alone(is_share, value));
-    with_interval.or_else(difference).unwrap_or_else(|| ABSENT.to_owned())
+    row.change.filter(|found| !(is_short && excludes_none(found)))
+}
+
+/// The change of a row without its interval.
+pub(crate) fn change_value(row: &Row) -> Option<f64> {
+    row.change.map(|found| found.value).or(row.difference)
 }
 
 /// The change of a threshold: a share of the baseline's value, or points.
@@ -316,7 +340,7 @@ fn places(rows: &[&Row], is_inter_event: bool) -> String {
 }
 
 /// Loads in few words: `1, 4, 16 users`.
-pub(super) fn loads(all: &[&Condition]) -> String {
+pub(crate) fn loads(all: &[&Condition]) -> String {
     let Some((last, before)) = all.split_last() else { return String::new() };
     let before: Vec<String> = before
         .iter()
@@ -400,7 +424,7 @@ fn reasons(difference: &Difference) -> Vec<String> {
     lines
 }
 
-fn sides(difference: &Difference) -> String {
+pub(crate) fn sides(difference: &Difference) -> String {
     let side =
         |text: &Option<String>| text.as_deref().map_or_else(|| "not known".to_owned(), plain);
     let (a, b) = (side(&difference.a), side(&difference.b));
@@ -568,7 +592,7 @@ const SINGLE_RUNS: &str = "one run on each side: the intervals exclude run-to-ru
     measure each side three times and compare a1,a2,a3 with b1,b2,b3";
 
 /// What the intervals rest on.
-fn basis(comparison: &Comparison, pair: &Pair) -> String {
+pub(crate) fn basis(comparison: &Comparison, pair: &Pair) -> String {
     let has = |basis: Basis| pair.rows.iter().any(|row: &Row| row.basis == Some(basis));
     let mut from: Vec<&str> = Vec::new();
     if has(Basis::Runs) {

@@ -24,7 +24,7 @@ use ifm_core::words::counted;
 use serde_json::{Value, json};
 
 /// A threshold and its load, `ITL p99 at 64 users`.
-fn name(row: &GateRow, is_inter_event: bool) -> String {
+pub(crate) fn name(row: &GateRow, is_inter_event: bool) -> String {
     let threshold = &row.threshold;
     let measure = words::measure(row.measure, is_inter_event);
     let against = match threshold.limit {
@@ -36,7 +36,7 @@ fn name(row: &GateRow, is_inter_event: bool) -> String {
 }
 
 /// What was found, with its interval.
-fn found(row: &GateRow) -> String {
+pub(crate) fn found(row: &GateRow) -> String {
     let unit = row.threshold.measure.unit();
     match row.threshold.limit {
         Limit::Value(_) => {
@@ -49,7 +49,7 @@ fn found(row: &GateRow) -> String {
 }
 
 /// The limit, `≤ 50 ms`, `≥ −3 %`.
-fn limit(threshold: &Threshold) -> String {
+pub(crate) fn limit(threshold: &Threshold) -> String {
     let sign = match threshold.bound {
         Bound::Max => "≤",
         Bound::Min => "≥",
@@ -88,7 +88,7 @@ fn short(value: f64) -> String {
 }
 
 /// The state in capitals, as people look for it in a log.
-fn state(state: GateState) -> &'static str {
+pub(crate) fn state(state: GateState) -> &'static str {
     match state {
         GateState::Pass => "PASS",
         GateState::Fail => "FAIL",
@@ -97,7 +97,7 @@ fn state(state: GateState) -> &'static str {
 }
 
 /// The state with its reason.
-fn verdict(row: &GateRow) -> String {
+pub(crate) fn verdict(row: &GateRow) -> String {
     match &row.reason {
         Some(reason) => format!("{} ({reason})", state(row.state)),
         None => state(row.state).to_owned(),
@@ -106,7 +106,7 @@ fn verdict(row: &GateRow) -> String {
 
 /// How many came to what: `1 failed, 1 inconclusive, 3 passed`, and what the undecided ones count as
 /// where the caller says it.
-fn tally(result: &GateResult, undecided: Undecided) -> String {
+pub(crate) fn tally(result: &GateResult, undecided: Undecided) -> String {
     let inconclusive = result.count(GateState::Inconclusive);
     let counts_as = match undecided {
         _ if inconclusive == 0 => "",
@@ -122,14 +122,14 @@ fn tally(result: &GateResult, undecided: Undecided) -> String {
 }
 
 /// The command that measures the same again, if anything did not pass.
-fn repeat(result: &GateResult) -> Option<String> {
+pub(crate) fn repeat(result: &GateResult) -> Option<String> {
     let is_wanted = result.state != GateState::Pass && !result.run.command.is_empty();
     is_wanted.then(|| command_line(&result.run.command))
 }
 
 /// That the intervals of one run do not contain how runs differ, which comes before any verdict; absent
 /// where repeats or a history show it.
-fn single_run(result: &GateResult) -> Option<String> {
+pub(crate) fn single_run(result: &GateResult) -> Option<String> {
     let is_single = |row: &GateRow| match (row.threshold.limit, row.value) {
         (Limit::Value(_), Some(cell)) => {
             cell.runs == 1 && (cell.low.is_some() || cell.high.is_some())
@@ -359,7 +359,7 @@ fn stretch_json(stretch: &GateStretch) -> Value {
 
 /// For lasting changes that began before the checked run: which runs were compared with which, each
 /// line once.
-fn stretches(result: &GateResult) -> Vec<String> {
+pub(crate) fn stretches(result: &GateResult) -> Vec<String> {
     let mut found: Vec<(&GateStretch, Vec<String>)> = Vec::new();
     for row in &result.rows {
         let Some(stretch) = row.stretch.as_ref().filter(|stretch| stretch.since.is_some()) else {

@@ -3,32 +3,15 @@
 use super::words;
 use crate::comparison::words as compared;
 use crate::format::plain;
-use ifm_analysis::comparison::{Unit, Verdict};
+use ifm_analysis::comparison::Verdict;
 use ifm_analysis::history::{History, Series, Standing};
 use ifm_chart::{
     Axis, Cartesian, Chart, Form, GREY, Guide, Mark, Point, Scale, Series as Drawn, Tone, Weight,
 };
 
-/// What the values of a unit are divided by in a chart, and its name.
-fn unit(series: &Series) -> (f64, &'static str) {
-    match series.measure.unit() {
-        Unit::Ns => (1e6, "ms"),
-        Unit::Share => (1e-2, "%"),
-        Unit::Bytes => (1e9, "GB"),
-        Unit::J => (1.0, "J"),
-        Unit::TokPerS => (1.0, "tok/s"),
-        Unit::ReqPerS => (1.0, "req/s"),
-        Unit::StepPerS => (1.0, "steps/s"),
-        Unit::SessionPerHour => (1.0, "sessions/h"),
-        Unit::ImagePerS => (1.0, "images/s"),
-        Unit::MegapixelPerS => (1.0, "megapixels/s"),
-        Unit::Plain => (1.0, ""),
-    }
-}
-
 /// The chart of a series.
 pub(super) fn chart(history: &History, series: &Series) -> Chart {
-    let (per, unit) = unit(series);
+    let (per, unit) = compared::axis_unit(series.measure.unit());
     let number = |place: usize| place as f64 + 1.0;
     let mut drawn: Vec<Drawn> = Vec::new();
     for stretch in &series.stretches {

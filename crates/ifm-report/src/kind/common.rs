@@ -17,7 +17,7 @@ const NAMED_MAX: usize = 2;
 /// Sentences of a summary, at most.
 pub(super) const REMARKS_MAX: usize = 5;
 /// Lines in one chart, at most.
-pub(super) const LINES_MAX: usize = 6;
+pub(crate) const LINES_MAX: usize = 6;
 /// Values that span more than this factor get a logarithmic axis.
 pub(super) const SPAN_LINEAR_MAX: f64 = 20.0;
 
@@ -131,7 +131,7 @@ pub(super) fn about<'a>(
 }
 
 /// The audit of documents as the checks of a page: what is loud, and every rule.
-pub(super) fn trust(audit: &Audit) -> Trust {
+pub(crate) fn trust(audit: &Audit) -> Trust {
     let tone = |level: Level| match level {
         Level::Hint => Tone::Note,
         Level::Strong => Tone::Warn,
@@ -206,13 +206,13 @@ pub(super) fn load_axis(curves: &[Curve]) -> Axis {
 }
 
 /// The axis of rates of an open loop, or of users.
-pub(super) fn axis_of(is_open: bool) -> Axis {
+pub(crate) fn axis_of(is_open: bool) -> Axis {
     let (name, unit) = if is_open { ("requests asked for", "req/s") } else { ("users", "") };
     Axis::new(name, unit).scaled(Scale::Log2)
 }
 
 /// An axis for these series: logarithmic where the values span much, else from zero.
-pub(super) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
+pub(crate) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
     let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
     let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
     let is_wide = largest(series) > SPAN_LINEAR_MAX * smallest && values().all(|value| value > 0.0);
@@ -238,7 +238,7 @@ pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
 }
 
 /// The ends of lines in words, for those who do not see them.
-pub(super) fn ends(series: &[Series], unit: &str) -> String {
+pub(crate) fn ends(series: &[Series], unit: &str) -> String {
     let words = |point: &Point| {
         Some(format!("{} at {}", point.text.as_ref()?, meant(point.x, Meant::Load)))
     };

@@ -4,7 +4,7 @@
 //! numbers come from the survey, sentences from the insights. Not here: how a page is drawn.
 
 mod answers;
-mod common;
+pub(crate) mod common;
 mod cumulative;
 mod grid;
 mod limit;

@@ -91,6 +91,7 @@ fn head(page: &Page) -> Markup {
             @if !page.conditions.is_empty() {
                 p class="conditions" { (page.conditions.join(" · ")) }
             }
+            @if let Some(lead) = &page.lead { p class="lead" { (joined(lead)) } }
             @for banner in &page.banners { p class="banner" { strong { (banner) } } }
         }
     }

@@ -29,6 +29,9 @@ pub struct PageDocument<'a> {
     facts: &'a [String],
     /// What the results hold for.
     conditions: &'a [String],
+    /// The answer in one sentence; absent where the page has several questions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lead: Option<&'a str>,
     /// What must be read first.
     banners: &'a [String],
     /// Answers to the questions of the reader.
@@ -245,6 +248,7 @@ impl<'a> From<&'a Page> for PageDocument<'a> {
             title: &page.title,
             facts: &page.facts,
             conditions: &page.conditions,
+            lead: page.lead.as_deref(),
             banners: &page.banners,
             answers: page.tiles.iter().map(answer).collect(),
             findings: page.remarks.iter().map(PageFinding::from).collect(),

@@ -25,8 +25,8 @@ pub fn markdown(page: &Page, pictures: Pictures) -> String {
             out.push_str(&format!("\n{}\n", escape(&line.join(" · "))));
         }
     }
-    for banner in &page.banners {
-        out.push_str(&format!("\n**{}**\n", escape(banner)));
+    for sentence in page.lead.iter().chain(&page.banners) {
+        out.push_str(&format!("\n**{}**\n", escape(sentence)));
     }
     if !page.tiles.is_empty() {
         out.push('\n');

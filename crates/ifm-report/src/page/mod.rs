@@ -36,6 +36,8 @@ pub struct Page {
     pub facts: Vec<String>,
     /// Workload, loads, repeats: the second line.
     pub conditions: Vec<String>,
+    /// The answer in one sentence, where the page has a single question.
+    pub lead: Option<String>,
     /// What has to be said before any number.
     pub banners: Vec<String>,
     /// The answers, at most four.

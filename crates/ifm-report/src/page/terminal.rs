@@ -19,8 +19,8 @@ pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
             out.push_str(&wrapped(&line.join(" · "), "", style.width));
         }
     }
-    for banner in &page.banners {
-        out.push_str(&wrapped(banner, "", style.width));
+    for sentence in page.lead.iter().chain(&page.banners) {
+        out.push_str(&wrapped(sentence, "", style.width));
     }
     if !page.tiles.is_empty() {
         out.push('\n');

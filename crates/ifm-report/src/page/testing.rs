@@ -66,6 +66,7 @@ pub(crate) fn page() -> Page {
         title: "a model".to_owned(),
         facts: vec!["engine 1.0".to_owned(), "2026-11-20".to_owned()],
         conditions: vec!["chat 1 024→256".to_owned()],
+        lead: None,
         banners: vec!["⚠ Partial run: stopped".to_owned()],
         tiles: vec![Tile {
             question: "How many users?".to_owned(),

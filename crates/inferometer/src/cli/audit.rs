@@ -2,7 +2,10 @@
 //! results.
 
 use super::list::{Entry, List};
+use super::page_args::PageArgs;
 use crate::exit::{Code, Failure};
+use crate::output::OwnFormats;
+use crate::secrets::mask_command;
 use crate::session::store_root;
 use crate::stored::open;
 use crate::subjects::{Subject, find, is_document};
@@ -55,6 +58,9 @@ pub struct AuditArgs {
     #[arg(long, value_enum, default_value = "hint")]
     level: AtLeast,
 
+    #[command(flatten)]
+    files: PageArgs,
+
     /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: AuditFormat,
@@ -85,12 +91,13 @@ pub struct AuditArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
+pub fn run(args: &AuditArgs, words: &[String]) -> Result<Code, Failure> {
     if args.list_rules {
         let is_json = args.format() == AuditFormat::Json;
         List::new("rules", rules().map(|(id, title)| Entry::new(id, title))).tell(is_json);
         return Ok(Code::Done);
     }
+    args.files.check()?;
     let store = Store::at(store_root(args.store.as_ref()));
     let (mut sheets, mut imported) = (Vec::<Sheet>::new(), Vec::new());
     let mut own = Vec::new();
@@ -130,14 +137,22 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         AtLeast::Strong => Level::Strong,
         AtLeast::Proof => Level::Proof,
     };
-    terminal::print(&match args.format() {
-        AuditFormat::Text => {
-            let style = terminal::style(args.no_color, args.ascii).verbose(args.verbose);
-            ifm_report::audit_terminal(&found, level, &style)
-        }
-        AuditFormat::Json => ifm_report::audit_json(&found),
-        AuditFormat::Markdown => ifm_report::audit_markdown(&found, level),
-    });
+    let page = || {
+        let names: Vec<String> =
+            args.subjects.iter().map(|subject| subject.display().to_string()).collect();
+        Ok(ifm_report::audit_page(&found, level, &names, &mask_command(words)))
+    };
+    args.files.write(page, &OwnFormats::json(&|| ifm_report::audit_json(&found)))?;
+    if args.files.out.is_empty() || args.json {
+        terminal::print(&match args.format() {
+            AuditFormat::Text => {
+                let style = terminal::style(args.no_color, args.ascii).verbose(args.verbose);
+                ifm_report::audit_terminal(&found, level, &style)
+            }
+            AuditFormat::Json => ifm_report::audit_json(&found),
+            AuditFormat::Markdown => ifm_report::audit_markdown(&found, level),
+        });
+    }
     Ok(match found.level() {
         Some(Level::Proof) => Code::Proof,
         Some(Level::Strong) => Code::Doubtful,

@@ -2,6 +2,7 @@
 
 use super::sides::{Rendered, SideArgs, has_documents, name_sides, read_sides, settings, share};
 use crate::exit::{Code, Failure};
+use crate::secrets::mask_command;
 use crate::session::store_root;
 use clap::{Args, ValueEnum};
 use ifm_analysis::comparison::{Comparison, Measure, Settings, Verdict, compare};
@@ -62,7 +63,7 @@ pub fn metric(text: &str) -> Result<Measure, String> {
 }
 
 /// Runs the command.
-pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
+pub fn run(args: &CompareArgs, words: &[String]) -> Result<Code, Failure> {
     args.sides.check_files()?;
     let store = Store::at(store_root(args.sides.store.as_ref()));
     let named = name_sides(&store, &args.runs)?;
@@ -88,6 +89,7 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
         text: &|style| ifm_report::comparison_terminal(&comparison, style),
         json: &|| ifm_report::comparison_json(&comparison),
         markdown: &|| ifm_report::comparison_markdown(&comparison),
+        page: &|| ifm_report::comparison_page(&comparison, &mask_command(words)),
     })?;
     Ok(code(&comparison, args.fail_on))
 }

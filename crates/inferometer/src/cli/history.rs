@@ -1,10 +1,11 @@
 //! `inferometer history [TAG|RUN…]`: shows stored runs over time, and what changed in them.
 
 use super::compare::{metric, no_target};
+use super::page_args::PageArgs;
 use super::sides::share;
 use crate::dated;
 use crate::exit::{Code, Failure};
-use crate::output;
+use crate::output::OwnFormats;
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, Parser as _, ValueEnum};
@@ -75,9 +76,8 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    out: Vec<PathBuf>,
+    #[command(flatten)]
+    files: PageArgs,
 
     /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
@@ -106,25 +106,22 @@ const RESAMPLES: u32 = 400;
 
 /// Runs the command.
 pub fn run(args: &HistoryArgs) -> Result<Code, Failure> {
-    for path in &args.out {
-        output::check_path(path)?;
-    }
+    args.files.check()?;
     let found = find(args)?;
-    for path in &args.out {
-        for written in write(&found, path)? {
-            terminal::say(&format!("wrote {}", written.display()));
-        }
-    }
-    if args.out.is_empty() || args.json {
+    let own =
+        OwnFormats { json: Some(&|| history_json(&found)), csv: Some(&|| history_csv(&found)) };
+    args.files.write(|| Ok(history_page(&found, Charts::All)), &own)?;
+    if args.files.out.is_empty() || args.json {
         let style = terminal::style(args.no_color, args.ascii);
         let format = if args.json { Format::Json } else { args.format };
+        let page = |charts| args.files.titled(history_page(&found, charts));
         terminal::print(&match format {
             Format::Text => {
                 let charts = if args.verbose { Charts::Changed } else { Charts::Decided };
-                page::terminal(&history_page(&found, charts), &style)
+                page::terminal(&page(charts), &style)
             }
             Format::Json => history_json(&found),
-            Format::Md => page::markdown(&history_page(&found, Charts::Changed), Pictures::None),
+            Format::Md => page::markdown(&page(Charts::Changed), Pictures::None),
             Format::Csv => history_csv(&found),
         });
     }
@@ -186,16 +183,4 @@ fn find(args: &HistoryArgs) -> Result<History, Failure> {
 fn is_known(name: &str, known: &[String]) -> bool {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], " ");
     known.iter().any(|one| plain(one) == plain(name))
-}
-
-/// Writes the history; the file extension selects the format.
-fn write(found: &History, path: &Path) -> Result<output::Written, Failure> {
-    let text = match path.extension().and_then(|ending| ending.to_str()) {
-        Some("json") => history_json(found),
-        Some("csv") => history_csv(found),
-        _ => return output::write_page(&history_page(found, Charts::All), path),
-    };
-    std::fs::write(path, text)
-        .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
-    Ok(vec![path.to_owned()])
 }

@@ -1,9 +1,12 @@
 //! `inferometer limit`: computes the upper bounds of a model on a machine.
 
 use super::levels;
+use super::page_args::PageArgs;
 use super::setup_args::SetupArgs;
 use crate::exit::{Code, Failure};
 use crate::limit::{self, Answer, LimitDocument, LimitList, Measured, Request};
+use crate::output::{self, OwnFormats};
+use crate::secrets::mask_command;
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -47,6 +50,9 @@ pub struct LimitArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
+    #[command(flatten)]
+    files: PageArgs,
+
     /// Format of standard output
     #[arg(short, long, value_enum, default_value = "text")]
     format: LimitFormat,
@@ -65,7 +71,8 @@ enum LimitFormat {
 }
 
 /// Runs the command.
-pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
+pub fn run(args: &LimitArgs, words: &[String]) -> Result<Code, Failure> {
+    args.files.check()?;
     let users = levels::parse(&args.concurrency)
         .map_err(|error| Failure::usage(format!("--concurrency {}: {error}", args.concurrency)))?;
     let is_json = args.json || args.format == LimitFormat::Json;
@@ -80,8 +87,13 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
     let (setup, origin) = args.setup.setup(&store)?;
     let request = Request { input: args.prompt as f64, output: args.output as f64 };
     let answer = Answer::new(setup, origin, request, &users, &args.measured);
+    let document = output::document_text(&LimitDocument::from(&answer))?;
+    let own = || document.clone();
+    let page = || Ok(limit::page(&answer, &mask_command(words)));
+    args.files.write(page, &OwnFormats::json(&own))?;
     match is_json {
         true => terminal::print_document(&LimitDocument::from(&answer)),
+        false if !args.files.out.is_empty() => {}
         false => _ = terminal::print(&terminal::folded(&limit::text(&answer))),
     }
     Ok(Code::Done)

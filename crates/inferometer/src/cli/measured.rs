@@ -5,13 +5,14 @@
 //! ([`ifm_analysis::survey`]).
 
 use super::load_args::LoadArgs;
+use super::page_args::PageArgs;
 use super::price;
-use super::sides::is_json;
+use super::report::ReportArgs;
 use crate::course::Tier;
 use crate::exit::{Code, Failure};
-use crate::output::Format;
+use crate::output::{Format, OwnFormats};
 use crate::session::store_root;
-use crate::subjects;
+use crate::subjects::{self, Subjects};
 use crate::terminal;
 use ifm_analysis::capacity::Worth;
 use ifm_analysis::insight::{Question, told_by};
@@ -19,6 +20,8 @@ use ifm_analysis::slo;
 use ifm_analysis::survey::{Fitting, Point};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
+use ifm_report::FittingText;
+use ifm_report::page::{Block, Page, Section};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +79,8 @@ pub fn run(
     results: &[PathBuf],
 ) -> Result<Code, Failure> {
     load.results.refuse_run_flags("the capacity of results")?;
-    load.results.out.iter().try_for_each(|path| is_json(path).map(|_| ()))?;
+    let files = PageArgs { out: load.results.out.clone(), ..PageArgs::default() };
+    files.check()?;
     let store = Store::at(store_root(load.results.store.as_ref()));
     let subjects = subjects::open(&store, results)?;
     let worth = Worth { usd_per_hour: price::stored(&subjects), ..*worth };
@@ -108,15 +112,14 @@ pub fn run(
         text
     };
     let style = terminal::style(load.results.no_color, load.results.ascii);
-    for path in &load.results.out {
-        let text = match is_json(path)? {
-            true => ifm_report::fitting_json((&target, &fittings), &tiers, &worth),
-            false => all(&|slo, found| ifm_report::fitting_markdown(slo, found, &worth)),
-        };
-        std::fs::write(path, text)
-            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
-        terminal::say(&format!("wrote {}", path.display()));
-    }
+    let own = || ifm_report::fitting_json((&target, &fittings), &tiers, &worth);
+    let page = || {
+        let answers = std::iter::once((&target, fittings.as_slice()))
+            .chain(others().map(|(_, slo, found)| (slo, found.as_slice())));
+        let answers = answers.map(|(slo, found)| ifm_report::fitting_text(slo, found, &worth));
+        page(&subjects, &target, answers.collect())
+    };
+    files.write(page, &OwnFormats::json(&own))?;
     terminal::print(&match load.results.output() {
         Format::Json => ifm_report::fitting_json((&target, &fittings), &tiers, &worth),
         Format::Md => all(&|slo, found| ifm_report::fitting_markdown(slo, found, &worth)),
@@ -125,6 +128,19 @@ pub fn run(
         Format::Requests | Format::Sessions | Format::Vllm | Format::Sglang => String::new(),
     });
     Ok(Code::Done)
+}
+
+/// The report of the results for the target, with the answers to all targets first.
+fn page(subjects: &Subjects, target: &SloSpec, answers: Vec<FittingText>) -> Result<Page, Failure> {
+    let words = ["report".to_owned(), "--slo".to_owned(), slo::words(target)];
+    let mut page = ReportArgs::of_words(&words)?.page(subjects)?;
+    page.title = format!("Capacity: {}", page.title);
+    page.lead = answers.first().map(|first| format!("{}: {}", first.head, first.short.join("; ")));
+    let blocks = answers
+        .into_iter()
+        .flat_map(|answer| [Block::Prose(answer.head), Block::List(answer.lines)]);
+    page.sections.insert(0, Section::new("Capacity", blocks.collect()));
+    Ok(page)
 }
 
 /// The requested target, else that of the first run.

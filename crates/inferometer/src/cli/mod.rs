@@ -34,6 +34,7 @@ pub mod manual;
 mod measured;
 mod mistakes;
 pub mod pacing_args;
+mod page_args;
 pub mod pasted;
 pub mod plan;
 mod plan_report;
@@ -250,19 +251,19 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Serve(args) => serve::run(&args),
         Verb::ServeSimulated(args) => serve_simulated::run(&args),
         Verb::Workload(args) => workload::run(&args),
-        Verb::Compare(args) => compare::run(&args),
-        Verb::Rank(args) => rank::run(&args),
+        Verb::Compare(args) => compare::run(&args, words),
+        Verb::Rank(args) => rank::run(&args, words),
         Verb::Gate(args) => gate::run(&args, words),
         Verb::As(args) => return pasted::run(&args),
         Verb::Translate(args) => pasted::translate(&args),
         Verb::History(args) => history::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
-        Verb::Audit(args) => audit::run(&args),
+        Verb::Audit(args) => audit::run(&args, words),
         Verb::Conform(args) => conform::run(&args),
         Verb::Facts(args) => facts::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
-        Verb::Limit(args) => limit::run(&args),
+        Verb::Limit(args) => limit::run(&args, words),
         Verb::Ui(args) => ui::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),

@@ -1,10 +1,12 @@
 //! `inferometer plan`: an experiment of many cells from one file.
 
 use super::list::{Entry, List};
+use super::page_args::PageArgs;
 use super::plan_report;
 use super::quiet_args::QuietArgs;
 use super::report::{self, ReportArgs};
 use crate::exit::{Code, Failure};
+use crate::output::OwnFormats;
 use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, text};
 use crate::session::store_root;
 use crate::terminal;
@@ -186,9 +188,8 @@ struct ShowArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Report to write: .html, .md, .json, .csv, .svg or .png; repeatable
-    #[arg(short, long, value_name = "FILE")]
-    out: Vec<PathBuf>,
+    #[command(flatten)]
+    files: PageArgs,
 
     /// Show every cell, however many
     #[arg(long)]
@@ -239,16 +240,13 @@ pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
             measure(&of, &args.how, &limits, &args.plan.output)
         }
         PlanVerb::Show(args) => {
-            args.out.iter().try_for_each(|path| crate::output::check_path(path))?;
+            args.files.check()?;
             let of = args.plan.output.open(&args.plan.plan)?;
             if !args.plan.output.json {
                 terminal::print(&terminal::folded(&text::head(&of)));
             }
             args.plan.output.tell(&of, args.all)?;
-            match args.out.is_empty() {
-                true => {}
-                false => plan_report::write(&page(&of, &of.journal()?, &[])?, &args.out)?,
-            }
+            args.files.write(|| page(&of, &of.journal()?, &[]), &OwnFormats::default())?;
             Ok(Code::Done)
         }
         PlanVerb::Collect(args) => {

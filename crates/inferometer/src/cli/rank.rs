@@ -3,6 +3,7 @@
 use super::compare::{metric, no_target};
 use super::sides::{Rendered, SideArgs, name_sides, read_sides, settings, share};
 use crate::exit::{Code, Failure};
+use crate::secrets::mask_command;
 use crate::session::store_root;
 use clap::Args;
 use ifm_analysis::comparison::rank::common_conditions;
@@ -55,7 +56,7 @@ const METRICS: [Measure; 11] = [
 ];
 
 /// Runs the command.
-pub fn run(args: &RankArgs) -> Result<Code, Failure> {
+pub fn run(args: &RankArgs, words: &[String]) -> Result<Code, Failure> {
     args.sides.check_files()?;
     let store = Store::at(store_root(args.sides.store.as_ref()));
     let named = name_sides(&store, &args.runs)?;
@@ -75,6 +76,7 @@ pub fn run(args: &RankArgs) -> Result<Code, Failure> {
         text: &|style| ifm_report::ranking_terminal(&ranking, style),
         json: &|| ifm_report::ranking_json(&ranking),
         markdown: &|| ifm_report::ranking_markdown(&ranking),
+        page: &|| ifm_report::ranking_page(&ranking, &mask_command(words)),
     })?;
     Ok(Code::Done)
 }

@@ -2,11 +2,12 @@
 
 use super::history;
 use super::load_args::JsonKind;
+use super::page_args::PageArgs;
 use super::plan_report;
 use super::price;
 use crate::exit::{Code, Failure};
 use crate::measured_machine::beside;
-use crate::output::Format;
+use crate::output::{Format, OwnFormats};
 use crate::plan::Experiment;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
@@ -44,15 +45,8 @@ pub struct ReportArgs {
     #[arg(long, alias = "type", value_name = "KIND", value_parser = kinds())]
     kind: Option<String>,
 
-    /// File to write: .html, .md, .json, .csv, .svg or .png; repeatable [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    out: Vec<PathBuf>,
-
-    /// Name of the only chart to draw in .svg and .png files, such as ttft [default: all]
-    ///
-    /// The file name of a chart ends with its name. An unknown name lists all
-    #[arg(long, value_name = "NAME", requires = "out")]
-    chart: Option<String>,
+    #[command(flatten)]
+    files: PageArgs,
 
     /// Format of standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
@@ -61,10 +55,6 @@ pub struct ReportArgs {
     /// The same as --format json; --json=requests for one line per finished request
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
     json: Option<JsonKind>,
-
-    /// Title of the report [default: what was measured]
-    #[arg(long)]
-    title: Option<String>,
 
     /// Markdown file with your own notes, which the report marks as yours
     #[arg(long, value_name = "FILE")]
@@ -138,14 +128,12 @@ fn measures() -> PossibleValuesParser {
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
-    for path in &args.out {
-        output::check_path(path)?;
-    }
+    args.files.check()?;
     let store = Store::at(store_root(args.store.as_ref()));
     let format = JsonKind::or(args.json, args.format);
-    let is_printed = args.out.is_empty() || args.json.is_some();
+    let is_printed = args.files.out.is_empty() || args.json.is_some();
     if let (Format::Requests | Format::Sglang, true) = (format, is_printed) {
-        if let Some(path) = args.out.first() {
+        if let Some(path) = args.files.out.first() {
             return Err(Failure::usage(format!(
                 "--out {}: lines per request have no file",
                 path.display()
@@ -165,9 +153,8 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         args.refuse_beside_history()?;
         let found = history::of_runs(store.root(), &args.dated())?;
         let page = |charts| {
-            let page = history_page(&found, charts);
-            let title = args.title.clone().unwrap_or_else(|| page.title.clone());
-            Page { title, notes: notes.clone(), ..page }
+            let page = args.files.titled(history_page(&found, charts));
+            Page { notes: notes.clone(), ..page }
         };
         return args.tell(&page, format);
     }
@@ -180,7 +167,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         run.ceilings = beside(&machine_of(run), &store);
     }
     if let (true, [only], []) = (args.is_plain(), &subjects.runs[..], &subjects.sheets[..]) {
-        for path in &args.out {
+        for path in &args.files.out {
             say(&output::write_file(only, path)?);
         }
         if is_printed {
@@ -208,7 +195,10 @@ pub fn plan_page(
     let head = &of.plan.head;
     let args = ReportArgs {
         kind: args.kind.clone().or(head.report.clone()),
-        title: args.title.clone().or(head.title.clone()),
+        files: PageArgs {
+            title: args.files.title.clone().or(head.title.clone()),
+            ..args.files.clone()
+        },
         price: args.price.or(head.price),
         slo: args.slo.clone().or(head.slo.clone()),
         ..args.clone()
@@ -272,14 +262,8 @@ fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 impl ReportArgs {
     /// Writes a page to its files, and prints it if requested; a terminal has room for few charts.
     fn tell(&self, page: &dyn Fn(Charts) -> Page, format: Format) -> Result<Code, Failure> {
-        for path in &self.out {
-            let page = page(Charts::All);
-            say(&match &self.chart {
-                Some(name) => output::write_chart(&page, name, path)?,
-                None => output::write_page(&page, path)?,
-            });
-        }
-        if self.out.is_empty() || self.json.is_some() {
+        self.files.write(|| Ok(page(Charts::All)), &OwnFormats::default())?;
+        if self.files.out.is_empty() || self.json.is_some() {
             let style = terminal::style(self.no_color, self.ascii);
             terminal::print(&match format {
                 Format::Text => page::terminal(&page(Charts::Changed), &style),
@@ -344,8 +328,8 @@ impl ReportArgs {
     /// Whether no flag requests something that only a page can show.
     fn is_plain(&self) -> bool {
         self.kind.is_none()
-            && self.title.is_none()
-            && self.chart.is_none()
+            && self.files.title.is_none()
+            && self.files.chart.is_none()
             && self.notes.is_none()
             && self.slo.is_none()
             && self.price.is_none()
@@ -403,7 +387,7 @@ impl ReportArgs {
             question,
             insights: &insights,
             audit: audit.as_ref(),
-            title: self.title.as_deref(),
+            title: self.files.title.as_deref(),
         };
         let kind = match &self.kind {
             Some(word) if word == HISTORY => {

@@ -8,16 +8,18 @@
 //!
 //! Not here: what is computed from the sides.
 
+use super::page_args::PageArgs;
 use super::runs;
 use crate::copies::{Copied, Originals};
 use crate::exit::{Code, Failure};
-use crate::output::check_folder;
+use crate::output::OwnFormats;
 use crate::subjects::{self, Subject};
 use crate::terminal;
 use clap::Args;
 use ifm_analysis::comparison::{Difference, DifferenceKind, Measure, Member, Settings, Side};
 use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
+use ifm_report::page::Page;
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,9 +47,8 @@ pub struct SideArgs {
     #[arg(long)]
     md: bool,
 
-    /// File to write: .md or .json; repeatable [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    out: Vec<PathBuf>,
+    #[command(flatten)]
+    files: PageArgs,
 
     /// Print without color (also: NO_COLOR)
     #[arg(long)]
@@ -67,6 +68,7 @@ pub struct Rendered<'a> {
     pub text: &'a dyn Fn(&ifm_report::TerminalStyle) -> String,
     pub json: &'a dyn Fn() -> String,
     pub markdown: &'a dyn Fn() -> String,
+    pub page: &'a dyn Fn() -> Page,
 }
 
 impl SideArgs {
@@ -75,10 +77,7 @@ impl SideArgs {
     /// # Errors
     /// An extension of no known format, or a missing folder.
     pub fn check_files(&self) -> Result<(), Failure> {
-        self.out.iter().try_for_each(|path| {
-            is_json(path)?;
-            check_folder(path)
-        })
+        self.files.check()
     }
 
     /// Prints the result, and writes it to the requested files.
@@ -86,18 +85,13 @@ impl SideArgs {
     /// # Errors
     /// A file cannot be written.
     pub fn tell(&self, rendered: &Rendered) -> Result<(), Failure> {
-        for path in &self.out {
-            let text = if is_json(path)? { (rendered.json)() } else { (rendered.markdown)() };
-            std::fs::write(path, text).map_err(|error| {
-                Failure::files(format!("cannot write {}: {error}", path.display()))
-            })?;
-            terminal::say(&format!("wrote {}", path.display()));
-        }
+        let own = OwnFormats::json(rendered.json);
+        self.files.write(|| Ok((rendered.page)()), &own)?;
         if self.json {
             terminal::print(&(rendered.json)());
         } else if self.md {
             terminal::print(&(rendered.markdown)());
-        } else if self.out.is_empty() {
+        } else if self.files.out.is_empty() {
             let style = terminal::style(self.no_color, self.ascii).verbose(self.verbose);
             terminal::print(&(rendered.text)(&style));
         }
@@ -139,16 +133,6 @@ impl SideArgs {
         let sentence = format!("{name} is unlike the baseline in: {words}");
         let hint = format!("{way_out}--even-so compares them anyway");
         Err(Failure::new(Code::Unlike, sentence).hint(hint))
-    }
-}
-
-/// Whether a file contains JSON; otherwise Markdown.
-pub(super) fn is_json(path: &Path) -> Result<bool, Failure> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("json") => Ok(true),
-        Some("md" | "markdown") => Ok(false),
-        _ => Err(Failure::usage(format!("{}: unknown file extension", path.display()))
-            .hint("write .md or .json")),
     }
 }
 

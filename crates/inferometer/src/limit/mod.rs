@@ -1,15 +1,17 @@
-//! The result of `inferometer limit`: bounds for a list of users, as text and as JSON.
+//! The result of `inferometer limit`: bounds for a list of users, as text, JSON and a page.
 //!
 //! Not here: where a bound comes from (`ifm-roofline`), and what the flags mean (`cli/limit`).
 
 mod json;
 mod list;
 mod measured;
+mod page;
 mod text;
 
 pub use json::{LimitDocument, LimitList};
 pub use list::list_text;
 pub use measured::{Held, Measured};
+pub use page::page;
 pub use text::text;
 
 use ifm_roofline::{Bound, Capacity, Setup};

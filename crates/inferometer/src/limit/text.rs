@@ -108,7 +108,7 @@ fn head(answer: &Answer) -> String {
     out
 }
 
-fn requests(answer: &Answer) -> String {
+pub(super) fn requests(answer: &Answer) -> String {
     let capacity = &answer.capacity;
     let each = if answer.setup.gpus() > 1.0 { " of each GPU" } else { "" };
     let lengths = format!(
@@ -256,7 +256,7 @@ fn caveats(answer: &Answer) -> String {
     out
 }
 
-fn conditions(setup: &Setup) -> String {
+pub(super) fn conditions(setup: &Setup) -> String {
     let experts = if setup.model().has_experts() {
         "; strict reads no more experts than one token takes"
     } else {
@@ -284,7 +284,7 @@ fn fact(out: &mut String, label: &str, sentence: &str) {
 }
 
 /// About four digits.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
         value if value >= 1000.0 => format!("{value:.0}"),
@@ -295,15 +295,15 @@ fn digits(value: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn bytes(bytes: f64) -> String {
+pub(super) fn bytes(bytes: f64) -> String {
     scaled(bytes, &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")], "B")
 }
 
-fn operations(count: f64) -> String {
+pub(super) fn operations(count: f64) -> String {
     scaled(count, &[(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")], "")
 }
 

@@ -16,7 +16,7 @@ case $1 in
     --version) echo 'inferometer 0.1.0' ;;
     gate)
         while [ $# -gt 0 ]; do
-            case $1 in -o) printf '## FAIL new\n\n| a | "b" \\[1\\] |\n' > "$2" ;; --junit) echo '<x/>' > "$2" ;; esac
+            case $1 in --md) printf '## FAIL new\n\n| a | "b" \\[1\\] |\n' ;; --junit) echo '<x/>' > "$2" ;; esac
             shift
         done
         exit "${GATE_CODE:-0}"

@@ -31,6 +31,7 @@ mod lengths;
 mod load;
 mod loads;
 mod outward;
+mod pages;
 mod plan;
 mod plan_answers;
 mod probe;

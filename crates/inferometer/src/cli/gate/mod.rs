@@ -175,6 +175,7 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
         text: &|style| ifm_report::gate_terminal(&result, undecided, style),
         json: &|| ifm_report::gate_json(&result),
         markdown: &|| ifm_report::gate_markdown(&result, undecided),
+        page: &|| ifm_report::gate_page(&result, undecided, &mask_command(words)),
     })?;
     if let Some(path) = &args.junit {
         write(path, &ifm_report::gate_junit(&result, undecided), false)?;

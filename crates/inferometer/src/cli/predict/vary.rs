@@ -9,7 +9,7 @@ use crate::cli::resolve::{resolve_simulated, slo};
 use crate::cli::{Cli, Verb, command};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
-use crate::output::{self, Format};
+use crate::output::{self, Format, OwnFormats};
 use crate::predict::Deployed;
 use crate::terminal;
 use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
@@ -84,8 +84,10 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
         Format::Md => _ = terminal::print(&markdown(&page, Pictures::None)),
         _ => _ = terminal::print(&what_if::text(&target, &variants, &style)),
     }
+    let text = output::document_text(&document)?;
+    let own = || text.clone();
     for path in &args.results.out {
-        for written in output::write_page_or_document(&page, &document, path)? {
+        for written in output::write_result(&page, &OwnFormats::json(&own), path)? {
             terminal::say(&format!("wrote {}", written.display()));
         }
     }

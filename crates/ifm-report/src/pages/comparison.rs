@@ -244,6 +244,8 @@ fn table(comparison: &Comparison, pair: &Pair) -> Table {
         let (sign, tone) = match row.verdict {
             Verdict::Better => ("✓ ", Tone::Good),
             Verdict::Worse => ("✗ ", Tone::Bad),
+            Verdict::PredictedAbove => ("▲ ", Tone::Warn),
+            Verdict::PredictedBelow => ("▼ ", Tone::Warn),
             Verdict::Inconclusive => ("", Tone::Warn),
             Verdict::NoRelevantDifference | Verdict::NoDifferenceShown => ("", Tone::Note),
         };

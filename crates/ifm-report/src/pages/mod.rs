@@ -27,12 +27,15 @@ use ifm_chart::{GREY, Mark};
 /// Colors from the palette: green and orange, which differ for every color vision.
 const GREEN: u8 = 2;
 const ORANGE: u8 = 1;
+/// Blue, for the error of a prediction, which is neither.
+const BLUE: u8 = 0;
 
 /// Color and mark of a verdict.
 fn look(verdict: Verdict) -> (u8, Mark) {
     match verdict {
         Verdict::Better => (GREEN, Mark::Circle),
         Verdict::Worse => (ORANGE, Mark::Square),
+        Verdict::PredictedAbove | Verdict::PredictedBelow => (BLUE, Mark::Diamond),
         Verdict::NoRelevantDifference => (GREY, Mark::Diamond),
         Verdict::NoDifferenceShown => (GREY, Mark::Triangle),
         Verdict::Inconclusive => (GREY, Mark::Circle),

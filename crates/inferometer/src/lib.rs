@@ -24,7 +24,6 @@ mod exec;
 mod exit;
 mod exported;
 mod facts;
-mod foreign;
 mod form;
 mod guard;
 mod host;

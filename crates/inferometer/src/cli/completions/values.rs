@@ -5,9 +5,9 @@
 
 use super::Candidate;
 use crate::cli::{engine, kernel, project, schema};
+use crate::kernel as kernels;
 use crate::predict::Calibration;
 use crate::session::store_root;
-use crate::{foreign, kernel as kernels};
 use clap::{Arg, ValueHint};
 use ifm_analysis::comparison::Measure;
 use ifm_analysis::slo;
@@ -407,9 +407,9 @@ fn subcommands(_: &Asked<'_>) -> Vec<Candidate> {
 /// A line of another tool: the known beginnings, then the flags of the tool's table, and inferometer's
 /// own.
 pub fn foreign(line: &[String], typed: &str) -> Vec<Candidate> {
-    let Ok(tools) = foreign::tools() else { return Vec::new() };
+    let Ok(tools) = ifm_compat::tools() else { return Vec::new() };
     let so_far = line.join(" ");
-    let known = foreign::table_of(line).ok().flatten();
+    let known = ifm_compat::table_of(line).ok().flatten();
     let Some(table) = known else {
         // The next word of each program whose line begins like this one.
         let next = |program: &String| {

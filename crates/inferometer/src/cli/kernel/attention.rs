@@ -190,9 +190,11 @@ impl AttentionArgs {
     /// The masks with the sizes of each.
     fn masks_and_sizes(&self, preset: &Preset) -> Result<Vec<(String, Vec<Heads>)>, Failure> {
         let read = |text: &str| heads(text).map_err(Failure::usage);
-        let of = |own: Option<&str>| match self.sizes.is_empty() {
-            false => Ok(self.sizes.clone()),
-            true => Ok(vec![read(own.unwrap_or(preset.size))?]),
+        let of = |own: Option<&str>| -> Result<Vec<Heads>, Failure> {
+            match self.sizes.is_empty() {
+                false => Ok(self.sizes.clone()),
+                true => Ok(vec![read(own.unwrap_or(preset.size))?]),
+            }
         };
         if self.masks.is_empty() {
             let masks = preset.masks.iter();

@@ -54,7 +54,6 @@ pub struct Row {
     /// Whether the values of all its occurrences count.
     pub collects: bool,
     /// A value that it may have, for the test that holds the row against our command line.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test makes lines of it"))]
     pub sample: Option<String>,
     /// Whether the value names a file or folder that is read.
     pub path: bool,

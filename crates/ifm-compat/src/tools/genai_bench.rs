@@ -1,8 +1,8 @@
 //! genai-bench.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
 use super::{number, object, opens, plain};
+use crate::draft::Draft;
+use crate::table::Given;
 
 /// Default levels.
 const LEVELS: &str = "1,2,4,8,16,32,64,128,256";

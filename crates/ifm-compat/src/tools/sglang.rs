@@ -1,8 +1,8 @@
 //! `sglang.bench_serving`, and `sglang.bench_one_batch_server`, which measures batches.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
 use super::{host, model_and_tokenizer, number, object, plain, whole};
+use crate::draft::Draft;
+use crate::table::Given;
 
 /// The client's own default of requests.
 const REQUESTS: u64 = 1000;

@@ -1,8 +1,8 @@
 //! inference-perf, whose line names a file of fields.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
 use super::{plain, text_of};
+use crate::draft::Draft;
+use crate::table::Given;
 use serde_json::{Map, Value};
 
 /// The tool's defaults for random prompts without lengths.

@@ -1,8 +1,8 @@
 //! GuideLLM: `benchmark` with flags of their own, and `run` with flags of fields, `kind=…,name=value`.
 
-use super::super::draft::Draft;
-use super::super::table::{Given, is_no};
 use super::{number, object, opens, plain};
+use crate::draft::Draft;
+use crate::table::{Given, is_no};
 use ifm_core::regular::read_named_text;
 use serde_json::{Map, Value};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! AIPerf, and GenAI-Perf before it.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
 use super::{number, opens, plain, whole};
+use crate::draft::Draft;
+use crate::table::Given;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 

@@ -3,17 +3,20 @@
 //! A tool is a table of its flags (`data/TOOL.toml`), which says how each is translated, and a
 //! function of `tools` for what only several flags together mean. A line is read by the table,
 //! never guessed: a flag that neither the table nor our command has is an error with the nearest
-//! one. Not here: running the command, and where its files go (`exported`).
+//! one. Not here: running the command, where its files go, and the flags of our commands, which
+//! the caller describes (`inferometer`).
+#![forbid(unsafe_code)]
 
 mod draft;
+mod error;
 pub mod shell;
 mod table;
 mod tools;
 
 pub use draft::Draft;
+pub use error::CompatError;
 pub use table::{Becomes, Ours, Row, Table, Takes};
 
-use crate::exit::{Code, Failure};
 use serde_json::Value;
 use std::path::Path;
 use table::Given;
@@ -116,21 +119,22 @@ impl Translation {
 ///
 /// # Errors
 /// A built-in table that cannot be read; a test reads them all.
-pub fn tools() -> Result<Vec<Table>, Failure> {
-    let read = |(text, _): &(&str, Rules)| {
-        toml::from_str(text).map_err(|error| Failure::new(Code::Internal, error.to_string()))
-    };
-    TOOLS.iter().map(read).collect()
+pub fn tools() -> Result<Vec<Table>, CompatError> {
+    TOOLS.iter().map(|(text, _)| Ok(toml::from_str(text)?)).collect()
 }
 
-/// The words of a line: one word that holds a whole line is read as a shell reads it.
+/// The words of a line: one word that holds a whole line is read as a shell reads it. `variable`
+/// gives what a variable holds.
 ///
 /// # Errors
 /// What a shell could not read either.
-pub fn words_of(given: &[String]) -> Result<shell::Line, Failure> {
+pub fn words_of(
+    given: &[String],
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<shell::Line, CompatError> {
     match given {
         [line] if line.contains(char::is_whitespace) => {
-            shell::split(line, |name| std::env::var(name).ok()).map_err(Failure::usage)
+            shell::split(line, variable).map_err(CompatError::Line)
         }
         words => Ok(shell::Line { words: words.to_vec(), rest: None }),
     }
@@ -140,13 +144,12 @@ pub fn words_of(given: &[String]) -> Result<shell::Line, Failure> {
 ///
 /// # Errors
 /// One sentence: a tool or a flag that is not known, a value that cannot be read.
-pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Failure> {
+pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, CompatError> {
     let shell::Line { words, rest } = line;
     let (environment, words) = apart(&words);
     if let Some((table, rules, behind)) = found(words)? {
-        let draft = drafted(&table, rules, behind, ours).map_err(|why| {
-            Failure::usage(why).hint(format!("see {} for its flags", table.source))
-        })?;
+        let draft = drafted(&table, rules, behind, ours)
+            .map_err(|why| CompatError::Flags { why, page: table.source.clone() })?;
         let Table { tool, version, .. } = table;
         let words = words.to_vec();
         return Ok(Translation { tool, version, draft, environment, words, rest });
@@ -154,19 +157,18 @@ pub fn translate(line: shell::Line, ours: &Ours<'_>) -> Result<Translation, Fail
     if let Some((program, why)) =
         OTHERS.iter().find(|(program, _)| behind(words, program).is_some())
     {
-        return Err(Failure::usage(format!("{program} is not run as one of our commands: {why}")));
+        return Err(CompatError::OtherBenchmark { program, why });
     }
     let known = tools()?.into_iter().map(|table| table.tool).collect::<Vec<_>>().join(", ");
-    let first = words.first().map_or("an empty line", String::as_str);
-    Err(Failure::usage(format!("{first} is not a tool whose commands can be translated"))
-        .hint(format!("there are {known}")))
+    let first = words.first().map_or("an empty line", String::as_str).to_owned();
+    Err(CompatError::UnknownTool { first, known })
 }
 
 /// The table of the tool whose line it is.
 ///
 /// # Errors
 /// A built-in table that cannot be read.
-pub fn table_of(words: &[String]) -> Result<Option<Table>, Failure> {
+pub fn table_of(words: &[String]) -> Result<Option<Table>, CompatError> {
     Ok(found(apart(words).1)?.map(|(table, ..)| table))
 }
 
@@ -191,7 +193,7 @@ fn apart(mut words: &[String]) -> (Vec<(String, String)>, &[String]) {
 type Found<'a> = (Table, Rules, &'a [String]);
 
 /// The tool of a line, with the words after its name.
-fn found(words: &[String]) -> Result<Option<Found<'_>>, Failure> {
+fn found(words: &[String]) -> Result<Option<Found<'_>>, CompatError> {
     for (table, (_, rules)) in tools()?.into_iter().zip(TOOLS) {
         let all = table.programs.iter().filter_map(|program| behind(words, program));
         // The longest name that fits.

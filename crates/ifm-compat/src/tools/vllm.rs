@@ -1,8 +1,8 @@
 //! `vllm bench serve`, and `benchmark_serving.py` before it.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
 use super::{host, model_and_tokenizer, number, plain, ramp_s, whole};
+use crate::draft::Draft;
+use crate::table::Given;
 use ifm_wire::dialect;
 use serde_json::Value;
 

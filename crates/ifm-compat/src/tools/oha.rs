@@ -1,8 +1,8 @@
 //! oha, of whose requests those to an API of a model can be measured.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
 use super::{number, plain, whole};
+use crate::draft::Draft;
+use crate::table::Given;
 use ifm_core::duration::seconds;
 use ifm_wire::dialect;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! llama.cpp's `llama-bench` and `llama-batched-bench`: an engine without a server.
 
-use super::super::draft::Draft;
-use super::super::table::Given;
+use crate::draft::Draft;
+use crate::table::Given;
 
 /// Flags of llama.cpp alone, which its own tool takes, by their names in its table.
 const OF_LLAMA: [&str; 26] = [

@@ -5,12 +5,12 @@
 
 use super::Candidate;
 use crate::cli::{engine, kernel, project, schema};
-use crate::kernel as kernels;
 use crate::predict::Calibration;
 use crate::session::store_root;
 use clap::{Arg, ValueHint};
 use ifm_analysis::comparison::Measure;
 use ifm_analysis::slo;
+use ifm_bench::kernel as kernels;
 use ifm_core::order::Order as _;
 use ifm_core::{FormKind, Metric};
 use ifm_engine::{Preset, Quantization};
@@ -133,8 +133,8 @@ const ROWS: &[(&[&str], &[&str], Values)] = &[
         all.extend(paths(asked.typed, false));
         all
     }),
-    (&["preset"], &["engine"], |_| plain(crate::engine::presets().map(|(name, _)| name))),
-    (&["adapter"], &["engine"], |_| plain(crate::engine::ADAPTERS.map(|(name, _)| name))),
+    (&["preset"], &["engine"], |_| plain(ifm_bench::engine::presets().map(|(name, _)| name))),
+    (&["adapter"], &["engine"], |_| plain(ifm_bench::engine::ADAPTERS.map(|(name, _)| name))),
     (&["output"], &["engine"], |asked| {
         let mut all = plain(engine::formats().iter().map(|format| format.get_name()));
         all.extend(paths(asked.typed, false));

@@ -4,7 +4,7 @@
 use super::case::Test;
 use super::protocol::About;
 use super::{Engine, Repeat, Setup, Trouble, Which, start};
-use crate::interrupt::Urge;
+use crate::interrupts::Urge;
 use crate::program::Limits;
 use std::time::Duration;
 

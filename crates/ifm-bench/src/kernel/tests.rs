@@ -6,7 +6,7 @@ use super::masks::{Masks, wire};
 use super::protocol::{About, Attention, Case, Load, Operation, Pass, VERSION};
 use super::provider::Provider;
 use super::sheet::{line, sheet};
-use crate::interrupt::Interrupts;
+use crate::interrupts::Interrupts;
 use crate::program::Limits;
 use ifm_core::sheet::{Factors, RemarkKind, RowRole};
 use std::time::Duration;

@@ -4,13 +4,12 @@
 use super::case::Case;
 use super::protocol::{About, Answer, Ceilings, Load, Order, VERSION};
 use super::{Ask, Setup, Which};
-use crate::terminal;
 use ifm_engine::{Compute, KvFormat, Model, ModelSource, Preset, Quantization, StaticBatch};
 use std::io::BufRead;
 use std::path::Path;
 
-/// Answers orders on standard input until it ends.
-pub fn serve() {
+/// Answers orders on standard input until it ends. `print` writes each answer, one line.
+pub fn serve(print: impl Fn(&str)) {
     let mut loaded: Option<Loaded> = None;
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -29,7 +28,7 @@ pub fn serve() {
             },
             Err(error) => Answer::Cannot { why: format!("not an order: {error}"), seed: None },
         };
-        terminal::print(&format!("{}\n", serde_json::json!(answer)));
+        print(&format!("{}\n", serde_json::json!(answer)));
     }
 }
 

@@ -2,14 +2,14 @@
 //! what disturbed each repeat.
 //!
 //! All engines implement one trait: a child process that speaks the protocol of
-//! `docs/reference/engine-protocol.md` (the embedded engine, vLLM, SGLang, your own), a server by its
-//! URL, and `llama-bench` itself. Not here: flags and what is printed (`cli`).
+//! `docs/reference/engine-protocol.md` (the embedded engine, vLLM, SGLang, your own), `llama-bench`
+//! itself, and a server, which the caller brings. Not here: flags and what is printed
+//! (`inferometer`).
 
 mod case;
 mod ceiling;
 mod course;
 mod embedded;
-mod http;
 mod llama_tool;
 mod protocol;
 mod row;
@@ -18,17 +18,17 @@ mod tests;
 mod worker;
 
 pub use crate::program::Limits;
-pub use case::{Shape, Test, preset, presets, values};
+pub use case::{Case, Shape, Test, preset, presets, values};
 pub use course::{Ask, Done, measure};
 pub use embedded::{find_model, serve as serve_worker};
-pub use http::Target;
+pub use protocol::About;
 pub use row::{line, sheet, warnings};
 pub use worker::{ADAPTERS, own_worker};
 
-use crate::noise::Disturbance;
-use case::Case;
-use protocol::About;
+use crate::disturbance::Disturbance;
+use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Which engine, and what it needs to start.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub enum Which {
         python: PathBuf,
     },
     /// A server.
-    Url(Box<Target>),
+    Url(Arc<dyn ServerEngine>),
     /// `llama-bench` where it is installed.
     LlamaBench {
         /// The program.
@@ -141,6 +141,15 @@ pub trait Engine {
     fn run(&mut self, case: &Case, times: u32) -> Result<Vec<Repeat>, Trouble>;
 }
 
+/// A server that can be measured as an engine.
+pub trait ServerEngine: Debug + Send + Sync {
+    /// Asks the server what it is, and how prompts reach it.
+    ///
+    /// # Errors
+    /// Why it cannot be measured, in one sentence.
+    fn start(&self, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine>, String>;
+}
+
 /// Starts an engine.
 ///
 /// # Errors
@@ -159,9 +168,7 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
             })?;
             of_words(&[python.display().to_string(), "-c".to_owned(), source.to_owned()])
         }
-        Which::Url(target) => {
-            http::start(target, setup, limits).map(|one| Box::new(one) as Box<dyn Engine>)
-        }
+        Which::Url(server) => server.start(setup, limits),
         Which::LlamaBench { program, warms_up, flags } => {
             llama_tool::start(program, (*warms_up, flags), setup, limits)
                 .map(|one| Box::new(one) as Box<dyn Engine>)

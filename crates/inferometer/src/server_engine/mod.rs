@@ -1,7 +1,7 @@
 //! A server as an engine: batches of requests that begin together, with prompts that it has never seen,
 //! timed by the server where it reports times and by the client elsewhere.
 //!
-//! Not here: a queue and users (`inferometer run`), the course of the repeats (`engine/course`).
+//! Not here: a queue and users (`inferometer run`), the course of the repeats (`ifm-bench`).
 
 mod asker;
 mod batch;
@@ -14,14 +14,12 @@ mod told;
 #[cfg(test)]
 mod tests;
 
-use super::case::Case;
-use super::protocol::About;
-use super::{Engine, Repeat, Setup, Trouble};
 use crate::caller::{Caller, Endpoint};
-use crate::program::Limits;
 use crate::server::{Inspection, PATIENCE, inspect};
 use asker::Asker;
 use batch::Sent;
+use ifm_bench::engine::{About, Case, Engine, Repeat, ServerEngine, Setup, Trouble};
+use ifm_bench::program::Limits;
 use ifm_core::Prompt;
 use overhead::Overhead;
 use prompts::Prompts;
@@ -43,6 +41,12 @@ impl std::fmt::Debug for Target {
     }
 }
 
+impl ServerEngine for Target {
+    fn start(&self, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine>, String> {
+        start(self, setup, limits).map(|server| Box::new(server) as Box<dyn Engine>)
+    }
+}
+
 /// A server that was asked what it is.
 pub struct Server {
     about: About,
@@ -61,7 +65,7 @@ pub struct Server {
 ///
 /// # Errors
 /// It does not answer, serves no such model, or takes no prompt; or it was to be set from here.
-pub fn start(target: &Target, setup: &Setup, limits: &Limits) -> Result<Server, String> {
+fn start(target: &Target, setup: &Setup, limits: &Limits) -> Result<Server, String> {
     for (flag, is_given) in
         [("--weights", setup.weights.is_some()), ("--threads", setup.threads.is_some())]
     {

@@ -1,10 +1,10 @@
 //! Requests that begin together, each on a connection and a thread of its own.
 
 use crate::caller::{Caller, Reply};
-use crate::engine::Trouble;
 use crate::interrupt::Urge;
-use crate::noise::{Disturbance, Watch};
-use crate::program::Limits;
+use ifm_bench::disturbance::{Disturbance, Watch};
+use ifm_bench::engine::Trouble;
+use ifm_bench::program::Limits;
 use ifm_core::order::Order as _;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};

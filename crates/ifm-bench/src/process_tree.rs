@@ -78,13 +78,11 @@ impl Tree {
     }
 
     /// Whether any of them runs.
-    #[cfg(test)]
     pub fn runs(&self) -> bool {
         self.members().any()
     }
 
     /// How many processes with the token are outside the group.
-    #[cfg(test)]
     pub fn count(&self) -> usize {
         self.members().strays.len()
     }

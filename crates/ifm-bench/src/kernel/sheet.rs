@@ -4,7 +4,7 @@
 use super::count::{self, Ceilings};
 use super::course::{Ask, Done, Passed, Run};
 use super::protocol::{Attention, Operation, Pass};
-use crate::noise::Disturbance;
+use crate::disturbance::Disturbance;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,

@@ -5,7 +5,7 @@
 use super::case::Case;
 use super::protocol::{About, Answer, Load, Order};
 use super::{Engine, Repeat, Setup, Trouble};
-use crate::noise::Watch;
+use crate::disturbance::Watch;
 use crate::program::{Limits, Program};
 use ifm_core::words::counted;
 use std::time::Duration;

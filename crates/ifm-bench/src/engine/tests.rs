@@ -4,7 +4,7 @@
 use super::case::{Shape, Test};
 use super::course::{Ask, Done, measure};
 use super::{ADAPTERS, Limits, Setup, Which};
-use crate::interrupt::Interrupts;
+use crate::interrupts::Interrupts;
 use std::path::Path;
 use std::time::Duration;
 

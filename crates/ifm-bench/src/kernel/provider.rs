@@ -1,7 +1,7 @@
 //! Providers of kernels: each a process that speaks the protocol. One dies with its case alone.
 
 use super::protocol::{About, Answer, Case, Load, Order, Pass, Prepared, Timed, VERSION};
-use crate::noise::{Disturbance, Watch};
+use crate::disturbance::{Disturbance, Watch};
 use crate::program::{Limits, Program};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -4,13 +4,12 @@
 //! There is one way to start, query and end such a program: engines and kernel providers, which answer
 //! requests, and tools that print results. Not here: what the lines mean (`engine`, `kernel`).
 
-use crate::exit::Failure;
-use crate::guard::{Guard, Held, Undo};
-use crate::interrupt::{Interrupts, Urge};
-use crate::tree::{TOKEN, Tree};
+use crate::interrupts::{Interrupts, Urge};
+use crate::process_tree::{TOKEN, Tree};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
@@ -32,6 +31,18 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The signal that the kernel sends when memory runs out, and that others send to kill a program.
 const KILLED: i32 = 9;
 
+/// Ends processes if this one dies before it can.
+pub trait Guard: Debug + Send + Sync {
+    /// From here on, these processes are ended if this one dies. Absent if that cannot be had.
+    fn hold(&self, tree: &Tree) -> Option<Box<dyn Held>>;
+}
+
+/// Processes that are ended when this is dropped.
+pub trait Held: Debug + Send {
+    /// Leaves them alone: they have ended.
+    fn forget(self: Box<Self>);
+}
+
 /// Time limits, and the guard that ends the processes if this one dies.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -42,7 +53,7 @@ pub struct Limits {
     /// Grace period for a program to exit after its input has ended, and again after a signal.
     pub grace: Duration,
     /// Ends the processes if this one dies.
-    pub guard: Option<Guard>,
+    pub guard: Option<Arc<dyn Guard>>,
     /// Ctrl-C.
     pub interrupts: Interrupts,
 }
@@ -51,9 +62,8 @@ pub struct Limits {
 ///
 /// # Errors
 /// It is not a valid time.
-pub fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::usage(format!("{flag} needs seconds, not {seconds}")))
+pub fn span(seconds: f64, flag: &str) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("{flag} needs seconds, not {seconds}"))
 }
 
 /// Why there is no line.
@@ -91,7 +101,7 @@ pub struct Program {
     errors: Arc<Mutex<VecDeque<String>>>,
     error_reader: Option<JoinHandle<()>>,
     tree: Tree,
-    held: Vec<Held>,
+    held: Vec<Box<dyn Held>>,
     grace: Duration,
     interrupts: Interrupts,
 }
@@ -104,8 +114,8 @@ impl Program {
     pub fn start(who: &'static str, words: &[String], limits: &Limits) -> Result<Program, String> {
         let (program, rest) = words.split_first().ok_or("there is no command")?;
         let mut tree = Tree::planned().with_grace(limits.grace);
-        let hold = |tree: &Tree| limits.guard.as_ref()?.hold(Undo::EndServer(tree.clone())).ok();
-        let mut held: Vec<Held> = hold(&tree).into_iter().collect();
+        let hold = |tree: &Tree| limits.guard.as_ref()?.hold(tree);
+        let mut held: Vec<Box<dyn Held>> = hold(&tree).into_iter().collect();
         let mut child = Command::new(program)
             .args(rest)
             .env(TOKEN, &tree.token)
@@ -291,7 +301,7 @@ impl Drop for Program {
         self.tree.end();
         // It has ended: there is no more to learn.
         let _ = self.child.wait();
-        self.held.drain(..).for_each(Held::forget);
+        self.held.drain(..).for_each(|held| held.forget());
     }
 }
 

@@ -2,7 +2,7 @@
 //! with 64-bit floats before it is timed.
 //!
 //! Providers share one interface, the protocol of `docs/reference/kernel-protocol.md`: our own kernels
-//! (`native`), PyTorch (`torch.py`), any command. Not here: flags and what is printed (`cli`).
+//! (`native`), PyTorch (`torch.py`), any command. Not here: flags and what is printed (`inferometer`).
 
 mod check;
 mod clock;

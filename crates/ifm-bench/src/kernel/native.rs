@@ -4,7 +4,6 @@ use super::masks::Masks;
 use super::protocol::{
     self, About, Answer, Case, Load, Operation, Order, Pass, Prepared, Timed, VERSION,
 };
-use crate::terminal;
 use ifm_core::sheet::kernel::GEMM;
 use ifm_kernels::attention::{Attention, Setup, Shape};
 use ifm_kernels::{Bandwidth, Gemm, GemmType, Isa, Motion, Pool};
@@ -15,8 +14,8 @@ use std::path::Path;
 const CORNER: usize = 16;
 const MOVED: usize = 256;
 
-/// Answers orders on standard input until it ends.
-pub fn serve() {
+/// Answers orders on standard input until it ends. `print` writes each answer, one line.
+pub fn serve(print: impl Fn(&str)) {
     let mut worker: Option<Worker> = None;
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -34,7 +33,7 @@ pub fn serve() {
             Err(error) => Err(format!("not an order: {error}")),
         };
         let answer = answer.unwrap_or_else(|why| Answer::Cannot { why });
-        terminal::print(&format!("{}\n", serde_json::json!(answer)));
+        print(&format!("{}\n", serde_json::json!(answer)));
     }
 }
 

@@ -3,10 +3,10 @@
 
 use super::told::Heard;
 use crate::caller::{CallLimits, Caller, Endpoint, Reply};
-use crate::engine::Trouble;
 use crate::preflight::{FieldRules, Preflight, Sending, TRIES, exchange, one_token};
 use crate::probe::{Wish, template};
 use crate::tokenize::ServerTokenizer;
+use ifm_bench::engine::Trouble;
 use ifm_core::manifest::RejectedField;
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};

@@ -1,6 +1,7 @@
 //! How the program ends: the exit codes, and errors that say what to do.
 
 use ifm_compat::CompatError;
+use ifm_form::FormError;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -142,6 +143,12 @@ impl From<CompatError> for Failure {
             | CompatError::UnknownTool { .. } => Code::Usage,
         };
         Failure::new(code, error.to_string())
+    }
+}
+
+impl From<FormError> for Failure {
+    fn from(error: FormError) -> Failure {
+        Failure::usage(error.to_string())
     }
 }
 

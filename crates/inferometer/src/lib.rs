@@ -23,7 +23,6 @@ mod exec;
 mod exit;
 mod exported;
 mod facts;
-mod form;
 mod guard;
 mod host;
 mod interrupt;

@@ -11,7 +11,6 @@ use crate::again::Again;
 use crate::beside::{self, Beside};
 use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
-use crate::form::Checker;
 use crate::job::Job;
 use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
@@ -37,6 +36,7 @@ use ifm_core::{
     RunView,
 };
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
+use ifm_form::Checker;
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;

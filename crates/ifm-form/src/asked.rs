@@ -5,9 +5,9 @@
 //!
 //! Not here: whether an answer keeps to a form (`checker`).
 
-use super::checker::Rule;
-use super::preset;
-use crate::exit::Failure;
+use crate::checker::Rule;
+use crate::error::FormError;
+use crate::preset;
 use ifm_core::form::{FormSpec, unique_schema};
 use ifm_core::regular::read_named;
 use ifm_core::{Form, FormKind};
@@ -21,8 +21,6 @@ const FORMS_MAX: usize = 64;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Maximum length of a schema name in OpenAI's API.
 const NAME_LENGTH_MAX: usize = 64;
-const HINT: &str = "write json, json:FILE, json-unique:FILE, preset:NAME, json-unique:preset:NAME, \
-                    regex:PATTERN, choice:A,B or grammar:FILE, with a share as 0.5*json:FILE";
 
 /// A requested form.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,20 +36,18 @@ impl Asked {
     ///
     /// # Errors
     /// The first invalid form, and why.
-    pub fn read(texts: &[String]) -> Result<Vec<Asked>, Failure> {
+    pub fn read(texts: &[String]) -> Result<Vec<Asked>, FormError> {
         let written: Vec<(Option<f64>, Asked)> =
             texts.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
         if written.len() > FORMS_MAX {
-            return Err(Failure::usage(format!("a run has at most {FORMS_MAX} forms")));
+            return Err(FormError::TooMany { max: FORMS_MAX });
         }
         let stated: f64 = written.iter().filter_map(|(share, _)| *share).sum();
         let open = written.iter().filter(|(share, _)| share.is_none()).count();
         // Shares are decimal fractions: their sum may differ in the last bit.
         let is_too_much = stated > 1.0 + 1e-9 || (open > 0 && stated > 1.0 - 1e-9);
         if is_too_much {
-            let stated = (stated * 1e6).round() / 1e6;
-            return Err(Failure::usage(format!("the shares of the forms add up to {stated}"))
-                .hint("they are parts of all requests: the maximum is 1 together"));
+            return Err(FormError::Shares { sum: (stated * 1e6).round() / 1e6 });
         }
         let rest = (1.0 - stated) / open.max(1) as f64;
         let with_share =
@@ -83,8 +79,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read(text: &str) -> Result<(Option<f64>, Asked), Failure> {
-    let wrong = |reason: String| Failure::usage(format!("--form {text}: {reason}")).hint(HINT);
+fn read(text: &str) -> Result<(Option<f64>, Asked), FormError> {
+    let wrong = |reason: String| FormError::Invalid { text: text.to_owned(), reason };
     // An expression may contain an asterisk: a share comes before the kind.
     let head = text.split(':').next().unwrap_or(text);
     let (share, word) = match head.split_once('*') {
@@ -161,7 +157,7 @@ mod tests {
 
     fn asked(texts: &[&str]) -> Result<Vec<Asked>, String> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        Asked::read(&texts).map_err(|failure| failure.to_string())
+        Asked::read(&texts).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use crate::beside::{self, Finished};
 use crate::live::Board;
-use crate::pairs::Pairs;
 use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_analysis::Settling;
@@ -10,6 +9,7 @@ use ifm_core::manifest::request_id;
 use ifm_core::{LevelEnd, RequestRecord, Validity};
 use ifm_drive::Sink;
 use ifm_form::Checker;
+use ifm_session::media_token_estimate::Pairs;
 use ifm_store::RunWriter;
 use std::sync::Arc;
 

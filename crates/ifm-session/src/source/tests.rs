@@ -2,19 +2,37 @@
 //! each turn waits for, without a queue, a state or a clock.
 
 use super::conversations::{Carrying, ConversationSource};
-use crate::pairs::{Pairs, Shape, shape};
-use crate::testing::chat_template;
+use crate::media_token_estimate::{Pairs, Shape, shape};
 use ifm_core::order::Order as _;
+use ifm_core::spec::Api;
 use ifm_core::{
     Carried, EndedSession, Medium, MediumKind, Message, Phase, Placed, Prompt, Reply, Role,
     SessionEnd, ToolCall,
 };
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta};
-use ifm_wire::RequestBytes;
+use ifm_wire::request::TemplateSpec;
+use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Dataset, Keep, Rng, SubAgent, Turn, WorkItem, WorkloadError};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+/// The common part of streamed chat requests.
+fn chat_template() -> RequestTemplate {
+    RequestTemplate::new(&TemplateSpec {
+        api: Api::Chat,
+        host: "h",
+        path: "/v1/chat/completions",
+        model: "m",
+        authorization: None,
+        headers: &[],
+        stream: true,
+        ignore_eos: false,
+        temperature: None,
+        extra_body: &serde_json::Map::new(),
+    })
+    .unwrap()
+}
 
 /// A workload of these items.
 struct Made {
@@ -67,7 +85,7 @@ fn play(
     carrying: Carrying,
     mut answer: impl FnMut(&RequestMeta) -> (u64, Option<Reply>, bool),
 ) -> (Vec<Sent>, ConversationSource) {
-    let mut source = ConversationSource::new(Arc::new(made), chat_template(true), carrying);
+    let mut source = ConversationSource::new(Arc::new(made), chat_template(), carrying);
     source.begin_level(0, users, None);
     let mut flights: Vec<(u64, RequestMeta, Option<Reply>, bool)> = Vec::new();
     let (mut sent, mut buffer) = (Vec::new(), RequestBytes::default());
@@ -194,7 +212,7 @@ fn sessions_are_made_ahead_by_number_and_by_bytes() {
         let items = (0..2 * users).map(|id| WorkItem::new(id, vec![user(text.clone())])).collect();
         let made = Made { items, shared_tokens: None };
         let mut source =
-            ConversationSource::new(Arc::new(made), chat_template(true), Carrying::default());
+            ConversationSource::new(Arc::new(made), chat_template(), Carrying::default());
         source.begin_level(0, users, None);
         let mut buffer = RequestBytes::default();
         for seq in 0..2 * users {
@@ -320,7 +338,7 @@ fn a_cadence_begins_after_the_warm_up() {
     let carrying = Carrying { cadence_ns: Some(100), ..Carrying::default() };
     let items = (0..2).map(|id| WorkItem::new(id, vec![user("a"); 2])).collect();
     let made = Made { items, shared_tokens: None };
-    let mut source = ConversationSource::new(Arc::new(made), chat_template(true), carrying);
+    let mut source = ConversationSource::new(Arc::new(made), chat_template(), carrying);
     source.begin_level(0, 2, None);
     let mut at = |now_ns, is_warm| {
         let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns, is_warm };
@@ -426,7 +444,7 @@ fn a_context_holds_media_as_the_server_counts_them() {
         let made =
             Made { items: vec![WorkItem::new(0, vec![turn, user("b")])], shared_tokens: None };
         let carrying = Carrying { max_context_tokens: Some(most), ..Carrying::default() };
-        let mut source = ConversationSource::new(Arc::new(made), chat_template(true), carrying);
+        let mut source = ConversationSource::new(Arc::new(made), chat_template(), carrying);
         source.with_pairs(Arc::new(Pairs::new(&[], told)));
         source.begin_level(0, 1, None);
         let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0, is_warm: true };
@@ -443,7 +461,7 @@ fn a_workload_of_prompts_that_are_all_too_long_is_an_error() {
     let item = |id| WorkItem::new(id, vec![user("a"); 2]);
     let made = Made { items: (0..2000).map(item).collect(), shared_tokens: None };
     let carrying = Carrying { max_context_tokens: Some(5), ..Carrying::default() };
-    let mut source = ConversationSource::new(Arc::new(made), chat_template(true), carrying);
+    let mut source = ConversationSource::new(Arc::new(made), chat_template(), carrying);
     source.begin_level(0, 4, None);
     let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0, is_warm: true };
     let error = source.next(&ask, &mut RequestBytes::default()).unwrap_err();

@@ -2,7 +2,7 @@
 
 use super::ledger::{Ledger, digest};
 use super::templates::Templates;
-use crate::pairs::Pairs;
+use crate::media_token_estimate::Pairs;
 use ifm_core::{Phase, SentMedia};
 use ifm_drive::{NextAsk, Offer, RequestMeta};
 use ifm_wire::RequestBytes;

@@ -20,7 +20,7 @@ pub use conversations::Carrying;
 pub use prompts::PromptSource;
 pub use templates::Templates;
 
-use crate::pairs::Pairs;
+use crate::media_token_estimate::Pairs;
 use conversations::ConversationSource;
 use ifm_core::EndedSession;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};

@@ -15,7 +15,7 @@ use super::ledger::{Ledger, digest};
 use super::said::{Said, Written};
 use super::session::{Due, Heard, Session};
 use super::templates::Templates;
-use crate::pairs::Pairs;
+use crate::media_token_estimate::Pairs;
 use ifm_core::spec::RunSpec;
 use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};

@@ -32,7 +32,7 @@ mod launch;
 mod lengths;
 mod levels;
 mod limit;
-mod live;
+mod live_view;
 mod measured_machine;
 mod monitor;
 mod notes;

@@ -12,7 +12,7 @@ use crate::beside::{self, Beside};
 use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
 use crate::job::Job;
-use crate::live::{self, Board, Live, Manner, RunFacts};
+use crate::live_view::{self, StandardError};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
@@ -35,6 +35,7 @@ use ifm_core::{
 };
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
 use ifm_form::Checker;
+use ifm_live::{Board, Live, Manner, RunFacts};
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_session::media_token_estimate::Pairs;
 use ifm_session::source::{Carrying, Source};
@@ -88,8 +89,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     // Findings are reported before a full screen starts.
     let telemetry = Telemetry::start(&job, clock.mono_ns);
     // A simulation ends before a line could be read.
-    let manner = if job.deployed.is_some() { Manner::Quiet } else { Manner::of(&job) };
-    let live = Live::start(&board, manner);
+    let manner = if job.deployed.is_some() { Manner::Quiet } else { live_view::manner(&job) };
+    let live = Live::start(&board, manner, &StandardError);
     let watched = live.is_watched().then(|| board.clone());
     let lines = job.format == Format::Requests;
     let mut session = Session {
@@ -319,7 +320,7 @@ impl Session {
             // Only its confirmation is left out.
             Course::Capacity(course) if course.bracket().is_some() => None,
             Course::Capacity(_) => Some(pacing.over_in_search()),
-            _ => Some(pacing.over(&left_out.iter().map(live::load_words).collect::<Vec<_>>())),
+            _ => Some(pacing.over(&left_out.iter().map(ifm_live::load_words).collect::<Vec<_>>())),
         };
         if matches!(self.job.course, Course::Capacity(_)) {
             self.job.spec.levels.truncate(index);

@@ -1,7 +1,6 @@
 //! Destination of finished requests: the journal, memory for the analysis, and lines if requested.
 
 use crate::beside::{self, Finished};
-use crate::live::Board;
 use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_analysis::Settling;
@@ -9,6 +8,7 @@ use ifm_core::manifest::request_id;
 use ifm_core::{LevelEnd, RequestRecord, Validity};
 use ifm_drive::Sink;
 use ifm_form::Checker;
+use ifm_live::Board;
 use ifm_session::media_token_estimate::Pairs;
 use ifm_store::RunWriter;
 use std::sync::Arc;

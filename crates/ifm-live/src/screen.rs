@@ -6,7 +6,7 @@
 use super::PERIOD;
 use super::board::Board;
 use super::draw::{self, Look};
-use crate::terminal;
+use crate::LiveTerminal;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -27,6 +27,7 @@ const KEY_REST: Duration = Duration::from_millis(700);
 /// The full screen, while it is open.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Canvas>>,
+    shared: &'static dyn LiveTerminal,
     look: Look,
     /// How often `q` was taken, and when last.
     quits: (u32, Option<Instant>),
@@ -37,23 +38,29 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal cannot do it.
-    pub fn open(color: bool, ascii: bool) -> std::io::Result<Screen> {
+    pub fn open(
+        color: bool,
+        ascii: bool,
+        shared: &'static dyn LiveTerminal,
+    ) -> std::io::Result<Screen> {
         enable_raw_mode()?;
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            terminal::end_screen();
+            shared.end_screen();
             before(panic);
         }));
-        terminal::begin_screen(leave);
-        let opened = execute!(std::io::stderr(), EnterAlternateScreen, cursor::Hide)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(Canvas::default())));
+        shared.begin_screen(leave);
+        let opened =
+            execute!(std::io::stderr(), EnterAlternateScreen, cursor::Hide).and_then(|()| {
+                Terminal::new(CrosstermBackend::new(Canvas { frame: Vec::new(), shared }))
+            });
         match opened {
             Ok(terminal) => {
                 let look = Look { color, ascii, help: false };
-                Ok(Screen { terminal, look, quits: (0, None) })
+                Ok(Screen { terminal, shared, look, quits: (0, None) })
             }
             Err(error) => {
-                terminal::end_screen();
+                shared.end_screen();
                 Err(error)
             }
         }
@@ -64,11 +71,11 @@ impl Screen {
     /// # Errors
     /// The terminal cannot be read or written any more.
     pub fn show(&mut self, board: &Board, over: &AtomicBool) -> std::io::Result<()> {
-        while !over.load(Ordering::Relaxed) && terminal::has_screen() {
+        while !over.load(Ordering::Relaxed) && self.shared.has_screen() {
             let now_ns = ifm_sys::mono_ns();
             board.sample(now_ns);
             let mut view = board.view(now_ns);
-            view.message = terminal::waiting_message();
+            view.message = self.shared.waiting_message();
             let look = self.look;
             self.terminal.draw(|frame| draw::draw(frame, &view, &look))?;
             self.take_keys(over)?;
@@ -124,16 +131,19 @@ fn leave() {
 }
 
 /// Collects a frame and writes it at once, if the screen is still open.
-#[derive(Debug, Default)]
-struct Canvas(Vec<u8>);
+#[derive(Debug)]
+struct Canvas {
+    frame: Vec<u8>,
+    shared: &'static dyn LiveTerminal,
+}
 
 impl Write for Canvas {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.extend_from_slice(bytes);
+        self.frame.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        terminal::paint_screen(&std::mem::take(&mut self.0))
+        self.shared.paint_screen(&std::mem::take(&mut self.frame))
     }
 }

@@ -1,7 +1,7 @@
 //! The picture at several sizes and of several runs.
 
 use super::*;
-use crate::live::view::{Point, RunFacts, RunLeft};
+use crate::view::{Point, RunFacts, RunLeft};
 use ifm_analysis::level::{GapLabel, MediaRates};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

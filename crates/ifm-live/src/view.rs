@@ -4,11 +4,22 @@
 //! they look like (`line`, `draw`).
 
 use super::words;
-use crate::course::LevelCount;
 use ifm_analysis::level::{GapLabel, MediaRates};
 use ifm_analysis::slo::VerdictState;
 pub use ifm_analysis::tally::Percentiles;
 use std::sync::Arc;
+
+/// How many levels there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LevelCount {
+    /// A fixed number.
+    Exactly(usize),
+    /// This many, or fewer if more load adds nothing.
+    AtMost(usize),
+    /// Depends on what is measured.
+    #[default]
+    Open,
+}
 
 /// All that is known of a run at one moment.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 
 use super::view::{LevelView, Speed, Stage, View};
 use super::words;
-use crate::course::LevelCount;
+use crate::view::LevelCount;
 
 /// Cells of the bar.
 const BAR_CELLS: usize = 12;
@@ -99,7 +99,7 @@ fn percentile(level: &LevelView) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::view::{Percentiles, RunLeft};
+    use crate::view::{Percentiles, RunLeft};
 
     fn view() -> View {
         let level = LevelView {

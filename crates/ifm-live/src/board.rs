@@ -7,7 +7,7 @@
 use super::estimate::{self, Known, Pace};
 use super::past::{Past, Sample};
 use super::view::{LevelView, Row, RunFacts, RunLeft, Speed, Stage, View};
-use crate::course::LevelCount;
+use crate::view::LevelCount;
 use ifm_analysis::level::Load;
 use ifm_analysis::tally::{Tally, TokenRatio};
 use ifm_analysis::{Distribution, LevelSummary};

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! A [`View`](view::View) is a plain value; the line and the picture are pure functions of it. Not
-//! here: the samples that are stored with a run (`monitor`), results (`output`).
+//! here: the samples that are stored with a run, results, and the terminal that all messages of the
+//! program share, which the caller lends as a [`LiveTerminal`] (`inferometer`).
+#![forbid(unsafe_code)]
 
 mod board;
 mod draw;
@@ -16,17 +18,15 @@ mod estimate;
 mod line;
 mod past;
 mod screen;
+mod terminal;
 pub mod view;
 mod words;
 
 pub use board::{Board, load_words};
-pub use view::RunFacts;
+pub use terminal::LiveTerminal;
+pub use view::{LevelCount, RunFacts};
 
-use crate::job::Job;
-use crate::output::Format;
-use crate::terminal;
 use screen::Screen;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -61,53 +61,27 @@ pub enum Manner {
     },
 }
 
-impl Manner {
-    /// What was asked for, as far as the terminal can do it. Says so where it cannot.
-    pub fn of(job: &Job) -> Manner {
-        let is_terminal = std::io::stderr().is_terminal();
-        let ascii = job.ascii || terminal::is_ascii(is_terminal);
-        if job.quiet {
-            return Manner::Quiet;
-        }
-        // Lines without end on the same terminal would have to wait for the end of the run.
-        let is_shared = job.format == Format::Requests && std::io::stdout().is_terminal();
-        if job.tui && is_terminal && !terminal::is_dumb() && !is_shared {
-            let color = terminal::wants_color(job.no_color, is_terminal);
-            return Manner::Screen { color, ascii };
-        }
-        if job.tui {
-            terminal::warn(
-                "--tui needs standard error to be a terminal of its own: progress lines are shown \
-                 instead",
-            );
-        }
-        match is_terminal && !terminal::is_dumb() {
-            true => Manner::Line { ascii },
-            false => Manner::Log,
-        }
-    }
-}
-
 /// The thread that shows progress. It ends with this, and leaves the terminal as it was.
 #[derive(Debug)]
 pub struct Live {
+    terminal: &'static dyn LiveTerminal,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Live {
     /// Shows what the board knows, in this manner, until [`Live::finish`].
-    pub fn start(board: &Arc<Board>, manner: Manner) -> Live {
+    pub fn start(board: &Arc<Board>, manner: Manner, terminal: &'static dyn LiveTerminal) -> Live {
         let over = Arc::new(AtomicBool::new(false));
         if manner == Manner::Quiet {
-            return Live { over, thread: None };
+            return Live { terminal, over, thread: None };
         }
         let (board, is_over) = (board.clone(), over.clone());
         let thread = std::thread::spawn(move || {
             ifm_sys::thread::be_nice(NICE_STEPS);
-            show(&board, manner, &is_over);
+            show(&board, manner, &is_over, terminal);
         });
-        Live { over, thread: Some(thread) }
+        Live { terminal, over, thread: Some(thread) }
     }
 
     /// Whether anything is shown.
@@ -123,8 +97,8 @@ impl Live {
             // A panic in there has been reported, and does not affect the run.
             let _ = thread.join();
         }
-        terminal::end_screen();
-        terminal::clear_line();
+        self.terminal.end_screen();
+        self.terminal.clear_line();
     }
 }
 
@@ -134,26 +108,26 @@ impl Drop for Live {
     }
 }
 
-fn show(board: &Board, manner: Manner, over: &AtomicBool) {
+fn show(board: &Board, manner: Manner, over: &AtomicBool, terminal: &'static dyn LiveTerminal) {
     let mut manner = manner;
     if let Manner::Screen { color, ascii } = manner {
-        match Screen::open(color, ascii) {
+        match Screen::open(color, ascii, terminal) {
             Ok(mut screen) => match screen.show(board, over) {
                 Ok(()) => return,
-                Err(_) => terminal::end_screen(),
+                Err(_) => terminal.end_screen(),
             },
             Err(error) => {
-                terminal::warn(&format!(
+                terminal.warn(&format!(
                     "the full screen cannot be used ({error}): progress lines are shown instead"
                 ));
             }
         }
         manner = Manner::Line { ascii };
     }
-    show_lines(board, manner, over);
+    show_lines(board, manner, over, terminal);
 }
 
-fn show_lines(board: &Board, manner: Manner, over: &AtomicBool) {
+fn show_lines(board: &Board, manner: Manner, over: &AtomicBool, terminal: &dyn LiveTerminal) {
     let mut periods_of_level = 0;
     let mut level = 0;
     loop {
@@ -165,7 +139,7 @@ fn show_lines(board: &Board, manner: Manner, over: &AtomicBool) {
         board.sample(now_ns);
         let view = board.view(now_ns);
         let Some(known) = view.level.as_ref().filter(|level| level.stage != Stage::Ended) else {
-            terminal::clear_line();
+            terminal.clear_line();
             continue;
         };
         if known.number != level {
@@ -175,10 +149,10 @@ fn show_lines(board: &Board, manner: Manner, over: &AtomicBool) {
         match manner {
             Manner::Line { ascii } => {
                 let width = ifm_sys::host::terminal_columns(std::io::stderr()).unwrap_or(80);
-                terminal::show_line(&line::on_terminal(&view, usize::from(width), ascii));
+                terminal.show_line(&line::on_terminal(&view, usize::from(width), ascii));
             }
             _ if periods_of_level % PERIODS_PER_LOG_LINE == 0 => {
-                terminal::say(&line::in_log(&view));
+                terminal.say(&line::in_log(&view));
             }
             _ => {}
         }

@@ -9,11 +9,11 @@
 //! Not here: the flags (`cli::probe_args`), and what its times mean (`ifm-analysis`).
 
 use crate::job::Job;
-use crate::source::PromptSource;
 use ifm_core::{Phase, RequestRecord};
 use ifm_drive::{
     DriveError, LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop,
 };
+use ifm_session::source::PromptSource;
 use ifm_wire::{RequestBytes, RequestTemplate};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -8,6 +8,7 @@ mod look;
 mod replay;
 mod tiers;
 
+pub use ifm_live::LevelCount;
 pub use judged::{Again, Judged, Scout};
 pub use look::Look;
 pub use tiers::{Tier, TierState};
@@ -40,18 +41,6 @@ pub enum Course {
     },
     /// The levels that a search for the capacity requests, one after another.
     Capacity(Box<CapacityCourse>),
-}
-
-/// How many levels there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LevelCount {
-    /// A fixed number.
-    Exactly(usize),
-    /// This many, or fewer if more load adds nothing.
-    AtMost(usize),
-    /// Depends on what is measured.
-    #[default]
-    Open,
 }
 
 /// What follows a level.

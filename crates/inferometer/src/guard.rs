@@ -6,7 +6,8 @@
 
 use crate::exit::{Code, Failure};
 use crate::terminal;
-use crate::tree::Tree;
+use ifm_bench::process_tree::Tree;
+use ifm_bench::program;
 use ifm_telemetry::control::Restore;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -209,6 +210,19 @@ impl Held {
     }
 }
 
+impl program::Guard for Guard {
+    fn hold(&self, tree: &Tree) -> Option<Box<dyn program::Held>> {
+        let held = Guard::hold(self, Undo::EndServer(tree.clone())).ok()?;
+        Some(Box::new(held))
+    }
+}
+
+impl program::Held for Held {
+    fn forget(self: Box<Self>) {
+        Held::forget(*self);
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         // Held until it is done: if this process dies meanwhile, the guard does it.
@@ -267,7 +281,7 @@ fn command() -> std::io::Result<Command> {
 mod tests {
     use super::*;
     use crate::testing;
-    use crate::tree::TOKEN;
+    use ifm_bench::process_tree::TOKEN;
     use std::path::Path;
 
     #[test]

@@ -11,17 +11,14 @@ use crate::again::Again;
 use crate::beside::{self, Beside};
 use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
-use crate::form::Checker;
 use crate::job::Job;
-use crate::live::{self, Board, Live, Manner, RunFacts};
+use crate::live_view::{self, StandardError};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
-use crate::pairs::Pairs;
 use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
-use crate::source::{Carrying, Source};
 use crate::telemetry::{self, Telemetry};
 use crate::{output, stored, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
@@ -37,7 +34,11 @@ use ifm_core::{
     RunView,
 };
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
+use ifm_form::Checker;
+use ifm_live::{Board, Live, Manner, RunFacts};
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
+use ifm_session::media_token_estimate::Pairs;
+use ifm_session::source::{Carrying, Source};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
@@ -88,8 +89,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     // Findings are reported before a full screen starts.
     let telemetry = Telemetry::start(&job, clock.mono_ns);
     // A simulation ends before a line could be read.
-    let manner = if job.deployed.is_some() { Manner::Quiet } else { Manner::of(&job) };
-    let live = Live::start(&board, manner);
+    let manner = if job.deployed.is_some() { Manner::Quiet } else { live_view::manner(&job) };
+    let live = Live::start(&board, manner, &StandardError);
     let watched = live.is_watched().then(|| board.clone());
     let lines = job.format == Format::Requests;
     let mut session = Session {
@@ -319,7 +320,7 @@ impl Session {
             // Only its confirmation is left out.
             Course::Capacity(course) if course.bracket().is_some() => None,
             Course::Capacity(_) => Some(pacing.over_in_search()),
-            _ => Some(pacing.over(&left_out.iter().map(live::load_words).collect::<Vec<_>>())),
+            _ => Some(pacing.over(&left_out.iter().map(ifm_live::load_words).collect::<Vec<_>>())),
         };
         if matches!(self.job.course, Course::Capacity(_)) {
             self.job.spec.levels.truncate(index);

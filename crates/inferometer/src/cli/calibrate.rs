@@ -7,7 +7,7 @@ use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
 use crate::facts;
 use crate::guard::Guard;
-use crate::interrupt::Interrupts;
+use crate::interrupt;
 use crate::measured_machine;
 use crate::plan::measure::{Measured, measure};
 use crate::predict::{
@@ -311,7 +311,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
     let count = used.len();
     let all: Vec<Wanted> = used.into_iter().chain(held).collect();
     let guard = Guard::start()?;
-    let interrupts = Interrupts::watch();
+    let interrupts = interrupt::watch();
     let logs = store.root().join(".calibrations");
     std::fs::create_dir_all(&logs)
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", logs.display())))?;

@@ -4,9 +4,9 @@
 //! (`pasted`).
 
 use super::short_help;
-use crate::foreign::shell;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use ifm_compat::shell;
 use ifm_core::words::nearest;
 
 /// Flags in the spelling of other tools, and in inferometer's.

@@ -275,9 +275,12 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Engine(args) => engine::run(&args),
         Verb::Kernel(command) => kernel::run(&command),
         Verb::Worker { what } => {
+            let print = |answer: &str| {
+                crate::terminal::print(answer);
+            };
             match what {
-                None => crate::engine::serve_worker(),
-                Some(_) => crate::kernel::serve_worker(),
+                None => ifm_bench::engine::serve_worker(print),
+                Some(_) => ifm_bench::kernel::serve_worker(print),
             }
             Ok(Code::Done)
         }

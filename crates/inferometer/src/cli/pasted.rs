@@ -1,12 +1,12 @@
 //! `inferometer as LINE` and `inferometer translate LINE`: command lines of other tools.
 //!
-//! Not here: the translation of their flags (`foreign`).
+//! Not here: the translation of their flags (`ifm-compat`).
 
 use crate::child::own_command;
 use crate::exit::{Code, Failure};
-use crate::foreign::{self, Becomes, Draft, Table, Translation, shell};
 use crate::terminal;
 use clap::{Args, Command};
+use ifm_compat::{Becomes, Draft, Table, Translation, shell};
 use serde::Serialize;
 use std::io::{Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -96,7 +96,7 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
         terminal::print(&help(&table));
         return Ok(Code::Done as u8);
     }
-    let translation = foreign::translate(line, &ours)?;
+    let translation = ifm_compat::translate(line, &ours)?;
     if let Some(missing) = translation.missing() {
         return Err(Failure::usage(format!("{}: {missing}", translation.tool)));
     }
@@ -137,7 +137,7 @@ pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
         terminal::print(&help(&table));
         return Ok(Code::Done);
     }
-    let translation = foreign::translate(line, &ours)?;
+    let translation = ifm_compat::translate(line, &ours)?;
     write_files(&translation)?;
     if args.json {
         terminal::print_document(&document(translation));
@@ -165,14 +165,19 @@ fn write_files(translation: &Translation) -> Result<(), Failure> {
 /// The pasted line.
 fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
     if given != ["-"] {
-        return foreign::words_of(given);
+        return Ok(ifm_compat::words_of(given, variable)?);
     }
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
         .map_err(|error| Failure::usage(format!("standard input: {error}")))?;
     // If it contains a space, it is a line in any case.
-    foreign::words_of(&[format!("{text} ")])
+    Ok(ifm_compat::words_of(&[format!("{text} ")], variable)?)
+}
+
+/// A variable of this process, as a shell puts it into a line.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Runs inferometer again, with the variables from before the line. Returns only if that fails.
@@ -207,7 +212,7 @@ fn ours(verb: &str, flag: &str) -> Option<bool> {
 /// The table of a tool whose line asks for help.
 fn asks_for_help(words: &[String]) -> Result<Option<Table>, Failure> {
     match words.iter().any(|word| word == "--help" || word == "-h") {
-        true => foreign::table_of(words),
+        true => Ok(ifm_compat::table_of(words)?),
         false => Ok(None),
     }
 }

@@ -5,11 +5,11 @@
 //! here: what the command does.
 
 use crate::exit::Failure;
-use crate::foreign::shell;
 use crate::session::store_root;
 use crate::stored::find;
 use crate::terminal;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, parser::ValueSource};
+use ifm_compat::shell;
 use ifm_store::Store;
 use ifm_wire::request::MASK;
 use std::collections::BTreeSet;

@@ -10,7 +10,6 @@ use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
-use crate::form::{self, Asked};
 use crate::host::Stamps;
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::key::{authorization, key_env};
@@ -26,6 +25,7 @@ use ifm_core::Facts;
 use ifm_core::regular::read_named_text;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
+use ifm_form::Asked;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
@@ -249,7 +249,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             cadence_s: args.workload.cadence,
             // An answer that ignores the end of text cannot keep a form, unless the user explicitly
             // requests both.
-            forms: form::specs(&forms, ignore_eos && args.ignore_eos == Some(true)),
+            forms: ifm_form::specs(&forms, ignore_eos && args.ignore_eos == Some(true)),
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
@@ -277,7 +277,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         scale: asked.scale,
         secrets,
         forms: Asked::forms(&forms, seed),
-        form_speech: args.forms_as.unwrap_or_else(|| form::speech(&inspection.info)),
+        form_speech: args.forms_as.unwrap_or_else(|| ifm_form::speech(&inspection.info)),
         dataset: workload.dataset.into(),
         probe: None,
         facts: workload.facts,
@@ -412,7 +412,7 @@ pub fn resolve_simulated(
         workload: WorkloadSpec {
             max_context_tokens: workload.max_context,
             cadence_s: workload.cadence,
-            forms: form::specs(&forms, false),
+            forms: ifm_form::specs(&forms, false),
             ..workload_spec(&asked, &opened.facts, &tokenizer)
         },
         levels,

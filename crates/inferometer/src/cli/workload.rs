@@ -2,11 +2,11 @@
 
 use super::workload_args::{WorkloadArgs, open};
 use crate::exit::{Code, Failure};
-use crate::form;
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::words::counted;
 use ifm_core::{FormKind, FormSpec, form_key};
+use ifm_form::Asked;
 use ifm_workload::{
     DATASETS, LengthCounts, MediaFacts, MediaPreview, Preview, Sessions, WorkloadFacts,
 };
@@ -240,8 +240,8 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
 
 /// The forms, and how many of the items' first requests draw each.
 fn previewed_forms(args: &PreviewArgs, items: u32) -> Result<Vec<PreviewedForm>, Failure> {
-    let asked = form::Asked::read(&args.workload.forms)?;
-    let drawn = form::Asked::forms(&asked, args.workload.seed.unwrap_or(0));
+    let asked = Asked::read(&args.workload.forms)?;
+    let drawn = Asked::forms(&asked, args.workload.seed.unwrap_or(0));
     let draws: Vec<u16> =
         (0..items).filter_map(|item| drawn.draw(form_key(item, None, None))).collect();
     let told = |(index, spec): (usize, FormSpec)| PreviewedForm {
@@ -251,7 +251,7 @@ fn previewed_forms(args: &PreviewArgs, items: u32) -> Result<Vec<PreviewedForm>,
         items: draws.iter().filter(|drawn| usize::from(**drawn) == index).count() as u32,
         bytes: spec.bytes,
     };
-    Ok(form::specs(&asked, false).into_iter().enumerate().map(told).collect())
+    Ok(ifm_form::specs(&asked, false).into_iter().enumerate().map(told).collect())
 }
 
 /// The forms as lines; empty if all answers are free.

@@ -8,7 +8,7 @@ use super::output::{self, Heard, Shared, Stream};
 use super::pattern::Patterns;
 use crate::guard::{Guard, Held, Undo};
 use crate::terminal::{say, warn};
-use crate::tree::{TOKEN, Tree};
+use ifm_bench::process_tree::{TOKEN, Tree};
 use ifm_core::words::counted;
 use ifm_sys::family::{self, Ended};
 use ifm_sys::process::end_group;

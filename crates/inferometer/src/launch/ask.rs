@@ -4,7 +4,7 @@ use super::kind::Kind;
 use crate::exit::Failure;
 use crate::key::authorization;
 use crate::secrets::Secrets;
-use crate::tree::GRACE;
+use ifm_bench::process_tree::GRACE;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -22,8 +22,8 @@ use crate::caller::{Caller, Endpoint};
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Held, Undo};
 use crate::secrets::Secrets;
-use crate::tree::Tree;
 use crate::url::BaseUrl;
+use ifm_bench::process_tree::Tree;
 use ifm_core::StartUp;
 use ifm_core::manifest::ServerInfo;
 use log::Log;
@@ -290,7 +290,7 @@ impl Running {
     }
 
     /// Ends all processes; whether some had to be killed, and whether any is left.
-    fn end(&mut self) -> crate::tree::Ended {
+    fn end(&mut self) -> ifm_bench::process_tree::Ended {
         let ended = self.tree.end();
         // The head has ended, or cannot be ended: then it is not waited for.
         if ended.is_gone {

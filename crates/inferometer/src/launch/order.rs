@@ -5,7 +5,7 @@
 use super::ask::{Ask, Container};
 use super::kind::{Key, Kind, Listen, ModelWord};
 use crate::exit::Failure;
-use crate::tree::TOKEN;
+use ifm_bench::process_tree::TOKEN;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

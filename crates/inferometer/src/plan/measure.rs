@@ -4,7 +4,7 @@ use crate::child::own_command;
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Undo};
 use crate::interrupt::{Interrupts, Urge};
-use crate::tree::{TOKEN, Tree};
+use ifm_bench::process_tree::{TOKEN, Tree};
 use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;
 use std::fs::File;

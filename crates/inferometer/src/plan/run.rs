@@ -9,7 +9,7 @@ use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
 use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
-use crate::interrupt::{Interrupts, Urge};
+use crate::interrupt::{self, Interrupts, Urge};
 use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
 use crate::secrets::mask_words;
 use crate::terminal;
@@ -101,7 +101,7 @@ impl<'a> Runner<'a> {
             journal,
             writer,
             guard: Guard::start()?,
-            interrupts: Interrupts::watch(),
+            interrupts: interrupt::watch(),
             conditions: Conditions::default(),
             waiting: BTreeSet::new(),
             spent_s,
@@ -397,7 +397,7 @@ impl<'a> Runner<'a> {
     /// How the call ends.
     fn code(&self) -> Code {
         let is_done = |cell: &Cell| matches!(self.journal.fate(&cell.key), Fate::Done { .. });
-        match self.interrupts.code() {
+        match interrupt::code(&self.interrupts) {
             Some(code) => code,
             None if self.in_scope().iter().all(is_done) => Code::Done,
             None => Code::Partly,

@@ -10,7 +10,7 @@ use super::simulated_server::Settings;
 use super::{Experiment, absolute};
 use crate::exit::Failure;
 use crate::guard::Guard;
-use crate::interrupt::Interrupts;
+use crate::interrupt;
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_plan::{Cell, CellLoad, Event, Journal, Words, words};
@@ -42,7 +42,7 @@ pub fn predicted(of: &Experiment, flags: &[String]) -> Result<Simulated, Failure
         std::fs::remove_dir_all(&folder).map_err(cannot)?;
     }
     std::fs::create_dir_all(&folder).map_err(cannot)?;
-    let (guard, interrupts) = (Guard::start()?, Interrupts::watch());
+    let (guard, interrupts) = (Guard::start()?, interrupt::watch());
     let mut journal = Journal::default();
     let left_out = left_out(of, flags);
     left_out.iter().for_each(|sentence| terminal::warn(sentence));

@@ -7,11 +7,11 @@
 
 use crate::exit::Failure;
 use crate::job::Job;
-use crate::pairs::{Shape, shape};
 use crate::preflight::{Fault, Preflight, one_token};
 use crate::terminal;
 use ifm_core::manifest::MediaPair;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role};
+use ifm_session::media_token_estimate::{Shape, shape};
 use ifm_wire::{Answer, RequestTemplate};
 use ifm_workload::{Dataset, FAR_ITEM};
 use std::sync::Arc;

@@ -7,10 +7,10 @@ use super::Candidate;
 use crate::cli::{engine, kernel, project, schema};
 use crate::predict::Calibration;
 use crate::session::store_root;
-use crate::{foreign, kernel as kernels};
 use clap::{Arg, ValueHint};
 use ifm_analysis::comparison::Measure;
 use ifm_analysis::slo;
+use ifm_bench::kernel as kernels;
 use ifm_core::order::Order as _;
 use ifm_core::{FormKind, Metric};
 use ifm_engine::{Preset, Quantization};
@@ -133,8 +133,8 @@ const ROWS: &[(&[&str], &[&str], Values)] = &[
         all.extend(paths(asked.typed, false));
         all
     }),
-    (&["preset"], &["engine"], |_| plain(crate::engine::presets().map(|(name, _)| name))),
-    (&["adapter"], &["engine"], |_| plain(crate::engine::ADAPTERS.map(|(name, _)| name))),
+    (&["preset"], &["engine"], |_| plain(ifm_bench::engine::presets().map(|(name, _)| name))),
+    (&["adapter"], &["engine"], |_| plain(ifm_bench::engine::ADAPTERS.map(|(name, _)| name))),
     (&["output"], &["engine"], |asked| {
         let mut all = plain(engine::formats().iter().map(|format| format.get_name()));
         all.extend(paths(asked.typed, false));
@@ -407,9 +407,9 @@ fn subcommands(_: &Asked<'_>) -> Vec<Candidate> {
 /// A line of another tool: the known beginnings, then the flags of the tool's table, and inferometer's
 /// own.
 pub fn foreign(line: &[String], typed: &str) -> Vec<Candidate> {
-    let Ok(tools) = foreign::tools() else { return Vec::new() };
+    let Ok(tools) = ifm_compat::tools() else { return Vec::new() };
     let so_far = line.join(" ");
-    let known = foreign::table_of(line).ok().flatten();
+    let known = ifm_compat::table_of(line).ok().flatten();
     let Some(table) = known else {
         // The next word of each program whose line begins like this one.
         let next = |program: &String| {

@@ -2,14 +2,16 @@
 
 use super::{EngineArgs, Numbers};
 use crate::cli::resolve::endpoint;
-use crate::engine::{self, Ask, Limits, Setup, Shape, Test, Which};
 use crate::exit::Failure;
 use crate::guard::Guard;
 use crate::interrupt::Interrupts;
-use crate::program::span;
+use crate::server_engine::Target;
 use crate::terminal;
 use crate::url::BaseUrl;
+use ifm_bench::engine::{self, Ask, Limits, Setup, Shape, Test, Which};
+use ifm_bench::program::{self, span};
 use ifm_engine::Preset;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum time for an engine to exit on its own.
@@ -86,6 +88,7 @@ impl EngineArgs {
         }
         let has_batches = tests.iter().any(|test| matches!(test.shape, Shape::Batch(_)));
         let guard = Guard::start().map_err(|error| terminal::warn(&error.to_string())).ok();
+        let guard = guard.map(|guard| Arc::new(guard) as Arc<dyn program::Guard>);
         Ok(Ask {
             which,
             setups,
@@ -94,10 +97,10 @@ impl EngineArgs {
             warms_up: !self.no_warmup,
             in_rounds: self.order.as_deref().map_or(is_study, |order| order == "rounds"),
             replaces: !self.keep_disturbed,
-            pause: span(self.delay, "--delay")?,
+            pause: span(self.delay, "--delay").map_err(Failure::usage)?,
             limits: Limits {
-                start: span(self.start_timeout, "--start-timeout")?,
-                repeat: span(self.timeout, "--timeout")?,
+                start: span(self.start_timeout, "--start-timeout").map_err(Failure::usage)?,
+                repeat: span(self.timeout, "--timeout").map_err(Failure::usage)?,
                 grace: GRACE,
                 guard,
                 interrupts: interrupts.clone(),
@@ -118,7 +121,7 @@ impl EngineArgs {
         if let Some(url) = &self.url {
             let (url, _) = BaseUrl::parse(url)?;
             let endpoint = endpoint(url, self.api_key_env.as_deref(), Vec::new(), false)?;
-            return Ok(Which::Url(Box::new(engine::Target { endpoint })));
+            return Ok(Which::Url(Arc::new(Target { endpoint })));
         }
         if let Some(name) = &self.adapter {
             return Ok(Which::Adapter { name: name.clone(), python: self.python.clone() });

@@ -9,11 +9,11 @@ pub use flags::spelled_out;
 
 use super::kept::{Kept, KeptArgs, shown};
 use super::list::{Entry, List};
-use crate::engine::{self, Done};
 use crate::exit::{Code, Failure};
-use crate::interrupt::Interrupts;
+use crate::interrupt;
 use crate::{output, terminal};
 use clap::{Args, ValueEnum};
+use ifm_bench::engine::{self, Done};
 use ifm_core::Sheet;
 use ifm_core::sheet::PartKind;
 use ifm_engine::{Preset, Quantization};
@@ -287,7 +287,7 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let (formats, files) = args.outputs()?;
-    let interrupts = Interrupts::watch();
+    let interrupts = interrupt::watch();
     let ask = args.ask(&interrupts)?;
     engine::find_model(&ask).map_err(Failure::usage)?;
     let kept = Kept::new(&args.kept)?;
@@ -313,7 +313,7 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     }
     args.tell(&import, &all, (&formats, &files))?;
     kept.end()?;
-    if let Some(code) = interrupts.code() {
+    if let Some(code) = interrupt::code(&interrupts) {
         return Ok(code);
     }
     let failed = failed(&all);

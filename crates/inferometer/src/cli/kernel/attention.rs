@@ -5,10 +5,10 @@ use super::course_args::CourseArgs;
 use super::size::{Heads, heads};
 use crate::exit::Failure;
 use crate::interrupt::Interrupts;
-use crate::kernel::{
+use clap::{Args, ValueEnum};
+use ifm_bench::kernel::{
     Ask, Attention, Case, Masks, Operation, PRESETS, Pass, Preset, Provider, preset, wire,
 };
-use clap::{Args, ValueEnum};
 
 /// Known kernels.
 pub const KERNELS: &[(&str, &str)] = &[
@@ -190,9 +190,11 @@ impl AttentionArgs {
     /// The masks with the sizes of each.
     fn masks_and_sizes(&self, preset: &Preset) -> Result<Vec<(String, Vec<Heads>)>, Failure> {
         let read = |text: &str| heads(text).map_err(Failure::usage);
-        let of = |own: Option<&str>| match self.sizes.is_empty() {
-            false => Ok(self.sizes.clone()),
-            true => Ok(vec![read(own.unwrap_or(preset.size))?]),
+        let of = |own: Option<&str>| -> Result<Vec<Heads>, Failure> {
+            match self.sizes.is_empty() {
+                false => Ok(self.sizes.clone()),
+                true => Ok(vec![read(own.unwrap_or(preset.size))?]),
+            }
         };
         if self.masks.is_empty() {
             let masks = preset.masks.iter();
@@ -201,7 +203,7 @@ impl AttentionArgs {
         self.masks.iter().map(|mask| Ok((mask.clone(), of(None)?))).collect()
     }
 
-    fn attention(&self, size: Heads, mask: crate::kernel::Mask, preset: &Preset) -> Attention {
+    fn attention(&self, size: Heads, mask: ifm_bench::kernel::Mask, preset: &Preset) -> Attention {
         let passes = match self.passes.is_empty() {
             true => preset.passes.to_vec(),
             false => {

@@ -4,8 +4,8 @@ use super::course_args::CourseArgs;
 use super::size::{bytes, product};
 use crate::exit::Failure;
 use crate::interrupt::Interrupts;
-use crate::kernel::{Ask, Case, Masks, Operation};
 use clap::Args;
+use ifm_bench::kernel::{Ask, Case, Masks, Operation};
 use ifm_core::sheet::kernel::{GEMM, TRANSFERS};
 
 /// Side of the product, and bytes of the array, measured before attention.

@@ -5,11 +5,12 @@ use crate::exit::Failure;
 use crate::facts;
 use crate::guard::Guard;
 use crate::interrupt::Interrupts;
-use crate::kernel::{Ask, Case, Load, Masks, Provider, VERSION};
-use crate::program::{Limits, span};
 use crate::terminal;
 use clap::Args;
+use ifm_bench::kernel::{Ask, Case, Load, Masks, Provider, VERSION};
+use ifm_bench::program::{self, Limits, span};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum time for a provider to exit on its own.
@@ -156,10 +157,10 @@ impl CourseArgs {
 
     fn limits(&self, interrupts: &Interrupts, guard: Option<Guard>) -> Result<Limits, Failure> {
         Ok(Limits {
-            start: span(self.start_timeout, "--start-timeout")?,
-            repeat: span(self.timeout, "--timeout")?,
+            start: span(self.start_timeout, "--start-timeout").map_err(Failure::usage)?,
+            repeat: span(self.timeout, "--timeout").map_err(Failure::usage)?,
             grace: GRACE,
-            guard,
+            guard: guard.map(|guard| Arc::new(guard) as Arc<dyn program::Guard>),
             interrupts: interrupts.clone(),
         })
     }
@@ -226,7 +227,7 @@ impl CourseArgs {
             repeats: self.repeats,
             warm_up: self.warm_up,
             flush_bytes: if self.flush { FLUSH_BYTES } else { 0 },
-            budget: span(self.budget, "--budget")?,
+            budget: span(self.budget, "--budget").map_err(Failure::usage)?,
             replaces: !self.keep_disturbed,
             reference,
             times,

@@ -10,12 +10,12 @@ pub use attention::{KERNELS, MASKS};
 use super::kept::{Kept, shown};
 use super::list::{Entry, List};
 use crate::exit::{Code, Failure};
-use crate::interrupt::Interrupts;
-use crate::kernel::{self, Ask, Done};
+use crate::interrupt;
 use crate::{output, terminal};
 use clap::{Args, Subcommand};
 use course_args::CourseArgs;
 use ifm_analysis::survey::Survey;
+use ifm_bench::kernel::{self, Ask, Done};
 use ifm_core::Sheet;
 use ifm_report::kind::kernel_overview;
 use ifm_report::page::{self, Block, Page, Section};
@@ -66,16 +66,16 @@ pub fn run(command: &KernelCommand) -> Result<Code, Failure> {
             Ok(Code::Done)
         }
         What::Attention(args) => {
-            let interrupts = Interrupts::watch();
+            let interrupts = interrupt::watch();
             let ask = args.ask(&interrupts)?;
             measured(&ask, &args.course)
         }
         What::Gemm(args) => {
-            let interrupts = Interrupts::watch();
+            let interrupts = interrupt::watch();
             measured(&args.ask(&interrupts)?, &args.course)
         }
         What::Bandwidth(args) => {
-            let interrupts = Interrupts::watch();
+            let interrupts = interrupt::watch();
             measured(&args.ask(&interrupts)?, &args.course)
         }
     }
@@ -113,7 +113,7 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
         args.write(&page, files)?;
     }
     kept.end()?;
-    if let Some(code) = ask.limits.interrupts.code() {
+    if let Some(code) = interrupt::code(&ask.limits.interrupts) {
         return Ok(code);
     }
     match (failed, all.iter().find_map(Done::why)) {

@@ -2,7 +2,7 @@
 //! command line.
 
 use super::*;
-use crate::foreign::{Takes, tools, translate};
+use ifm_compat::{Takes, tools, translate};
 use serde::Deserialize;
 
 /// A typed command.
@@ -33,7 +33,8 @@ fn parsed(text: &str) -> String {
 }
 
 fn said(text: &str) -> String {
-    translate(line(text), &ours).map(|it| typed(&it.draft)).expect_err(text).sentence().to_owned()
+    let refused = translate(line(text), &ours).map(|it| typed(&it.draft)).expect_err(text);
+    Failure::from(refused).sentence().to_owned()
 }
 
 #[derive(Deserialize)]
@@ -48,7 +49,9 @@ struct Quoted {
 }
 
 fn lines() -> Vec<Quoted> {
-    toml::from_str::<Lines>(include_str!("../../foreign/data/lines.toml")).unwrap().line
+    toml::from_str::<Lines>(include_str!("../../../../ifm-compat/src/data/lines.toml"))
+        .unwrap()
+        .line
 }
 
 #[test]

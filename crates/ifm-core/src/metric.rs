@@ -155,8 +155,8 @@ impl Row {
         Row { quantity: Some(quantity), ..self }
     }
 
-    /// Every request has its values, and this is their name in JSON, with the unit of a time in place
-    /// of `{}`. It puts the metric into results: the summary of a level, reports, JSON.
+    /// Every request has its values, and this is their name in JSON, where `{}` is the unit of a time.
+    /// It puts the metric into results: the summary of a level, reports, JSON.
     const fn key(self, key: &'static str) -> Row {
         Row { key: Some(key), ..self }
     }
@@ -171,7 +171,7 @@ impl Row {
         Row { needs_stream: true, ..self }
     }
 
-    /// It needs the number of tokens, for which an estimate may stand.
+    /// It needs the number of tokens, which may be an estimate.
     const fn may_be_estimated(self) -> Row {
         Row { may_be_estimated: true, ..self }
     }
@@ -391,7 +391,7 @@ impl Metric {
         self.row().may_be_absent
     }
 
-    /// Whether it needs the number of tokens, for which an estimate may stand.
+    /// Whether it needs the number of tokens, which may be an estimate.
     pub fn may_be_estimated(self) -> bool {
         self.row().may_be_estimated
     }

@@ -4,6 +4,7 @@
 //! all digits and have their unit in the name of the field.
 
 use ifm_analysis::insight::{Meant, Piece, Sentence};
+use ifm_analysis::stat::Percentile;
 use ifm_chart::rounded;
 use ifm_core::delimited::is_direction_mark;
 use ifm_core::words::plural;
@@ -347,6 +348,11 @@ pub(crate) fn capacity_interval(answer: &ifm_analysis::answer::UsersAnswer) -> S
     } else {
         format!(", interval [{low}, {high}]")
     }
+}
+
+/// A percentile as a time, with `~` where it is based on too few values.
+pub(crate) fn marked_span(percentile: &Percentile) -> String {
+    format!("{}{}", if percentile.enough { "" } else { "~" }, span(percentile.value))
 }
 
 #[cfg(test)]

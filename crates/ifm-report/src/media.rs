@@ -3,10 +3,10 @@
 //! Not here: whether the numbers can be right, which the checks say.
 
 use crate::ReportModel;
+use crate::format::marked_span;
 use crate::format::{ABSENT, bytes, count, number, percent, span};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section};
-use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{KindTokens, MediaRates, MediaSummary, Scatter, TokenKind, Upload};
 use ifm_analysis::stat::Distribution;

@@ -2,9 +2,9 @@
 //!
 //! Not here: the tables, which are in `terminal/single.rs` and in the pages of a run.
 
+use crate::format::marked_span;
 use crate::format::{ABSENT, number, span};
 use crate::page::Cell;
-use crate::words::marked_span;
 use ifm_analysis::level::{GapLabel, Latencies, MetricValues};
 use ifm_analysis::stat::Percentile;
 use ifm_core::Metric;

@@ -3,10 +3,10 @@
 //! Not here: what RTFx and RTF are (`ifm_analysis`, `measured/sound`).
 
 use crate::ReportModel;
+use crate::format::marked_span;
 use crate::format::{count, number, percent, span};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{HeardAudio, SpokenAudio};
 use ifm_analysis::stat::Distribution;

@@ -3,11 +3,11 @@
 //! Not here: JSON, which has the numbers themselves.
 
 use crate::TerminalStyle;
+use crate::format::marked_span;
 use crate::format::{ABSENT, count, number};
 use crate::model::ReportModel;
 use crate::page::{Block, Cell, Head, Section, Table};
 use crate::style::Color;
-use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::StepSummary;
 use ifm_analysis::stat::Distribution;

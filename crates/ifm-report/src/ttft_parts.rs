@@ -1,10 +1,11 @@
 //! The TTFT as a sum of parts, as lines and as a table that every format shows alike.
 
 use crate::ReportModel;
+use crate::format::marked_span;
 use crate::format::{ABSENT, count};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::words::{Answer, AnswerTopic, answers, marked_span};
+use crate::words::{Answer, AnswerTopic, answers};
 use ifm_analysis::Answers;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{Load, TtftParts};

@@ -4,14 +4,13 @@
 //! from a server have been cleaned by `plain` before they get here.
 
 pub(crate) use crate::account::{drafts, drafts_counted, level_facts};
-use crate::format::{ABSENT, count, limit, meant, number, percent, span};
+use crate::format::{ABSENT, count, limit, marked_span, meant, number, percent, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
 use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
-use ifm_analysis::stat::Percentile;
 use ifm_analysis::stat::quantile::is_enough;
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::warning::{CheckState, Severity};
@@ -542,11 +541,6 @@ pub(crate) fn due(levels: &[LevelSummary]) -> Option<String> {
          flight"
             .to_owned()
     })
-}
-
-/// A percentile as a time, with `~` where it is based on too few values.
-pub(crate) fn marked_span(percentile: &Percentile) -> String {
-    format!("{}{}", if percentile.enough { "" } else { "~" }, span(percentile.value))
 }
 
 /// Who counted the output tokens of all levels.

@@ -56,7 +56,7 @@ pub struct MetricValues {
     /// The metric.
     pub metric: Metric,
     /// Whether they are estimates: the number of tokens is not known of more than 1 % of them. Then
-    /// all values are here, also those of counted tokens.
+    /// all values are here, also the counted ones.
     pub is_estimated: bool,
     /// The values, in the unit of the metric.
     pub values: Distribution,

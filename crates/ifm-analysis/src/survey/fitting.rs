@@ -242,7 +242,7 @@ impl Pooled<'_> {
 }
 
 /// The names under which readings of a metric are found, the most fitting first: waits from the due
-/// time, the metric itself, and what stands for it.
+/// time, the metric itself, and its substitute.
 pub fn readings_of(metric: Metric) -> Vec<Quantity> {
     let due = metric.from_due();
     let own = (due != metric).then(|| due.name());

@@ -133,7 +133,7 @@ pub(super) fn trust(compared: &Compared) -> Option<Trust> {
     Some(Trust { line: parts.join(", "), loud, all })
 }
 
-/// A difference that is meant to be compared says so; the sign of others does.
+/// A difference that is meant to be compared says so; for the others the sign says it.
 fn loud_words(kind: DifferenceKind, line: &str) -> String {
     match kind {
         DifferenceKind::Expected => format!("differs: {line}"),

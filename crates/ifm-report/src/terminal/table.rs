@@ -3,10 +3,11 @@
 //! Columns have fixed widths, so that a row can be printed before the next level has run.
 
 use super::{Color, TerminalStyle, wrap};
+use crate::format::marked_span;
 use crate::format::{ABSENT, number, percent};
 use crate::model::load;
 use crate::parts;
-use crate::words::{due, first_wave, marked_span, note};
+use crate::words::{due, first_wave, note};
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::{LevelSummary, slo::VerdictState};

@@ -19,13 +19,14 @@ use super::answers::Answers;
 use super::common::{LINES_MAX, about, summary};
 use super::cumulative::{Of, figures};
 use super::{Kind, Subject};
+use crate::format::marked_span;
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
 use crate::page::{
     Block, Cell, Check, Column, Columns, Figure, Head, Page, Section, Table, Tile, Trust,
 };
 use crate::parts;
-use crate::words::{self, AnswerTopic, marked_span, note};
+use crate::words::{self, AnswerTopic, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
 use ifm_analysis::answer::{Answers as RunAnswers, UsersState};

@@ -3,10 +3,10 @@
 //! Not here: the words and rows themselves, which the terminal shows too (`sessions`, `turns`).
 
 use crate::ReportModel;
+use crate::format::marked_span;
 use crate::format::{percent, span};
 use crate::model::load_words;
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
-use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::TurnSummary;
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Mark, Point, Scale, Series};

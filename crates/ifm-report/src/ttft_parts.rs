@@ -11,6 +11,7 @@ use ifm_analysis::level::{Load, TtftParts};
 use ifm_analysis::stat::Distribution;
 use ifm_core::Metric;
 use ifm_core::spec::SloTerm;
+use ifm_core::words::counted;
 
 /// A part: its name, what it is, and its times.
 type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
@@ -75,7 +76,17 @@ fn cause(model: &ReportModel, level: &LevelSummary) -> Answer {
     };
     let found = level.ttft_parts.as_deref().filter(|found| found.ttft_ns.mean > 0.0);
     let (Some(found), Some(all)) = (found, line(level)) else {
-        return answer("not known".to_owned(), format!("at {at}: {}", enable(model)));
+        return match level.server.as_ref().and_then(|server| server.waiting_max) {
+            Some(waiting) if waiting >= 1.0 => answer(
+                "probably the queue".to_owned(),
+                format!(
+                    "at {at}, up to {} were waiting at the server; {}",
+                    counted(crate::format::whole(waiting), "request"),
+                    enable(model)
+                ),
+            ),
+            _ => answer("unknown".to_owned(), format!("at {at}: {}", enable(model))),
+        };
     };
     let parts = parts(found);
     let largest = parts.iter().max_by(|a, b| a.2.mean.total_cmp(&b.2.mean));

@@ -190,6 +190,28 @@ mod tests {
         model(&run(&vec![2; usize::from(levels)], requests))
     }
 
+    /// A server that counted only how many requests waited.
+    fn counters(waiting: f64) -> ifm_analysis::ServerCounters {
+        ifm_analysis::ServerCounters {
+            source: "server".to_owned(),
+            span_ns: (0, 1),
+            requests: None,
+            prompt_tokens: None,
+            output_tokens: None,
+            cache_queries: None,
+            cache_hits: None,
+            preemptions: None,
+            running_max: None,
+            waiting_max: Some(waiting),
+            kv_share_max: None,
+            drafts: None,
+            draft_tokens: None,
+            accepted_tokens: None,
+            accepted_by_position: Vec::new(),
+            began_anew: false,
+        }
+    }
+
     #[test]
     fn the_parts_stand_in_every_format() {
         let style = TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
@@ -237,6 +259,12 @@ mod tests {
         assert!(all[1].detail.contains("queue 60.0 ms"), "{}", all[1].detail);
         let silent = asked(missed("ttft:p50<10ms"), "vllm", false);
         assert!(silent[1].detail.contains("server with --enable-per-request-metrics"));
+        assert_eq!(silent[1].value, "unknown");
+        let mut waited = missed("ttft:p50<10ms");
+        waited.summary.levels[0].server = Some(counters(287.0));
+        let waited = asked(waited, "vllm", false);
+        assert_eq!(waited[1].value, "probably the queue");
+        assert!(waited[1].detail.contains("up to 287 requests were waiting at the server"));
         let kept = asked(missed("ttft:p50<1s"), "vllm", true);
         assert!(kept.iter().all(|answer| answer.topic != AnswerTopic::Cause));
     }

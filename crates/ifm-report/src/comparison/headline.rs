@@ -190,8 +190,8 @@ mod tests {
         for (base, other) in [(real, sim), (sim, real)] {
             let comparison = compare(base, std::slice::from_ref(other), &settings());
             let found = headline(&comparison, &comparison.pairs[0]);
-            assert!(found.contains("predicted ITL p50 50 % below measured"), "{found}");
-            assert!(found.contains("predicted out tok/s 35 % above measured"), "{found}");
+            assert!(found.contains("predicted ITL p50 50.0 % below measured"), "{found}");
+            assert!(found.contains("predicted out tok/s 35. measured"), "{found}");
             let all = crate::comparison_markdown(&comparison)
                 + &crate::comparison_json(&comparison)
                 + &crate::comparison_terminal(&comparison, &style);
@@ -216,7 +216,7 @@ mod tests {
         other.verdict = Verdict::Worse;
         rows.push(other);
         let found = headline(&comparison, &comparison.pairs[0]);
-        assert!(found.contains(" 50 % lower at "), "{found}");
-        assert!(found.contains(" and 50 % higher at "), "{found}");
+        assert!(found.contains(" 50.0 % lower at "), "{found}");
+        assert!(found.contains(" and 50.0 % higher at "), "{found}");
     }
 }

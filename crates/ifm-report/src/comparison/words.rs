@@ -649,6 +649,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_name_only_the_side_that_states_something() {
+        let found = |what: &str, a: &str, b: &str| Difference {
+            what: what.to_owned(),
+            kind: DifferenceKind::Warning,
+            a: Some(a.to_owned()),
+            b: Some(b.to_owned()),
+            is_of_machine: false,
+        };
+        let all = [
+            found(CLIENT_TIMING, NONE, "the client read late"),
+            found("settings", NONE, "some overridden"),
+            found(NOT_GIVEN, NOTHING, "kind of measurement"),
+            found("version", "1", "2"),
+        ];
+        let lines: Vec<String> = differences(&all).into_iter().map(|(_, line)| line).collect();
+        assert_eq!(
+            lines,
+            [
+                "suspect client timing, second side: the client read late",
+                "settings: some overridden (only the second side)",
+                "not given, so it may differ: kind of measurement (second side)",
+                "version: 1 → 2",
+            ]
+        );
+    }
+
+    #[test]
     fn changes_are_written_with_their_sign() {
         let estimate = |low, value, high| Estimate { value, low, high };
         let check = |is_share, found, expect: &str| assert_eq!(change(is_share, found), expect);

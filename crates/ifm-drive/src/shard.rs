@@ -491,7 +491,7 @@ impl<'level> Shard<'level> {
             self.report.reconnects += u64::from(slot.line_used);
             return slot.hang_up();
         };
-        if !slot.segment.has_room(transport.room()) {
+        if !slot.segment.has_room(transport.room()) || slot.segment.is_due(slot.id) {
             self.flush(index);
             return self.receive(index);
         }

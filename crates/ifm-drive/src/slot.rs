@@ -11,6 +11,14 @@ pub(crate) const SEGMENT_BYTES: usize = 64 * 1024;
 /// Stamps that one segment holds.
 pub(crate) const SEGMENT_STAMPS: usize = 512;
 
+/// How long the reads of a segment may span before it goes to the decoder, nanoseconds. A long answer
+/// is decoded while it arrives, so that the live view counts its tokens, at one message per second.
+const SPAN_NS: u64 = 500_000_000;
+/// Slots whose requests began together hand over at this many different times.
+const SPAN_STEPS: u64 = 64;
+/// The step between two of these times, nanoseconds.
+const SPAN_STEP_NS: u64 = 10_000_000;
+
 /// A page of memory.
 const PAGE_BYTES: usize = 4096;
 
@@ -51,6 +59,15 @@ impl Segment {
     pub fn has_room(&self, room: usize) -> bool {
         self.bytes.capacity() - self.bytes.len() >= room
             && self.stamps.len() < self.stamps.capacity()
+    }
+
+    /// Whether the reads of this slot's segment span enough time to hand them over.
+    pub fn is_due(&self, slot: u32) -> bool {
+        let (Some(first), Some(last)) = (self.stamps.first(), self.stamps.last()) else {
+            return false;
+        };
+        let span_ns = SPAN_NS + u64::from(slot) % SPAN_STEPS * SPAN_STEP_NS;
+        last.at_ns.saturating_sub(first.at_ns) >= span_ns
     }
 
     /// Notes a read that ended now. A kernel stamp counts if it lies between `earliest_ns` and

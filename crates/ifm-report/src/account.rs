@@ -40,10 +40,16 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
 }
 
 /// The server's own account of a level in one line; absent where it reported nothing of interest.
-pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
+/// `warmup` is the number of its warm-up requests if they explain why the server counted more requests
+/// than were measured.
+pub(crate) fn server_account(server: &ServerCounters, warmup: Option<u64>) -> Option<String> {
     let whole = |value: f64| count(crate::format::whole(value));
     let mut parts = Vec::new();
-    parts.extend(server.requests.map(|n| format!("{} {}", whole(n), plural(n as u64, "request"))));
+    let of_warmup =
+        warmup.map_or_else(String::new, |n| format!(", including {} of the warm-up", count(n)));
+    parts.extend(
+        server.requests.map(|n| format!("{} {}{of_warmup}", whole(n), plural(n as u64, "request"))),
+    );
     parts.extend(server.prompt_tokens.map(|tokens| format!("{} prompt tokens", whole(tokens))));
     parts.extend(server.output_tokens.map(|tokens| format!("{} output tokens", whole(tokens))));
     parts.extend(server.cache_share().map(|share| format!("cache hits {}", percent(share))));
@@ -54,10 +60,18 @@ pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
+/// The warm-up requests of a level, if the server counted exactly these in addition to the measured ones.
+fn counted_warmup(level: &LevelSummary) -> Option<u64> {
+    let warmup = u64::from(level.asked.as_ref()?.warmup_requests);
+    let counted = level.server.as_ref()?.requests?;
+    (warmup > 0 && counted == (level.counts.sent + warmup) as f64).then_some(warmup)
+}
+
 /// Facts about a level other than its answers: a name and a line each.
 pub(crate) fn level_facts(level: &LevelSummary) -> Vec<(&'static str, String)> {
     let energy = level.energy.as_ref().map(|found| ("energy", energy(found)));
-    let server = level.server.as_ref().and_then(server_account);
+    let server =
+        level.server.as_ref().and_then(|server| server_account(server, counted_warmup(level)));
     energy.into_iter().chain(server.map(|line| ("server", line))).collect()
 }
 

@@ -114,6 +114,14 @@ impl ReportModel {
         predicted(&self.manifest)
     }
 
+    /// That no real server was measured; absent for one.
+    pub(crate) fn simulated(&self) -> Option<&'static str> {
+        match &self.manifest.predicted {
+            Some(_) => Some("simulated, not measured"),
+            None => self.manifest.server.is_simulated().then_some("simulated server"),
+        }
+    }
+
     /// Workload, load and length: under which conditions.
     pub(crate) fn conditions(&self) -> Vec<String> {
         let mut parts = workload_parts(&self.manifest);

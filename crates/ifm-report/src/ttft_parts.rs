@@ -12,6 +12,7 @@ use ifm_analysis::level::{Load, TtftParts};
 use ifm_analysis::stat::Distribution;
 use ifm_core::Metric;
 use ifm_core::spec::SloTerm;
+use ifm_core::words::counted;
 
 /// A part: its name, what it is, and its times.
 type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
@@ -76,7 +77,17 @@ fn cause(model: &ReportModel, level: &LevelSummary) -> Answer {
     };
     let found = level.ttft_parts.as_deref().filter(|found| found.ttft_ns.mean > 0.0);
     let (Some(found), Some(all)) = (found, line(level)) else {
-        return answer("not known".to_owned(), format!("at {at}: {}", enable(model)));
+        return match level.server.as_ref().and_then(|server| server.waiting_max) {
+            Some(waiting) if waiting >= 1.0 => answer(
+                "probably the queue".to_owned(),
+                format!(
+                    "at {at}, up to {} were waiting at the server; {}",
+                    counted(crate::format::whole(waiting), "request"),
+                    enable(model)
+                ),
+            ),
+            _ => answer("unknown".to_owned(), format!("at {at}: {}", enable(model))),
+        };
     };
     let parts = parts(found);
     let largest = parts.iter().max_by(|a, b| a.2.mean.total_cmp(&b.2.mean));
@@ -180,6 +191,28 @@ mod tests {
         model(&run(&vec![2; usize::from(levels)], requests))
     }
 
+    /// A server that counted only how many requests waited.
+    fn counters(waiting: f64) -> ifm_analysis::ServerCounters {
+        ifm_analysis::ServerCounters {
+            source: "server".to_owned(),
+            span_ns: (0, 1),
+            requests: None,
+            prompt_tokens: None,
+            output_tokens: None,
+            cache_queries: None,
+            cache_hits: None,
+            preemptions: None,
+            running_max: None,
+            waiting_max: Some(waiting),
+            kv_share_max: None,
+            drafts: None,
+            draft_tokens: None,
+            accepted_tokens: None,
+            accepted_by_position: Vec::new(),
+            began_anew: false,
+        }
+    }
+
     #[test]
     fn the_parts_stand_in_every_format() {
         let style = TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
@@ -227,6 +260,12 @@ mod tests {
         assert!(all[1].detail.contains("queue 60.0 ms"), "{}", all[1].detail);
         let silent = asked(missed("ttft:p50<10ms"), "vllm", false);
         assert!(silent[1].detail.contains("server with --enable-per-request-metrics"));
+        assert_eq!(silent[1].value, "unknown");
+        let mut waited = missed("ttft:p50<10ms");
+        waited.summary.levels[0].server = Some(counters(287.0));
+        let waited = asked(waited, "vllm", false);
+        assert_eq!(waited[1].value, "probably the queue");
+        assert!(waited[1].detail.contains("up to 287 requests were waiting at the server"));
         let kept = asked(missed("ttft:p50<1s"), "vllm", true);
         assert!(kept.iter().all(|answer| answer.topic != AnswerTopic::Cause));
     }

@@ -161,7 +161,10 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             format!("no measured level shows whether it meets {}", target(slo))
         }
         (UsersState::AtLeast, _) => format!("inside {}, no higher level was measured", target(slo)),
-        (UsersState::None, Some(worse)) => format!("outside {} ({worse})", target(slo)),
+        (UsersState::None, Some(worse)) => {
+            format!("of the measured loads meets {}: {worse}", target(slo))
+        }
+        (UsersState::None, None) => format!("of the measured loads meets {}", target(slo)),
         (_, Some(worse)) => format!("inside {} ({worse})", target(slo)),
         (_, None) => format!("inside {}", target(slo)),
     };

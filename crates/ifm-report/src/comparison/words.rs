@@ -5,7 +5,7 @@
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
 use ifm_analysis::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
-use ifm_analysis::comparison::difference::CLIENT_TIMING;
+use ifm_analysis::comparison::difference::{CLIENT_TIMING, NONE, NOT_GIVEN, NOTHING};
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
     DifferenceKind, Doubt, Measure, Metric, Over, Pair, RepeatedPrompt, Row, Shortage, SpeedUp,
@@ -414,6 +414,9 @@ fn reasons(difference: &Difference) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (side, text) in sides {
         let text = text.as_deref().map_or_else(|| "not known".to_owned(), plain);
+        if text == NONE {
+            continue;
+        }
         for reason in text.split("; ").flat_map(|reasons| reasons.split(" | ")) {
             let line = format!("{what}, {side}: {reason}");
             if !lines.contains(&line) {
@@ -428,7 +431,18 @@ pub(crate) fn sides(difference: &Difference) -> String {
     let side =
         |text: &Option<String>| text.as_deref().map_or_else(|| "not known".to_owned(), plain);
     let (a, b) = (side(&difference.a), side(&difference.b));
-    if a == b { a } else { format!("{a} → {b}") }
+    let is_none = |side: &str| side == NONE || side == NOTHING;
+    match (is_none(&a), is_none(&b)) {
+        _ if difference.what == NOT_GIVEN => {
+            let lacks = [("first side", &a), ("second side", &b)].into_iter();
+            let lacks = lacks.filter(|(_, what)| !is_none(what));
+            lacks.map(|(side, what)| format!("{what} ({side})")).collect::<Vec<_>>().join("; ")
+        }
+        _ if a == b => a,
+        (true, false) => format!("{b} (only the second side)"),
+        (false, true) => format!("{a} (only the first side)"),
+        _ => format!("{a} → {b}"),
+    }
 }
 
 /// The word at the start of the line for a kind of difference.
@@ -657,6 +671,33 @@ pub(crate) fn by_load(pair: &Pair) -> Vec<(&Condition, Vec<&Row>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_name_only_the_side_that_states_something() {
+        let found = |what: &str, a: &str, b: &str| Difference {
+            what: what.to_owned(),
+            kind: DifferenceKind::Warning,
+            a: Some(a.to_owned()),
+            b: Some(b.to_owned()),
+            is_of_machine: false,
+        };
+        let all = [
+            found(CLIENT_TIMING, NONE, "the client read late"),
+            found("settings", NONE, "some overridden"),
+            found(NOT_GIVEN, NOTHING, "kind of measurement"),
+            found("version", "1", "2"),
+        ];
+        let lines: Vec<String> = differences(&all).into_iter().map(|(_, line)| line).collect();
+        assert_eq!(
+            lines,
+            [
+                "suspect client timing, second side: the client read late",
+                "settings: some overridden (only the second side)",
+                "not given, so it may differ: kind of measurement (second side)",
+                "version: 1 → 2",
+            ]
+        );
+    }
 
     #[test]
     fn changes_are_written_with_their_sign() {

@@ -81,6 +81,10 @@ impl Kind {
                 page.facts.insert(0, own);
             }
         }
+        let simulated = prediction::simulated(subject.runs);
+        simulated.filter(|fact| !page.facts.contains(fact)).into_iter().for_each(|fact| {
+            page.facts.insert(0, fact);
+        });
         page.banners.splice(0..0, prediction::banners(subject));
         page.conditions.extend(common::measured(subject.runs));
         page.tiles.splice(0..0, prediction::tile(subject));

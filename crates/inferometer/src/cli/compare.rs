@@ -82,7 +82,11 @@ pub fn run(args: &CompareArgs, words: &[String]) -> Result<Code, Failure> {
     let mut sides = read_sides(&store, &named, &settings)?;
     let baseline = sides.remove(0);
     let comparison = compare(&baseline, &sides, &settings);
+    let has_rows = comparison.pairs.iter().any(|pair| !pair.rows.is_empty());
     for pair in &comparison.pairs {
+        if !(args.sides.even_so && has_rows) {
+            args.sides.refuse_no_common_load(&pair.side.label, &pair.differences)?;
+        }
         args.sides.refuse_unlike(&pair.side.label, pair.differences.iter())?;
     }
     args.sides.tell(&Rendered {

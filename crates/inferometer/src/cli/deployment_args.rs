@@ -125,6 +125,17 @@ fn constant(text: &str) -> Result<(String, f64), String> {
 }
 
 impl DeploymentArgs {
+    /// Checks the machine, model, number format and calibration, which a deployment that is merely
+    /// impossible has too.
+    ///
+    /// # Errors
+    /// An unknown or ambiguous name.
+    pub fn check_names(&self, store: &Store) -> Result<(), Failure> {
+        let calibration =
+            self.calibration.as_ref().map(|name| Calibration::open(store, name)).transpose()?;
+        self.setup_or(calibration.as_ref(), store).map(|_| ())
+    }
+
     /// The deployment, and the text that describes it.
     ///
     /// # Errors

@@ -6,6 +6,10 @@ use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
 
+/// Simulated requests of a level by default, or per user if that is more: the first round of all users
+/// and the last one are not steady.
+const SIMULATED_REQUESTS: (u32, u32) = (400, 20);
+
 /// The end of a level, and the warm-up before it.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
@@ -41,6 +45,17 @@ impl EndingArgs {
     /// Number of requests to measure, if set.
     pub fn requests(&self) -> Option<u32> {
         self.requests
+    }
+
+    /// Without any flag that ends a level: as many simulated requests as the order of neighboring loads
+    /// needs. They cost no time of a server.
+    #[must_use]
+    pub fn or_simulated(&self, users: u32) -> EndingArgs {
+        let (least, per_user) = SIMULATED_REQUESTS;
+        let is_open = self.requests.is_none() && self.sessions.is_none();
+        let is_default = is_open && self.duration.is_none() && self.until_settled.is_none();
+        let requests = is_default.then(|| least.max(users.saturating_mul(per_user)));
+        EndingArgs { requests: self.requests.or(requests), ..self.clone() }
     }
 
     /// Levels of an open loop, with a maximum number of requests in flight.

@@ -176,6 +176,16 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         }
         return Ok(Code::Done);
     }
+    if let (Format::Vllm, true, several @ 2..) = (format, is_printed, subjects.runs.len()) {
+        let ids: Vec<&str> = subjects.runs.iter().map(|run| run.manifest.run_id.as_str()).collect();
+        let names: Vec<_> = args.subjects.iter().map(|name| name.to_string_lossy()).collect();
+        return Err(Failure::usage(format!(
+            "--format vllm shows one run, and \"{}\" names {several}: {}",
+            names.join(" "),
+            ids.join(", ")
+        ))
+        .hint("name one of them by its ID, or use --format md, json or text"));
+    }
     let mut page = Page { notes, ..args.page(&subjects)? };
     page.conditions.extend(ceilings(&subjects, &store));
     args.tell(&|_| page.clone(), format)

@@ -56,6 +56,9 @@ pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
         words.push(format!("--store={}", folder.display()));
     }
     terminal::say(&format!("runs: {}", shell::joined(&words)));
+    if let Some(sentence) = dropped_name(&words, manifest.name.as_deref(), &args.flags) {
+        terminal::say(&sentence);
+    }
     let seed = manifest.spec.workload.seed;
     if let Some(sentence) = prompts(&words, &args.flags, (&args.run, seed)) {
         terminal::say(&sentence);
@@ -67,6 +70,15 @@ pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
         }
     })?;
     super::dispatch(read.cli, &read.words)
+}
+
+/// That a run with changed flags does not keep its name, which only repeats share.
+fn dropped_name(words: &[String], name: Option<&str>, flags: &[String]) -> Option<String> {
+    let is_name = |word: &String| word == "--name" || word.starts_with("--name=");
+    let name = name.filter(|_| !flags.is_empty() && !words.iter().any(is_name))?;
+    Some(format!(
+        "this run is not named \"{name}\", because its flags differ; pass --name NAME to name it"
+    ))
 }
 
 /// Whether the run gets new prompts, and how to get the others. A run without a seed gets new ones: the
@@ -243,6 +255,19 @@ mod tests {
         assert!(same.starts_with("same prompts as r1 (seed 7)"), "{same}");
         assert_eq!(said("inferometer run URL --seed=8", "--seed 8"), None);
         assert_eq!(said("inferometer predict --gpu l40s", ""), None);
+    }
+
+    #[test]
+    fn reports_that_changed_flags_drop_the_name() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let dropped = |flags: &str| {
+            let line = rerun("run http://127.0.0.1:1 -c 8 --name base", flags).unwrap();
+            dropped_name(&words(&line), Some("base"), &words(flags))
+        };
+        let said = dropped("-c 16").unwrap();
+        assert!(said.contains("not named \"base\"") && said.contains("--name NAME"), "{said}");
+        assert_eq!((dropped(""), dropped("-c 16 --name more")), (None, None));
+        assert_eq!(dropped_name(&words("run URL"), None, &words("-c 16")), None);
     }
 
     #[test]

@@ -16,7 +16,9 @@ use crate::output::OwnFormats;
 use crate::subjects::{self, Subject};
 use crate::terminal;
 use clap::Args;
-use ifm_analysis::comparison::{Difference, DifferenceKind, Measure, Member, Settings, Side};
+use ifm_analysis::comparison::{
+    Difference, DifferenceKind, Measure, Member, NO_COMMON_LOAD, Settings, Side,
+};
 use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
 use ifm_report::page::Page;
@@ -108,6 +110,31 @@ impl SideArgs {
         differences: impl Iterator<Item = &'a Difference>,
     ) -> Result<(), Failure> {
         self.refuse(name, differences.filter(|found| found.kind == DifferenceKind::Unlike), "")
+    }
+
+    /// Refuses a side that shares no load with the baseline: nothing is left to compare, whatever the
+    /// flags.
+    ///
+    /// # Errors
+    /// The loads of both sides.
+    pub fn refuse_no_common_load(
+        &self,
+        name: &str,
+        differences: &[Difference],
+    ) -> Result<(), Failure> {
+        let Some(found) = differences.iter().find(|found| found.what == NO_COMMON_LOAD) else {
+            return Ok(());
+        };
+        let loads = |side: &Option<String>| side.clone().unwrap_or("unknown loads".to_owned());
+        let sentence = format!(
+            "{name} and the baseline have no load in common: the baseline has {}, {name} has {}",
+            loads(&found.a),
+            loads(&found.b)
+        );
+        Err(Failure::new(Code::Unlike, sentence).hint(
+            "measure both at the same load, with -c or --rate: inferometer rerun RUN -c USERS; \
+             --interpolate needs a load between two loads of the other side",
+        ))
     }
 
     /// Refuses differences, unless overridden. `way_out` is an alternative to comparing anyway.
@@ -322,6 +349,7 @@ fn tell_apart(sides: &mut [Named]) {
 fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {
     let (mut label, mut parts) = (word.to_owned(), Vec::new());
     let argument = subjects::find_argument(store, Path::new(word))?;
+    argument.shared_names.iter().for_each(|sentence| terminal::say(sentence));
     for (key, found) in argument.results {
         let name = add(&mut parts, &key, found);
         label = name.filter(|_| !argument.is_list).unwrap_or(label);

@@ -226,6 +226,30 @@ fn a_name_that_another_server_has_gets_a_number() {
     let compared = run(folder, &["compare", "base", "base-2"]);
     assert!(stdout(&compared).contains("base-2 (run "), "{}", stderr(&compared));
     assert!(stdout(&compared).contains("against base (2 runs)"), "{}", stdout(&compared));
+    // A shared name also selects all of its runs in a list, and is no single run for a block of one.
+    let listed = run(folder, &["compare", "base-2", "base,"]);
+    assert!(stdout(&listed).contains("(2 runs) against base-2"), "{}", stderr(&listed));
+    assert!(stderr(&listed).contains("base: the 2 runs of this name are used as repeats"));
+    let block = run(folder, &["report", "base", "-f", "vllm"]);
+    assert_eq!(block.status.code(), Some(2));
+    assert!(stderr(&block).contains("\"base\" names 2: "), "{}", stderr(&block));
+}
+
+/// Nothing is left to compare, and no flag changes that.
+#[test]
+fn sides_without_a_common_load_are_refused_with_their_loads() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    store(folder, "few", &[1, 4], (20.0, 5.0));
+    store(folder, "many", &[8], (20.0, 5.0));
+    for more in [&[][..], &["--even-so"], &["--interpolate"]] {
+        let compared = run(folder, &[&["compare", "few", "many"], more].concat());
+        let said = stderr(&compared).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(compared.status.code(), Some(7), "{said}");
+        assert_eq!(stdout(&compared), "");
+        assert!(said.contains("the baseline has 1 user, 4 users, many has 8 users"), "{said}");
+        assert!(said.contains("hint: measure both at the same load"), "{said}");
+    }
 }
 
 /// A best side is one that the data distinguish: of two equal servers neither is.

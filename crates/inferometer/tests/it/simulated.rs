@@ -26,6 +26,43 @@ fn a_simulated_server_is_measured_as_any_other() {
     assert_eq!(check["state"], "caution", "{check}");
 }
 
+/// Questions about prices name the flag that was given, and a wrong name is an error, not an answer.
+#[test]
+fn questions_about_deployments_refuse_what_they_cannot_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |words: &str| {
+        let words = format!("predict -m llama-3.1-8b {words}");
+        let output = run(folder.path(), &words.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{words}");
+        stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for words in ["--gpu h100 --price 2", "--vary gpu=l40s,h100 -c 1"] {
+        assert!(refused(words).starts_with("error: machine \"h100\" may be "), "{words}");
+    }
+    let several = refused("--gpu l40s --price 2 -c 1,2");
+    assert!(several.starts_with("error: --price needs one load, or none: 2 are given"));
+    let both = refused("--vary gpu=l40s,h100-sxm --price 2 -c 1,2");
+    assert!(both.starts_with("error: --vary and --price need one load"), "{both}");
+    let named = refused("--gpu l40s --price 2 --name x");
+    assert!(named.starts_with("error: --name is not possible with --price: "), "{named}");
+}
+
+/// By default so many requests are simulated that more users do not seem slower by chance.
+#[test]
+fn predictions_of_neighboring_loads_are_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "predict --gpu l40s -m llama-3.1-8b -c 27,31,32 --json";
+    let document = json(&run(folder.path(), &words.split(' ').collect::<Vec<_>>()));
+    let levels = document["levels"].as_array().expect("levels");
+    let rate = |level: &serde_json::Value| {
+        assert!(level["steady"].is_object(), "{}", level["steady"]);
+        level["steady"]["output_tok_per_s"].as_f64().expect("a rate")
+    };
+    let rates: Vec<f64> = levels.iter().map(rate).collect();
+    assert!(rates.is_sorted() && rates.len() == 3, "{rates:?}");
+}
+
 /// Three tokens a draft, each accepted with a chance of 0.7 if the one before it was: 0.7 + 0.49 + 0.343
 /// are accepted of a draft on average.
 #[test]

@@ -22,6 +22,24 @@ use std::collections::BTreeSet;
 /// Predictions that are named one by one, at most.
 const NAMED_MAX: usize = 4;
 
+/// That runs were simulated, for the line under the title; with their names if others are real.
+pub(super) fn simulated(runs: &[ReportModel]) -> Option<String> {
+    let found: Vec<(&ReportModel, &str)> =
+        runs.iter().filter_map(|run| Some((run, run.simulated()?))).collect();
+    let (_, first) = found.first()?;
+    if found.len() == runs.len() && found.iter().all(|(_, words)| words == first) {
+        return Some((*first).to_owned());
+    }
+    let name =
+        |run: &ReportModel| plain(run.manifest.name.as_ref().unwrap_or(&run.manifest.run_id));
+    let mut names: Vec<String> = found.iter().map(|(run, _)| name(run)).collect();
+    names.dedup();
+    Some(match names.len() {
+        1..=NAMED_MAX => format!("simulated: {}", names.join(", ")),
+        _ => format!("{} of {} runs are simulated", found.len(), runs.len()),
+    })
+}
+
 /// The note on predictions before any number.
 pub(super) fn banners(subject: &Subject) -> Vec<String> {
     let survey = subject.question.survey;

@@ -73,7 +73,8 @@ pub(crate) fn run(model: &ReportModel) -> Page {
 fn asked(model: &ReportModel, question: &Question) -> Page {
     let manifest = &model.manifest;
     let about = model.title();
-    let mut facts: Vec<String> = about.iter().skip(1).cloned().collect();
+    let simulated = model.simulated().map(str::to_owned).into_iter();
+    let mut facts: Vec<String> = simulated.chain(about.iter().skip(1).cloned()).collect();
     facts.push(plain(&manifest.created_utc));
     facts.push(format!("run {}", plain(&manifest.run_id)));
     facts.extend(

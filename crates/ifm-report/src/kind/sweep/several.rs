@@ -16,6 +16,7 @@ use ifm_analysis::insight::{
     CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
     user_speed_curves,
 };
+use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Pool, Pooled, Reading, factor_words};
 use ifm_chart::{Cartesian, Chart, Plot};
 use ifm_core::order::Order as _;
@@ -96,7 +97,12 @@ fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
                 _ => open.extend(who(other)),
             }
         }
-        let mut detail = format!("with {}", crate::model::load_words(best.load()));
+        let at = crate::model::load_words(best.load());
+        let mut detail = match (topic, best.load()) {
+            // The load is not that of the one user who is asked about.
+            (Topic::DecodeSpeed, Some(Load::Users(2..))) => format!("speed of each of {at}"),
+            _ => format!("with {at}"),
+        };
         if !open.is_empty() {
             detail.push_str(&format!("; not distinguished from {}", open.join(", ")));
         }

@@ -27,6 +27,9 @@ pub struct PredictArgs {
     pub workload: WorkloadArgs,
 
     /// Users per level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
+    ///
+    /// Without --requests, --sessions and --duration, a level simulates 400 requests, or 20 per user if
+    /// that is more
     #[arg(help_heading = "Load", short, long, value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     pub concurrency: Option<String>,
 
@@ -63,7 +66,8 @@ impl PredictArgs {
         let list = self.concurrency.as_deref().unwrap_or(LEVELS);
         let users = levels::parse(list)
             .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
-        self.ending.levels(&users)
+        let levels = users.iter().map(|&count| self.ending.or_simulated(count).levels(&[count]));
+        Ok(levels.collect::<Result<Vec<_>, Failure>>()?.concat())
     }
 
     /// Whether a load was given.
@@ -104,6 +108,15 @@ pub struct VaryArgs {
 }
 
 impl VaryArgs {
+    /// The flags of this question that were given.
+    pub fn flags(&self) -> &'static str {
+        match (self.vary.is_empty(), self.price.is_some()) {
+            (false, true) => "--vary and --price",
+            (false, false) => "--vary",
+            (true, _) => "--price",
+        }
+    }
+
     /// Whether variants are requested.
     pub fn is_asked(&self) -> bool {
         !self.vary.is_empty() || self.price.is_some()

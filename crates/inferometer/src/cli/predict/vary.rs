@@ -11,12 +11,14 @@ use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::output::{self, Format, OwnFormats};
 use crate::predict::Deployed;
+use crate::session::store_root;
 use crate::terminal;
 use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 use ifm_core::spec::Api;
 use ifm_report::page::{Pictures, markdown};
+use ifm_store::Store;
 
 /// Maximum variants of one question.
 const VARIANTS_MAX: usize = 500;
@@ -47,7 +49,7 @@ fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
 /// # Errors
 /// Too many variants, an unknown flag, or a variant that cannot be read.
 pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
-    args.results.refuse_run_flags("--vary and --price")?;
+    args.results.refuse_run_flags(args.vary.flags())?;
     args.results.out.iter().try_for_each(|path| output::check_path(path))?;
     // Without --vary, --price is about the deployment of the command line.
     let gpu = args.deployment.setup.gpu.clone();
@@ -64,11 +66,14 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
     for setting in all {
         let changed = changed(words, &setting)?;
         let price = price(args.vary.price.as_deref(), &changed)?;
+        changed.deployment.check_names(&Store::at(store_root(args.results.store.as_ref())))?;
         let outcome = match changed.deployed() {
             Ok(deployed) => {
                 let gpus = deployed.deployment.gpus();
                 search(&changed, deployed, words)?.map(|found| (found, gpus))
             }
+            // The only deployment is not a variant: its error is the user's.
+            Err(failure) if args.vary.vary.is_empty() => return Err(failure),
             // For a model that does not fit, that is the answer.
             Err(failure) => Err(failure.sentence().to_owned()),
         };
@@ -184,9 +189,12 @@ fn search(
     if args.names_a_load()? {
         let levels = args.levels()?;
         let [only] = levels.as_slice() else {
-            return Err(Failure::usage(
-                "--vary and --price need one load, or none: several are given",
-            )
+            let flags = args.vary.flags();
+            let need = if flags.contains(" and ") { "need" } else { "needs" };
+            return Err(Failure::usage(format!(
+                "{flags} {need} one load, or none: {} are given",
+                levels.len()
+            ))
             .hint("without -c and --rate, the largest load inside the target is found"));
         };
         let looked = with(deployed.clone(), only.clone())?;

@@ -220,7 +220,11 @@ metrics! {
     /// Time to the first token that is not reasoning.
     Ttfat = row(Group::Answers, TARGET, "ttfat", "TTFAT").quantity(&Quantity::Ttfot).key("ttfat_{}").streamed(),
     /// Time from the first event with tokens to the second, of answers of one sequence.
-    Ttst = row(Group::Answers, TARGET, "ttst", "TTST").key("ttst_{}").streamed().may_be_absent(),
+    Ttst = row(Group::Answers, TARGET, "ttst", "TTST")
+        .key("ttst_{}")
+        .streamed()
+        .may_be_absent()
+        .detail(),
     /// Gap between successive events with tokens of one sequence, pooled over requests.
     Itl = row(Group::Answers, TARGET, "itl", "ITL").quantity(&Quantity::Itl).key("gap_{}").streamed().several(),
     /// Gap between successive events with tokens, divided by the tokens of the event that ends it,

@@ -2,6 +2,7 @@
 //!
 //! What is not here: the numbers, which come from [`ifm_analysis::comparison`].
 
+mod difference_words;
 pub(crate) mod headline;
 mod json;
 mod markdown;

@@ -96,14 +96,17 @@ pub fn explained(mut error: Error, words: &[String]) -> String {
 }
 
 /// The command in the line.
-fn meant<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
+fn meant<'a>(program: &'a Command, words: &[String]) -> &'a Command {
+    let mut command = program;
     for word in words.iter().skip(1) {
         match command.find_subcommand(word) {
             Some(sub) => command = sub,
             None => break,
         }
     }
-    command
+    let is_simulated = command.get_name() == "serve" && words.iter().any(|word| word == "--sim");
+    let simulated = || program.find_subcommand(super::serve_simulated::VERB);
+    if is_simulated { simulated().unwrap_or(command) } else { command }
 }
 
 /// That a flag of `serve` describes a simulated server, which has to be asked for.

@@ -167,10 +167,14 @@ fn what_cannot_be_measured_is_a_row_and_the_rest_is_kept() {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["failed"], 1);
     let remarks = document["import"]["sheets"][0]["remarks"].to_string();
-    assert!(remarks.contains("there is no file no-such-file.gguf"), "{remarks}");
+    assert!(remarks.contains("no preset \\\"no-such-file.gguf\\\""), "{remarks}");
     let output = run(folder.path(), &["engine", "-m", "nothing", "-r", "1", "-s", "--no-limit"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("there is no file nothing"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("there is no file and no preset \"nothing\""),
+        "{}",
+        stderr(&output)
+    );
     for (wrong, said) in [
         (&["-r", "0"][..], "0 is not in 1..=1000"),
         (&["-p", "x"], "\"x\" is not a number"),

@@ -48,7 +48,7 @@ fn questions_about_deployments_refuse_what_they_cannot_answer() {
     assert!(named.starts_with("error: --name is not possible with --price: "), "{named}");
 }
 
-/// By default so many requests are simulated that more users do not seem slower by chance.
+/// The default number of requests is large enough that more users do not seem slower by chance.
 #[test]
 fn predictions_of_neighboring_loads_are_in_order() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,8 +3,7 @@
 //! Not here: whether the numbers can be right, which the checks say.
 
 use crate::ReportModel;
-use crate::format::marked_span;
-use crate::format::{ABSENT, bytes, count, number, percent, span};
+use crate::format::{ABSENT, bytes, count, marked_span, number, percent, span};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section};
 use ifm_analysis::LevelSummary;

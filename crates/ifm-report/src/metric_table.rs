@@ -2,8 +2,7 @@
 //!
 //! Not here: the tables, which are in `terminal/single.rs` and in the pages of a run.
 
-use crate::format::marked_span;
-use crate::format::{ABSENT, number, span};
+use crate::format::{ABSENT, marked_span, number, span};
 use crate::page::Cell;
 use ifm_analysis::level::{GapLabel, Latencies, MetricValues};
 use ifm_analysis::stat::Percentile;

@@ -1,8 +1,7 @@
 //! Parts of a level, as rows of text that every format shows alike: turns of conversations, classes of
 //! mixed traffic.
 
-use crate::format::marked_span;
-use crate::format::{ABSENT, number, percent, plain};
+use crate::format::{ABSENT, marked_span, number, percent, plain};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{ClassSummary, FormSummary, PartSummary, TurnSummary};
 use ifm_analysis::stat::{Distribution, Estimate};

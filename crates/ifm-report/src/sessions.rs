@@ -2,8 +2,7 @@
 //!
 //! Not here: their turns (`turns`), charts (`kind/sweep/sessions`), and JSON (`json/session`).
 
-use crate::format::marked_span;
-use crate::format::{ABSENT, count, number, percent, span};
+use crate::format::{ABSENT, count, marked_span, number, percent, span};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{KnownPart, SessionsSummary};
 use ifm_core::SessionEnd;

@@ -3,8 +3,7 @@
 //! Not here: what RTFx and RTF are (`ifm_analysis`, `measured/sound`).
 
 use crate::ReportModel;
-use crate::format::marked_span;
-use crate::format::{count, number, percent, span};
+use crate::format::{count, marked_span, number, percent, span};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
 use ifm_analysis::LevelSummary;

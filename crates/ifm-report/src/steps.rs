@@ -3,8 +3,7 @@
 //! Not here: JSON, which has the numbers themselves.
 
 use crate::TerminalStyle;
-use crate::format::marked_span;
-use crate::format::{ABSENT, count, number};
+use crate::format::{ABSENT, count, marked_span, number};
 use crate::model::ReportModel;
 use crate::page::{Block, Cell, Head, Section, Table};
 use crate::style::Color;

@@ -1,8 +1,7 @@
 //! The TTFT as a sum of parts, as lines and as a table that every format shows alike.
 
 use crate::ReportModel;
-use crate::format::marked_span;
-use crate::format::{ABSENT, count};
+use crate::format::{ABSENT, count, marked_span};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Head, Section};
 use crate::words::{Answer, AnswerTopic, answers};

@@ -3,8 +3,7 @@
 //! Columns have fixed widths, so that a row can be printed before the next level has run.
 
 use super::{Color, TerminalStyle, wrap};
-use crate::format::marked_span;
-use crate::format::{ABSENT, number, percent};
+use crate::format::{ABSENT, marked_span, number, percent};
 use crate::model::load;
 use crate::parts;
 use crate::words::{due, first_wave, note};

@@ -19,8 +19,7 @@ use super::answers::Answers;
 use super::common::{LINES_MAX, about, summary};
 use super::cumulative::{Of, figures};
 use super::{Kind, Subject};
-use crate::format::marked_span;
-use crate::format::{ABSENT, number, percent, plain, span};
+use crate::format::{ABSENT, marked_span, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
 use crate::page::{
     Block, Cell, Check, Column, Columns, Figure, Head, Page, Section, Table, Tile, Trust,

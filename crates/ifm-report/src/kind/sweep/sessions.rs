@@ -3,8 +3,7 @@
 //! Not here: the words and rows themselves, which the terminal shows too (`sessions`, `turns`).
 
 use crate::ReportModel;
-use crate::format::marked_span;
-use crate::format::{percent, span};
+use crate::format::{marked_span, percent, span};
 use crate::model::load_words;
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
 use ifm_analysis::LevelSummary;

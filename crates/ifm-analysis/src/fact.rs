@@ -329,7 +329,7 @@ fn mean(lengths: &[(u32, u64)]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, run, telemetry};
-    use ifm_core::series::Quantity as Q;
+    use ifm_core::series::Signal as Q;
 
     #[test]
     fn only_a_server_that_counts_drafts_can_say_that_it_makes_none() {

@@ -8,8 +8,9 @@
 //! Not here: where documents are kept and which machine this is (the binary), what a ceiling means
 //! for a model (`ifm-roofline`).
 
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, Row, RowRole, Statistic, key};
 use ifm_roofline::Machine;
 
 /// The tool whose parts count.
@@ -174,7 +175,7 @@ impl Device {
 }
 
 /// The rows of all documents that tell a quantity, each with its factors.
-fn rows<'a>(stored: &[Stored<'a>], quantity: &Quantity) -> Vec<Found<'a>> {
+fn rows<'a>(stored: &[Stored<'a>], quantity: Metric) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     for stored in stored {
         for sheet in stored.sheets {
@@ -207,8 +208,8 @@ fn best<'f, 'a>(found: &[&'f Found<'a>]) -> Option<&'f Found<'a>> {
 /// the name of the machine.
 pub fn devices(stored: &[Stored<'_>]) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
-    let quantities = [Quantity::FlopRate, Quantity::Bandwidth];
-    for row in quantities.iter().flat_map(|quantity| rows(stored, quantity)) {
+    let quantities = [Metric::FlopRate, Metric::Bandwidth];
+    for row in quantities.iter().flat_map(|quantity| rows(stored, *quantity)) {
         let is_cpu = is_same(row.factor("device"), CPU);
         let name = row.factor(if is_cpu { key::HARDWARE } else { "device" }).to_owned();
         let is_new = devices.iter().all(|known| known.name != name || known.is_cpu != is_cpu);
@@ -227,13 +228,13 @@ pub fn measured_machine(
     stored: &[Stored<'_>],
     device: &Device,
 ) -> Result<MeasuredMachine, NoCeilings> {
-    let of_device = |quantity: &Quantity, kernels: &[&str]| -> Vec<Found<'_>> {
+    let of_device = |quantity: Metric, kernels: &[&str]| -> Vec<Found<'_>> {
         let mut all = rows(stored, quantity);
         all.retain(|row| device.is_of(&row.factors) && kernels.contains(&row.factor("kernel")));
         all
     };
-    let products = of_device(&Quantity::FlopRate, &[GEMM]);
-    let moved = of_device(&Quantity::Bandwidth, &MOTIONS);
+    let products = of_device(Metric::FlopRate, &[GEMM]);
+    let moved = of_device(Metric::Bandwidth, &MOTIONS);
     let (what, run) = match (products.is_empty(), moved.is_empty()) {
         (true, true) => {
             ("`kernel gemm` and `kernel bandwidth`", "gemm` and `inferometer kernel bandwidth")

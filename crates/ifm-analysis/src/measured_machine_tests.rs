@@ -22,8 +22,8 @@ fn sheet(hardware: &str, rows: &[(&str, &str, &str, u32, f64)]) -> Sheet {
             .with("threads", threads)
             .with("provider", "native");
         let (quantity, unit) = match *kernel == GEMM {
-            true => (Quantity::FlopRate, Unit::TflopPerS),
-            false => (Quantity::Bandwidth, Unit::GbPerS),
+            true => (Metric::FlopRate, Unit::TflopPerS),
+            false => (Metric::Bandwidth, Unit::GbPerS),
         };
         row.figures.push(Figure::new(quantity, Statistic::Median, *value, unit));
         part.rows.push(row);

@@ -5,7 +5,8 @@
 //! (`definitions`).
 
 use crate::level::{KindTokens, LevelSummary, TokenKind};
-use ifm_core::sheet::{Quantity, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::Unit;
 
 const NS_PER_S: f64 = 1e9;
 const PER_MEGA: f64 = 1e6;
@@ -22,14 +23,14 @@ pub(crate) const NEW_TTFT: &str = "TTFT of new media";
 pub(crate) const SEEN_TTFT: &str = "TTFT of media sent before";
 
 /// One number of a level, with the unit that it is written in.
-pub(crate) type Total = (Quantity, f64, Unit);
+pub(crate) type Total = (Metric, f64, Unit);
 
 /// Prompt tokens by kind.
-pub(crate) const KINDS: [(TokenKind, Quantity); 4] = [
-    (TokenKind::Text, Quantity::TextTokens),
-    (TokenKind::Image, Quantity::ImageTokens),
-    (TokenKind::Audio, Quantity::AudioTokens),
-    (TokenKind::Video, Quantity::VideoTokens),
+pub(crate) const KINDS: [(TokenKind, Metric); 4] = [
+    (TokenKind::Text, Metric::TextTokens),
+    (TokenKind::Image, Metric::ImageTokens),
+    (TokenKind::Audio, Metric::AudioTokens),
+    (TokenKind::Video, Metric::VideoTokens),
 ];
 
 /// The numbers of which a level has one each. A sum that some requests did not tell is not there.
@@ -40,19 +41,19 @@ pub(crate) fn totals(level: &LevelSummary) -> Vec<Total> {
     };
     if let Some(media) = &level.media {
         let images = (media.images > 0).then_some(media.images as f64);
-        add(Quantity::Images, images, Unit::Count);
-        add(Quantity::Pixels, media.pixels.map(|pixels| pixels as f64), Unit::Count);
-        add(Quantity::AudioLength, media.audio_ns.map(|ns| ns as f64 / NS_PER_S), Unit::S);
+        add(Metric::Images, images, Unit::Count);
+        add(Metric::Pixels, media.pixels.map(|pixels| pixels as f64), Unit::Count);
+        add(Metric::AudioLength, media.audio_ns.map(|ns| ns as f64 / NS_PER_S), Unit::S);
         for (kind, quantity) in KINDS {
             let tokens = media.tokens_of(kind).and_then(KindTokens::total);
             add(quantity, tokens.map(|tokens| tokens as f64), Unit::Count);
         }
     }
     if let Some(rates) = level.window().and_then(|window| window.media) {
-        add(Quantity::ImageRate, rates.images_per_s, Unit::PerS);
+        add(Metric::ImageRate, rates.images_per_s, Unit::PerS);
         let pixels = rates.megapixels_per_s.map(|megapixels| megapixels * PER_MEGA);
-        add(Quantity::PixelRate, pixels, Unit::PerS);
-        add(Quantity::AudioRate, rates.audio_s_per_s, Unit::One);
+        add(Metric::PixelRate, pixels, Unit::PerS);
+        add(Metric::LevelRtfx, rates.audio_s_per_s, Unit::One);
     }
     found
 }
@@ -64,20 +65,20 @@ mod tests {
 
     #[test]
     fn incomplete_counts_have_no_sum() {
-        let value = |run: &ifm_core::RunData, of: &Quantity| {
+        let value = |run: &ifm_core::RunData, of: Metric| {
             let summary = crate::summarize(run);
             let found = totals(&summary.levels[0]);
-            found.iter().find(|(quantity, ..)| quantity == of).map(|(_, value, _)| *value)
+            found.iter().find(|(quantity, ..)| *quantity == of).map(|(_, value, _)| *value)
         };
         let mut run = sound_images();
-        assert_eq!(value(&run, &Quantity::ImageTokens), Some(120.0 * 299.0));
-        assert_eq!(value(&run, &Quantity::Images), Some(120.0));
-        assert_eq!(value(&run, &Quantity::Pixels), Some(120.0 * 640.0 * 360.0));
-        assert_eq!(value(&run, &Quantity::AudioLength), None, "there was no audio");
+        assert_eq!(value(&run, Metric::ImageTokens), Some(120.0 * 299.0));
+        assert_eq!(value(&run, Metric::Images), Some(120.0));
+        assert_eq!(value(&run, Metric::Pixels), Some(120.0 * 640.0 * 360.0));
+        assert_eq!(value(&run, Metric::AudioLength), None, "there was no audio");
         run.requests[3].image_tokens = None;
-        assert_eq!(value(&run, &Quantity::ImageTokens), None);
-        let rate = value(&run, &Quantity::ImageRate).expect("a window");
-        let pixels = value(&run, &Quantity::PixelRate).expect("a window");
+        assert_eq!(value(&run, Metric::ImageTokens), None);
+        let rate = value(&run, Metric::ImageRate).expect("a window");
+        let pixels = value(&run, Metric::PixelRate).expect("a window");
         assert!((pixels / rate - 640.0 * 360.0).abs() < 1e-6, "{pixels} {rate}");
     }
 }

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::testing::{closed_loop, run, telemetry};
     use ifm_core::RunData;
-    use ifm_core::series::Quantity as Q;
+    use ifm_core::series::Signal as Q;
 
     /// Counters that go up by so much each second, over a run of one level.
     fn counted(source: &str, each: &[(Q, f64)]) -> RunData {

@@ -10,7 +10,7 @@ use ifm_core::Metric;
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelEnd, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
 };
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_core::sheet::{Factors, PartKind, Place, RowRole};
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
@@ -259,7 +259,7 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
 
 /// A quantity sampled once a second, from one moment to another: `value` of each moment, seconds.
 pub fn telemetry(
-    quantity: Quantity,
+    quantity: Signal,
     source: &str,
     (from_s, to_s): (f64, f64),
     value: &dyn Fn(f64) -> f64,

@@ -38,6 +38,7 @@ impl SloSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloTerm {
     /// Metric id: `ttft`, `itl`, `tpot`, `e2e`, `ttfa`, `rtf`.
+    #[serde(with = "crate::metric::stored::as_word")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub metric: Metric,
     /// Percentile, above 0 and at most 100; absent where the bound is on the mean.

@@ -269,7 +269,7 @@ fn curve(fitting: &Fitting, worth: &Worth) -> Value {
         let mut object = Object::default();
         match miss {
             Miss::Term(term, value) => object
-                .set("metric", format!("{}.{}", term.metric, term.over()))
+                .set("metric", format!("{}.{}", term.metric.word(), term.over()))
                 .set("limit_s", term.limit_ms / MS_PER_S)
                 .set_known(least_name(term), term.speed_min)
                 .set_known("value_s", value.map(|ms| ms / MS_PER_S)),

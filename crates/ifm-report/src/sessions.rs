@@ -179,7 +179,7 @@ mod tests {
     use super::{cache, facts, row};
     use ifm_analysis::testing::{conversations, run, telemetry};
     use ifm_core::facts::ServerProcess;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
     use ifm_core::{Facts, Outcome};
 
     #[test]
@@ -187,8 +187,8 @@ mod tests {
         let mut run = run(&[2], conversations((0, 0), (2, 12), 3, 500.0, 100.0));
         run.requests[4].outcome = Outcome::HttpError;
         run.series = vec![
-            telemetry(Quantity::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
-            telemetry(Quantity::ServerCacheHits, "x", (0.0, 60.0), &|at_s| 25.0 * at_s),
+            telemetry(Signal::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
+            telemetry(Signal::ServerCacheHits, "x", (0.0, 60.0), &|at_s| 25.0 * at_s),
         ];
         let summary = ifm_analysis::summarize(&run);
         let level = &summary.levels[0];

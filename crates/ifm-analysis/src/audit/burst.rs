@@ -6,7 +6,8 @@
 //! `rule/prompt_burst`).
 
 use super::Cell;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 
 /// Tools whose users all begin at once.
 const AT_ONCE: [&str; 5] = [
@@ -46,8 +47,8 @@ impl Burst {
 /// The burst with which a level begins; empty if the level is not known to begin with one.
 pub(super) fn bursts(cell: &Cell) -> Vec<Burst> {
     let is_at_once = cell.measured_by().is_some_and(|tool| AT_ONCE.contains(&tool));
-    let failed = cell.row.value(&Quantity::RequestsFailed, Statistic::Value).unwrap_or(0.0);
-    let known = || Some((cell.requests()?, cell.mean_tokens(&Quantity::InputTokens)?));
+    let failed = cell.row.value(Metric::RequestsFailed, Statistic::Value).unwrap_or(0.0);
+    let known = || Some((cell.requests()?, cell.mean_tokens(Metric::InputTokens)?));
     let Some((requests, tokens)) = known().filter(|_| is_at_once && failed == 0.0) else {
         return Vec::new();
     };
@@ -65,6 +66,6 @@ pub(super) fn bursts(cell: &Cell) -> Vec<Burst> {
         let is_enough = prompts >= FEWEST.max(LEAST * first);
         is_enough.then_some(Burst { prompts, tokens, within_s, is_whole: users >= requests })
     };
-    let ttft = cell.row.figures.iter().filter(|figure| figure.quantity == Quantity::Ttft);
+    let ttft = cell.row.figures.iter().filter(|figure| figure.quantity == Metric::Ttft);
     ttft.filter_map(of).collect()
 }

@@ -4,7 +4,8 @@
 //! Several rules ask for it. Not here: what may be wrong with it (`rule`).
 
 use super::subject::Cell;
-use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, key};
 
 /// Names of tokens of images that no reader knows.
 const TOKENS: [&str; 3] = ["vision tokens", "image tokens", "multimodal tokens"];
@@ -23,7 +24,7 @@ const SIDES: std::ops::RangeInclusive<f64> = 16.0..=20_000.0;
 
 /// Images in a request, as counted or as set.
 pub(super) fn images_of_a_request(cell: &Cell) -> Option<f64> {
-    let counted = cell.mean_tokens(&Quantity::Images);
+    let counted = cell.mean_tokens(Metric::Images);
     let is_number = |name: &str| {
         let name = name.to_lowercase().replace(['_', '-'], " ");
         name.contains("image")
@@ -35,13 +36,13 @@ pub(super) fn images_of_a_request(cell: &Cell) -> Option<f64> {
 
 /// Tokens of the images of a request: as a figure, or as a number of that name.
 pub(super) fn tokens_of_a_request(cell: &Cell) -> Option<f64> {
-    let of_figure = cell.mean_tokens(&Quantity::ImageTokens);
+    let of_figure = cell.mean_tokens(Metric::ImageTokens);
     let named = || {
         let others = cell.others();
         let is_of_it = |name: &str| TOKENS.iter().any(|token| name.contains(token));
         let other = others.iter().find(|other| is_of_it(&other.name) && !other.is_share)?;
         let is_sum = other.name.contains("total") && !other.name.contains("mean");
-        let requests = if is_sum { cell.tokens(&Quantity::RequestsOk)? } else { 1.0 };
+        let requests = if is_sum { cell.tokens(Metric::RequestsOk)? } else { 1.0 };
         Some(other.value / requests.max(1.0))
     };
     of_figure.or_else(named).filter(|tokens| *tokens > 0.0)
@@ -49,7 +50,7 @@ pub(super) fn tokens_of_a_request(cell: &Cell) -> Option<f64> {
 
 /// Pixels of one image: as counted, or by the one size that the row is named or set by.
 pub(super) fn pixels_of_an_image(cell: &Cell) -> Option<f64> {
-    let counted = cell.mean_tokens(&Quantity::Pixels).zip(images_of_a_request(cell));
+    let counted = cell.mean_tokens(Metric::Pixels).zip(images_of_a_request(cell));
     let counted = counted.map(|(pixels, images)| pixels / images).filter(|pixels| *pixels > 0.0);
     counted.or_else(|| match sizes(cell).as_slice() {
         [(width, height)] => Some(width * height),
@@ -59,9 +60,9 @@ pub(super) fn pixels_of_an_image(cell: &Cell) -> Option<f64> {
 
 /// Whether anything says how large the images are.
 pub(super) fn has_size(cell: &Cell) -> bool {
-    let told = [Quantity::Pixels, Quantity::PixelRate];
-    told.iter().any(|quantity| cell.central(quantity).is_some())
-        || cell.row.value(&Quantity::Pixels, Statistic::Sum).is_some()
+    let told = [Metric::Pixels, Metric::PixelRate];
+    told.iter().any(|quantity| cell.central(*quantity).is_some())
+        || cell.row.value(Metric::Pixels, Statistic::Sum).is_some()
         || !sizes(cell).is_empty()
         || texts(cell).any(|text| text.to_lowercase().contains("pixel"))
 }
@@ -108,7 +109,7 @@ mod tests {
     use ifm_core::sheet::{Factors, PartKind, RowRole, Unit};
 
     fn sizes_of(factors: Factors) -> Vec<(f64, f64)> {
-        let mut row = row(3, &[(Quantity::ImageRate, Statistic::Value, "4", Unit::PerS)]);
+        let mut row = row(3, &[(Metric::ImageRate, Statistic::Value, "4", Unit::PerS)]);
         row.factors = factors;
         let sheets = [sheet(PartKind::Serving, vec![row])];
         let subject = Subject::new(&sheets);

@@ -6,7 +6,8 @@
 use super::burst::bursts;
 use super::{Cell, Subject};
 use crate::roof::{self, Known};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 use ifm_roofline::{Bound, Question, Setup, Share, Verdict};
 use std::cmp::Ordering;
 
@@ -16,7 +17,7 @@ pub(super) struct Lit<'c> {
     /// The row.
     pub cell: &'c Cell<'c>,
     /// What was measured.
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// The limit.
     pub bound: Bound,
     /// Where the figure lies.
@@ -49,7 +50,7 @@ pub(super) fn lit<'s>(subject: &'s Subject<'s>) -> Vec<Lit<'s>> {
 
 fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
     // A step of speculative decoding gives several tokens.
-    let is_speculative = cell.row.figures.iter().any(|f| f.quantity == Quantity::AcceptLength);
+    let is_speculative = cell.row.figures.iter().any(|f| f.quantity == Metric::AcceptanceLength);
     let is_served =
         matches!(cell.part.kind, PartKind::Serving | PartKind::StaticBatch | PartKind::Engine);
     let Some(known) = (is_served && !is_speculative).then(|| setup_of(subject, cell)).flatten()
@@ -62,7 +63,7 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         by_setup.map(|(setup, is_all)| (setup, is_all, bounds(cell, setup))).collect();
     let alone = bounds(cell, &known.setup);
     let told = alone.into_iter().enumerate().filter_map(|(at, (quantity, bound, seconds))| {
-        let is_rate = is_rate(&quantity);
+        let is_rate = is_rate(quantity);
         let is_burst = prompts(&bound) > 1.0;
         let is_counted = if is_rate { known.has_all } else { known.is_counted };
         // The most that any number of GPUs that may have run allows; copies answer together.
@@ -73,7 +74,7 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         });
         let (setup, most, share) = open.min_by(|a, b| mildest(&a.2, &b.2))?;
         let ground = match (is_counted, known.has_format) {
-            _ if quantity == Quantity::TotalRate => Ground::Uncached,
+            _ if quantity == Metric::TotalRate => Ground::Uncached,
             (true, true) if !known.is_renamed && !is_burst => Ground::Stated,
             _ => Ground::Assumed,
         };
@@ -116,8 +117,8 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
 const OF_FORMATS: f64 = 4.0;
 
 /// Whether a quantity is a rate of a served load.
-pub(super) fn is_rate(quantity: &Quantity) -> bool {
-    matches!(quantity, Quantity::OutputRate | Quantity::TotalRate)
+pub(super) fn is_rate(quantity: Metric) -> bool {
+    matches!(quantity, Metric::OutputRate | Metric::TotalRate)
 }
 
 /// Prompts that a limit computes together.
@@ -140,13 +141,13 @@ fn mildest(a: &Share, b: &Share) -> Ordering {
 }
 
 /// Figures of a row with their limits and the seconds that they say.
-fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
+fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Metric, Bound, f64)> {
     let number = |name: &str| cell.factors.number(name).filter(|number| *number >= 1.0);
     let (input, output) = (number(key::INPUT_TOKENS), number(key::OUTPUT_TOKENS));
     let batch = number(key::BATCH_SIZE).unwrap_or(1.0);
     let depth = number(key::DEPTH_TOKENS).unwrap_or(0.0);
     // The middle of the gaps, and the mean of requests: closing events make a mean gap too short.
-    let seconds = |quantity: &Quantity, statistics: &[Statistic]| {
+    let seconds = |quantity: Metric, statistics: &[Statistic]| {
         let mut found = statistics.iter().filter_map(|s| cell.row.value(quantity, *s));
         found.next().map(|ms| ms / 1e3)
     };
@@ -155,47 +156,47 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
     let mut found = Vec::new();
     // One sequence in the step, regardless of the load: no step is shorter.
     let step = || setup.decode(1.0, input.unwrap_or(1.0));
-    if let Some(gap) = seconds(&Quantity::Itl, &middle) {
-        found.push((Quantity::Itl, step(), gap));
+    if let Some(gap) = seconds(Metric::Itl, &middle) {
+        found.push((Metric::Itl, step(), gap));
     }
-    if let Some(token) = seconds(&Quantity::Tpot, &central) {
-        found.push((Quantity::Tpot, step(), token));
+    if let Some(token) = seconds(Metric::Tpot, &central) {
+        found.push((Metric::Tpot, step(), token));
     }
-    if let (Some(input), Some(first)) = (input, seconds(&Quantity::Ttft, &middle)) {
-        found.push((Quantity::Ttft, setup.prefill(1.0, input), first));
+    if let (Some(input), Some(first)) = (input, seconds(Metric::Ttft, &middle)) {
+        found.push((Metric::Ttft, setup.prefill(1.0, input), first));
     }
     found.extend(bursts(cell).into_iter().map(|burst| {
         let bound = setup.prefill(burst.prompts / OF_LENGTHS, burst.tokens);
-        (Quantity::Ttft, bound, burst.within_s)
+        (Metric::Ttft, bound, burst.within_s)
     }));
-    let rate = |quantity: &Quantity| cell.central(quantity)?.canonical().filter(|r| *r > 0.0);
+    let rate = |quantity: Metric| cell.central(quantity)?.canonical().filter(|r| *r > 0.0);
     if cell.part.kind == PartKind::Serving {
         // Prompts may be cached and their keys be shared: only the steps that make tokens are sure.
         let mut held = |quantity, bound: Bound| {
-            if let Some(rate) = rate(&quantity) {
+            if let Some(rate) = rate(quantity) {
                 let seconds = bound.tokens / rate;
                 found.push((quantity, bound, seconds));
             }
         };
-        held(Quantity::OutputRate, setup.decode(most_in_flight(cell), 1.0));
-        held(Quantity::TotalRate, setup.prefill(MANY_PROMPTS, MANY_PROMPTS));
+        held(Metric::OutputRate, setup.decode(most_in_flight(cell), 1.0));
+        held(Metric::TotalRate, setup.prefill(MANY_PROMPTS, MANY_PROMPTS));
     }
     if cell.part.kind == PartKind::StaticBatch
         && let (Some(input), Some(output)) = (input, output)
-        && let Some(whole) = seconds(&Quantity::E2e, &central)
+        && let Some(whole) = seconds(Metric::E2e, &central)
     {
-        found.push((Quantity::E2e, setup.static_batch(batch, input, output), whole));
+        found.push((Metric::E2e, setup.static_batch(batch, input, output), whole));
     }
     if cell.part.kind == PartKind::Engine {
-        if let Some(rate) = rate(&Quantity::DecodeRate) {
+        if let Some(rate) = rate(Metric::DecodeRate) {
             let bound = setup.decode(batch, depth + 1.0);
             let seconds = bound.tokens / rate;
-            found.push((Quantity::DecodeRate, bound, seconds));
+            found.push((Metric::DecodeRate, bound, seconds));
         }
-        if let (Some(rate), Some(input)) = (rate(&Quantity::PrefillRate), input) {
+        if let (Some(rate), Some(input)) = (rate(Metric::PrefillRate), input) {
             let bound = setup.prefill(batch, input);
             let seconds = bound.tokens / rate;
-            found.push((Quantity::PrefillRate, bound, seconds));
+            found.push((Metric::PrefillRate, bound, seconds));
         }
     }
     found
@@ -214,7 +215,7 @@ fn most_in_flight(cell: &Cell) -> f64 {
         return UNBOUNDED;
     };
     // A figure named concurrency may be a mean: if two are given, use the larger.
-    let measured = [Quantity::PeakInFlight, Quantity::InFlight];
+    let measured = [Metric::PeakInFlight, Metric::InFlight];
     let seen = measured.iter().flat_map(|quantity| {
         cell.row.figures.iter().filter(move |figure| figure.quantity == *quantity)
     });
@@ -224,9 +225,9 @@ fn most_in_flight(cell: &Cell) -> f64 {
 /// What runs where a row was measured, as far as it is known. A name that says nothing is the model
 /// that the user gives only where there is no other name.
 pub(super) fn setup_of(subject: &Subject, cell: &Cell) -> Option<Known> {
-    let value = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
-    let size = Quantity::Other("model_size".to_owned());
+    let value = |quantity: Metric| cell.row.value(quantity, Statistic::Value);
+    let size = Metric::other("model_size");
     let named = (subject.gpu(), subject.model());
-    let known = roof::setup(named, &cell.factors, value(&Quantity::Parameters), value(&size))?;
+    let known = roof::setup(named, &cell.factors, value(Metric::Parameters), value(size))?;
     (!known.is_renamed || subject.has_one_model()).then_some(known)
 }

@@ -9,7 +9,8 @@
 use super::subject::slack;
 use super::{Cell, window};
 use crate::stat::percentile_of_sorted;
-use ifm_core::sheet::{Figure, Quantity, SheetRequest, Statistic, StdKind};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, SheetRequest, Statistic, StdKind};
 
 /// How a tool takes its figures from its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub(super) fn recomputed<'c>(cell: &'c Cell) -> Option<Recomputed<'c>> {
         good: all.iter().filter(|request| request.error.is_none()).collect(),
     };
     // Where the numbers differ the figures are of other requests.
-    let completed = cell.row.value(&Quantity::RequestsOk, Statistic::Value);
+    let completed = cell.row.value(Metric::RequestsOk, Statistic::Value);
     let is_whole = all.len() < REQUESTS_MAX && completed == Some(requests.good.len() as f64);
     if !is_whole || requests.good.is_empty() || !requests.are_those_of(cell) {
         return None;
@@ -81,7 +82,7 @@ pub(super) fn differs(figure: &Figure, expected: f64) -> bool {
 /// AIPerf divides a time per token by what the first piece held, if the server reported that:
 /// figures are of that kind if none of them follows from the requests.
 fn leave_out_others(figures: &mut Vec<(&Figure, f64)>) {
-    for quantity in [Quantity::Itl, Quantity::UserRate] {
+    for quantity in [Metric::Itl, Metric::UserSpeed] {
         let follows = |(figure, expected): &(&Figure, f64)| {
             figure.quantity == quantity && !differs(figure, *expected)
         };
@@ -104,9 +105,9 @@ impl Requests<'_> {
         match self.manner {
             // A run may leave out a share of its first and last: then no sum is that of all.
             Manner::GenaiBench => {
-                let [e2e, ttft] = [Quantity::E2e, Quantity::Ttft].map(|quantity| {
-                    let sum = cell.row.value(&quantity, Statistic::Sum)?;
-                    Some((sum / cell.row.value(&quantity, Statistic::Mean)?).round())
+                let [e2e, ttft] = [Metric::E2e, Metric::Ttft].map(|quantity| {
+                    let sum = cell.row.value(quantity, Statistic::Sum)?;
+                    Some((sum / cell.row.value(quantity, Statistic::Mean)?).round())
                 });
                 [e2e, ttft].contains(&Some(self.good.len() as f64))
             }
@@ -119,34 +120,34 @@ impl Requests<'_> {
     fn expected(&self, figure: &Figure) -> Option<f64> {
         let statistic = figure.statistic;
         let population = match figure.quantity {
-            Quantity::Ttft if self.manner == Manner::InferencePerf => self.all_of(|request| {
+            Metric::Ttft if self.manner == Manner::InferencePerf => self.all_of(|request| {
                 // Of an answer in one piece it takes none.
                 let is_one = request.gaps == Some(0);
                 Some(request.ttft_ms.filter(|_| !is_one)).filter(|t| t.is_some() || is_one)
             }),
-            Quantity::Ttft => self.all_of(|request| Some(Some(request.ttft_ms?))),
-            Quantity::E2e if self.manner != Manner::Sglang => {
+            Metric::Ttft => self.all_of(|request| Some(Some(request.ttft_ms?))),
+            Metric::E2e if self.manner != Manner::Sglang => {
                 self.all_of(|request| Some(Some(request.e2e_ms?)))
             }
-            Quantity::Tpot if matches!(self.manner, Manner::Vllm | Manner::GenaiBench) => {
+            Metric::Tpot if matches!(self.manner, Manner::Vllm | Manner::GenaiBench) => {
                 self.per_token()
             }
-            Quantity::Itl if self.manner == Manner::Aiperf => self.per_token(),
-            Quantity::UserRate if matches!(self.manner, Manner::Aiperf | Manner::GenaiBench) => {
+            Metric::Itl if self.manner == Manner::Aiperf => self.per_token(),
+            Metric::UserSpeed if matches!(self.manner, Manner::Aiperf | Manner::GenaiBench) => {
                 let times = self.per_token()?;
                 let rates = times.iter().rev().map(|ms| 1e3 / ms).collect::<Vec<f64>>();
                 rates.iter().all(|rate| rate.is_finite()).then_some(rates)
             }
-            Quantity::Itl if statistic == Statistic::Mean => return self.mean_gap(),
-            Quantity::InputTokens => self.tokens(|request| request.input_tokens, statistic),
+            Metric::Itl if statistic == Statistic::Mean => return self.mean_gap(),
+            Metric::InputTokens => self.tokens(|request| request.input_tokens, statistic),
             // The document has the client's own counts as well as the server's.
-            Quantity::OutputTokens if self.manner == Manner::InferencePerf => {
+            Metric::OutputTokens if self.manner == Manner::InferencePerf => {
                 let pointer = figure.place.as_ref()?.pointer.as_deref()?;
                 let values = self.tokens(|request| request.output_tokens, statistic);
                 values.filter(|_| pointer.contains("/output_tokens/"))
             }
-            Quantity::OutputTokens => self.tokens(|request| request.output_tokens, statistic),
-            Quantity::Duration if self.manner == Manner::Aiperf => return self.duration_ms(),
+            Metric::OutputTokens => self.tokens(|request| request.output_tokens, statistic),
+            Metric::Duration if self.manner == Manner::Aiperf => return self.duration_ms(),
             _ => None,
         }?;
         let stated = figure.canonical()?;
@@ -154,7 +155,7 @@ impl Requests<'_> {
             (Manner::Guidellm, Statistic::Median) => nearest_rank(&population, 50.0, stated),
             (Manner::Guidellm, Statistic::Percentile(p)) => nearest_rank(&population, p, stated),
             // One number of a file that holds no distribution.
-            (_, Statistic::Value) if is_count(&figure.quantity) => {
+            (_, Statistic::Value) if is_count(figure.quantity) => {
                 of_population(&population, Statistic::Sum)
             }
             _ => of_population(&population, statistic),
@@ -232,8 +233,8 @@ fn of_population(sorted: &[f64], statistic: Statistic) -> Option<f64> {
     }
 }
 
-fn is_count(quantity: &Quantity) -> bool {
-    matches!(quantity, Quantity::InputTokens | Quantity::OutputTokens)
+fn is_count(quantity: Metric) -> bool {
+    matches!(quantity, Metric::InputTokens | Metric::OutputTokens)
 }
 
 /// A percentile by nearest rank; where it falls between two ranks, which rounding decides, the one
@@ -277,12 +278,12 @@ mod tests {
     fn summary(tool: &str, name: &str) -> Sheet {
         let (mean, ms, count) = (Statistic::Mean, Unit::Ms, Unit::Count);
         let figures = [
-            (Quantity::RequestsOk, Statistic::Value, "4", count.clone()),
-            (Quantity::E2e, mean, "125.000", ms.clone()),
-            (Quantity::E2e, Statistic::Sum, "500.000", ms.clone()),
-            (Quantity::E2e, Statistic::Max, "140.000", ms.clone()),
-            (Quantity::Ttft, mean, "10.000", ms.clone()),
-            (Quantity::OutputTokens, mean, "21.500", count),
+            (Metric::RequestsOk, Statistic::Value, "4", count.clone()),
+            (Metric::E2e, mean, "125.000", ms.clone()),
+            (Metric::E2e, Statistic::Sum, "500.000", ms.clone()),
+            (Metric::E2e, Statistic::Max, "140.000", ms.clone()),
+            (Metric::Ttft, mean, "10.000", ms.clone()),
+            (Metric::OutputTokens, mean, "21.500", count),
         ];
         let mut sheet = sheet(PartKind::Serving, vec![row(1, &figures)]);
         sheet.source.tool = Some(tool.to_owned());
@@ -296,11 +297,11 @@ mod tests {
         sheet
     }
 
-    fn corrupt(sheet: &mut Sheet, quantity: &Quantity, statistic: Statistic) {
+    fn corrupt(sheet: &mut Sheet, quantity: Metric, statistic: Statistic) {
         let figures = &mut sheet.parts[0].rows[0].figures;
         let figure = figures
             .iter_mut()
-            .find(|figure| (&figure.quantity, figure.statistic) == (quantity, statistic));
+            .find(|figure| (&figure.quantity, figure.statistic) == (&quantity, statistic));
         let figure = figure.expect("a figure");
         (figure.value, figure.printed) = (figure.value.map(|value| value * 1.25), None);
     }
@@ -315,7 +316,7 @@ mod tests {
             let sound = with_requests(summary(tool, "a/summary.json"));
             assert_eq!(found("recomputed", &sound), [], "{tool}");
             let mut corrupted = sound;
-            corrupt(&mut corrupted, &Quantity::E2e, Statistic::Max);
+            corrupt(&mut corrupted, Metric::E2e, Statistic::Max);
             let findings = found("recomputed", &corrupted);
             assert_eq!(findings.len(), 1, "{tool}: {findings:?}");
             let text = &findings[0].text;
@@ -328,18 +329,18 @@ mod tests {
 
     #[test]
     fn accepts_requests_that_a_run_leaves_out() {
-        let with = |corrupted: Option<(Quantity, Statistic)>| {
+        let with = |corrupted: Option<(Metric, Statistic)>| {
             let mut sheet = summary("genai-bench", "a.json");
             if let Some((quantity, statistic)) = corrupted {
-                corrupt(&mut sheet, &quantity, statistic);
+                corrupt(&mut sheet, quantity, statistic);
             }
             with_requests(sheet)
         };
         assert_eq!(found("recomputed", &with(None)), []);
-        let damaged = with(Some((Quantity::E2e, Statistic::Max)));
+        let damaged = with(Some((Metric::E2e, Statistic::Max)));
         assert_eq!(found("recomputed", &damaged).len(), 1);
         // The sum is that of five requests where the file has four.
-        let left_out = with(Some((Quantity::E2e, Statistic::Sum)));
+        let left_out = with(Some((Metric::E2e, Statistic::Sum)));
         assert_eq!(found("recomputed", &left_out), []);
     }
 
@@ -360,9 +361,9 @@ mod tests {
         let document = |[mean, max]: [&str; 2]| {
             let ms = Unit::Ms;
             let figures = [
-                (Quantity::RequestsOk, Statistic::Value, "4", Unit::Count),
-                (Quantity::Itl, Statistic::Mean, mean, ms.clone()),
-                (Quantity::Itl, Statistic::Max, max, ms),
+                (Metric::RequestsOk, Statistic::Value, "4", Unit::Count),
+                (Metric::Itl, Statistic::Mean, mean, ms.clone()),
+                (Metric::Itl, Statistic::Max, max, ms),
             ];
             let mut sheet = sheet(PartKind::Serving, vec![row(1, &figures)]);
             sheet.source.tool = Some("aiperf".to_owned());

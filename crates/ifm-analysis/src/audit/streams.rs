@@ -6,8 +6,9 @@
 
 use super::subject::{LOAD, slack};
 use super::{Cell, Subject};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Figure, PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, Figure, PartKind, RowRole, Statistic, key};
 
 const MS_PER_S: f64 = 1e3;
 /// Factors that tell one workload from another.
@@ -119,17 +120,17 @@ pub(super) fn users(cell: &Cell) -> Option<f64> {
 pub(super) fn gap(cell: &Cell) -> Option<(Sort, Interval)> {
     use Statistic::{Mean, Median, Value};
     let known = [
-        (Quantity::Tpot, Mean, Sort::TpotMean),
-        (Quantity::Tpot, Value, Sort::TpotMean),
-        (Quantity::Tpot, Median, Sort::TpotMedian),
-        (Quantity::Itl, Mean, Sort::ItlMean),
-        (Quantity::Itl, Value, Sort::ItlMean),
-        (Quantity::UserRate, Mean, Sort::UserRate),
-        (Quantity::UserRate, Value, Sort::UserRate),
+        (Metric::Tpot, Mean, Sort::TpotMean),
+        (Metric::Tpot, Value, Sort::TpotMean),
+        (Metric::Tpot, Median, Sort::TpotMedian),
+        (Metric::Itl, Mean, Sort::ItlMean),
+        (Metric::Itl, Value, Sort::ItlMean),
+        (Metric::UserSpeed, Mean, Sort::UserRate),
+        (Metric::UserSpeed, Value, Sort::UserRate),
     ];
     known.into_iter().find_map(|(quantity, statistic, sort)| {
-        let interval = Interval::of(cell.row.figure(&quantity, statistic)?)?;
-        let is_speed = quantity == Quantity::UserRate;
+        let interval = Interval::of(cell.row.figure(quantity, statistic)?)?;
+        let is_speed = quantity == Metric::UserSpeed;
         let sort = if cell.row.role == RowRole::Stated { Sort::Said } else { sort };
         Some((sort, if is_speed { interval.inverse() } else { interval }))
     })
@@ -162,7 +163,7 @@ pub(super) fn streams<'s>(subject: &'s Subject<'s>) -> Vec<Stream<'s>> {
 
 /// Efficiency is the gap of a stream by itself over that among others: the one from the other.
 fn derive<'s>(cell: &'s Cell<'s>, users: f64, known: &[Stream<'s>]) -> Option<Stream<'s>> {
-    let efficiency = Interval::of(cell.row.figure(&Quantity::Efficiency, Statistic::Value)?)?;
+    let efficiency = Interval::of(cell.row.figure(Metric::Efficiency, Statistic::Value)?)?;
     let (workload, of) = split(&cell.factors);
     let at = |users: f64| {
         known.iter().find(|stream| {
@@ -197,8 +198,8 @@ mod tests {
         let sheet = sheet(
             PartKind::Conclusion,
             vec![
-                stated(Quantity::UserRate, "100", Unit::PerS, 1),
-                stated(Quantity::Efficiency, "50", Unit::Percent, 8),
+                stated(Metric::UserSpeed, "100", Unit::PerS, 1),
+                stated(Metric::Efficiency, "50", Unit::Percent, 8),
             ],
         );
         let sheets = [sheet];

@@ -1,10 +1,9 @@
 //! What an audit looks at: the rows of documents with everything that holds for them.
 
 use super::finding::Spot;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit, key,
-};
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, RowRole, Statistic, Unit, key};
 
 /// The documents of an audit.
 #[derive(Debug)]
@@ -188,9 +187,9 @@ pub(super) fn repeats_of<'r, 'c>(
 
 impl Cell<'_> {
     /// What a row with a rank is ranked by: its one other quantity.
-    pub fn ranked_by(&self) -> Option<&Quantity> {
-        let mut others = self.row.figures.iter().filter(|figure| figure.quantity != Quantity::Rank);
-        others.next().map(|figure| &figure.quantity)
+    pub fn ranked_by(&self) -> Option<Metric> {
+        let mut others = self.row.figures.iter().filter(|figure| figure.quantity != Metric::Rank);
+        others.next().map(|figure| figure.quantity)
     }
 
     /// Position of the row.
@@ -213,7 +212,7 @@ impl Cell<'_> {
     }
 
     /// The central figure of a quantity: the value, the mean or the median, in this order.
-    pub fn central(&self, quantity: &Quantity) -> Option<&Figure> {
+    pub fn central(&self, quantity: Metric) -> Option<&Figure> {
         [Statistic::Value, Statistic::Mean, Statistic::Median]
             .into_iter()
             .find_map(|statistic| self.row.figure(quantity, statistic))
@@ -221,7 +220,7 @@ impl Cell<'_> {
 
     /// Requests that succeeded; those that were asked for where the row does not say it.
     pub fn requests(&self) -> Option<f64> {
-        let ok = self.row.value(&Quantity::RequestsOk, Statistic::Value);
+        let ok = self.row.value(Metric::RequestsOk, Statistic::Value);
         ok.or_else(|| self.factors.number(key::REQUESTS)).filter(|requests| *requests >= 1.0)
     }
 
@@ -229,18 +228,18 @@ impl Cell<'_> {
     pub(super) fn others(&self) -> Vec<Other> {
         let central = [Statistic::Value, Statistic::Sum, Statistic::Mean, Statistic::Median];
         let figures = self.row.figures.iter().filter_map(|figure| {
-            let Quantity::Other(name) = &figure.quantity else { return None };
+            let Metric::Other(name) = &figure.quantity else { return None };
             let value = figure.canonical().filter(|_| central.contains(&figure.statistic))?;
             let is_share = matches!(figure.unit, Unit::Percent | Unit::One);
             let spot = self.spot_of_figure(figure);
-            Some(Other { name: plain_name(name), value, is_share, spot })
+            Some(Other { name: plain_name(name.as_str()), value, is_share, spot })
         });
         let fields = self.row.unknown.iter().filter_map(|(name, value)| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let is_share = name.contains('%') || text.contains('%');
             let value: f64 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
             let value = if is_share { value / 100.0 } else { value };
-            Some(Other { name: plain_name(name), value, is_share, spot: self.spot() })
+            Some(Other { name: plain_name(name.as_str()), value, is_share, spot: self.spot() })
         });
         figures.chain(fields).filter(|other| other.value.is_finite()).collect()
     }
@@ -248,23 +247,22 @@ impl Cell<'_> {
     /// Whether two answers of an engine are of as many tokens as far as they were counted: answers of
     /// other prompts are not repeats. The prompt may be counted without its cached part.
     fn has_lengths_of(&self, other: &Cell) -> bool {
-        let lengths = |cell: &Cell| {
-            [Quantity::InputTokens, Quantity::OutputTokens].map(|of| cell.tokens(&of))
-        };
+        let lengths =
+            |cell: &Cell| [Metric::InputTokens, Metric::OutputTokens].map(|of| cell.tokens(of));
         self.part.kind != PartKind::Engine || lengths(self) == lengths(other)
     }
 
     /// All tokens of a kind of the row.
-    pub(super) fn tokens(&self, quantity: &Quantity) -> Option<f64> {
+    pub(super) fn tokens(&self, quantity: Metric) -> Option<f64> {
         let sum = [Statistic::Sum, Statistic::Value].into_iter();
         sum.filter_map(|statistic| self.row.value(quantity, statistic)).next()
     }
 
     /// Mean number of tokens of a kind in a request.
-    pub(super) fn mean_tokens(&self, quantity: &Quantity) -> Option<f64> {
+    pub(super) fn mean_tokens(&self, quantity: Metric) -> Option<f64> {
         let mean = self.row.value(quantity, Statistic::Mean);
         mean.or_else(|| {
-            let ok = self.row.value(&Quantity::RequestsOk, Statistic::Value)?;
+            let ok = self.row.value(Metric::RequestsOk, Statistic::Value)?;
             Some(self.tokens(quantity)? / ok).filter(|mean| mean.is_finite())
         })
     }

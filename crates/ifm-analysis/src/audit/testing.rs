@@ -1,19 +1,18 @@
 //! Small documents for the tests of rules.
 
 use super::{Audit, Finding, Level, Looked, Subject, audit};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{
-    Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
-};
+use ifm_core::sheet::{Figure, Part, PartKind, Place, Row, RowRole, Source, Statistic, Unit};
 
 /// A row with figures as printed: quantity, statistic, digits, unit.
-pub fn row(line: u32, figures: &[(Quantity, Statistic, &str, Unit)]) -> Row {
+pub fn row(line: u32, figures: &[(Metric, Statistic, &str, Unit)]) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::line(line));
     row.figures = figures
         .iter()
         .map(|(quantity, statistic, printed, unit)| {
             let value = printed.parse().expect("a number");
-            Figure::new(quantity.clone(), *statistic, value, unit.clone()).as_printed(*printed)
+            Figure::new(*quantity, *statistic, value, unit.clone()).as_printed(*printed)
         })
         .collect();
     row

@@ -5,7 +5,8 @@
 
 use super::Cell;
 use super::subject::slack;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 
 /// Tools whose rates are counts of what succeeded over the duration that they give.
 const OVER_DURATION: [&str; 8] = [
@@ -39,7 +40,7 @@ pub(super) struct Span {
 /// What the rates of a row are over; absent where that is not known.
 pub(super) fn over(cell: &Cell) -> Option<Over> {
     let given = || {
-        let duration = cell.row.figure(&Quantity::Duration, Statistic::Value)?;
+        let duration = cell.row.figure(Metric::Duration, Statistic::Value)?;
         let seconds = duration.canonical()? / 1e3;
         Some(Span { seconds, slack_s: slack(duration) / 1e3 })
     };
@@ -63,7 +64,7 @@ pub(super) fn is_uncut(cell: &Cell) -> bool {
         |name: &str| cell.row.unknown.get(name).and_then(|value| value.as_f64()) == Some(0.0);
     let is_known =
         cell.sheet.source.tool_version.as_deref().is_some_and(|it| it.starts_with(GUIDELLM));
-    let cut_off = cell.row.value(&Quantity::RequestsIncomplete, Statistic::Value);
+    let cut_off = cell.row.value(Metric::RequestsIncomplete, Statistic::Value);
     is_known && is_zero("warmup_duration") && is_zero("cooldown_duration") && cut_off == Some(0.0)
 }
 

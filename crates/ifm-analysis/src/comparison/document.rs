@@ -17,7 +17,7 @@ use crate::disturbance::Disturbance;
 use crate::fact::{DifferenceKind, Fact, NUMBERS};
 use crate::survey::{Point, Reading, Survey};
 use ifm_core::Metric;
-use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
+use ifm_core::sheet::{Factors, PartKind, Row, RowRole, Statistic, StdKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
 use serde::Deserialize;
@@ -336,7 +336,7 @@ impl Level<'_> {
             value: value * scale,
             error: error.map(|(error, freedom)| (error * scale, freedom)),
             n,
-            is_uncounted: n.is_none() && self.deviation(&reading.quantity).is_some(),
+            is_uncounted: n.is_none() && self.deviation(reading.quantity).is_some(),
             is_of_requests: self.point.kind == PartKind::Serving,
         };
         Some(Told { measure, by: by(reading), column: Column::Stated(stated) })
@@ -345,9 +345,9 @@ impl Level<'_> {
     /// The reading of a measure. A single number to us may be a mean to a tool.
     fn reading(&self, measure: Measure) -> Option<&Reading> {
         let (quantity, statistic) = measure.figure()?;
-        let found = self.point.reading(&quantity, statistic);
+        let found = self.point.reading(quantity, statistic);
         let single =
-            || (!measure.metric.has_many_values()).then(|| self.point.central(&quantity)).flatten();
+            || (!measure.metric.has_many_values()).then(|| self.point.central(quantity)).flatten();
         found.or_else(single).filter(|reading| reading.value.is_finite())
     }
 
@@ -359,15 +359,15 @@ impl Level<'_> {
             return (None, reading.n);
         }
         let quantity = &reading.quantity;
-        let requests = self.point.value(&Quantity::RequestsOk, Statistic::Value);
+        let requests = self.point.value(Metric::RequestsOk, Statistic::Value);
         let requests = requests.filter(|ok| *ok >= 1.0).map(|ok| ok as u64);
-        let is_single = matches!(quantity, Quantity::Ttft | Quantity::Ttfot | Quantity::E2e);
+        let is_single = matches!(quantity, Metric::Ttft | Metric::Ttfat | Metric::E2e);
         let n = match (requests, reading.n) {
             _ if self.point.kind != PartKind::Serving => reading.n,
             (Some(requests), n) => Some(n.map_or(requests, |n| n.min(requests))),
             (None, n) => n.filter(|_| is_single),
         };
-        let Some(((kind, std), n)) = self.deviation(quantity).zip(n.filter(|n| *n >= 2)) else {
+        let Some(((kind, std), n)) = self.deviation(*quantity).zip(n.filter(|n| *n >= 2)) else {
             return (None, reading.n);
         };
         let count = n as f64;
@@ -377,7 +377,7 @@ impl Level<'_> {
     }
 
     /// The deviation that is stated of a quantity.
-    fn deviation(&self, quantity: &Quantity) -> Option<(StdKind, f64)> {
+    fn deviation(&self, quantity: Metric) -> Option<(StdKind, f64)> {
         let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
         let of = |kind| Some((kind, self.point.value(quantity, Statistic::Std(kind))?));
         kinds.into_iter().find_map(of)
@@ -390,7 +390,7 @@ impl Level<'_> {
         if measure.metric != Metric::Success {
             return Some(Column::Share { hits: failed, n: sent });
         }
-        let ok = self.point.value(&Quantity::RequestsOk, Statistic::Value)?;
+        let ok = self.point.value(Metric::RequestsOk, Statistic::Value)?;
         let hits = (ok >= 0.0).then_some(ok as u64)?;
         (hits + failed > 0).then_some(Column::Share { hits, n: hits + failed })
     }
@@ -398,11 +398,11 @@ impl Level<'_> {
     /// Tokens for each request, as they were counted.
     fn lengths(&self) -> Lengths {
         let ok = || {
-            let ok = self.point.value(&Quantity::RequestsOk, Statistic::Value);
+            let ok = self.point.value(Metric::RequestsOk, Statistic::Value);
             ok.filter(|ok| *ok > 0.0)
         };
-        let mean = |quantity: Quantity| {
-            let value = |statistic| self.point.value(&quantity, statistic);
+        let mean = |quantity: Metric| {
+            let value = |statistic| self.point.value(quantity, statistic);
             let total = || value(Statistic::Value).or_else(|| value(Statistic::Sum));
             let is_serving = self.point.kind == PartKind::Serving;
             let by_total = || Some(total()? / ok()?);
@@ -410,8 +410,8 @@ impl Level<'_> {
         };
         Lengths {
             at: self.at.clone(),
-            prompt: mean(Quantity::InputTokens),
-            output: mean(Quantity::OutputTokens),
+            prompt: mean(Metric::InputTokens),
+            output: mean(Metric::OutputTokens),
         }
     }
 }

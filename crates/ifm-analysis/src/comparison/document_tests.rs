@@ -9,8 +9,8 @@ use crate::stat::random::RandomStream;
 use crate::testing::{NoisyLoop, noisy_run};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Row as SheetRow, RowRole,
-    SheetRequest, Source, Statistic, StdKind, Unit, key,
+    Definition, Factors, Figure, Part, PartKind, Place, Row as SheetRow, RowRole, SheetRequest,
+    Source, Statistic, StdKind, Unit, key,
 };
 
 const MEAN: Statistic = Statistic::Mean;
@@ -18,16 +18,16 @@ const VALUE: Statistic = Statistic::Value;
 const P99: Statistic = Statistic::Percentile(99.0);
 
 /// One level at 4 users, with figures in ms or per second.
-fn row(figures: &[(Quantity, Statistic, f64)]) -> SheetRow {
+fn row(figures: &[(Metric, Statistic, f64)]) -> SheetRow {
     let mut row = SheetRow::new(RowRole::Measured, Place::default());
     row.factors = Factors::default().with(key::CONCURRENCY, 4);
     for (quantity, statistic, value) in figures {
         let unit = match quantity {
-            Quantity::Ttft | Quantity::Tpot | Quantity::Itl | Quantity::E2e => Unit::Ms,
-            Quantity::RequestsOk | Quantity::RequestsFailed => Unit::Count,
+            Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::E2e => Unit::Ms,
+            Metric::RequestsOk | Metric::RequestsFailed => Unit::Count,
             _ => Unit::PerS,
         };
-        let figure = Figure::new(quantity.clone(), *statistic, *value, unit);
+        let figure = Figure::new(*quantity, *statistic, *value, unit);
         row.figures.push(figure.defined(Definition::Same));
     }
     row
@@ -87,13 +87,13 @@ fn with_requests(name: &str, seed: u64, factor: f64, n: usize) -> Sheet {
         requests.iter().filter_map(of).sum::<f64>() / n as f64
     };
     let mut row = row(&[
-        (Quantity::Ttft, MEAN, mean(|request| request.ttft_ms)),
-        (Quantity::E2e, MEAN, mean(|request| request.e2e_ms)),
-        (Quantity::Tpot, MEAN, mean(|request| Some(request.gaps_sum_ms? / 20.0))),
-        (Quantity::RequestsOk, VALUE, n as f64),
-        (Quantity::RequestsFailed, VALUE, 0.0),
+        (Metric::Ttft, MEAN, mean(|request| request.ttft_ms)),
+        (Metric::E2e, MEAN, mean(|request| request.e2e_ms)),
+        (Metric::Tpot, MEAN, mean(|request| Some(request.gaps_sum_ms? / 20.0))),
+        (Metric::RequestsOk, VALUE, n as f64),
+        (Metric::RequestsFailed, VALUE, 0.0),
         // Four users, and 100 tokens for each request.
-        (Quantity::TotalRate, VALUE, 4e5 / mean(|request| request.e2e_ms)),
+        (Metric::TotalRate, VALUE, 4e5 / mean(|request| request.e2e_ms)),
     ]);
     row.requests = requests;
     serving(name, vec![row])
@@ -124,11 +124,11 @@ fn finds_five_percent_with_300_requests_and_no_false_difference() {
 fn contents_of_a_file_decide_the_verdict() {
     let stated = |mean: f64, std: f64, n: f64| {
         row(&[
-            (Quantity::Ttft, MEAN, mean),
-            (Quantity::Ttft, Statistic::Std(StdKind::Population), std),
-            (Quantity::Ttft, P99, 2.0 * mean),
-            (Quantity::RequestsOk, VALUE, n),
-            (Quantity::OutputRate, VALUE, 1e5 / mean),
+            (Metric::Ttft, MEAN, mean),
+            (Metric::Ttft, Statistic::Std(StdKind::Population), std),
+            (Metric::Ttft, P99, 2.0 * mean),
+            (Metric::RequestsOk, VALUE, n),
+            (Metric::OutputRate, VALUE, 1e5 / mean),
         ])
     };
     let of = |name, mean, std, n| [serving(name, vec![stated(mean, std, n)])];
@@ -147,7 +147,7 @@ fn contents_of_a_file_decide_the_verdict() {
     // A deviation without the number of values, as in a table of llama-bench.
     let std = Statistic::Std(StdKind::Unknown);
     let table = |name, mean| {
-        let figures = [(Quantity::DecodeRate, MEAN, mean), (Quantity::DecodeRate, std, mean / 9.0)];
+        let figures = [(Metric::DecodeRate, MEAN, mean), (Metric::DecodeRate, std, mean / 9.0)];
         [sheet(name, "a tool", PartKind::Engine, vec![row(&figures)])]
     };
     let table = pair(&table("a", 100.0), &table("b", 110.0), &settings());
@@ -158,7 +158,7 @@ fn contents_of_a_file_decide_the_verdict() {
     let total = found(&slower, "total_tok_s");
     assert_eq!((total.verdict, total.basis), (Verdict::Worse, Some(Basis::Requests)), "{total:?}");
     // Requests on one side, one number on the other.
-    let lone = [serving("c", vec![row(&[(Quantity::Ttft, MEAN, 100.0)])])];
+    let lone = [serving("c", vec![row(&[(Metric::Ttft, MEAN, 100.0)])])];
     let mixed = pair(&[with_requests("d", 1, 1.0, 300)], &lone, &settings());
     let one = found(&mixed, "ttft.mean");
     assert_eq!(one.doubt, Some(Doubt::OneNumber { both: false }), "{one:?}");
@@ -187,7 +187,7 @@ fn contents_of_a_file_decide_the_verdict() {
 fn levels_are_matched_by_what_was_asked_and_others_are_named() {
     let engine = |name: &str, tests: &[(&str, u32, f64)]| {
         let rows = tests.iter().map(|(test, depth, rate)| {
-            let mut row = row(&[(Quantity::DecodeRate, VALUE, *rate)]);
+            let mut row = row(&[(Metric::DecodeRate, VALUE, *rate)]);
             row.factors = Factors::default().with(key::TEST, test).with(key::DEPTH_TOKENS, depth);
             row
         });
@@ -224,7 +224,7 @@ fn levels_are_matched_by_what_was_asked_and_others_are_named() {
 #[test]
 fn other_definitions_are_not_compared() {
     let of = |tool: &str, text: &str| {
-        let mut row = row(&[(Quantity::Tpot, Statistic::Median, 10.0)]);
+        let mut row = row(&[(Metric::Tpot, Statistic::Median, 10.0)]);
         row.figures[0].definition = Definition::Different(text.to_owned());
         [sheet(tool, tool, PartKind::Serving, vec![row])]
     };
@@ -255,7 +255,7 @@ fn a_run_is_computed_again_by_the_other_tools_definition() {
     }]);
     let Settings { measures, slo, .. } = settings();
     // GuideLLM's TPOT holds the time to the first token: 210 ms over 12 tokens.
-    let mut theirs = row(&[(Quantity::Tpot, Statistic::Median, 17.5)]);
+    let mut theirs = row(&[(Metric::Tpot, Statistic::Median, 17.5)]);
     theirs.figures[0].definition = Definition::Different("the whole time by all tokens".to_owned());
     theirs.factors.set(key::MODEL, "m");
     let theirs = [sheet("g.json", "guidellm", PartKind::Serving, vec![theirs])];
@@ -280,7 +280,7 @@ fn a_run_is_computed_again_by_the_other_tools_definition() {
 #[test]
 fn documents_are_ranked_and_have_capacities() {
     let level = |users: u32, itl: f64, rate: f64| {
-        let mut row = row(&[(Quantity::Itl, P99, itl), (Quantity::OutputRate, VALUE, rate)]);
+        let mut row = row(&[(Metric::Itl, P99, itl), (Metric::OutputRate, VALUE, rate)]);
         row.factors.set(key::CONCURRENCY, users);
         row
     };
@@ -315,7 +315,7 @@ fn documents_are_ranked_and_have_capacities() {
 fn what_was_remarked_while_measuring_calls_for_caution() {
     use ifm_core::sheet::{Remark, RemarkKind};
     let remarked = |kind: RemarkKind| {
-        let rows = vec![row(&[(Quantity::DecodeRate, MEAN, 50.0)])];
+        let rows = vec![row(&[(Metric::DecodeRate, MEAN, 50.0)])];
         let mut sheet = sheet("a", "a tool", PartKind::Engine, rows);
         sheet.source.format = "inferometer-engine".to_owned();
         let remark =
@@ -344,7 +344,7 @@ fn what_was_remarked_while_measuring_calls_for_caution() {
 /// waited, of 100 ms.
 fn repeats(name: &str, repeats: [(f64, u64); 3]) -> Sheet {
     let rows = repeats.iter().enumerate().map(|(place, (rate, waited_ms))| {
-        let mut row = row(&[(Quantity::DecodeRate, VALUE, *rate)]);
+        let mut row = row(&[(Metric::DecodeRate, VALUE, *rate)]);
         row.factors = Factors::default().with(key::TEST, "tg16").with(key::REPEAT, place);
         let disturbance = crate::disturbance::Disturbance {
             cpu_ns: 90_000_000,
@@ -401,7 +401,7 @@ fn heavy_tailed(name: &str, seed: u64) -> Sheet {
     }
     let seconds = free.iter().copied().fold(0.0, f64::max) / 1e3;
     let rate = 8.0 * N as f64 / seconds;
-    let mut row = row(&[(Quantity::OutputRate, VALUE, rate)]);
+    let mut row = row(&[(Metric::OutputRate, VALUE, rate)]);
     row.factors = Factors::default().with(key::CONCURRENCY, 8);
     row.requests = requests;
     serving(name, vec![row])
@@ -456,7 +456,7 @@ fn requests_that_depend_on_each_other_are_few() {
 /// Only two metrics follow from how many requests failed; every other metric is absent.
 #[test]
 fn counts_of_requests_answer_no_other_metric() {
-    let counts = [(Quantity::RequestsOk, VALUE, 36.0), (Quantity::RequestsFailed, VALUE, 4.0)];
+    let counts = [(Metric::RequestsOk, VALUE, 36.0), (Metric::RequestsFailed, VALUE, 4.0)];
     let sheet = serving("a", vec![row(&counts)]);
     let overs = |metric: Metric| match metric.has_many_values() {
         true => vec![Over::Percentile(50.0), Over::Mean],

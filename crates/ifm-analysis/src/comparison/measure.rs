@@ -6,7 +6,7 @@
 use crate::level::Load;
 use crate::slo::SPEED;
 use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::Statistic;
 use ifm_core::spec::SloTerm;
 use ifm_core::words::nearest;
 use std::fmt;
@@ -166,8 +166,7 @@ impl Measure {
 
     /// What a comparison with documents looks for: whatever both sides have of it is shown.
     pub fn of_documents() -> Vec<Measure> {
-        let in_documents = Metric::all()
-            .filter(|metric| metric.quantity().is_some() || *metric == Metric::ErrorRate);
+        let in_documents = Metric::all().filter(|metric| metric.is_stated());
         let measures = |metric: Metric| {
             let overs: &[Over] = if metric.has_many_values() { &OVERS } else { &[Over::Value] };
             overs.iter().map(move |over| Measure { metric, over: *over })
@@ -191,19 +190,20 @@ impl Measure {
     }
 
     /// The quantity by its usual name.
-    pub(crate) fn quantity_words(&self) -> String {
-        self.metric.quantity().map_or_else(|| self.to_string(), ToString::to_string)
+    pub(crate) fn quantity_words(&self) -> &'static str {
+        self.metric.prose()
     }
 
     /// The figure of a document that it is, in the canonical unit of the quantity; times are in
     /// milliseconds there and in nanoseconds here. Absent for shares, which are counted.
-    pub(crate) fn figure(&self) -> Option<(Quantity, Statistic)> {
+    pub(crate) fn figure(&self) -> Option<(Metric, Statistic)> {
         let statistic = match self.over {
             Over::Mean => Statistic::Mean,
             Over::Percentile(p) => Statistic::percentile(p),
             Over::Value => Statistic::Value,
         };
-        Some((self.metric.quantity()?.clone(), statistic))
+        let is_stated = self.metric.is_stated() && self.unit() != Unit::Share;
+        is_stated.then_some((self.metric, statistic))
     }
 
     /// Reads `ttft.p99`, `itl.mean`, `out_tok_s`; a colon is accepted instead of the point, as in
@@ -271,8 +271,8 @@ impl Measure {
 impl fmt::Display for Measure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.metric.has_many_values() {
-            true => write!(formatter, "{}.{}", self.metric, self.over),
-            false => write!(formatter, "{}", self.metric),
+            true => write!(formatter, "{}.{}", self.metric.word(), self.over),
+            false => write!(formatter, "{}", self.metric.word()),
         }
     }
 }

@@ -65,14 +65,14 @@ impl<'a> Requests<'a> {
                 let (quantity, _) = measure.figure()?;
                 let stated: Vec<&Reading> = [Statistic::Mean, Statistic::Median]
                     .into_iter()
-                    .filter_map(|statistic| point.reading(&quantity, statistic))
+                    .filter_map(|statistic| point.reading(quantity, statistic))
                     .collect();
                 let pooled = || {
                     (measure.metric == Metric::Itl && measure.over == Over::Mean)
                         .then(|| self.gaps(stated.first()?))
                         .flatten()
                 };
-                let values = values(&self.good, &quantity, &stated);
+                let values = values(&self.good, quantity, &stated);
                 let column = values.map(|values| column(values, measure));
                 Some((column.or_else(pooled)?, stated.first().copied().or(reading)))
             }

@@ -59,7 +59,7 @@ mod tests {
     use crate::comparison::{Member, Metric, Settings, Side, compare};
     use crate::testing::{NoisyLoop, noisy_run, telemetry};
     use ifm_core::RunData;
-    use ifm_core::series::Quantity as Q;
+    use ifm_core::series::Signal as Q;
 
     /// Two levels whose gaps are `itl_ms` on average; with drafts where `drafts`.
     fn measured(itl_ms: f64, seed: u64, drafts: bool) -> RunData {

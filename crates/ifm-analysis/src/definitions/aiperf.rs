@@ -14,8 +14,9 @@
 
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, latency, output_tokens};
 use super::rows::{population, prompt_tokens, push, since, totals};
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
-use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit, meaning};
+use ifm_core::sheet::{Row, Statistic, StdKind, Unit, meaning};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -27,37 +28,35 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let end_ns = ok.iter().filter_map(|record| record.last_token_ns()).max();
     let span_ns = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
     totals(row, Totals::of(sent, &ok, span_ns.map(|ns| ns as f64 / 1e9)));
-    let mut add = |quantity: &Quantity, of: fn(&RequestRecord) -> Option<f64>| {
+    let mut add = |quantity: Metric, of: fn(&RequestRecord) -> Option<f64>| {
         let values = ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::Linear);
     };
-    add(&Quantity::Ttft, |record| ttft(record, record.first_token_ns()));
-    add(&Quantity::Ttfot, |record| ttft(record, record.first_answer_ns));
-    add(&Quantity::E2e, latency_ns);
-    add(&Quantity::Itl, itl);
-    let tagged = |tag: &str| Quantity::Other(tag.to_owned());
-    add(&tagged(meaning::TIME_TO_SECOND_CHUNK), |record| {
+    add(Metric::Ttft, |record| ttft(record, record.first_token_ns()));
+    add(Metric::Ttfat, |record| ttft(record, record.first_answer_ns));
+    add(Metric::E2e, latency_ns);
+    add(Metric::Itl, itl);
+    let tagged = |tag: &str| Metric::other(tag);
+    add(tagged(meaning::TIME_TO_SECOND_CHUNK), |record| {
         let [first, second, ..] = record.events.at_ns.as_slice() else { return None };
         record.streamed.then(|| second.saturating_sub(*first) as f64)
     });
-    add(&tagged(meaning::DECODE_DURATION), decode_ns);
+    add(tagged(meaning::DECODE_DURATION), decode_ns);
     chunks(&ok, row);
     if !sent.is_empty() {
         let failed = (sent.len() - ok.len()) as f64 / sent.len() as f64;
-        push(row, &Quantity::ErrorRate, Statistic::Value, failed * 100.0, Unit::Percent);
+        push(row, Metric::ErrorRate, Statistic::Value, failed * 100.0, Unit::Percent);
     }
     let mut add =
-        |quantity: Quantity, scale: f64, unit: Unit, of: fn(&RequestRecord) -> Option<f64>| {
+        |quantity: Metric, scale: f64, unit: Unit, of: fn(&RequestRecord) -> Option<f64>| {
             let values = ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
             let by = (StdKind::Population, Percentiles::Linear);
-            population(row, &quantity, values, by, (scale, &unit));
+            population(row, quantity, values, by, (scale, &unit));
         };
-    add(Quantity::InputTokens, 1.0, Unit::Count, |record| prompt_tokens(record).map(f64::from));
-    add(Quantity::OutputTokens, 1.0, Unit::Count, |record| Some(f64::from(output_tokens(record))));
-    add(Quantity::ReasoningTokens, 1.0, Unit::Count, |record| {
-        record.reasoning_tokens.map(f64::from)
-    });
-    add(Quantity::UserRate, 1.0, Unit::PerS, |record| {
+    add(Metric::InputTokens, 1.0, Unit::Count, |record| prompt_tokens(record).map(f64::from));
+    add(Metric::OutputTokens, 1.0, Unit::Count, |record| Some(f64::from(output_tokens(record))));
+    add(Metric::ReasoningTokens, 1.0, Unit::Count, |record| record.reasoning_tokens.map(f64::from));
+    add(Metric::UserSpeed, 1.0, Unit::PerS, |record| {
         itl(record).filter(|ns| *ns > 0.0).map(|ns| NS_PER_S / ns)
     });
     add(tagged(meaning::PREFILL_RATE_OF_A_REQUEST), 1.0, Unit::PerS, |record| {
@@ -67,13 +66,13 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(tagged(meaning::OUTPUT_RATE_OF_A_REQUEST), 1.0, Unit::PerS, |record| {
         Some(f64::from(output_tokens(record)) * NS_PER_S / latency_ns(record)?)
     });
-    add(Quantity::Images, 1.0, Unit::Count, images);
-    let rate = Quantity::Other(meaning::IMAGES_OF_A_REQUEST.to_owned());
+    add(Metric::Images, 1.0, Unit::Count, images);
+    let rate = Metric::other(meaning::IMAGES_OF_A_REQUEST);
     add(rate, 1.0, Unit::PerS, |record| Some(images(record)? * NS_PER_S / latency_ns(record)?));
-    let time = Quantity::Other(meaning::TIME_OF_AN_IMAGE.to_owned());
+    let time = Metric::other(meaning::TIME_OF_AN_IMAGE);
     add(time, NS_PER_MS, Unit::Ms, |record| Some(latency_ns(record)? / images(record)?));
-    add(Quantity::AudioLength, 1.0, Unit::S, |record| carried(record, audio_s));
-    add(Quantity::Rtfx, 1.0, Unit::One, |record| {
+    add(Metric::AudioLength, 1.0, Unit::S, |record| carried(record, audio_s));
+    add(Metric::Rtfx, 1.0, Unit::One, |record| {
         Some(carried(record, audio_s)? * NS_PER_S / latency_ns(record)?)
     });
 }
@@ -85,8 +84,8 @@ fn chunks(ok: &[&RequestRecord], row: &mut Row) {
         let [before, after] = pair else { return None };
         Some((after.saturating_sub(*before) as f64, 1.0))
     });
-    let quantity = Quantity::Other(meaning::CHUNK_GAP.to_owned());
-    latency(row, &quantity, gaps.collect(), StdKind::Population, Percentiles::Linear);
+    let quantity = Metric::other(meaning::CHUNK_GAP);
+    latency(row, quantity, gaps.collect(), StdKind::Population, Percentiles::Linear);
 }
 
 /// From the first content to the last, nanoseconds.
@@ -117,8 +116,9 @@ fn itl(record: &RequestRecord) -> Option<f64> {
 mod tests {
     use super::super::{Definitions, sheet};
     use crate::testing::{MS, images};
+    use ifm_core::Metric;
     use ifm_core::SentMedia;
-    use ifm_core::sheet::{Quantity, Statistic, meaning};
+    use ifm_core::sheet::{Statistic, meaning};
 
     /// 419 prompt tokens, TTFT 100 ms, 16 tokens 10 ms apart; one of 60 requests failed.
     #[test]
@@ -130,23 +130,23 @@ mod tests {
         });
         let sheet = sheet(&run, Definitions::Aiperf);
         let row = &sheet.parts[0].rows[0];
-        let mean = |quantity: &Quantity| row.value(quantity, Statistic::Mean).expect("it is there");
-        let tagged = |tag: &str| mean(&Quantity::Other(tag.to_owned()));
+        let mean = |quantity: Metric| row.value(quantity, Statistic::Mean).expect("it is there");
+        let tagged = |tag: &str| mean(Metric::other(tag));
         let near = |value: f64, expected: f64| {
             assert!((value / expected - 1.0).abs() < 1e-9, "{value} {expected}");
         };
-        near(mean(&Quantity::InputTokens), 419.0);
-        near(mean(&Quantity::OutputTokens), 16.0);
-        near(mean(&Quantity::UserRate), 100.0);
+        near(mean(Metric::InputTokens), 419.0);
+        near(mean(Metric::OutputTokens), 16.0);
+        near(mean(Metric::UserSpeed), 100.0);
         near(tagged(meaning::PREFILL_RATE_OF_A_REQUEST), 4_190.0);
         near(tagged(meaning::OUTPUT_RATE_OF_A_REQUEST), 64.0);
         near(tagged(meaning::DECODE_DURATION), 150.0);
         near(tagged(meaning::TIME_TO_SECOND_CHUNK), 10.0);
         near(tagged(meaning::CHUNK_GAP), 10.0);
         let ok = run.requests.iter().filter(|record| record.outcome.is_ok()).count() as f64;
-        let gaps = Quantity::Other(meaning::CHUNK_GAP.to_owned());
-        near(row.value(&gaps, Statistic::Count).expect("it is there"), ok * 15.0);
-        let share = row.value(&Quantity::ErrorRate, Statistic::Value).expect("it is there");
+        let gaps = Metric::other(meaning::CHUNK_GAP);
+        near(row.value(gaps, Statistic::Count).expect("it is there"), ok * 15.0);
+        let share = row.value(Metric::ErrorRate, Statistic::Value).expect("it is there");
         near(share, 1.0 / run.requests.len() as f64);
     }
 
@@ -158,17 +158,13 @@ mod tests {
         let run = images(|_, record| record.media = Some(media));
         let sheet = sheet(&run, Definitions::Aiperf);
         let row = &sheet.parts[0].rows[0];
-        let mean = |quantity| row.value(&quantity, Statistic::Mean).expect("there is one");
-        let other = |name: &str| mean(Quantity::Other(name.to_owned()));
-        assert_eq!(mean(Quantity::E2e), 250.0);
-        assert_eq!((mean(Quantity::Images), mean(Quantity::AudioLength)), (2.0, 5_000.0));
+        let mean = |quantity| row.value(quantity, Statistic::Mean).expect("there is one");
+        let other = |name: &str| mean(Metric::other(name));
+        assert_eq!(mean(Metric::E2e), 250.0);
+        assert_eq!((mean(Metric::Images), mean(Metric::AudioLength)), (2.0, 5_000.0));
         assert_eq!(other(meaning::IMAGES_OF_A_REQUEST), 8.0);
         assert_eq!(other(meaning::TIME_OF_AN_IMAGE), 125.0);
-        assert_eq!(mean(Quantity::Rtfx), 20.0);
-        assert_eq!(
-            row.value(&Quantity::AudioRate, Statistic::Value),
-            None,
-            "it has none of a level"
-        );
+        assert_eq!(mean(Metric::Rtfx), 20.0);
+        assert_eq!(row.value(Metric::LevelRtfx, Statistic::Value), None, "it has none of a level");
     }
 }

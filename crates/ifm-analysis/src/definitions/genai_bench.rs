@@ -15,8 +15,9 @@
 
 use super::rows::{Percentiles, Totals, complete, duration_s, output_tokens, population};
 use super::rows::{prompt_tokens, push, since, totals};
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
-use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit, meaning};
+use ifm_core::sheet::{Row, Statistic, StdKind, Unit, meaning};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -30,26 +31,26 @@ type Of = fn(&RequestRecord) -> Option<f64>;
 pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let ok = complete(sent);
     totals(row, Totals::of(sent, &ok, duration_s(sent)));
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let ms = || (NS_PER_MS, Unit::Ms);
     let per_s = || (1.0, Unit::PerS);
     let count = || (1.0, Unit::Count);
-    let values: [(Quantity, (f64, Unit), Of); 11] = [
-        (Quantity::Ttft, ms(), ttft_ns),
-        (Quantity::E2e, ms(), |record| Some(since(record, end_ns(record)?))),
+    let values: [(Metric, (f64, Unit), Of); 11] = [
+        (Metric::Ttft, ms(), ttft_ns),
+        (Metric::E2e, ms(), |record| Some(since(record, end_ns(record)?))),
         (other(meaning::OUTPUT_LATENCY), ms(), output_ns),
-        (Quantity::Tpot, ms(), tpot_ns),
-        (Quantity::UserRate, per_s(), |record| Some(NS_PER_S / tpot_ns(record)?)),
+        (Metric::Tpot, ms(), tpot_ns),
+        (Metric::UserSpeed, per_s(), |record| Some(NS_PER_S / tpot_ns(record)?)),
         (other(meaning::OUTPUT_OF_A_REQUEST), per_s(), |record| {
             Some(f64::from(behind_the_first(record)?) * NS_PER_S / above_zero(output_ns(record)?)?)
         }),
         (other(meaning::INPUT_OF_A_REQUEST), per_s(), |record| {
             Some(f64::from(prompt_tokens(record)?) * NS_PER_S / above_zero(ttft_ns(record)?)?)
         }),
-        (Quantity::InputTokens, count(), |record| prompt_tokens(record).map(f64::from)),
-        (Quantity::OutputTokens, count(), output),
-        (Quantity::ReasoningTokens, count(), |record| record.reasoning_tokens.map(f64::from)),
-        (Quantity::TotalTokens, count(), |record| {
+        (Metric::InputTokens, count(), |record| prompt_tokens(record).map(f64::from)),
+        (Metric::OutputTokens, count(), output),
+        (Metric::ReasoningTokens, count(), |record| record.reasoning_tokens.map(f64::from)),
+        (Metric::TotalTokens, count(), |record| {
             Some(f64::from(prompt_tokens(record)?) + output(record)?)
         }),
     ];
@@ -59,9 +60,9 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
         let by = (StdKind::Population, Percentiles::Linear);
         let is_any = !values.is_empty();
         let weighted = values.into_iter().map(|value| (value, 1.0)).collect();
-        population(row, &quantity, weighted, by, (scale, &unit));
+        population(row, quantity, weighted, by, (scale, &unit));
         if is_any {
-            push(row, &quantity, Statistic::Sum, sum / scale, unit);
+            push(row, quantity, Statistic::Sum, sum / scale, unit);
         }
     }
 }
@@ -102,7 +103,8 @@ fn above_zero(value: f64) -> Option<f64> {
 mod tests {
     use super::super::{Definitions, sheet};
     use crate::testing::{MS, closed_loop, run};
-    use ifm_core::sheet::{Quantity, Statistic, meaning};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{Statistic, meaning};
 
     /// 2 users, 3 requests each of 4 tokens: TTFT 100 ms, gaps 10 ms, the stream ends 20 ms later; one
     /// answer came in one piece.
@@ -117,22 +119,22 @@ mod tests {
         short.stream_end_ns = short.last_token_ns().map(|at| at + MS / 2);
         let sheet = sheet(&run, Definitions::GenaiBench);
         let row = &sheet.parts[0].rows[0];
-        let value = |quantity: Quantity, statistic| row.value(&quantity, statistic);
+        let value = |quantity: Metric, statistic| row.value(quantity, statistic);
         let near = |value: Option<f64>, expect: f64| {
             assert!(value.is_some_and(|value| (value - expect).abs() < 1e-6), "{value:?} {expect}");
         };
-        near(value(Quantity::E2e, Statistic::Max), 150.0);
-        near(value(Quantity::E2e, Statistic::Min), 100.5);
-        near(value(Quantity::Tpot, Statistic::Mean), 50.0 / 3.0);
-        near(value(Quantity::Tpot, Statistic::Count), 5.0);
-        near(value(Quantity::UserRate, Statistic::Median), 60.0);
-        near(value(Quantity::OutputTokens, Statistic::Sum), 24.0);
-        let other = |name: &str| Quantity::Other(name.to_owned());
+        near(value(Metric::E2e, Statistic::Max), 150.0);
+        near(value(Metric::E2e, Statistic::Min), 100.5);
+        near(value(Metric::Tpot, Statistic::Mean), 50.0 / 3.0);
+        near(value(Metric::Tpot, Statistic::Count), 5.0);
+        near(value(Metric::UserSpeed, Statistic::Median), 60.0);
+        near(value(Metric::OutputTokens, Statistic::Sum), 24.0);
+        let other = |name: &str| Metric::other(name);
         near(value(other(meaning::OUTPUT_LATENCY), Statistic::Median), 50.0);
         near(value(other(meaning::OUTPUT_OF_A_REQUEST), Statistic::Median), 60.0);
         // Three tokens in half a millisecond: reported as it is.
         near(value(other(meaning::OUTPUT_OF_A_REQUEST), Statistic::Max), 6000.0);
-        assert_eq!(value(Quantity::ReasoningTokens, Statistic::Mean), None, "not reported");
+        assert_eq!(value(Metric::ReasoningTokens, Statistic::Mean), None, "not reported");
         assert_eq!(row.requests[0].e2e_ms, Some(100.5));
     }
 }

@@ -14,8 +14,9 @@
 use super::rows::{Percentiles, Totals, audio_s, carried, complete, duration_s, latency};
 use super::rows::{output_tokens, population, prompt_tokens, push, since, totals};
 use super::spread::{in_flight, rate, spread};
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
-use ifm_core::sheet::{Quantity, Row, Spread, Statistic, StdKind, Unit};
+use ifm_core::sheet::{Row, Spread, Statistic, StdKind, Unit};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -25,21 +26,21 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let ok = complete(sent);
     let seconds = duration_s(sent);
     totals(row, Totals::of(sent, &ok, seconds));
-    let mut add = |quantity: &Quantity, of: fn(&RequestRecord) -> Option<(f64, f64)>| {
+    let mut add = |quantity: Metric, of: fn(&RequestRecord) -> Option<(f64, f64)>| {
         let values = ok.iter().filter_map(|record| of(record)).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::NearestRank);
     };
-    add(&Quantity::E2e, e2e);
-    add(&Quantity::Ttft, |record| ttft(record, record.first_token_ns()));
-    add(&Quantity::Ttfot, |record| ttft(record, record.first_answer_ns));
-    add(&Quantity::Itl, itl);
-    add(&Quantity::Tpot, tpot);
+    add(Metric::E2e, e2e);
+    add(Metric::Ttft, |record| ttft(record, record.first_token_ns()));
+    add(Metric::Ttfat, |record| ttft(record, record.first_answer_ns));
+    add(Metric::Itl, itl);
+    add(Metric::Tpot, tpot);
     row.spreads = spreads(&ok);
     media(&ok, seconds.filter(|seconds| *seconds > 0.0), row);
     let busy_ns: f64 = ok.iter().filter_map(|record| e2e(record)).map(|(ns, _)| ns).sum();
     if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
         let in_flight = busy_ns / NS_PER_S / seconds;
-        push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
+        push(row, Metric::InFlight, Statistic::Mean, in_flight, Unit::Count);
     }
 }
 
@@ -136,23 +137,23 @@ fn iterations(record: &RequestRecord) -> impl Iterator<Item = (f64, f64)> {
 type OfRequest = fn(&RequestRecord) -> Option<f64>;
 /// What prompts carry, its unit, the rate of it with its unit, the number of one request, and its place in
 /// the file.
-type Kind = (Quantity, Unit, Option<(Quantity, Unit)>, OfRequest, [&'static str; 2]);
+type Kind = (Metric, Unit, Option<(Metric, Unit)>, OfRequest, [&'static str; 2]);
 
 /// What prompts carry, of each request that carries it; and by the time of all, where that is a rate of
 /// ours.
 fn media(ok: &[&RequestRecord], seconds: Option<f64>, row: &mut Row) {
     let kinds: [Kind; 6] = [
         (
-            Quantity::Images,
+            Metric::Images,
             Unit::Count,
-            Some((Quantity::ImageRate, Unit::PerS)),
+            Some((Metric::ImageRate, Unit::PerS)),
             |record| carried(record, |media| Some(f64::from(media.images))),
             ["image/images/input", "image/images/input_per_second"],
         ),
         (
-            Quantity::Pixels,
+            Metric::Pixels,
             Unit::Count,
-            Some((Quantity::PixelRate, Unit::PerS)),
+            Some((Metric::PixelRate, Unit::PerS)),
             // Frames of videos are not among its pixels.
             |record| {
                 carried(record, |media| {
@@ -162,28 +163,28 @@ fn media(ok: &[&RequestRecord], seconds: Option<f64>, row: &mut Row) {
             ["image/pixels/input", "image/pixels/input_per_second"],
         ),
         (
-            Quantity::AudioLength,
+            Metric::AudioLength,
             Unit::S,
-            Some((Quantity::AudioRate, Unit::One)),
+            Some((Metric::LevelRtfx, Unit::One)),
             |record| carried(record, audio_s),
             ["audio/seconds/input", "audio/seconds/input_per_second"],
         ),
         (
-            Quantity::ImageTokens,
+            Metric::ImageTokens,
             Unit::Count,
             None,
             |record| record.image_tokens.map(|counted| f64::from(counted.tokens)),
             ["image/tokens/input", "image/tokens/input_per_second"],
         ),
         (
-            Quantity::AudioTokens,
+            Metric::AudioTokens,
             Unit::Count,
             None,
             |record| record.audio_tokens.map(|counted| f64::from(counted.tokens)),
             ["audio/tokens/input", "audio/tokens/input_per_second"],
         ),
         (
-            Quantity::VideoTokens,
+            Metric::VideoTokens,
             Unit::Count,
             None,
             |record| record.video_tokens.map(|counted| f64::from(counted.tokens)),
@@ -196,7 +197,7 @@ fn media(ok: &[&RequestRecord], seconds: Option<f64>, row: &mut Row) {
             ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
         let sum: f64 = values.iter().map(|(value, _)| value).sum();
         if let Some(((rate, unit), seconds)) = rate.zip(seconds).filter(|_| sum > 0.0) {
-            push(row, &rate, Statistic::Mean, sum / seconds, unit);
+            push(row, rate, Statistic::Mean, sum / seconds, unit);
         }
         if sum > 0.0 {
             let ends = ok.iter().zip(&spans);
@@ -205,7 +206,7 @@ fn media(ok: &[&RequestRecord], seconds: Option<f64>, row: &mut Row) {
             row.spreads.extend(super::spread::rate(per_second, ends.collect(), window));
         }
         let by = (StdKind::Population, Percentiles::NearestRank);
-        population(row, &quantity, values, by, (1.0, &unit));
+        population(row, quantity, values, by, (1.0, &unit));
     }
 }
 
@@ -235,7 +236,8 @@ fn tpot(record: &RequestRecord) -> Option<(f64, f64)> {
 mod tests {
     use super::super::{Definitions, sheet};
     use crate::testing::images;
-    use ifm_core::sheet::{Quantity, Statistic};
+    use ifm_core::Metric;
+    use ifm_core::sheet::Statistic;
 
     /// Every second request has an image of 640 x 360 with 299 tokens; 120 requests one after the other
     /// in pairs of 250 ms.
@@ -248,12 +250,12 @@ mod tests {
         });
         let sheet = sheet(&run, Definitions::Guidellm);
         let row = &sheet.parts[0].rows[0];
-        let value = |quantity, statistic| row.value(&quantity, statistic).expect("there is one");
-        assert_eq!(value(Quantity::Images, Statistic::Count), 60.0);
-        assert_eq!(value(Quantity::Pixels, Statistic::Mean), 640.0 * 360.0);
-        assert_eq!(value(Quantity::ImageTokens, Statistic::Median), 299.0);
-        let seconds = value(Quantity::Duration, Statistic::Value) / 1e3;
-        assert_eq!(value(Quantity::ImageRate, Statistic::Mean), 60.0 / seconds);
-        assert_eq!(row.value(&Quantity::AudioLength, Statistic::Mean), None);
+        let value = |quantity, statistic| row.value(quantity, statistic).expect("there is one");
+        assert_eq!(value(Metric::Images, Statistic::Count), 60.0);
+        assert_eq!(value(Metric::Pixels, Statistic::Mean), 640.0 * 360.0);
+        assert_eq!(value(Metric::ImageTokens, Statistic::Median), 299.0);
+        let seconds = value(Metric::Duration, Statistic::Value) / 1e3;
+        assert_eq!(value(Metric::ImageRate, Statistic::Mean), 60.0 / seconds);
+        assert_eq!(row.value(Metric::AudioLength, Statistic::Mean), None);
     }
 }

@@ -16,8 +16,9 @@
 
 use super::rows::{complete, output_tokens, push};
 use crate::stat::early_stopping;
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
-use ifm_core::sheet::{Quantity, Row, Statistic, Unit};
+use ifm_core::sheet::{Row, Statistic, Unit};
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
@@ -32,28 +33,28 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let value = Statistic::Value;
     let tokens: u64 = ok.iter().map(|record| u64::from(output_tokens(record))).sum();
     let failed = sent.len() - ok.len();
-    push(row, &Quantity::RequestsOk, value, ok.len() as f64, Unit::Count);
-    push(row, &Quantity::RequestsFailed, value, failed as f64, Unit::Count);
-    push(row, &Quantity::OutputTokens, value, tokens as f64, Unit::Count);
+    push(row, Metric::RequestsOk, value, ok.len() as f64, Unit::Count);
+    push(row, Metric::RequestsFailed, value, failed as f64, Unit::Count);
+    push(row, Metric::OutputTokens, value, tokens as f64, Unit::Count);
     let start_ns = sent.iter().map(|record| record.due_ns).min();
     let end_ns = ok.iter().filter_map(|record| record.last_token_ns()).max();
     let span_ns = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
     if let Some(seconds) = span_ns.map(|ns| ns as f64 / NS_PER_S).filter(|seconds| *seconds > 0.0) {
         let samples = ok.len().saturating_sub(1) as f64;
-        push(row, &Quantity::Duration, value, seconds, Unit::S);
-        push(row, &Quantity::RequestRate, value, samples / seconds, Unit::PerS);
-        push(row, &Quantity::OutputRate, value, tokens as f64 / seconds, Unit::PerS);
+        push(row, Metric::Duration, value, seconds, Unit::S);
+        push(row, Metric::RequestRate, value, samples / seconds, Unit::PerS);
+        push(row, Metric::OutputRate, value, tokens as f64 / seconds, Unit::PerS);
         if is_offline(sent) {
-            let offline = Quantity::Other(OFFLINE.to_owned());
-            push(row, &offline, value, ok.len() as f64 / seconds, Unit::PerS);
+            let offline = Metric::other(OFFLINE);
+            push(row, offline, value, ok.len() as f64 / seconds, Unit::PerS);
         }
     }
-    let mut add = |quantity: Quantity, of: fn(&RequestRecord) -> Option<f64>| {
-        times(row, &quantity, ok.iter().filter_map(|record| of(record)).collect());
+    let mut add = |quantity: Metric, of: fn(&RequestRecord) -> Option<f64>| {
+        times(row, quantity, ok.iter().filter_map(|record| of(record)).collect());
     };
-    add(Quantity::Ttft, ttft_ns);
-    add(Quantity::Tpot, tpot_ns);
-    add(Quantity::E2e, e2e_ns);
+    add(Metric::Ttft, ttft_ns);
+    add(Metric::Tpot, tpot_ns);
+    add(Metric::E2e, e2e_ns);
 }
 
 /// Whether there was one query with all samples in it, as far as a server can tell: each of several
@@ -82,34 +83,33 @@ fn tpot_ns(record: &RequestRecord) -> Option<f64> {
 }
 
 /// The statistics of one time, nanoseconds.
-fn times(row: &mut Row, quantity: &Quantity, mut values: Vec<f64>) {
+fn times(row: &mut Row, quantity: Metric, mut values: Vec<f64>) {
     values.sort_unstable_by(f64::total_cmp);
     let (Some(least), Some(most)) = (values.first(), values.last()) else { return };
     let n = values.len();
     let mean = values.iter().sum::<f64>() / n as f64;
-    let mut add = |quantity: &Quantity, statistic, value: f64| {
+    let mut add = |quantity: Metric, statistic, value: f64| {
         push(row, quantity, statistic, value / NS_PER_MS, Unit::Ms);
     };
     add(quantity, Statistic::Mean, mean);
     add(quantity, Statistic::Min, *least);
     add(quantity, Statistic::Max, *most);
-    let estimate = Quantity::Other(format!("{quantity} early-stopping estimate"));
+    let estimate = Metric::other(format!("{quantity} early-stopping estimate"));
     for p in PERCENTILES {
         if let Some(value) = values.get((n as f64 * (p / 100.0)) as usize) {
             add(quantity, Statistic::percentile(p), *value);
         }
         let rank = early_stopping::rank(n as u64, p).and_then(|rank| usize::try_from(rank).ok());
         if let Some(value) = rank.and_then(|rank| values.get(n.checked_sub(rank)?)) {
-            add(&estimate, Statistic::percentile(p), *value);
+            add(estimate, Statistic::percentile(p), *value);
         }
     }
     push(row, quantity, Statistic::Count, n as f64, Unit::Count);
-    let missing =
-        Quantity::Other(format!("requests missing to {quantity} early-stopping estimate"));
+    let missing = Metric::other(format!("requests missing to {quantity} early-stopping estimate"));
     for p in PERCENTILES {
         if let Some(more) = early_stopping::least(p).checked_sub(n as u64).filter(|more| *more > 0)
         {
-            push(row, &missing, Statistic::percentile(p), more as f64, Unit::Count);
+            push(row, missing, Statistic::percentile(p), more as f64, Unit::Count);
         }
     }
 }
@@ -118,7 +118,8 @@ fn times(row: &mut Row, quantity: &Quantity, mut values: Vec<f64>) {
 mod tests {
     use super::super::{Definitions, sheet};
     use crate::testing::{closed_loop, run};
-    use ifm_core::sheet::{Quantity, Row, Statistic};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{Row, Statistic};
 
     /// `n` answers of 11 tokens 10 ms apart, whose first token comes 1, 2, … n ms after its due time;
     /// each was sent 5 ms late.
@@ -137,22 +138,22 @@ mod tests {
     #[test]
     fn times_run_from_due_and_a_percentile_is_the_value_at_its_place() {
         let row = row(100);
-        let value = |quantity: &Quantity, statistic| row.value(quantity, statistic);
+        let value = |quantity: Metric, statistic| row.value(quantity, statistic);
         let near = |found: Option<f64>, expect: f64| {
             assert!(found.is_some_and(|found| (found - expect).abs() < 1e-6), "{found:?} {expect}");
         };
-        near(value(&Quantity::Ttft, Statistic::Min), 1.0);
+        near(value(Metric::Ttft, Statistic::Min), 1.0);
         // Place 99 of 100, counted from 0: the largest.
-        near(value(&Quantity::Ttft, Statistic::Percentile(99.0)), 100.0);
-        near(value(&Quantity::Ttft, Statistic::Median), 51.0);
-        near(value(&Quantity::Tpot, Statistic::Mean), 10.0);
-        near(value(&Quantity::E2e, Statistic::Max), 200.0);
-        near(value(&Quantity::OutputTokens, Statistic::Value), 1100.0);
+        near(value(Metric::Ttft, Statistic::Percentile(99.0)), 100.0);
+        near(value(Metric::Ttft, Statistic::Median), 51.0);
+        near(value(Metric::Tpot, Statistic::Mean), 10.0);
+        near(value(Metric::E2e, Statistic::Max), 200.0);
+        near(value(Metric::OutputTokens, Statistic::Value), 1100.0);
         // Requests begin every 101 ms; the last one, at 10,999 ms, has its last token 195 ms later, and
         // the first one was due at 995 ms.
-        near(value(&Quantity::Duration, Statistic::Value), 10_199.0);
-        near(value(&Quantity::OutputRate, Statistic::Value), 1100.0 / 10.199);
-        near(value(&Quantity::RequestRate, Statistic::Value), 99.0 / 10.199);
+        near(value(Metric::Duration, Statistic::Value), 10_199.0);
+        near(value(Metric::OutputRate, Statistic::Value), 1100.0 / 10.199);
+        near(value(Metric::RequestRate, Statistic::Value), 99.0 / 10.199);
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
         let samples = |users: u32, rounds: u32| {
             let run = run(&[4], closed_loop((0, 0), (users, rounds), 0.0, (100.0, 10.0, 11)));
             let row = sheet(&run, Definitions::Mlperf).parts[0].rows[0].clone();
-            row.value(&Quantity::Other(super::OFFLINE.to_owned()), Statistic::Value)
+            row.value(Metric::other(super::OFFLINE), Statistic::Value)
         };
         assert_eq!(samples(4, 1), Some(20.0));
         assert_eq!((samples(1, 4), samples(4, 2), samples(1, 1)), (None, None, None));
@@ -171,15 +172,15 @@ mod tests {
     fn reports_the_estimate_or_how_many_values_are_missing() {
         let row = row(100);
         let of = |text: &str, p| {
-            let quantity = Quantity::Other(text.to_owned());
-            row.value(&quantity, Statistic::percentile(p))
+            let quantity = Metric::other(text);
+            row.value(quantity, Statistic::percentile(p))
         };
-        let estimate = format!("{} early-stopping estimate", Quantity::Ttft);
+        let estimate = format!("{} early-stopping estimate", Metric::Ttft);
         // Of 100 values the estimate of P90 is the third highest: 1, 2, 3 above have a chance of
         // 0.03 %, 0.19 % and 0.78 % or less, 4 of 2.4 %.
         assert_eq!(of(&estimate, 90.0), Some(98.0));
         assert_eq!(of(&estimate, 99.0), None);
-        let missing = format!("requests missing to {} early-stopping estimate", Quantity::Ttft);
+        let missing = format!("requests missing to {} early-stopping estimate", Metric::Ttft);
         assert_eq!((of(&missing, 90.0), of(&missing, 99.0)), (None, Some(562.0)));
     }
 }

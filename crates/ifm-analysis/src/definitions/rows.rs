@@ -2,10 +2,9 @@
 
 use crate::level::{LevelSummary, Load};
 use crate::stat::quantile::percentile_of_sorted;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{
-    Definition, Figure, Quantity, Row, SheetRequest, Statistic, StdKind, Unit, key,
-};
+use ifm_core::sheet::{Definition, Figure, Row, SheetRequest, Statistic, StdKind, Unit, key};
 use ifm_core::{RequestRecord, SentMedia};
 
 const NS_PER_S: f64 = 1e9;
@@ -86,7 +85,7 @@ fn request(record: &RequestRecord, origin_ns: u64, end_ns: Option<u64>) -> Sheet
 /// weight, as milliseconds. Nothing is added for no value.
 pub(super) fn latency(
     row: &mut Row,
-    quantity: &Quantity,
+    quantity: Metric,
     values: Vec<(f64, f64)>,
     std: StdKind,
     by: Percentiles,
@@ -97,7 +96,7 @@ pub(super) fn latency(
 /// The same for values that have to be divided by the given number to be in the unit.
 pub(super) fn population(
     row: &mut Row,
-    quantity: &Quantity,
+    quantity: Metric,
     mut values: Vec<(f64, f64)>,
     (std, by): (StdKind, Percentiles),
     (scale, unit): (f64, &Unit),
@@ -147,14 +146,8 @@ pub(super) fn nearest_rank(sorted: &[(f64, f64)], weight: f64, p: f64) -> Option
 }
 
 /// Adds a figure by its own tool's definition.
-pub(super) fn push(
-    row: &mut Row,
-    quantity: &Quantity,
-    statistic: Statistic,
-    value: f64,
-    unit: Unit,
-) {
-    let figure = Figure::new(quantity.clone(), statistic, value, unit).defined(Definition::Same);
+pub(super) fn push(row: &mut Row, quantity: Metric, statistic: Statistic, value: f64, unit: Unit) {
+    let figure = Figure::new(quantity, statistic, value, unit).defined(Definition::Same);
     row.figures.push(figure);
 }
 
@@ -194,25 +187,25 @@ pub(super) fn totals(row: &mut Row, totals: Totals) {
     let value = Statistic::Value;
     let both = totals.input_tokens.zip(totals.output_tokens).map(|(input, output)| input + output);
     for (quantity, count) in [
-        (Quantity::RequestsOk, Some(totals.completed)),
-        (Quantity::RequestsFailed, Some(totals.failed)),
-        (Quantity::InputTokens, totals.input_tokens),
-        (Quantity::OutputTokens, totals.output_tokens),
+        (Metric::RequestsOk, Some(totals.completed)),
+        (Metric::RequestsFailed, Some(totals.failed)),
+        (Metric::InputTokens, totals.input_tokens),
+        (Metric::OutputTokens, totals.output_tokens),
     ] {
         if let Some(count) = count {
-            push(row, &quantity, value, count as f64, Unit::Count);
+            push(row, quantity, value, count as f64, Unit::Count);
         }
     }
     let Some(seconds) = totals.duration_s else { return };
-    push(row, &Quantity::Duration, value, seconds, Unit::S);
+    push(row, Metric::Duration, value, seconds, Unit::S);
     for (quantity, count) in [
-        (Quantity::RequestRate, Some(totals.completed)),
-        (Quantity::InputRate, totals.input_tokens),
-        (Quantity::OutputRate, totals.output_tokens),
-        (Quantity::TotalRate, both),
+        (Metric::RequestRate, Some(totals.completed)),
+        (Metric::InputRate, totals.input_tokens),
+        (Metric::OutputRate, totals.output_tokens),
+        (Metric::TotalRate, both),
     ] {
         if let Some(count) = count {
-            push(row, &quantity, value, count as f64 / seconds, Unit::PerS);
+            push(row, quantity, value, count as f64 / seconds, Unit::PerS);
         }
     }
 }
@@ -281,20 +274,20 @@ mod tests {
     fn uncounted_prompts_are_not_zero() {
         use crate::testing::{closed_loop, run};
         let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));
-        let value = |run: &ifm_core::RunData, by, quantity: &Quantity| {
+        let value = |run: &ifm_core::RunData, by, quantity: Metric| {
             super::super::sheet(run, by).parts[0].rows[0].value(quantity, Statistic::Value)
         };
         use super::super::Definitions;
         for by in [Definitions::Vllm, Definitions::Sglang, Definitions::Guidellm] {
-            assert!(value(&run, by, &Quantity::InputTokens).is_some_and(|tokens| tokens > 0.0));
+            assert!(value(&run, by, Metric::InputTokens).is_some_and(|tokens| tokens > 0.0));
         }
         run.requests[2].prompt_tokens = None;
         run.requests[2].prompt_tokens_asked = None;
         for by in [Definitions::Vllm, Definitions::Sglang, Definitions::Guidellm] {
-            for unknown in [Quantity::InputTokens, Quantity::InputRate, Quantity::TotalRate] {
-                assert_eq!(value(&run, by, &unknown), None, "{by:?} {unknown}");
+            for unknown in [Metric::InputTokens, Metric::InputRate, Metric::TotalRate] {
+                assert_eq!(value(&run, by, unknown), None, "{by:?} {unknown}");
             }
-            assert!(value(&run, by, &Quantity::OutputRate).is_some());
+            assert!(value(&run, by, Metric::OutputRate).is_some());
         }
         // Nor are tokens of whole answers.
         for record in &mut run.requests {
@@ -302,9 +295,8 @@ mod tests {
             record.events = Default::default();
         }
         for by in [Definitions::Vllm, Definitions::Sglang] {
-            for unknown in [Quantity::OutputTokens, Quantity::OutputRate, Quantity::PeakOutputRate]
-            {
-                assert_eq!(value(&run, by, &unknown), None, "{by:?} {unknown}");
+            for unknown in [Metric::OutputTokens, Metric::OutputRate, Metric::PeakOutputRate] {
+                assert_eq!(value(&run, by, unknown), None, "{by:?} {unknown}");
             }
         }
     }
@@ -325,9 +317,9 @@ mod tests {
         ];
         let mut row = Row::new(RowRole::Measured, Place::default());
         let values = itl_ms.iter().map(|ms| (ms * NS_PER_MS, 15.0)).collect();
-        latency(&mut row, &Quantity::Itl, values, StdKind::Population, Percentiles::NearestRank);
+        latency(&mut row, Metric::Itl, values, StdKind::Population, Percentiles::NearestRank);
         let near = |statistic, expect: f64| {
-            let value = row.value(&Quantity::Itl, statistic).unwrap();
+            let value = row.value(Metric::Itl, statistic).unwrap();
             assert!((value - expect).abs() < 1e-9, "{statistic:?}: {value} {expect}");
         };
         near(Statistic::Mean, 4.86638347307841);
@@ -336,6 +328,6 @@ mod tests {
         near(Statistic::Percentile(25.0), 4.352744420369466);
         near(Statistic::Percentile(75.0), 5.137236913045247);
         near(Statistic::Percentile(90.0), 5.93568483988444);
-        assert_eq!(row.value(&Quantity::Itl, Statistic::Count), Some(120.0));
+        assert_eq!(row.value(Metric::Itl, Statistic::Count), Some(120.0));
     }
 }

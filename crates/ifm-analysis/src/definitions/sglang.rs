@@ -13,7 +13,8 @@
 
 use super::rows::{Percentiles, Totals, complete, duration_s, latency, output_tokens, push};
 use super::rows::{since, sum_of, totals};
-use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Row, Statistic, StdKind, Unit};
 use ifm_core::{Counted, RequestRecord, SentMedia};
 
 /// Adds every figure.
@@ -22,21 +23,21 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let seconds = duration_s(sent);
     totals(row, Totals::of(sent, &ok, seconds));
     if let Some((text, vision)) = by_kind(&ok) {
-        push(row, &Quantity::TextTokens, Statistic::Value, text, Unit::Count);
-        push(row, &Quantity::ImageTokens, Statistic::Value, vision, Unit::Count);
+        push(row, Metric::TextTokens, Statistic::Value, text, Unit::Count);
+        push(row, Metric::ImageTokens, Statistic::Value, vision, Unit::Count);
     }
-    let mut add = |quantity: &Quantity, values: Vec<f64>| {
+    let mut add = |quantity: Metric, values: Vec<f64>| {
         let values = values.into_iter().map(|value| (value, 1.0)).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::Linear);
     };
     let e2e: Vec<f64> = ok.iter().filter_map(|record| e2e_ns(record)).collect();
-    add(&Quantity::Ttft, ok.iter().filter_map(|record| ttft_ns(record)).collect());
-    add(&Quantity::E2e, e2e.clone());
-    add(&Quantity::Tpot, ok.iter().filter_map(|record| tpot_ns(record)).collect());
-    add(&Quantity::Itl, ok.iter().flat_map(|record| gaps_ns(record)).collect());
+    add(Metric::Ttft, ok.iter().filter_map(|record| ttft_ns(record)).collect());
+    add(Metric::E2e, e2e.clone());
+    add(Metric::Tpot, ok.iter().filter_map(|record| tpot_ns(record)).collect());
+    add(Metric::Itl, ok.iter().flat_map(|record| gaps_ns(record)).collect());
     if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
         let in_flight = e2e.iter().sum::<f64>() / 1e9 / seconds;
-        push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
+        push(row, Metric::InFlight, Statistic::Mean, in_flight, Unit::Count);
     }
 }
 
@@ -84,20 +85,21 @@ fn gaps_ns(record: &RequestRecord) -> Vec<f64> {
 mod tests {
     use super::super::{Definitions, sheet};
     use crate::testing::{closed_loop, run, sound_images};
-    use ifm_core::sheet::{Quantity, Statistic};
+    use ifm_core::Metric;
+    use ifm_core::sheet::Statistic;
 
     /// 120 prompts of 419 tokens, 299 of them of an image.
     #[test]
     fn what_is_not_of_an_image_is_text() {
         let mut run = sound_images();
         let value = |run: &ifm_core::RunData, quantity| {
-            sheet(run, Definitions::Sglang).parts[0].rows[0].value(&quantity, Statistic::Value)
+            sheet(run, Definitions::Sglang).parts[0].rows[0].value(quantity, Statistic::Value)
         };
-        assert_eq!(value(&run, Quantity::ImageTokens), Some(120.0 * 299.0));
-        assert_eq!(value(&run, Quantity::TextTokens), Some(120.0 * 120.0));
+        assert_eq!(value(&run, Metric::ImageTokens), Some(120.0 * 299.0));
+        assert_eq!(value(&run, Metric::TextTokens), Some(120.0 * 120.0));
         run.requests[7].image_tokens = None;
-        assert_eq!(value(&run, Quantity::ImageTokens), None, "one did not tell");
-        assert_eq!(value(&run, Quantity::TextTokens), None);
+        assert_eq!(value(&run, Metric::ImageTokens), None, "one did not tell");
+        assert_eq!(value(&run, Metric::TextTokens), None);
     }
 
     /// 2 users, 3 requests each of 4 tokens: TTFT 100 ms, gaps 10 ms, the stream ends 20 ms later.
@@ -107,21 +109,21 @@ mod tests {
         for record in &mut run.requests {
             record.stream_end_ns = record.last_token_ns().map(|at| at + 20_000_000);
         }
-        let value = |by, quantity: &Quantity| {
+        let value = |by, quantity: Metric| {
             sheet(&run, by).parts[0].rows[0].value(quantity, Statistic::Mean).unwrap()
         };
         let near = |value: f64, expect: f64| assert!((value - expect).abs() < 1e-6, "{value}");
-        near(value(Definitions::Sglang, &Quantity::E2e), 150.0);
-        near(value(Definitions::Sglang, &Quantity::Tpot), 50.0 / 3.0);
-        near(value(Definitions::Sglang, &Quantity::Itl), 10.0);
-        near(value(Definitions::Ours, &Quantity::E2e), 130.0);
-        near(value(Definitions::Ours, &Quantity::Tpot), 10.0);
-        near(value(Definitions::Vllm, &Quantity::Tpot), 10.0);
+        near(value(Definitions::Sglang, Metric::E2e), 150.0);
+        near(value(Definitions::Sglang, Metric::Tpot), 50.0 / 3.0);
+        near(value(Definitions::Sglang, Metric::Itl), 10.0);
+        near(value(Definitions::Ours, Metric::E2e), 130.0);
+        near(value(Definitions::Ours, Metric::Tpot), 10.0);
+        near(value(Definitions::Vllm, Metric::Tpot), 10.0);
         // GuideLLM's TPOT holds the time to the first token: 130 ms over 4 tokens.
-        near(value(Definitions::Guidellm, &Quantity::Tpot), 32.5);
-        near(value(Definitions::Guidellm, &Quantity::Itl), 10.0);
-        near(value(Definitions::Guidellm, &Quantity::E2e), 150.0);
-        near(value(Definitions::Aiperf, &Quantity::Itl), 10.0);
-        near(value(Definitions::Aiperf, &Quantity::E2e), 130.0);
+        near(value(Definitions::Guidellm, Metric::Tpot), 32.5);
+        near(value(Definitions::Guidellm, Metric::Itl), 10.0);
+        near(value(Definitions::Guidellm, Metric::E2e), 150.0);
+        near(value(Definitions::Aiperf, Metric::Itl), 10.0);
+        near(value(Definitions::Aiperf, Metric::E2e), 130.0);
     }
 }

@@ -22,7 +22,7 @@ use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::{Distribution, Population};
 use crate::tpot::is_one_sequence;
 use ifm_core::Metric;
-use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
+use ifm_core::sheet::{Row, Statistic, StdKind, Unit};
 use ifm_core::{Outcome, RequestRecord};
 
 /// Percentiles of the block.
@@ -164,17 +164,17 @@ pub(super) fn fill(
     totals(row, Totals::of(sent, &complete(sent), Some(summary.duration_s)));
     let value = Statistic::Value;
     if let Some(peak) = summary.peak_output_throughput {
-        push(row, &Quantity::PeakOutputRate, value, peak, Unit::PerS);
+        push(row, Metric::PeakOutputRate, value, peak, Unit::PerS);
     }
-    push(row, &Quantity::PeakInFlight, value, summary.peak_concurrent_requests, Unit::Count);
+    push(row, Metric::PeakInFlight, value, summary.peak_concurrent_requests, Unit::Count);
     if let Some(goodput) = summary.request_goodput {
-        push(row, &Quantity::Goodput, value, goodput, Unit::PerS);
+        push(row, Metric::Goodput, value, goodput, Unit::PerS);
     }
     if let Some(rtfx) = summary.rtfx {
-        push(row, &Quantity::AudioRate, value, rtfx, Unit::One);
+        push(row, Metric::LevelRtfx, value, rtfx, Unit::One);
     }
     let ok = || sent.iter().copied().filter(|record| record.outcome.is_ok());
-    let mut add = |quantity: &Quantity, mut values: Vec<f64>| {
+    let mut add = |quantity: Metric, mut values: Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);
         for p in percentiles {
             if let Some(value) = percentile_of_sorted(&values, *p) {
@@ -187,14 +187,14 @@ pub(super) fn fill(
     let first = |record: &RequestRecord| {
         record.first_token_ns().filter(|_| record.streamed).map(|at| since(record, at))
     };
-    add(&Quantity::Ttft, ok().filter_map(first).collect());
-    add(&Quantity::Tpot, ok().filter_map(tpot_ns).collect());
+    add(Metric::Ttft, ok().filter_map(first).collect());
+    add(Metric::Tpot, ok().filter_map(tpot_ns).collect());
     let streamed: Vec<&RequestRecord> = ok().filter(|record| record.streamed).collect();
     let mut gaps = Vec::new();
     Gaps(&streamed).visit(|gap| gaps.push(gap as f64));
-    add(&Quantity::Itl, gaps);
+    add(Metric::Itl, gaps);
     let last = |record: &RequestRecord| record.last_token_ns().map(|at| since(record, at));
-    add(&Quantity::E2e, ok().filter_map(last).collect());
+    add(Metric::E2e, ok().filter_map(last).collect());
 }
 
 fn tpot_ns(record: &RequestRecord) -> Option<f64> {

@@ -16,11 +16,12 @@
 //! | TTFT | grows with the load | share of the arithmetic; number of sequences or size of the KV pool, which make the queue |
 //! | TTFT | shrinks with the load | time of the frontend |
 
-use super::{Pair, Quantity};
+use super::Pair;
 use crate::insight::Sentence;
 use crate::say;
 use crate::stat::percentile_of_sorted;
 use crate::stat::trend::{mann_kendall, theil_sen};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
 
 /// Loads with an error, at least.
@@ -49,7 +50,7 @@ ifm_core::vocabulary! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drift {
     /// Whose error: ITL or TPOT over the users in flight, or TTFT over the load.
-    pub quantity: Quantity,
+    pub metric: Metric,
     /// How it goes with the load.
     pub course: Course,
     /// The signed error at the smallest load: of the line, or the median where it is constant.
@@ -64,26 +65,26 @@ pub struct Drift {
 
 /// What the errors say, gaps between tokens first: ITL, or TPOT where it takes the place of ITL.
 pub(super) fn drifts(pairs: &[Pair]) -> Vec<Drift> {
-    let over = |quantity, load: fn(&Pair) -> Option<f64>| {
-        let error = |pair: &Pair| Some((load(pair).filter(|at| *at > 0.0)?, pair.error(quantity)?));
-        drift(quantity, pairs.iter().filter_map(error).collect())
+    let over = |metric, load: fn(&Pair) -> Option<f64>| {
+        let error = |pair: &Pair| Some((load(pair).filter(|at| *at > 0.0)?, pair.error(metric)?));
+        drift(metric, pairs.iter().filter_map(error).collect())
     };
-    let gap = |quantity| over(quantity, |pair| pair.measured.users());
-    let itl = gap(Quantity::Itl).or_else(|| gap(Quantity::Tpot));
-    let ttft = over(Quantity::Ttft, |pair| Some(pair.measured.load.value()));
+    let gap = |metric| over(metric, |pair| pair.measured.users());
+    let itl = gap(Metric::Itl).or_else(|| gap(Metric::Tpot));
+    let ttft = over(Metric::Ttft, |pair| Some(pair.measured.load.value()));
     itl.into_iter().chain(ttft).collect()
 }
 
-fn drift(quantity: Quantity, mut points: Vec<(f64, f64)>) -> Option<Drift> {
+fn drift(metric: Metric, mut points: Vec<(f64, f64)>) -> Option<Drift> {
     if points.len() < POINTS_MIN {
         return None;
     }
     points.order_by(|a, b| a.0.total_cmp(&b.0));
     let (course, first, last) = course(&points)?;
-    let (words, constants) = row(quantity, course)?;
+    let (words, constants) = row(metric, course)?;
     let load = points.first()?.0;
     let way = if first > 0.0 { "long" } else { "short" };
-    let name = quantity.word();
+    let name = metric.name();
     let told = match course {
         Course::Constant => say!("{} is predicted too {} by about the same at every load ({})";
             name, way, first => Change),
@@ -94,7 +95,7 @@ fn drift(quantity: Quantity, mut points: Vec<(f64, f64)>) -> Option<Drift> {
         ),
     };
     let sentence = say!("{}: {}."; told, words);
-    Some(Drift { quantity, course, first, last, constants, sentence })
+    Some(Drift { metric, course, first, last, constants, sentence })
 }
 
 /// How errors go with the load, with the first and the last of them; absent where they say nothing.
@@ -121,33 +122,33 @@ fn course(points: &[(f64, f64)]) -> Option<(Course, f64, f64)> {
 }
 
 /// The table above: what is said, and which constants that names.
-fn row(quantity: Quantity, course: Course) -> Option<(&'static str, &'static [&'static str])> {
+fn row(metric: Metric, course: Course) -> Option<(&'static str, &'static [&'static str])> {
     use Course::{Constant, Grows, Shrinks};
-    Some(match (quantity, course) {
-        (Quantity::Itl | Quantity::Tpot, Constant) => (
+    Some(match (metric, course) {
+        (Metric::Itl | Metric::Tpot, Constant) => (
             "the share of the memory bandwidth is off, or, since one user is off by the same, \
              the host's time of a step",
             &["share of the memory bandwidth", "host's time of a step"],
         ),
-        (Quantity::Itl | Quantity::Tpot, Grows) => (
+        (Metric::Itl | Metric::Tpot, Grows) => (
             "the host's time for each sequence is off, or, with long contexts, the share of the \
              bandwidth at which keys and values are read",
             &["host's time for each sequence", "share of the bandwidth of keys and values"],
         ),
-        (Quantity::Itl | Quantity::Tpot, Shrinks) => {
+        (Metric::Itl | Metric::Tpot, Shrinks) => {
             ("the host's time of a step is off", &["host's time of a step"])
         }
-        (Quantity::Ttft, Constant) => (
+        (Metric::Ttft, Constant) => (
             "the share of the arithmetic is off, or the time of the frontend",
             &["share of the arithmetic", "time of the frontend"],
         ),
-        (Quantity::Ttft, Grows) => (
+        (Metric::Ttft, Grows) => (
             "the share of the arithmetic is off, or the number of sequences or the size of the KV \
              pool, which make the queue",
             &["share of the arithmetic", "number of sequences", "size of the KV pool"],
         ),
-        (Quantity::Ttft, Shrinks) => ("the time of the frontend is off", &["time of the frontend"]),
-        (Quantity::E2e | Quantity::Output, _) => return None,
+        (Metric::Ttft, Shrinks) => ("the time of the frontend is off", &["time of the frontend"]),
+        _ => return None,
     })
 }
 
@@ -201,15 +202,12 @@ mod tests {
             (&grows, Course::Grows, "host's time for each sequence", "share of the arithmetic"),
             (&shrinks, Course::Shrinks, "host's time of a step", "time of the frontend"),
         ] {
-            for (quantity, drifts, constant) in [
-                (Quantity::Itl, found(error, none), itl_constant),
-                (Quantity::Ttft, found(none, error), ttft_constant),
+            for (metric, drifts, constant) in [
+                (Metric::Itl, found(error, none), itl_constant),
+                (Metric::Ttft, found(none, error), ttft_constant),
             ] {
                 let [drift] = &drifts[..] else { panic!("{way:?}: {drifts:?}") };
-                assert_eq!(
-                    (drift.quantity, course(drift), first(drift)),
-                    (quantity, way, constant)
-                );
+                assert_eq!((drift.metric, course(drift), first(drift)), (metric, way, constant));
             }
         }
     }

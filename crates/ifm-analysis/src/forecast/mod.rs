@@ -11,24 +11,12 @@ pub use drift::{CHANCE_MAX, Course, Drift, ERROR_MIN, POINTS_MIN};
 
 use crate::level::Load;
 use crate::stat::percentile_of_sorted;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
 
-ifm_core::vocabulary! {
-    /// The compared quantities.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Quantity {
-        /// Mean time to first token.
-        Ttft = "TTFT",
-        /// Mean inter-token latency.
-        Itl = "ITL",
-        /// Mean time per output token, where one of both has no inter-token latency.
-        Tpot = "TPOT",
-        /// Mean time of a whole answer.
-        E2e = "E2E",
-        /// Output tokens per second of the whole server.
-        Output = "output",
-    }
-}
+/// The compared metrics: means of the times, and the output of the whole server.
+pub const COMPARED: [Metric; 5] =
+    [Metric::Ttft, Metric::Itl, Metric::Tpot, Metric::E2e, Metric::OutputRate];
 
 /// Means at one load, predicted or measured. Unknown values are absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,14 +38,15 @@ pub struct Speeds {
 }
 
 impl Speeds {
-    /// One of its numbers, in the unit of its field.
-    pub fn of(&self, quantity: Quantity) -> Option<f64> {
-        match quantity {
-            Quantity::Ttft => self.ttft_ms,
-            Quantity::Itl => self.itl_ms,
-            Quantity::Tpot => self.tpot_ms,
-            Quantity::E2e => self.e2e_ms,
-            Quantity::Output => self.output_tok_per_s,
+    /// One of its numbers, in the unit of its field; absent for what is not [`COMPARED`].
+    pub fn of(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Ttft => self.ttft_ms,
+            Metric::Itl => self.itl_ms,
+            Metric::Tpot => self.tpot_ms,
+            Metric::E2e => self.e2e_ms,
+            Metric::OutputRate => self.output_tok_per_s,
+            _ => None,
         }
     }
 
@@ -96,18 +85,18 @@ impl Pair {
 
     /// The signed relative error of the prediction; absent where one of the two is not known, or
     /// nothing was measured that an error could be relative to.
-    pub fn error(&self, quantity: Quantity) -> Option<f64> {
-        let (predicted, measured) = (self.predicted.of(quantity)?, self.measured.of(quantity)?);
+    pub fn error(&self, metric: Metric) -> Option<f64> {
+        let (predicted, measured) = (self.predicted.of(metric)?, self.measured.of(metric)?);
         let error = (predicted - measured) / measured;
         (measured > 0.0 && error.is_finite()).then_some(error)
     }
 }
 
-/// How far a quantity is off, over all loads.
+/// How far a metric is off, over all loads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Off {
     /// Of what.
-    pub quantity: Quantity,
+    pub metric: Metric,
     /// Loads with an error.
     pub points: usize,
     /// Median of the signed errors: which way the prediction leans.
@@ -121,7 +110,7 @@ pub struct Off {
 pub struct Forecast {
     /// Loads that both have, from the smallest.
     pub pairs: Vec<Pair>,
-    /// How far each quantity is off; without those that no load has.
+    /// How far each metric is off; without those that no load has.
     pub off: Vec<Off>,
     /// What the errors say of a constant, at most one sentence each for ITL and TTFT.
     pub drifts: Vec<Drift>,
@@ -139,19 +128,19 @@ impl Forecast {
             }
         }
         pairs.order_by(|a, b| a.measured.load.value().total_cmp(&b.measured.load.value()));
-        let off = Quantity::ALL.into_iter().filter_map(|quantity| off(&pairs, quantity)).collect();
+        let off = COMPARED.into_iter().filter_map(|metric| off(&pairs, metric)).collect();
         let drifts = drift::drifts(&pairs);
         Forecast { pairs, off, drifts }
     }
 }
 
-fn off(pairs: &[Pair], quantity: Quantity) -> Option<Off> {
-    let mut errors: Vec<f64> = pairs.iter().filter_map(|pair| pair.error(quantity)).collect();
+fn off(pairs: &[Pair], metric: Metric) -> Option<Off> {
+    let mut errors: Vec<f64> = pairs.iter().filter_map(|pair| pair.error(metric)).collect();
     errors.sort_unstable_by(f64::total_cmp);
     let points = errors.len();
     let median = percentile_of_sorted(&errors, 50.0)?;
     let mean_absolute = errors.iter().map(|error| error.abs()).sum::<f64>() / points as f64;
-    Some(Off { quantity, points, median, mean_absolute })
+    Some(Off { metric, points, median, mean_absolute })
 }
 
 #[cfg(test)]
@@ -182,14 +171,14 @@ mod tests {
         let predicted = [at(1, Some(7.3), Some(7.5)), at(2, Some(8.0), Some(8.1))];
         let measured = [at(1, None, Some(10.0)), at(2, Some(10.0), Some(9.0))];
         let found = Forecast::of(&predicted, &measured);
-        let errors = |quantity| -> Vec<Option<f64>> {
-            found.pairs.iter().map(|pair| pair.error(quantity)).collect()
+        let errors = |metric| -> Vec<Option<f64>> {
+            found.pairs.iter().map(|pair| pair.error(metric)).collect()
         };
-        assert_eq!(errors(Quantity::Tpot), [Some(-0.25), None]);
-        assert_eq!(errors(Quantity::Itl), [None, Some(-0.2)]);
+        assert_eq!(errors(Metric::Tpot), [Some(-0.25), None]);
+        assert_eq!(errors(Metric::Itl), [None, Some(-0.2)]);
         assert_eq!(found.pairs[0].predicted.itl_ms, None, "there is no other half");
-        let off: Vec<Quantity> = found.off.iter().map(|off| off.quantity).collect();
-        assert_eq!(off, [Quantity::Ttft, Quantity::Itl, Quantity::Tpot]);
+        let off: Vec<Metric> = found.off.iter().map(|off| off.metric).collect();
+        assert_eq!(off, [Metric::Ttft, Metric::Itl, Metric::Tpot]);
         // With nothing to compare, what is known stays.
         let found = Forecast::of(&predicted[..1], &[at(1, None, None)]);
         assert_eq!(found.pairs[0].predicted.itl_ms, Some(7.3));
@@ -212,13 +201,13 @@ mod tests {
             speeds(Load::ReqPerS(64.0), 7.0, None),
         ];
         let found = Forecast::of(&predicted, &measured);
-        let errors = |quantity| -> Vec<Option<f64>> {
-            found.pairs.iter().map(|pair| pair.error(quantity)).collect()
+        let errors = |metric| -> Vec<Option<f64>> {
+            found.pairs.iter().map(|pair| pair.error(metric)).collect()
         };
-        assert_eq!(errors(Quantity::Ttft), [Some(-0.1), Some(0.0), Some(0.2)]);
-        assert_eq!(errors(Quantity::Itl), [Some(-0.2), None, None]);
+        assert_eq!(errors(Metric::Ttft), [Some(-0.1), Some(0.0), Some(0.2)]);
+        assert_eq!(errors(Metric::Itl), [Some(-0.2), None, None]);
         let [ttft, itl] = found.off[..] else { panic!("{:?}", found.off) };
-        assert_eq!((ttft.quantity, ttft.points, ttft.median), (Quantity::Ttft, 3, 0.0));
+        assert_eq!((ttft.metric, ttft.points, ttft.median), (Metric::Ttft, 3, 0.0));
         assert!((ttft.mean_absolute - 0.1).abs() < 1e-12);
         assert_eq!((itl.points, itl.median), (1, -0.2));
         assert!(found.drifts.is_empty(), "three points say nothing: {:?}", found.drifts);

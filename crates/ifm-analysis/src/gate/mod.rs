@@ -226,7 +226,7 @@ pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
         load: None,
         bound: match measure.direction() {
             Direction::Lower => Bound::Max,
-            Direction::Higher => Bound::Min,
+            Direction::Higher | Direction::Neither => Bound::Min,
         },
         limit: Limit::Band,
     };

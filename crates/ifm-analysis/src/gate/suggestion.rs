@@ -108,10 +108,12 @@ fn limit(measure: Measure, cell: &Cell) -> (Bound, Limit) {
         | Unit::SessionPerHour
         | Unit::ImagePerS
         | Unit::MegapixelPerS
+        | Unit::BytesPerS
+        | Unit::FlopPerS
         | Unit::Plain => {
             (Bound::Min, Limit::Value(two_digits(low * (1.0 - ROOM_RATE), f64::floor)))
         }
-        Unit::Ns | Unit::Bytes | Unit::J => {
+        Unit::Ns | Unit::Bytes | Unit::J | Unit::W | Unit::Usd => {
             let is_tail = measure.percentile().is_some_and(|p| p > 90.0);
             let room = if is_tail { ROOM_TAIL } else { ROOM_MEDIAN };
             (Bound::Max, Limit::Value(two_digits(high * (1.0 + room), f64::ceil)))

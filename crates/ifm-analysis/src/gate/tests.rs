@@ -3,8 +3,9 @@
 use super::*;
 use crate::comparison::Member;
 use crate::testing::{NoisyLoop, failed, noisy_run, run as made_up};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit, key,
+    Factors, Figure, Part, PartKind, Place, Row, RowRole, Source, Statistic, Unit, key,
 };
 use ifm_core::{RunData, Sheet};
 
@@ -99,7 +100,7 @@ fn document_with_failures() -> Sheet {
     let mut row = Row::new(RowRole::Measured, Place::default());
     row.factors = Factors::default().with(key::CONCURRENCY, 8);
     let value = Statistic::Value;
-    for (quantity, count) in [(Quantity::RequestsOk, 36.0), (Quantity::RequestsFailed, 4.0)] {
+    for (quantity, count) in [(Metric::RequestsOk, 36.0), (Metric::RequestsFailed, 4.0)] {
         row.figures.push(Figure::new(quantity, value, count, Unit::Count));
     }
     let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::default()) };

@@ -191,6 +191,10 @@ fn parse_limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
         | Unit::SessionPerHour
         | Unit::ImagePerS
         | Unit::MegapixelPerS
+        | Unit::W
+        | Unit::BytesPerS
+        | Unit::FlopPerS
+        | Unit::Usd
         | Unit::Plain => (scaled(&[("k", 1e3)], 1.0), "write a number such as 1200, or -3%"),
         Unit::Bytes => (
             scaled(&[("gib", GIB), ("mib", GIB / 1024.0), ("gb", 1e9), ("mb", 1e6)], 1.0),

@@ -5,7 +5,8 @@
 
 use super::{OUTPUT, Versus, is_burst};
 use crate::survey::Pooled;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 
 const MS_PER_S: f64 = 1e3;
 
@@ -21,12 +22,12 @@ pub fn output_off(versus: &Versus) -> Option<f64> {
 }
 
 fn off(cell: &Pooled) -> Option<f64> {
-    let first = |quantity: &Quantity, statistics: &[Statistic]| {
+    let first = |quantity: Metric, statistics: &[Statistic]| {
         let find = |statistic: &Statistic| Some(cell.reading(quantity, *statistic)?.value);
         statistics.iter().find_map(find).filter(|value| *value > 0.0)
     };
-    let in_flight = first(&Quantity::InFlight, &[Statistic::Mean])?;
-    let tpot_ms = first(&Quantity::Tpot, &[Statistic::Mean, Statistic::Median])?;
-    let output = first(&Quantity::OutputRate, OUTPUT)?;
+    let in_flight = first(Metric::InFlight, &[Statistic::Mean])?;
+    let tpot_ms = first(Metric::Tpot, &[Statistic::Mean, Statistic::Median])?;
+    let output = first(Metric::OutputRate, OUTPUT)?;
     Some(output / (in_flight * MS_PER_S / tpot_ms) - 1.0)
 }

@@ -5,11 +5,12 @@
 
 use super::{Question, Sentence};
 use crate::comparison::contrast::rounded_up;
-use crate::comparison::{Basis, Doubt, Measure, Metric, Over, Row, Shortage, Unit, Verdict};
+use crate::comparison::{Basis, Doubt, Measure, Over, Row, Shortage, Unit, Verdict};
 use crate::say;
 use crate::survey::Pooled;
+use ifm_core::Metric;
 use ifm_core::metric::Direction;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::Statistic;
 
 const NS_PER_MS: f64 = 1e6;
 
@@ -86,7 +87,7 @@ impl Delta {
         let ratio = 1.0 + self.change;
         let bounds = self.low.zip(self.high).map(|(low, high)| (1.0 + low, 1.0 + high));
         match self.measure.direction() {
-            Direction::Higher => (ratio, bounds),
+            Direction::Higher | Direction::Neither => (ratio, bounds),
             Direction::Lower => (1.0 / ratio, bounds.map(|(low, high)| (1.0 / high, 1.0 / low))),
         }
     }
@@ -94,13 +95,11 @@ impl Delta {
     /// What is compared, as text: `median ITL`, `p99 TTFT`, `output tok/s`.
     pub fn name(&self) -> String {
         let metric = self.measure.metric;
-        let metric =
-            metric.quantity().map_or_else(|| metric.name().to_owned(), Quantity::to_string);
         match self.measure.over {
             Over::Percentile(50.0) => format!("median {metric}"),
             Over::Percentile(p) => format!("p{p} {metric}"),
             Over::Mean => format!("mean {metric}"),
-            Over::Value => metric,
+            Over::Value => metric.prose().to_owned(),
         }
     }
 
@@ -169,7 +168,7 @@ impl Question<'_> {
         &self,
         base: &Pooled,
         other: &Pooled,
-        quantity: &Quantity,
+        quantity: Metric,
         statistics: &[Statistic],
     ) -> Option<Delta> {
         self.deltas([(base, other)], quantity, statistics).into_iter().next().flatten()
@@ -180,11 +179,12 @@ impl Question<'_> {
     pub(super) fn deltas<'p>(
         &self,
         pairs: impl IntoIterator<Item = (&'p Pooled<'p>, &'p Pooled<'p>)>,
-        quantity: &Quantity,
+        quantity: Metric,
         statistics: &[Statistic],
     ) -> Vec<Option<Delta>> {
-        let metric = Metric::all().find(|metric| metric.quantity() == Some(quantity));
-        let measure = |statistic: &Statistic| Some(Measure::of_statistic(metric?, *statistic));
+        let measure = |statistic: &Statistic| {
+            quantity.has_word().then(|| Measure::of_statistic(quantity, *statistic))
+        };
         let mut measures: Vec<Measure> = statistics.iter().filter_map(measure).collect();
         measures.dedup();
         let pairs: Vec<(&Pooled, &Pooled)> = pairs.into_iter().collect();
@@ -248,8 +248,8 @@ where
 {
     let all = [Statistic::Median, Statistic::Mean, Statistic::Value];
     let mut found: Vec<Option<Delta>> = pairs().map(|_| None).collect();
-    for quantity in [Quantity::UserRate, Quantity::Tpot, Quantity::Itl] {
-        for (known, delta) in found.iter_mut().zip(question.deltas(pairs(), &quantity, &all)) {
+    for quantity in [Metric::UserSpeed, Metric::Tpot, Metric::Itl] {
+        for (known, delta) in found.iter_mut().zip(question.deltas(pairs(), quantity, &all)) {
             *known = known.take().or(delta);
         }
     }
@@ -260,13 +260,12 @@ where
 /// else the first with a number on both sides.
 pub(super) fn row_of<'r>(
     rows: &'r [Row],
-    quantity: &Quantity,
+    quantity: Metric,
     statistics: &[Statistic],
 ) -> Option<&'r Row> {
     let is_of = |row: &&Row, statistic: &Statistic| {
         let metric = row.measure.metric;
-        let mut all = Metric::all().filter(|known| known.quantity() == Some(quantity));
-        let is_metric = all.any(|known| [known, known.from_due()].contains(&metric));
+        let is_metric = [quantity, quantity.from_due()].contains(&metric);
         let is_over = row.measure.over == Over::of(*statistic) || !metric.has_many_values();
         is_metric && is_over && row.difference.is_some()
     };

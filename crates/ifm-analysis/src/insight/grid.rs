@@ -10,8 +10,9 @@ use crate::level::Load;
 use crate::stat::interval::percentile_interval;
 use crate::stat::percentile_of_sorted;
 use crate::survey::{Point, Pooled, Reading, Survey, factor_words};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Confidence of the interval of a median over cells.
@@ -95,7 +96,7 @@ impl GridCell<'_> {
     }
 
     /// The change of any quantity as it was measured, other over baseline, less 1.
-    pub fn change(&self, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+    pub fn change(&self, quantity: Metric, statistic: Statistic) -> Option<f64> {
         let value = |side: &Option<Pooled>| {
             let value = side.as_ref()?.reading(quantity, statistic)?.value;
             (value > 0.0 && value.is_finite()).then_some(value)
@@ -106,7 +107,7 @@ impl GridCell<'_> {
     /// The end-to-end latency of a side, ms.
     pub fn reading(&self, of_base: bool, statistic: Statistic) -> Option<Reading> {
         let side = if of_base { &self.base } else { &self.other };
-        side.as_ref()?.reading(&Quantity::E2e, statistic)
+        side.as_ref()?.reading(Metric::E2e, statistic)
     }
 }
 
@@ -198,7 +199,7 @@ fn compare(cells: &mut [GridCell], question: &Question) {
     for (index, statistic) in GRID_STATISTICS.iter().enumerate() {
         let sides = |cell: &GridCell| cell.base.is_some() && cell.other.is_some();
         let pairs = cells.iter().filter_map(|cell| cell.base.as_ref().zip(cell.other.as_ref()));
-        let found = question.deltas(pairs, &Quantity::E2e, &[*statistic]);
+        let found = question.deltas(pairs, Metric::E2e, &[*statistic]);
         for (cell, delta) in cells.iter_mut().filter(|cell| sides(cell)).zip(found) {
             if let Some(place) = cell.deltas.get_mut(index) {
                 *place = delta;

@@ -9,8 +9,9 @@ use super::{Delta, Question};
 use crate::comparison::Row;
 use crate::level::Load;
 use crate::survey::{Curve, CurvePoint, Point, Pool, Pooled, Survey, loop_words};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 use std::collections::BTreeSet;
 
 /// Factors that things are compared by where the user names none, the most telling first.
@@ -55,7 +56,7 @@ impl LoadAxis {
             (LoadAxis::Users, Some(Load::Users(users))) => Some(f64::from(users)),
             (LoadAxis::Rate, Some(Load::ReqPerS(rate))) => Some(rate),
             (LoadAxis::InFlight(statistic), _) => {
-                Some(cell.reading(&Quantity::InFlight, statistic)?.value)
+                Some(cell.reading(Metric::InFlight, statistic)?.value)
             }
             _ => None,
         }
@@ -93,7 +94,7 @@ pub struct Matched {
 impl Matched {
     /// The difference of a quantity by one of these statistics: the first for which the data give
     /// an interval, else the first with a number on both sides.
-    pub fn delta(&self, quantity: &Quantity, statistics: &[Statistic]) -> Option<Delta> {
+    pub fn delta(&self, quantity: Metric, statistics: &[Statistic]) -> Option<Delta> {
         Delta::of(row_of(&self.rows, quantity, statistics)?, self.is_predicted)
     }
 }
@@ -179,7 +180,7 @@ impl<'a> Versus<'a> {
     pub fn curve(
         &self,
         party: &Party<'a>,
-        quantity: &Quantity,
+        quantity: Metric,
         statistics: &[Statistic],
     ) -> Curve<'a> {
         let held = party.cells.iter().filter(|cell| !is_burst(cell));

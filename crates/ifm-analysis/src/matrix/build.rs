@@ -4,7 +4,8 @@ use super::{Cell, Configuration, Matrix, Why, names};
 use crate::comparison::survey_pairs::NO_EVIDENCE;
 use crate::level::Load;
 use crate::survey::{Point, Survey};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, key};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Factors that say what was asked of every thing, and never what the things are.
@@ -118,7 +119,7 @@ fn points(survey: &Survey) -> (PartKind, Vec<&Point>) {
 fn summaries(survey: &Survey) -> Vec<&Point> {
     let is_summary = |point: &&Point| {
         point.kind == PartKind::StaticBatch
-            && !point.readings.iter().any(|reading| reading.quantity == Quantity::Rank)
+            && !point.readings.iter().any(|reading| reading.quantity == Metric::Rank)
     };
     survey.of_role(RowRole::Summary).filter(is_summary).collect()
 }
@@ -185,7 +186,7 @@ fn configuration((load, factors): &Asked, ending: Option<String>, kind: PartKind
         output_tokens: number(key::OUTPUT_TOKENS),
         others: others.cloned().collect(),
         ending,
-        measure: Quantity::OutputRate,
+        measure: Metric::OutputRate,
         why: Why::Output,
         is_users: kind == PartKind::Serving,
     }

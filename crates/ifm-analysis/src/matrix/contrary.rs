@@ -1,11 +1,12 @@
 //! Measures of the same runs that say contrary things.
 
 use super::{Matrix, Ratio};
-use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::Metric;
+use ifm_core::sheet::PartKind;
 
 /// Quantities that a ranking may use.
-const MEASURES: [Quantity; 4] =
-    [Quantity::OutputRate, Quantity::TotalRate, Quantity::InputRate, Quantity::E2e];
+const MEASURES: [Metric; 4] =
+    [Metric::OutputRate, Metric::TotalRate, Metric::InputRate, Metric::E2e];
 /// Share of the latency up to which an output rate is that of a part of it.
 const PART_MAX: f64 = 0.95;
 
@@ -18,7 +19,7 @@ pub struct Contrary {
     /// Against the baseline, by the measure of the ranking.
     pub ranked: Ratio,
     /// Against the baseline, by each of the others that say the contrary.
-    pub others: Vec<(Quantity, Ratio)>,
+    pub others: Vec<(Metric, Ratio)>,
     /// Share of the latency that the output tokens take at the output rate, where it is a part
     /// only and one of the contrary measures is that rate.
     pub output_share: Option<f64>,
@@ -29,10 +30,10 @@ impl Matrix<'_> {
     pub fn contraries(&self, configuration: usize) -> Vec<Contrary> {
         let Some(of) = self.configurations.get(configuration) else { return Vec::new() };
         let ranked = self.against_baseline(&[configuration], None);
-        let others: Vec<(&Quantity, Vec<Option<Ratio>>)> = MEASURES
+        let others: Vec<(Metric, Vec<Option<Ratio>>)> = MEASURES
             .iter()
             .filter(|measure| **measure != of.measure)
-            .map(|measure| (measure, self.against_baseline(&[configuration], Some(measure))))
+            .map(|measure| (*measure, self.against_baseline(&[configuration], Some(*measure))))
             .collect();
         let contrary = |(thing, ranked): (usize, Option<Ratio>)| {
             let ranked = ranked.filter(Ratio::is_shown)?;
@@ -40,13 +41,13 @@ impl Matrix<'_> {
                 true => ratio.is_slower(),
                 false => ratio.is_faster(),
             };
-            let other = |(measure, ratios): &(&Quantity, Vec<Option<Ratio>>)| {
+            let other = |(measure, ratios): &(Metric, Vec<Option<Ratio>>)| {
                 let ratio = ratios.get(thing).cloned().flatten().filter(says_contrary)?;
-                Some(((*measure).clone(), ratio))
+                Some(((*measure), ratio))
             };
-            let others: Vec<(Quantity, Ratio)> = others.iter().filter_map(other).collect();
-            let has_output = of.measure == Quantity::OutputRate
-                || others.iter().any(|(measure, _)| *measure == Quantity::OutputRate);
+            let others: Vec<(Metric, Ratio)> = others.iter().filter_map(other).collect();
+            let has_output = of.measure == Metric::OutputRate
+                || others.iter().any(|(measure, _)| *measure == Metric::OutputRate);
             let output_share = self.output_share(thing, configuration).filter(|_| has_output);
             (!others.is_empty()).then_some(Contrary { thing, ranked, others, output_share })
         };
@@ -63,8 +64,8 @@ impl Matrix<'_> {
         let of = self.configurations.get(configuration)?;
         let cell = self.cell(thing, configuration)?;
         let mean = |measure| Some(cell.sample(measure)?.mean).filter(|mean: &f64| *mean > 0.0);
-        let seconds = of.batch? * of.output_tokens? / mean(&Quantity::OutputRate)?;
-        let share = seconds / (mean(&Quantity::E2e)? / MS_PER_S);
+        let seconds = of.batch? * of.output_tokens? / mean(Metric::OutputRate)?;
+        let share = seconds / (mean(Metric::E2e)? / MS_PER_S);
         (share < PART_MAX).then_some(share)
     }
 }
@@ -95,7 +96,7 @@ mod tests {
         // Prompts take most of the time, so that the whole of it ranks: tokens over seconds, so that
         // the ratio is that of the harmonic means, near 1.86 s / 2.21 s.
         assert!(only.ranked.is_slower() && (only.ranked.value - 1.86 / 2.21).abs() < 1e-3);
-        let [(Quantity::OutputRate, rate)] = only.others.as_slice() else { panic!("{only:?}") };
+        let [(Metric::OutputRate, rate)] = only.others.as_slice() else { panic!("{only:?}") };
         // Of the geometric means of 4048.26, 4009.73, 3923.16 and of 3755.92, 3789.70, 3805.71.
         assert!(rate.is_faster() && (rate.value - 1.05541).abs() < 1e-5, "{only:?}");
         // 1 024 tokens at 3 993.717 tok/s, of 0.736667 s.

@@ -5,17 +5,17 @@
 
 use super::{Configuration, Matrix, RankBy};
 use crate::stat::quantile::percentile_of_sorted;
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
 
 /// Prompt tokens for each output token from which on prompts are taken for the longer part.
 const PROMPT_LENGTHS: f64 = 16.0;
 /// Share of the latency below which the output tokens are the shorter part.
 const OUTPUT_SHARE: f64 = 0.5;
 /// What things are ranked by where prompts take most of the time, else where they do not.
-const BY_PROMPT: [Quantity; 4] =
-    [Quantity::TotalRate, Quantity::InputRate, Quantity::OutputRate, Quantity::E2e];
-const BY_OUTPUT: [Quantity; 4] =
-    [Quantity::OutputRate, Quantity::DecodeRate, Quantity::TotalRate, Quantity::E2e];
+const BY_PROMPT: [Metric; 4] =
+    [Metric::TotalRate, Metric::InputRate, Metric::OutputRate, Metric::E2e];
+const BY_OUTPUT: [Metric; 4] =
+    [Metric::OutputRate, Metric::DecodeRate, Metric::TotalRate, Metric::E2e];
 
 /// Why things are ranked by what they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,11 +41,11 @@ impl Configuration {
 impl Matrix<'_> {
     /// The same, every configuration ranked by what its time is spent on.
     pub(super) fn ranked_by_time(mut self) -> Self {
-        let found: Vec<(Why, Option<Quantity>)> =
+        let found: Vec<(Why, Option<Metric>)> =
             (0..self.configurations.len()).map(|index| self.asked_for_by(index)).collect();
         for (of, (why, measure)) in self.configurations.iter_mut().zip(found) {
             of.why = why;
-            of.measure = measure.unwrap_or(Quantity::OutputRate);
+            of.measure = measure.unwrap_or(Metric::OutputRate);
         }
         self
     }
@@ -56,9 +56,9 @@ impl Matrix<'_> {
         let Some(by) = by else { return self };
         let measure = by.quantity();
         for index in 0..self.configurations.len() {
-            let is_measured = self.is_measured(index, &measure);
+            let is_measured = self.is_measured(index, measure);
             if let Some(of) = self.configurations.get_mut(index).filter(|_| is_measured) {
-                of.measure = measure.clone();
+                of.measure = measure;
                 of.why = Why::Asked;
             }
         }
@@ -67,7 +67,7 @@ impl Matrix<'_> {
     }
 
     /// What a configuration is ranked by unless the user says it: the reason and the measure.
-    fn asked_for_by(&self, configuration: usize) -> (Why, Option<Quantity>) {
+    fn asked_for_by(&self, configuration: usize) -> (Why, Option<Metric>) {
         let of = self.configurations.get(configuration);
         let why =
             match (of.and_then(Configuration::prompt_lengths), self.prompt_time(configuration)) {
@@ -76,7 +76,7 @@ impl Matrix<'_> {
                 (None, None) => Why::Output,
             };
         let order = if why == Why::Output { &BY_OUTPUT } else { &BY_PROMPT };
-        let measure = order.iter().find(|measure| self.is_measured(configuration, measure));
+        let measure = order.iter().find(|measure| self.is_measured(configuration, **measure));
         (why, measure.cloned())
     }
 
@@ -93,7 +93,7 @@ impl Matrix<'_> {
         (share < OUTPUT_SHARE).then_some(ALL - share)
     }
 
-    fn is_measured(&self, configuration: usize, measure: &Quantity) -> bool {
+    fn is_measured(&self, configuration: usize, measure: Metric) -> bool {
         self.row(configuration).iter().any(|cell| cell.sample(measure).is_some())
     }
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::super::testing::{repeats, survey, timed};
     use super::*;
 
-    fn ranked(asked: (u32, u32, u32), rows: &[(f64, f64)]) -> (Why, Quantity) {
+    fn ranked(asked: (u32, u32, u32), rows: &[(f64, f64)]) -> (Why, Metric) {
         let mut points = timed("a", asked, rows);
         points.extend(timed("b", asked, rows));
         let survey = survey(&points);
@@ -118,11 +118,11 @@ mod tests {
         let (why, measure) = ranked((32, 256, 32), &[(4000.0, 0.64); 3]);
         let Why::PromptTime(share) = why else { panic!("{why:?}") };
         assert!((share - 0.6).abs() < 1e-9, "{share}");
-        assert_eq!(measure, Quantity::TotalRate);
+        assert_eq!(measure, Metric::TotalRate);
         let short = ranked((32, 256, 32), &[(4000.0, 0.4); 3]);
-        assert_eq!(short, (Why::Output, Quantity::OutputRate));
+        assert_eq!(short, (Why::Output, Metric::OutputRate));
         let long = ranked((1, 2048, 32), &[(180.0, 0.2); 3]);
-        assert_eq!(long, (Why::PromptLengths(64.0), Quantity::TotalRate));
+        assert_eq!(long, (Why::PromptLengths(64.0), Metric::TotalRate));
     }
 
     #[test]
@@ -131,11 +131,11 @@ mod tests {
         let survey = survey(&points);
         let of = |by| {
             let matrix = Matrix::of(&survey, None, None).expect("batches").ranked_by(by);
-            (matrix.configurations[0].measure.clone(), matrix.configurations[0].why)
+            (matrix.configurations[0].measure, matrix.configurations[0].why)
         };
-        assert_eq!(of(None), (Quantity::OutputRate, Why::Output));
-        assert_eq!(of(Some(RankBy::Overall)), (Quantity::TotalRate, Why::Asked));
+        assert_eq!(of(None), (Metric::OutputRate, Why::Output));
+        assert_eq!(of(Some(RankBy::Overall)), (Metric::TotalRate, Why::Asked));
         let unmeasured = of(Some(RankBy::Latency));
-        assert_eq!(unmeasured, (Quantity::OutputRate, Why::Output), "not measured");
+        assert_eq!(unmeasured, (Metric::OutputRate, Why::Output), "not measured");
     }
 }

@@ -23,7 +23,8 @@ pub use sample::{Sample, TRUSTED_CV_MAX};
 use crate::comparison::SurveyEvidence;
 use crate::comparison::side::AtLoad;
 use crate::survey::{Point, REPEATS_MIN};
-use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::Metric;
+use ifm_core::sheet::PartKind;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -70,7 +71,7 @@ pub struct Configuration {
     /// The ending that it adds to all names.
     pub ending: Option<String>,
     /// The measure that ranks the rows: the one that most of the time is spent on.
-    pub measure: Quantity,
+    pub measure: Metric,
     /// Why that.
     pub why: Why,
     /// Whether `batch` counts users.
@@ -119,7 +120,7 @@ impl Configuration {
 
     /// Whether less of the measure is better.
     pub fn is_cost(&self) -> bool {
-        self.measure == Quantity::E2e
+        self.measure == Metric::E2e
     }
 }
 
@@ -145,7 +146,7 @@ impl<'a> Matrix<'a> {
     /// The result of a row in a configuration, by the figure that ranks the configuration.
     pub fn sample(&self, thing: usize, configuration: usize) -> Option<Sample> {
         let measure = &self.configurations.get(configuration)?.measure;
-        self.cell(thing, configuration)?.sample(measure)
+        self.cell(thing, configuration)?.sample(*measure)
     }
 
     /// The name of a row.

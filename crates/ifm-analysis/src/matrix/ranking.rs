@@ -3,8 +3,8 @@
 use super::{Matrix, Sample};
 use crate::comparison::Placement;
 use crate::comparison::placement::{PairVerdict, placements};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::Quantity;
 
 /// What things are ranked by, where a user says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +35,14 @@ impl RankBy {
     ];
 
     /// The measured quantity.
-    pub fn quantity(self) -> Quantity {
+    pub fn quantity(self) -> Metric {
         match self {
-            RankBy::Output => Quantity::OutputRate,
-            RankBy::Overall => Quantity::TotalRate,
-            RankBy::Input => Quantity::InputRate,
-            RankBy::Latency => Quantity::E2e,
-            RankBy::Images => Quantity::ImageRate,
-            RankBy::Audio => Quantity::AudioRate,
+            RankBy::Output => Metric::OutputRate,
+            RankBy::Overall => Metric::TotalRate,
+            RankBy::Input => Metric::InputRate,
+            RankBy::Latency => Metric::E2e,
+            RankBy::Images => Metric::ImageRate,
+            RankBy::Audio => Metric::LevelRtfx,
         }
     }
 }

@@ -8,8 +8,9 @@
 use super::Matrix;
 use crate::comparison::advantage::{AdvantageDraft, corrected};
 use crate::comparison::side::AtLoad;
-use crate::comparison::{Advantage, Doubt, Measure, Metric, Verdict};
-use ifm_core::sheet::{Quantity, Statistic};
+use crate::comparison::{Advantage, Doubt, Measure, Verdict};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -142,7 +143,7 @@ impl Matrix<'_> {
     pub fn against_baseline(
         &self,
         configurations: &[usize],
-        measure: Option<&Quantity>,
+        measure: Option<Metric>,
     ) -> Vec<Option<Ratio>> {
         let drafts = (0..self.things.len()).map(|thing| {
             let baseline = self.baseline.filter(|baseline| *baseline != thing)?;
@@ -182,13 +183,13 @@ impl Matrix<'_> {
         thing: usize,
         other: usize,
         configurations: &[usize],
-        measure: Option<&Quantity>,
+        measure: Option<Metric>,
     ) -> Option<Draft> {
         let mut is_calm = true;
         let each = configurations.iter().map(|configuration| {
             let measure = match measure {
                 Some(measure) => measure,
-                None => &self.configurations.get(*configuration)?.measure,
+                None => self.configurations.get(*configuration)?.measure,
             };
             let (of, base) = (self.cell(thing, *configuration)?, self.cell(other, *configuration)?);
             for cell in [of, base] {
@@ -219,16 +220,14 @@ impl Matrix<'_> {
 
 /// What a comparison calls a quantity, by each of its central statistics. A static batch has other
 /// names for some of them.
-fn measures(quantity: &Quantity) -> Vec<Measure> {
+fn measures(quantity: Metric) -> Vec<Measure> {
     let names = std::iter::once(quantity).chain(super::sample::name_of_batches(quantity));
-    let each = names.filter_map(|name| {
-        Some((name, Metric::all().find(|metric| metric.quantity() == Some(name))?))
-    });
-    let of_metric = |(name, metric): (&Quantity, Metric)| {
-        let statistics = Statistic::central(name).into_iter();
+    let of_metric = |metric: Metric| {
+        let statistics = Statistic::central(metric).into_iter();
         statistics.map(move |statistic| Measure::of_statistic(metric, statistic))
     };
-    let mut measures: Vec<Measure> = each.flat_map(of_metric).collect();
+    let mut measures: Vec<Measure> =
+        names.filter(|metric| metric.has_word()).flat_map(of_metric).collect();
     measures.dedup();
     measures
 }
@@ -298,7 +297,7 @@ mod tests {
         let matrix = Matrix::of(&survey, None, None).expect("batches");
         let ratio = matrix.speed_up(1, 0).expect("measured");
         let pool = survey.pool(ifm_core::sheet::PartKind::StaticBatch);
-        let measures = measures(&Quantity::OutputRate);
+        let measures = measures(Metric::OutputRate);
         let question = Question::new(&survey);
         let rows = question.evidence.rows([(&pool.cells[0], &pool.cells[1])], (&measures, false));
         let row = &rows[0][0];

@@ -3,7 +3,8 @@
 use super::Cell;
 use crate::stat::welch::{Moments, mean_interval_of_amounts};
 use crate::survey::{CONFIDENCE, Point, REPEATS_MIN, Reading};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic, StdKind};
 
 /// Standard deviation over mean above which repeats say nothing of the thing that they measured.
 pub const TRUSTED_CV_MAX: f64 = 0.2;
@@ -57,7 +58,7 @@ impl Sample {
 
 impl Cell<'_> {
     /// The repeats of a quantity; absent where none was measured.
-    pub fn sample(&self, quantity: &Quantity) -> Option<Sample> {
+    pub fn sample(&self, quantity: Metric) -> Option<Sample> {
         let values: Vec<f64> = self
             .points
             .iter()
@@ -75,7 +76,7 @@ impl Cell<'_> {
     /// The repeats of a quantity as a page writes them: with the mean and the deviation that the
     /// document states, where they agree with its repeats as far as digits are printed. It had
     /// more digits to compute them from.
-    pub fn written(&self, quantity: &Quantity) -> Option<Sample> {
+    pub fn written(&self, quantity: Metric) -> Option<Sample> {
         let sample = self.sample(quantity)?;
         let stated = self.stated.and_then(|point| {
             let mean = central(point, quantity)?;
@@ -97,13 +98,13 @@ impl Cell<'_> {
     }
 
     /// What a document says of repeats that it does not show.
-    fn summary(&self, quantity: &Quantity) -> Option<Sample> {
+    fn summary(&self, quantity: Metric) -> Option<Sample> {
         let point = self.points.iter().find(|point| central(point, quantity).is_some())?;
-        let runs = Quantity::Other("runs".to_owned());
+        let runs = Metric::other("runs");
         Some(Sample {
             mean: central(point, quantity)?.value,
             std: spread_of(point, quantity).map(|spread| spread.value),
-            n: point.value(&runs, Statistic::Count).map(|n| n as usize),
+            n: point.value(runs, Statistic::Count).map(|n| n as usize),
             values: Vec::new(),
         })
     }
@@ -111,33 +112,30 @@ impl Cell<'_> {
 
 /// Quantities with other names in tools of static batches: a batch has one latency, its duration,
 /// and its rates are the rates of the engine's two phases.
-const OF_BATCHES: [(Quantity, Quantity); 3] = [
-    (Quantity::E2e, Quantity::Duration),
-    (Quantity::InputRate, Quantity::PrefillRate),
-    (Quantity::OutputRate, Quantity::DecodeRate),
+const OF_BATCHES: [(Metric, Metric); 3] = [
+    (Metric::E2e, Metric::Duration),
+    (Metric::InputRate, Metric::PrefillRate),
+    (Metric::OutputRate, Metric::DecodeRate),
 ];
 
 /// A quantity, and its equivalent in a static batch.
-fn names<'q>(
-    point: &Point,
-    quantity: &'q Quantity,
-) -> impl Iterator<Item = &'q Quantity> + use<'q> {
+fn names(point: &Point, quantity: Metric) -> impl Iterator<Item = Metric> + use<> {
     let is_batch = point.kind == PartKind::StaticBatch;
     let of_batch = name_of_batches(quantity).filter(|_| is_batch);
     std::iter::once(quantity).chain(of_batch)
 }
 
 /// What tools of static batches call a quantity, where they have another name.
-pub(super) fn name_of_batches(quantity: &Quantity) -> Option<&'static Quantity> {
-    OF_BATCHES.iter().find(|(name, _)| name == quantity).map(|(_, other)| other)
+pub(super) fn name_of_batches(quantity: Metric) -> Option<Metric> {
+    OF_BATCHES.iter().find(|(name, _)| *name == quantity).map(|(_, other)| *other)
 }
 
-fn central<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {
+fn central(point: &Point, quantity: Metric) -> Option<&Reading> {
     names(point, quantity).find_map(|name| point.central(name))
 }
 
 /// The deviation of a summary.
-fn spread_of<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {
+fn spread_of(point: &Point, quantity: Metric) -> Option<&Reading> {
     let of = |name| SPREADS.into_iter().find_map(|statistic| point.reading(name, statistic));
     names(point, quantity).find_map(of)
 }
@@ -163,7 +161,7 @@ mod tests {
     fn latency(statistic: Statistic, printed: &str) -> Reading {
         let seconds: f64 = printed.parse().expect("a number");
         let printed = Some(printed.to_owned());
-        Reading { printed, ..Reading::new(Quantity::E2e, statistic, seconds * 1e3) }
+        Reading { printed, ..Reading::new(Metric::E2e, statistic, seconds * 1e3) }
     }
 
     /// Three runs and what the document states of them.
@@ -181,7 +179,7 @@ mod tests {
         points.push(summary);
         let survey = survey(&points);
         let matrix = Matrix::of(&survey, None, None).expect("batches");
-        let sample = matrix.cells[0].written(&Quantity::E2e).expect("measured");
+        let sample = matrix.cells[0].written(Metric::E2e).expect("measured");
         assert_eq!(sample.values.len(), 3, "the repeats stay");
         (sample.mean, sample.std.expect("three runs"))
     }
@@ -203,10 +201,9 @@ mod tests {
             let mut point = batch("a", ASKED, 1, 180.0);
             let value = |quantity, value| Reading::new(quantity, Statistic::Value, value);
             point.kind = kind;
-            point.readings =
-                vec![value(Quantity::Duration, 250.0), value(Quantity::DecodeRate, 120.0)];
-            let latency = central(&point, &Quantity::E2e).map(|reading| reading.value);
-            (latency, central(&point, &Quantity::OutputRate).map(|reading| reading.value))
+            point.readings = vec![value(Metric::Duration, 250.0), value(Metric::DecodeRate, 120.0)];
+            let latency = central(&point, Metric::E2e).map(|reading| reading.value);
+            (latency, central(&point, Metric::OutputRate).map(|reading| reading.value))
         };
         assert_eq!(of(PartKind::StaticBatch), (Some(250.0), Some(120.0)));
         assert_eq!(of(PartKind::Serving), (None, None));

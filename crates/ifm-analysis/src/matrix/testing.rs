@@ -1,7 +1,8 @@
 //! Synthetic batches for tests.
 
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 
 /// One repeat of a batch of `size` sequences with `input` and `output` tokens each: output rate,
 /// and the total rate that goes with it.
@@ -23,7 +24,7 @@ pub(crate) fn batch(
                 .with(key::BATCH_SIZE, size)
                 .with(key::INPUT_TOKENS, input)
                 .with(key::OUTPUT_TOKENS, output),
-            vec![reading(Quantity::OutputRate, rate), reading(Quantity::TotalRate, total)],
+            vec![reading(Metric::OutputRate, rate), reading(Metric::TotalRate, total)],
         )
     }
 }
@@ -49,9 +50,9 @@ pub(crate) fn timed(
         let total = f64::from(size * (input + output)) / latency_s;
         let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
         point.readings = vec![
-            reading(Quantity::OutputRate, *rate),
-            reading(Quantity::TotalRate, total),
-            reading(Quantity::E2e, latency_s * 1e3),
+            reading(Metric::OutputRate, *rate),
+            reading(Metric::TotalRate, total),
+            reading(Metric::E2e, latency_s * 1e3),
         ];
         point
     };

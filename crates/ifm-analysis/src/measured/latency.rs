@@ -4,7 +4,6 @@ use crate::request::{self, RequestMetrics, each_value};
 use crate::stat::{self, Distribution};
 use crate::tpot::{SequenceTpot, TPOT_ESTIMATED, TpotAbsence, are_estimates, each_tpot};
 use ifm_core::order::Order as _;
-use ifm_core::sheet::Quantity;
 use ifm_core::{Metric, RequestRecord};
 
 /// What the gaps between token-bearing events may be called.
@@ -182,17 +181,14 @@ impl Latencies {
 
     /// The quantity that a document would call these values: what is estimated, and gaps that are not
     /// between tokens, have a name of their own.
-    pub(crate) fn quantity(&self, of: &MetricValues) -> Quantity {
+    pub(crate) fn quantity(&self, of: &MetricValues) -> Metric {
         let name = match (of.metric, of.is_estimated) {
             (Metric::Itl, _) if self.gap_label == GapLabel::InterEvent => self.gap_label.long(),
             (Metric::Tpot, true) => TPOT_ESTIMATED,
             (Metric::UserSpeed, true) => USER_RATE_ESTIMATED,
-            (metric, _) => match metric.quantity() {
-                Some(quantity) => return quantity.clone(),
-                None => metric.name(),
-            },
+            (metric, _) => return metric,
         };
-        Quantity::Other(name.to_owned())
+        Metric::other(name)
     }
 
     /// Gaps between tokens, nanoseconds. Absent where the median is 0: most tokens came in one read with

@@ -177,11 +177,11 @@ pub fn metrics() -> String {
          (session_cached:p10>60%)",
         bounded(MetricUnit::Ns, false),
         bounded(MetricUnit::Plain, false),
-        Metric::Rtfx,
+        Metric::Rtfx.word(),
         bounded(MetricUnit::Ns, true),
         bounded(MetricUnit::Share, true),
-        Metric::SessionOk,
-        Metric::SessionCached,
+        Metric::SessionOk.word(),
+        Metric::SessionCached.word(),
     )
 }
 

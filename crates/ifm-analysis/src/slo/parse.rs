@@ -289,10 +289,10 @@ pub fn words(slo: &SloSpec) -> String {
         .iter()
         .map(|term| match (term.speed_min, term.limit_shown()) {
             (Some(least), _) if term.metric == Metric::SessionFailed => {
-                format!("{}>{}", Metric::SessionOk, rounded(least))
+                format!("{}>{}", Metric::SessionOk.word(), rounded(least))
             }
             (None, Asked::Share(most)) if term.metric == Metric::SessionFailed => {
-                format!("{}<{}", term.metric, rounded(most))
+                format!("{}<{}", term.metric.word(), rounded(most))
             }
             (Some(least), _) => {
                 let metric = term.speed_metric();
@@ -300,9 +300,9 @@ pub fn words(slo: &SloSpec) -> String {
                 format!("{word}:{}>{least}", term.asked().1)
             }
             (None, Asked::Ratio(limit) | Asked::Share(limit)) => {
-                format!("{}:{}<{}", term.metric, term.over(), rounded(limit))
+                format!("{}:{}<{}", term.metric.word(), term.over(), rounded(limit))
             }
-            (None, _) => format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms),
+            (None, _) => format!("{}:{}<{}ms", term.metric.word(), term.over(), term.limit_ms),
         })
         .collect();
     terms.join(",")

@@ -2,7 +2,8 @@
 
 use super::{Curve, CurvePoint, Pool, Pooled, Reading};
 use crate::cold::{At, breaks, is_break};
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 
 /// The tails that are compared.
 const TAILS: [Statistic; 2] = [Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
@@ -15,7 +16,7 @@ pub struct Cold<'a> {
     /// The next heavier one.
     pub beside: Pooled<'a>,
     /// The quantity whose tail is too long.
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// Its tail, ms.
     pub tail: Reading,
     /// The tail of the heavier level, ms.
@@ -29,9 +30,9 @@ impl<'a> Pool<'a> {
     /// once; these factors distinguish curves.
     pub fn cold(&self, by: &[&str]) -> Vec<Cold<'a>> {
         let mut found: Vec<Cold> = Vec::new();
-        for quantity in [Quantity::Itl, Quantity::Ttft] {
+        for quantity in [Metric::Itl, Metric::Ttft] {
             let curves = self.curves_against(by, |cell| {
-                let tail = TAILS.iter().find_map(|tail| cell.reading(&quantity, *tail))?;
+                let tail = TAILS.iter().find_map(|tail| cell.reading(quantity, *tail))?;
                 Some((cell.load()?.value(), tail))
             });
             for curve in &curves {
@@ -47,7 +48,7 @@ impl<'a> Pool<'a> {
                         found.push(Cold {
                             cell: low.cell.clone(),
                             beside: high.cell.clone(),
-                            quantity: quantity.clone(),
+                            quantity,
                             tail: low.reading.clone(),
                             tail_beside: high.reading.clone(),
                             is_before: place(&low.cell) < place(&high.cell),

@@ -2,8 +2,9 @@
 
 use super::{Pool, Pooled, Reading};
 use crate::level::Load;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Quantity, Statistic, key};
+use ifm_core::sheet::{Factors, Statistic, key};
 use std::collections::BTreeSet;
 
 /// One measured point of a curve.
@@ -85,7 +86,7 @@ impl Curve<'_> {
 impl<'a> Pool<'a> {
     /// Curves of a statistic against the load; these factors distinguish them. Cells without load
     /// or number are left out; so are curves without a point.
-    pub fn curves(&self, by: &[&str], quantity: &Quantity, statistic: Statistic) -> Vec<Curve<'a>> {
+    pub fn curves(&self, by: &[&str], quantity: Metric, statistic: Statistic) -> Vec<Curve<'a>> {
         self.curves_against(by, |cell| {
             Some((cell.load()?.value(), cell.reading(quantity, statistic)?))
         })
@@ -137,7 +138,7 @@ mod tests {
         let points = vec![point(4, 1, 40.0), point(1, 1, 10.0), point(2, 1, 30.0)];
         let survey = Survey { origins: Vec::new(), points };
         let pool = survey.pool(PartKind::StaticBatch);
-        let curves = pool.curves(&[key::MODEL], &Quantity::OutputRate, Statistic::Value);
+        let curves = pool.curves(&[key::MODEL], Metric::OutputRate, Statistic::Value);
         let [curve] = curves.as_slice() else { panic!("{curves:?}") };
         assert_eq!(curve.name(), "m");
         let at: Vec<f64> = curve.points.iter().map(|point| point.at).collect();
@@ -153,7 +154,7 @@ mod tests {
         let points = vec![point(1, 1, 10.0), rate(8.0), rate(40.0)];
         let survey = Survey { origins: Vec::new(), points };
         let pool = survey.pool(PartKind::StaticBatch);
-        let curves = pool.curves(&[key::MODEL], &Quantity::OutputRate, Statistic::Value);
+        let curves = pool.curves(&[key::MODEL], Metric::OutputRate, Statistic::Value);
         let found: Vec<(String, usize)> =
             curves.iter().map(|curve| (curve.name(), curve.points.len())).collect();
         let expect = [("closed loop · m".to_owned(), 1), ("open loop · m".to_owned(), 2)];

@@ -13,7 +13,7 @@ use crate::slo::{self, Bounded, Known, TermVerdict, VerdictState};
 use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Quantity, Statistic};
+use ifm_core::sheet::{Factors, Statistic};
 use ifm_core::spec::{SloSpec, SloTerm};
 
 const PER_MEGA: f64 = 1e6;
@@ -89,16 +89,16 @@ impl Fitting<'_> {
     /// The same with what it was computed from.
     pub fn people_behind(&self, think_s: f64) -> Option<People> {
         let cell = self.fits.as_ref()?;
-        let one = |quantity: &Quantity| {
+        let one = |quantity: Metric| {
             let statistics = [Statistic::Mean, Statistic::Median, Statistic::Value];
             let found = statistics.into_iter().find_map(|of| cell.reading(quantity, of))?;
             Some(found.value).filter(|value| *value > 0.0)
         };
-        let e2e_s = || Some(one(&Quantity::E2e)? / 1e3);
+        let e2e_s = || Some(one(Metric::E2e)? / 1e3);
         let (in_flight, busy_s) = match cell.load()? {
             Load::Users(users) => {
                 let users = f64::from(users);
-                let by_rate = one(&Quantity::RequestRate).and_then(|rate| busy_s(users, rate));
+                let by_rate = one(Metric::RequestRate).and_then(|rate| busy_s(users, rate));
                 (users, by_rate.or_else(e2e_s)?)
             }
             Load::ReqPerS(rate) => {
@@ -114,16 +114,16 @@ impl Pooled<'_> {
     /// What carries this load. A figure that one of the repeats does not have is absent.
     pub fn carriers(&self, worth: &Worth) -> Carriers {
         let told = self.first().and_then(|point| point.gpus);
-        let of_all = |quantity: &Quantity| {
+        let of_all = |quantity: Metric| {
             let values = self.values(quantity, Statistic::Value);
             let is_whole = !values.is_empty() && values.len() == self.points.len();
             is_whole.then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         Carriers {
             gpus: worth.gpus(told),
-            watts: of_all(&Quantity::Power),
+            watts: of_all(Metric::Power),
             usd_per_hour: worth.price(told).map(|price| price.per_hour),
-            sessions_per_hour: of_all(&Quantity::Other(Metric::SessionRate.name().to_owned())),
+            sessions_per_hour: of_all(Metric::other(Metric::SessionRate.name())),
         }
     }
 
@@ -131,7 +131,7 @@ impl Pooled<'_> {
     /// they are known.
     pub fn media_rates(&self) -> Vec<(Metric, f64)> {
         let rate = |metric: Metric| {
-            let value = self.reading(metric.quantity()?, Statistic::Value)?.value;
+            let value = self.reading(metric, Statistic::Value)?.value;
             // Documents count single pixels.
             let scale = if metric == Metric::PixelRate { PER_MEGA } else { 1.0 };
             Some((metric, value / scale))
@@ -196,7 +196,7 @@ fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
 impl Known for Pooled<'_> {
     fn number(&self, term: &SloTerm, statistic: Statistic) -> Option<Bounded> {
         let quantities = readings_of(term.metric);
-        let found = quantities.iter().find_map(|quantity| self.reading(quantity, statistic))?;
+        let found = quantities.iter().find_map(|quantity| self.reading(*quantity, statistic))?;
         // Ratios are read as they are, times in milliseconds.
         let in_ms = |value: f64| if term.is_ratio() { term.in_ms(value) } else { value };
         Some(Bounded {
@@ -228,7 +228,7 @@ fn error_share(cell: &Pooled) -> Option<f64> {
             counts.iter().fold((0, 0), |(failed, sent), of| (failed + of.0, sent + of.1));
         failed as f64 / sent as f64
     });
-    counted.or_else(|| Some(cell.reading(&Quantity::ErrorRate, Statistic::Value)?.value))
+    counted.or_else(|| Some(cell.reading(Metric::ErrorRate, Statistic::Value)?.value))
 }
 
 impl Pooled<'_> {
@@ -236,27 +236,22 @@ impl Pooled<'_> {
     pub fn is_thin(&self, term: &SloTerm) -> bool {
         let statistic = term.statistic();
         let told =
-            readings_of(term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
+            readings_of(term.metric).iter().find_map(|quantity| self.reading(*quantity, statistic));
         told.is_some_and(|reading| !reading.is_enough)
     }
 }
 
 /// The names under which readings of a metric are found, the most fitting first: waits from the due
 /// time, the metric itself, and its substitute.
-pub fn readings_of(metric: Metric) -> Vec<Quantity> {
+pub fn readings_of(metric: Metric) -> Vec<Metric> {
     let due = metric.from_due();
-    let own = (due != metric).then(|| due.name());
+    let own = (due != metric).then_some(due);
     let instead = match metric {
         Metric::Itl => Some(GapLabel::InterEvent.long()),
         Metric::Tpot => Some(TPOT_ESTIMATED),
         _ => None,
     };
-    let other = |name: &str| Quantity::Other(name.to_owned());
-    let named = match metric.quantity() {
-        Some(quantity) => vec![quantity.clone()],
-        None => vec![other(metric.name())],
-    };
-    own.map(other).into_iter().chain(named).chain(instead.map(other)).collect()
+    own.into_iter().chain([metric]).chain(instead.map(Metric::other)).collect()
 }
 
 impl<'a> Pool<'a> {
@@ -384,9 +379,9 @@ mod tests {
     use crate::testing::{closed_loop, run};
     use ifm_core::sheet::PartKind;
 
-    fn level(users: u32, readings: &[(Quantity, Statistic, f64)]) -> Point {
-        let reading = |(quantity, statistic, value): &(Quantity, Statistic, f64)| {
-            Reading::new(quantity.clone(), *statistic, *value)
+    fn level(users: u32, readings: &[(Metric, Statistic, f64)]) -> Point {
+        let reading = |(quantity, statistic, value): &(Metric, Statistic, f64)| {
+            Reading::new(*quantity, *statistic, *value)
         };
         Point {
             kind: PartKind::Serving,
@@ -401,7 +396,7 @@ mod tests {
         let slo = slo::parse("itl:p99<50ms").expect("a target");
         let at = |users: u32, repeat: u32, itl: f64| Point {
             repeat: Some(repeat),
-            ..level(users, &[(Quantity::Itl, Statistic::Percentile(99.0), itl)])
+            ..level(users, &[(Metric::Itl, Statistic::Percentile(99.0), itl)])
         };
         // The mean of 30 and 60 is inside; one of the two is not.
         let points = vec![at(1, 1, 20.0), at(2, 1, 30.0), at(2, 2, 60.0), at(4, 1, 40.0)];
@@ -420,7 +415,7 @@ mod tests {
         let p99 = Statistic::Percentile(99.0);
         let levels = [(64, 30.0), (128, 32.1), (256, 67.2)];
         let points = levels.map(|(users, itl)| {
-            level(users, &[(Quantity::Itl, p99, itl), (Quantity::Ttft, p99, 300.0)])
+            level(users, &[(Metric::Itl, p99, itl), (Metric::Ttft, p99, 300.0)])
         });
         let survey = Survey { origins: Vec::new(), points: points.to_vec() };
         let pool = survey.pool(PartKind::Serving);
@@ -440,7 +435,7 @@ mod tests {
     fn separates_a_cold_first_load() {
         let p99 = Statistic::Percentile(99.0);
         let levels = [(32, 84.7), (64, 32.1), (128, 38.5), (256, 67.2)];
-        let points = levels.map(|(users, itl)| level(users, &[(Quantity::Itl, p99, itl)]));
+        let points = levels.map(|(users, itl)| level(users, &[(Metric::Itl, p99, itl)]));
         let survey = Survey { origins: Vec::new(), points: points.to_vec() };
         let target = slo::parse("itl:p99<50ms").expect("a target");
         let fittings = survey.pool(PartKind::Serving).fittings(&[], &target);
@@ -458,7 +453,7 @@ mod tests {
         let p99 = Statistic::Percentile(99.0);
         let nearest = |levels: &[(u32, f64)]| {
             let points =
-                levels.iter().map(|(users, itl)| level(*users, &[(Quantity::Itl, p99, *itl)]));
+                levels.iter().map(|(users, itl)| level(*users, &[(Metric::Itl, p99, *itl)]));
             let survey = Survey { origins: Vec::new(), points: points.collect() };
             let target = slo::parse("itl:p99<30ms").expect("a target");
             let [fitting] =
@@ -479,7 +474,7 @@ mod tests {
             (Statistic::Mean, 60.0, UsersState::Unknown),
             (Statistic::Max, 49.0, UsersState::AtLeast),
         ] {
-            let points = vec![level(8, &[(Quantity::Itl, statistic, value)])];
+            let points = vec![level(8, &[(Metric::Itl, statistic, value)])];
             let survey = Survey { origins: Vec::new(), points };
             let fittings = survey.pool(PartKind::Serving).fittings(&[], &target);
             assert_eq!(fittings[0].state, expect, "{statistic:?} {value}");

@@ -6,7 +6,8 @@
 
 use super::Reading;
 use crate::stat::quantile::{is_enough, percentile_of_sorted};
-use ifm_core::sheet::{Definition, Quantity, Row, SheetRequest, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Row, SheetRequest, Statistic};
 
 const HOW: &str = "computed from the single requests of the document";
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -19,7 +20,7 @@ pub(super) fn readings(row: &Row) -> Vec<Reading> {
     let good: Vec<&SheetRequest> =
         row.requests.iter().filter(|request| request.error.is_none()).collect();
     let mut out = Vec::new();
-    let mut add = |quantity: Quantity, statistic: Statistic, value: f64, n: Option<u64>| {
+    let mut add = |quantity: Metric, statistic: Statistic, value: f64, n: Option<u64>| {
         let enough = match (statistic, n) {
             (Statistic::Percentile(percent), Some(n)) => is_enough(n, percent),
             _ => true,
@@ -31,10 +32,10 @@ pub(super) fn readings(row: &Row) -> Vec<Reading> {
             ..Reading::new(quantity, statistic, value)
         });
     };
-    add(Quantity::Requests, Statistic::Value, row.requests.len() as f64, None);
-    add(Quantity::RequestsOk, Statistic::Value, good.len() as f64, None);
+    add(Metric::Requests, Statistic::Value, row.requests.len() as f64, None);
+    add(Metric::RequestsOk, Statistic::Value, good.len() as f64, None);
     let failed = row.requests.len() - good.len();
-    add(Quantity::RequestsFailed, Statistic::Value, failed as f64, None);
+    add(Metric::RequestsFailed, Statistic::Value, failed as f64, None);
 
     let of = |value: &dyn Fn(&SheetRequest) -> Option<f64>| -> Vec<f64> {
         let mut values: Vec<f64> = good.iter().filter_map(|request| value(request)).collect();
@@ -46,27 +47,27 @@ pub(super) fn readings(row: &Row) -> Vec<Reading> {
         Some((request.e2e_ms? - request.ttft_ms?) / gaps as f64)
     };
     for (quantity, values) in [
-        (Quantity::Ttft, of(&|request| request.ttft_ms)),
-        (Quantity::Tpot, of(&per_token)),
-        (Quantity::E2e, of(&|request| request.e2e_ms)),
-        (Quantity::InputTokens, of(&|request| Some(request.input_tokens? as f64))),
-        (Quantity::OutputTokens, of(&|request| Some(request.output_tokens? as f64))),
+        (Metric::Ttft, of(&|request| request.ttft_ms)),
+        (Metric::Tpot, of(&per_token)),
+        (Metric::E2e, of(&|request| request.e2e_ms)),
+        (Metric::InputTokens, of(&|request| Some(request.input_tokens? as f64))),
+        (Metric::OutputTokens, of(&|request| Some(request.output_tokens? as f64))),
     ] {
         let n = Some(values.len() as u64).filter(|n| *n > 0);
         let Some(n) = n else { continue };
-        add(quantity.clone(), Statistic::Mean, values.iter().sum::<f64>() / n as f64, Some(n));
+        add(quantity, Statistic::Mean, values.iter().sum::<f64>() / n as f64, Some(n));
         for percent in PERCENTS {
             let statistic = match percent {
                 50.0 => Statistic::Median,
                 _ => Statistic::Percentile(percent),
             };
             if let Some(value) = percentile_of_sorted(&values, percent) {
-                add(quantity.clone(), statistic, value, Some(n));
+                add(quantity, statistic, value, Some(n));
             }
         }
     }
     if let Some((sum, gaps)) = gaps(&good) {
-        add(Quantity::Itl, Statistic::Mean, sum / gaps as f64, Some(gaps));
+        add(Metric::Itl, Statistic::Mean, sum / gaps as f64, Some(gaps));
     }
     if let Some(seconds) = seconds(&row.requests) {
         let total = |of: fn(&SheetRequest) -> Option<u64>| {
@@ -79,19 +80,19 @@ pub(super) fn readings(row: &Row) -> Vec<Reading> {
         // Little's law over the whole time, of requests that failed too.
         let within: Option<f64> = row.requests.iter().map(|request| request.e2e_ms).sum();
         for (quantity, sum) in [
-            (Quantity::RequestRate, Some(good.len() as f64)),
-            (Quantity::InputRate, input),
-            (Quantity::OutputRate, output),
-            (Quantity::TotalRate, both),
+            (Metric::RequestRate, Some(good.len() as f64)),
+            (Metric::InputRate, input),
+            (Metric::OutputRate, output),
+            (Metric::TotalRate, both),
         ] {
             if let Some(sum) = sum {
                 add(quantity, Statistic::Value, sum / seconds, None);
             }
         }
         if let Some(within) = within {
-            add(Quantity::InFlight, Statistic::Mean, within / 1e3 / seconds, None);
+            add(Metric::InFlight, Statistic::Mean, within / 1e3 / seconds, None);
         }
-        add(Quantity::Duration, Statistic::Value, seconds * 1e3, None);
+        add(Metric::Duration, Statistic::Value, seconds * 1e3, None);
     }
     out
 }
@@ -151,16 +152,16 @@ mod tests {
     #[test]
     fn requests_without_figures_give_them() {
         let survey = Survey::of_sheets(&[sheet("a/records.jsonl", bare())]);
-        let value = |quantity, statistic| survey.points[0].value(&quantity, statistic);
-        assert_eq!(value(Quantity::RequestsOk, Statistic::Value), Some(2.0));
-        assert_eq!(value(Quantity::RequestsFailed, Statistic::Value), Some(1.0));
-        assert_eq!(value(Quantity::Ttft, Statistic::Mean), Some(150.0));
+        let value = |quantity, statistic| survey.points[0].value(quantity, statistic);
+        assert_eq!(value(Metric::RequestsOk, Statistic::Value), Some(2.0));
+        assert_eq!(value(Metric::RequestsFailed, Statistic::Value), Some(1.0));
+        assert_eq!(value(Metric::Ttft, Statistic::Mean), Some(150.0));
         // 400 ms over 4 gaps, 600 over 10.
-        assert_eq!(value(Quantity::Tpot, Statistic::Mean), Some(80.0));
-        assert_eq!(value(Quantity::OutputRate, Statistic::Value), Some(16.0));
-        assert_eq!(value(Quantity::InFlight, Statistic::Mean), Some(1.4));
-        assert_eq!(value(Quantity::Itl, Statistic::Mean), None, "gaps are not known");
-        let p99 = survey.points[0].reading(&Quantity::Ttft, Statistic::Percentile(99.0)).unwrap();
+        assert_eq!(value(Metric::Tpot, Statistic::Mean), Some(80.0));
+        assert_eq!(value(Metric::OutputRate, Statistic::Value), Some(16.0));
+        assert_eq!(value(Metric::InFlight, Statistic::Mean), Some(1.4));
+        assert_eq!(value(Metric::Itl, Statistic::Mean), None, "gaps are not known");
+        let p99 = survey.points[0].reading(Metric::Ttft, Statistic::Percentile(99.0)).unwrap();
         assert!(!p99.is_enough && p99.n == Some(2), "{p99:?}");
     }
 }

@@ -9,7 +9,7 @@ use crate::media_figures::{self, NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UP
 use crate::slo::{self, VerdictState};
 use crate::stat::{Distribution, Interval};
 use ifm_core::metric::MetricUnit;
-use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Definition, Factors, PartKind, Place, RowRole, Statistic, key};
 use ifm_core::{Manifest, Metric, Prediction};
 
 const NS_PER_MS: f64 = 1e6;
@@ -137,12 +137,12 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
             continue;
         }
         let quantity = if of == Metric::Tpot && is_of_a_part(latencies) {
-            Quantity::Other(TPOT_PARTIAL.to_owned())
+            Metric::other(TPOT_PARTIAL)
         } else {
             quantity
         };
         let scale = if of.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
-        population(&mut readings, &quantity, values, scale);
+        population(&mut readings, quantity, values, scale);
     }
     media(&mut readings, level);
     let counts = &level.counts;
@@ -150,18 +150,18 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
         readings.extend(value.map(reading));
     };
-    value(Quantity::Requests, Some(counts.sent as f64));
-    value(Quantity::RequestsOk, Some(counts.ok as f64));
-    value(Quantity::RequestsFailed, Some(counts.failed as f64));
-    value(Quantity::ErrorRate, counts.error_rate());
-    value(Quantity::InputTokens, level.tokens.prompt_total.map(|tokens| tokens as f64));
-    value(Quantity::CachedTokens, level.tokens.cached_total.map(|tokens| tokens as f64));
-    value(Quantity::OutputTokens, level.tokens.output_total.map(|tokens| tokens as f64));
+    value(Metric::Requests, Some(counts.sent as f64));
+    value(Metric::RequestsOk, Some(counts.ok as f64));
+    value(Metric::RequestsFailed, Some(counts.failed as f64));
+    value(Metric::ErrorRate, counts.error_rate());
+    value(Metric::InputTokens, level.tokens.prompt_total.map(|tokens| tokens as f64));
+    value(Metric::CachedTokens, level.tokens.cached_total.map(|tokens| tokens as f64));
+    value(Metric::OutputTokens, level.tokens.output_total.map(|tokens| tokens as f64));
     let energy = level.energy.as_ref();
-    value(Quantity::EnergyPerToken, energy.and_then(|energy| energy.joules_per_output_token));
-    value(Quantity::Power, energy.map(|energy| energy.watts_mean));
+    value(Metric::EnergyPerToken, energy.and_then(|energy| energy.joules_per_output_token));
+    value(Metric::Power, energy.map(|energy| energy.watts_mean));
     let sessions = level.sessions.as_ref().and_then(|sessions| sessions.per_hour);
-    value(Quantity::Other(Metric::SessionRate.name().to_owned()), sessions);
+    value(Metric::other(Metric::SessionRate.name()), sessions);
     if let Some(window) = level.window() {
         let is_alone = level.concurrency_asked() == Some(1);
         readings.extend(rates((window, is_alone), level.output_tok_per_s()));
@@ -173,14 +173,14 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
 /// What a target may ask of sessions.
 fn whole_sessions(readings: &mut Vec<Reading>, level: &LevelSummary) {
     let Some(of) = level.sessions.as_deref() else { return };
-    let named = |metric: Metric| Quantity::Other(metric.name().to_owned());
+    let named = |metric: Metric| Metric::other(metric.name());
     if let Some(durations) = &of.duration_ns {
-        population(readings, &named(Metric::Session), durations, NS_PER_MS);
+        population(readings, named(Metric::Session), durations, NS_PER_MS);
     }
     let at: Vec<f64> =
         of.duration_ns.iter().flat_map(|of| of.percentiles.iter().map(|it| it.p)).collect();
     if let Some(uncached) = Distribution::from_values(of.uncached(), &at) {
-        population(readings, &named(Metric::SessionUncached), &uncached, 1.0);
+        population(readings, named(Metric::SessionUncached), &uncached, 1.0);
     }
     if let Some(failed) = slo::failed_sessions(of) {
         let (n, share) = failed;
@@ -205,21 +205,20 @@ fn media(readings: &mut Vec<Reading>, level: &LevelSummary) {
     }
     let Some(media) = &level.media else { return };
     let mut share = |name: &str, value: Option<f64>| {
-        let of =
-            |value| own(Reading::new(Quantity::Other(name.to_owned()), Statistic::Value, value));
+        let of = |value| own(Reading::new(Metric::other(name), Statistic::Value, value));
         readings.extend(value.map(of));
     };
     share(SEEN_SHARE, Some(media.seen_share()));
     share(UPLOAD_SHARE, media.upload.as_ref().and_then(|upload| upload.ttft_share));
     if let Some(found) = &media.seen_or_new {
-        let name = Quantity::Other(SEEN_RATIO.to_owned());
+        let name = Metric::other(SEEN_RATIO);
         readings.push(Reading {
             low: Some(found.ratio.low),
             high: Some(found.ratio.high),
             ..own(Reading::new(name, Statistic::Value, found.ratio.value))
         });
         for (name, ttft) in [(NEW_TTFT, &found.new_ttft_ns), (SEEN_TTFT, &found.seen_ttft_ns)] {
-            population(readings, &Quantity::Other(name.to_owned()), ttft, NS_PER_MS);
+            population(readings, Metric::other(name), ttft, NS_PER_MS);
         }
     }
 }
@@ -232,14 +231,14 @@ fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec
         _ => Definition::Same,
     };
     let mut rates = vec![
-        Reading::new(Quantity::RequestRate, Statistic::Value, window.req_per_s),
-        Reading::new(Quantity::InFlight, Statistic::Mean, window.concurrency.mean),
-        Reading::new(Quantity::PeakInFlight, Statistic::Value, f64::from(window.concurrency.max)),
+        Reading::new(Metric::RequestRate, Statistic::Value, window.req_per_s),
+        Reading::new(Metric::InFlight, Statistic::Mean, window.concurrency.mean),
+        Reading::new(Metric::PeakInFlight, Statistic::Value, f64::from(window.concurrency.max)),
     ];
     let optional = [
-        (Quantity::OutputRate, output),
-        (Quantity::TotalRate, window.total_tok_per_s),
-        (Quantity::Goodput, window.good_req_per_s),
+        (Metric::OutputRate, output),
+        (Metric::TotalRate, window.total_tok_per_s),
+        (Metric::Goodput, window.good_req_per_s),
     ];
     rates.extend(
         optional
@@ -252,13 +251,13 @@ fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec
 
 fn population(
     readings: &mut Vec<Reading>,
-    quantity: &Quantity,
+    quantity: Metric,
     distribution: &Distribution,
     scale: f64,
 ) {
     let n = Some(distribution.n);
     let of = |statistic, value: f64| {
-        own(Reading { n, ..Reading::new(quantity.clone(), statistic, value / scale) })
+        own(Reading { n, ..Reading::new(quantity, statistic, value / scale) })
     };
     let mean = slo::mean(distribution);
     let bound = |pick: fn(&Interval) -> Option<f64>| {
@@ -312,7 +311,7 @@ mod tests {
         assert!(counts.cancelled > 0 && ok as u64 == counts.ok);
         let survey = Survey::of_run(&run.manifest, &summary);
         let point = &survey.points[0];
-        assert_eq!(point.value(&Quantity::ErrorRate, Statistic::Value), Some(expect));
+        assert_eq!(point.value(Metric::ErrorRate, Statistic::Value), Some(expect));
         assert_eq!(point.failed_of_sent(), Some((counts.failed, counts.sent)));
         assert_eq!(summary.levels[0].counts.error_rate(), Some(expect));
     }
@@ -323,8 +322,7 @@ mod tests {
         let gap = |itl_ms: f64| {
             let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, itl_ms, 4)));
             let survey = Survey::of_run(&run.manifest, &crate::summarize(&run));
-            [Statistic::Median, Statistic::Mean]
-                .map(|of| survey.points[0].value(&Quantity::Itl, of))
+            [Statistic::Median, Statistic::Mean].map(|of| survey.points[0].value(Metric::Itl, of))
         };
         assert_eq!(gap(0.0), [None, None]);
         assert_eq!(gap(10.0), [Some(10.0), Some(10.0)]);
@@ -339,12 +337,12 @@ mod tests {
         let point = &survey.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(2)), Some(1)));
         let ttft = summary.levels[0].latencies.get(Metric::Ttft).expect("measured");
-        let p50 = point.reading(&Quantity::Ttft, Statistic::Median).expect("measured");
+        let p50 = point.reading(Metric::Ttft, Statistic::Median).expect("measured");
         assert_eq!(Some(p50.value), ttft.median().map(|ns| ns / NS_PER_MS));
         assert!(p50.low.is_some() && p50.high.is_some());
-        let p99 = point.reading(&Quantity::Ttft, Statistic::Percentile(99.0)).expect("measured");
+        let p99 = point.reading(Metric::Ttft, Statistic::Percentile(99.0)).expect("measured");
         assert_eq!((p99.n, p99.is_enough), (Some(118), false));
-        let output = point.central(&Quantity::OutputRate).expect("measured");
+        let output = point.central(Metric::OutputRate).expect("measured");
         assert_eq!(Some(output.value), summary.levels[0].output_tok_per_s());
     }
 }

@@ -5,9 +5,10 @@ use super::{from_requests, request_times};
 use crate::level::Load;
 use crate::slo::VerdictState;
 use crate::stat::quantile::is_enough;
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::kernel::SHAPE;
-use ifm_core::sheet::{Factors, Figure, Part, Quantity, Row, Statistic, key};
+use ifm_core::sheet::{Factors, Figure, Part, Row, Statistic, key};
 
 impl Survey {
     /// What documents hold, in their order. Rows without a readable number are kept where they are
@@ -81,7 +82,7 @@ fn setting(factors: &Factors, row: &Row) -> Factors {
 
 fn reading(figure: &Figure, row: &Row) -> Option<Reading> {
     let value = figure.canonical()?;
-    let population = population(&figure.quantity, row);
+    let population = population(figure.quantity, row);
     let enough = match (figure.statistic, population) {
         (Statistic::Percentile(p), Some(n)) => is_enough(n, p),
         _ => true,
@@ -92,17 +93,16 @@ fn reading(figure: &Figure, row: &Row) -> Option<Reading> {
         printed: figure.printed.clone(),
         definition: figure.definition.clone(),
         place: figure.place.clone(),
-        ..Reading::new(figure.quantity.clone(), figure.statistic, value)
+        ..Reading::new(figure.quantity, figure.statistic, value)
     })
 }
 
 /// The size of a population: its own count, or the requests for what has one value per request.
-fn population(quantity: &Quantity, row: &Row) -> Option<u64> {
+fn population(quantity: Metric, row: &Row) -> Option<u64> {
     let whole = |value: f64| (value >= 0.0).then_some(value as u64);
     let own = row.value(quantity, Statistic::Count).and_then(whole);
-    let per_request =
-        matches!(quantity, Quantity::Ttft | Quantity::Ttfot | Quantity::Tpot | Quantity::E2e);
-    let requests = || row.value(&Quantity::RequestsOk, Statistic::Value).and_then(whole);
+    let per_request = matches!(quantity, Metric::Ttft | Metric::Ttfat | Metric::Tpot | Metric::E2e);
+    let requests = || row.value(Metric::RequestsOk, Statistic::Value).and_then(whole);
     own.or_else(|| requests().filter(|_| per_request))
 }
 
@@ -116,9 +116,9 @@ mod tests {
         let mut row = Row::new(RowRole::Measured, Place::line(7));
         row.factors = Factors::default().with(key::CONCURRENCY, 8).with(key::REPEAT, 2);
         let value = Statistic::Value;
-        row.figures.push(Figure::new(Quantity::RequestsOk, value, 180.0, Unit::Count));
-        row.figures.push(Figure::new(Quantity::Ttft, Statistic::Percentile(99.0), 0.5, Unit::S));
-        row.figures.push(Figure::new(Quantity::Itl, Statistic::Mean, f64::NAN, Unit::Ms));
+        row.figures.push(Figure::new(Metric::RequestsOk, value, 180.0, Unit::Count));
+        row.figures.push(Figure::new(Metric::Ttft, Statistic::Percentile(99.0), 0.5, Unit::S));
+        row.figures.push(Figure::new(Metric::Itl, Statistic::Mean, f64::NAN, Unit::Ms));
         let part = Part {
             factors: Factors::default().with(key::MODEL, "m").with(key::RATE, "inf"),
             rows: vec![row],
@@ -130,9 +130,9 @@ mod tests {
         let point = &survey.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(8)), Some(2)));
         assert_eq!(point.setting.iter().collect::<Vec<_>>(), [("model", "m")]);
-        let p99 = point.reading(&Quantity::Ttft, Statistic::Percentile(99.0)).expect("read");
+        let p99 = point.reading(Metric::Ttft, Statistic::Percentile(99.0)).expect("read");
         assert_eq!((p99.value, p99.n, p99.is_enough), (500.0, Some(180), false));
-        assert_eq!(point.value(&Quantity::Itl, Statistic::Mean), None);
+        assert_eq!(point.value(Metric::Itl, Statistic::Mean), None);
         assert_eq!(survey.values(key::CONCURRENCY), ["8"]);
     }
 

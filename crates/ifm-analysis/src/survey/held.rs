@@ -4,7 +4,8 @@
 
 use super::Pooled;
 use crate::level::Load;
-use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, key};
 
 /// A level whose mean is below this share of its limit did not hold it.
 pub const HELD_MIN: f64 = 0.85;
@@ -15,22 +16,22 @@ impl Pooled<'_> {
     /// mean time of a request. If that time is not reported, it is the mean TTFT plus a mean gap
     /// for every further token, which is exact if every event holds one token.
     pub fn in_flight_mean(&self) -> Option<f64> {
-        let mean = |quantity| Some(self.reading(&quantity, Statistic::Mean)?.value);
-        if let Some(told) = mean(Quantity::InFlight) {
+        let mean = |quantity| Some(self.reading(quantity, Statistic::Mean)?.value);
+        if let Some(told) = mean(Metric::InFlight) {
             return Some(told);
         }
-        let rate = self.central(&Quantity::RequestRate)?.value;
+        let rate = self.central(Metric::RequestRate)?.value;
         let by_gaps = || {
-            let tokens = self.reading(&Quantity::OutputTokens, Statistic::Value)?.value;
+            let tokens = self.reading(Metric::OutputTokens, Statistic::Value)?.value;
             let gaps = (tokens / self.requests_ok()? - 1.0).max(0.0);
-            Some(mean(Quantity::Ttft)? + mean(Quantity::Itl)? * gaps)
+            Some(mean(Metric::Ttft)? + mean(Metric::Itl)? * gaps)
         };
-        Some(rate * mean(Quantity::E2e).or_else(by_gaps)? / MS_PER_S)
+        Some(rate * mean(Metric::E2e).or_else(by_gaps)? / MS_PER_S)
     }
 
     /// Complete answers, or the requested number of requests.
     pub fn requests_ok(&self) -> Option<f64> {
-        let told = self.reading(&Quantity::RequestsOk, Statistic::Value);
+        let told = self.reading(Metric::RequestsOk, Statistic::Value);
         told.map(|told| told.value)
             .or_else(|| self.setting()?.number(key::REQUESTS))
             .filter(|requests| *requests > 0.0)
@@ -58,12 +59,12 @@ pub(crate) mod tests {
         let mut point = Point {
             kind: PartKind::Serving,
             readings: vec![
-                Reading::new(Quantity::RequestsOk, value, 1000.0),
-                Reading::new(Quantity::InputTokens, value, 214_316.0),
-                Reading::new(Quantity::OutputTokens, value, tokens),
-                Reading::new(Quantity::RequestRate, value, rate),
-                Reading::new(Quantity::Ttft, Statistic::Mean, ttft),
-                Reading::new(Quantity::Itl, Statistic::Mean, itl),
+                Reading::new(Metric::RequestsOk, value, 1000.0),
+                Reading::new(Metric::InputTokens, value, 214_316.0),
+                Reading::new(Metric::OutputTokens, value, tokens),
+                Reading::new(Metric::RequestRate, value, rate),
+                Reading::new(Metric::Ttft, Statistic::Mean, ttft),
+                Reading::new(Metric::Itl, Statistic::Mean, itl),
             ],
             ..point(users, 1, 0.0)
         };
@@ -97,11 +98,11 @@ pub(crate) mod tests {
     fn prefers_the_reported_number_and_needs_times_otherwise() {
         let mut survey = sweep();
         survey.points.truncate(1);
-        let told = Reading::new(Quantity::InFlight, Statistic::Mean, 31.0);
+        let told = Reading::new(Metric::InFlight, Statistic::Mean, 31.0);
         survey.points[0].readings.push(told);
         let of = |survey: &Survey| survey.pool(PartKind::Serving).cells[0].in_flight_mean();
         assert_eq!(of(&survey), Some(31.0));
-        survey.points[0].readings.retain(|reading| reading.quantity == Quantity::RequestRate);
+        survey.points[0].readings.retain(|reading| reading.quantity == Metric::RequestRate);
         assert_eq!(of(&survey), None);
     }
 }

@@ -1,11 +1,12 @@
 //! Kernels under masks: times of each, forward and backward, and what the mask leaves empty.
 
 use super::{Point, Survey};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::kernel::{
     self, COMPUTES, GEMM, KERNEL, MASK, PASS, SHAPE, SIZE, TRANSFERS, TYPE,
 };
-use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind};
+use ifm_core::sheet::{PartKind, Statistic, StdKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Word of a kernel, or of a mask, that looks back only.
@@ -165,8 +166,8 @@ impl Survey {
         all.map(|point| CeilingTime {
             point,
             kernel: point.setting.get(KERNEL).unwrap_or_default(),
-            flop_per_s: point.central(&Quantity::FlopRate).map(|rate| rate.value),
-            bytes_per_s: point.central(&Quantity::Bandwidth).map(|rate| rate.value),
+            flop_per_s: point.central(Metric::FlopRate).map(|rate| rate.value),
+            bytes_per_s: point.central(Metric::Bandwidth).map(|rate| rate.value),
         })
         .collect()
     }
@@ -184,30 +185,30 @@ fn size(point: &Point) -> Option<String> {
 }
 
 fn add<'a>(mask: &mut KernelMask<'a>, point: &'a Point) {
-    if let Some(share) = point.value(&Quantity::Sparsity, Statistic::Value) {
+    if let Some(share) = point.value(Metric::Sparsity, Statistic::Value) {
         mask.sparsity = Some(share);
         mask.drawing = point.text.as_deref();
         mask.shape = point.setting.get(SHAPE).map(str::to_owned);
         return;
     }
     let name = point.setting.get(KERNEL).map(str::to_owned).or_else(|| point.label.clone());
-    let Some(ms) = point.central(&Quantity::KernelTime).map(|time| time.value) else { return };
+    let Some(ms) = point.central(Metric::Kernel).map(|time| time.value) else { return };
     mask.times.push(KernelTime {
         kernel: name.unwrap_or_else(|| "kernel".to_owned()),
         pass: point.setting.get(PASS).unwrap_or("forward").to_owned(),
         ms,
-        flop_per_s: point.central(&Quantity::FlopRate).map(|rate| rate.value),
+        flop_per_s: point.central(Metric::FlopRate).map(|rate| rate.value),
         own_flop_per_s: point
-            .value(&kernel::own_operations(), Statistic::Value)
+            .value(kernel::own_operations(), Statistic::Value)
             .filter(|_| ms > 0.0)
             .map(|operations| operations / ms * 1e3),
-        std_ms: point.value(&Quantity::KernelTime, Statistic::Std(StdKind::Sample)),
-        calls: point.central(&Quantity::KernelTime).and_then(|time| time.n),
+        std_ms: point.value(Metric::Kernel, Statistic::Std(StdKind::Sample)),
+        calls: point.central(Metric::Kernel).and_then(|time| time.n),
         computes: point.setting.get(COMPUTES).map(str::to_owned),
-        error: point.value(&kernel::error(), Statistic::Max),
-        roofline: point.value(&kernel::roofline(), Statistic::Value),
-        over_full: point.value(&kernel::over_full(), Statistic::Value),
-        over_reference: point.value(&kernel::over_reference(), Statistic::Value),
+        error: point.value(kernel::error(), Statistic::Max),
+        roofline: point.value(kernel::roofline(), Statistic::Value),
+        over_full: point.value(kernel::over_full(), Statistic::Value),
+        over_reference: point.value(kernel::over_reference(), Statistic::Value),
     });
 }
 
@@ -227,12 +228,12 @@ pub(crate) mod tests {
             part,
             load: None,
             setting: setting.clone().with(KERNEL, kernel).with(PASS, "forward"),
-            readings: vec![Reading::new(Quantity::KernelTime, Statistic::Value, ms)],
+            readings: vec![Reading::new(Metric::Kernel, Statistic::Value, ms)],
             ..point(1, 1, 0.0)
         };
         let mut points: Vec<Point> = kernels.into_iter().zip(times).map(time).collect();
         points.push(Point {
-            readings: vec![Reading::new(Quantity::Sparsity, Statistic::Value, sparsity)],
+            readings: vec![Reading::new(Metric::Sparsity, Statistic::Value, sparsity)],
             text: Some("██░░\n  ██".to_owned()),
             setting: setting.clone(),
             ..time(("", 0.0))

@@ -42,7 +42,8 @@ pub use side::{Given, are_repeats, setup_differences};
 
 use crate::level::Load;
 use crate::slo::VerdictState;
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Place, RowRole, Statistic, key};
 use ifm_core::spec::SloSpec;
 use side::RunIdentity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,21 +116,21 @@ pub struct Point {
 
 impl Point {
     /// The reading of a quantity and statistic.
-    pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<&Reading> {
+    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<&Reading> {
         let is =
-            |reading: &&Reading| reading.quantity == *quantity && reading.statistic == statistic;
+            |reading: &&Reading| reading.quantity == quantity && reading.statistic == statistic;
         self.readings.iter().find(is)
     }
 
     /// The central reading of a quantity: the first of [`Statistic::central`].
-    pub fn central(&self, quantity: &Quantity) -> Option<&Reading> {
+    pub fn central(&self, quantity: Metric) -> Option<&Reading> {
         Statistic::central(quantity)
             .into_iter()
             .find_map(|statistic| self.reading(quantity, statistic))
     }
 
     /// A value in the canonical unit of its quantity.
-    pub fn value(&self, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+    pub fn value(&self, quantity: Metric, statistic: Statistic) -> Option<f64> {
         Some(self.reading(quantity, statistic)?.value)
     }
 
@@ -151,12 +152,12 @@ impl Point {
     /// Failed requests and all requests that were sent, as they were counted. A document that does
     /// not count what was sent sent what succeeded or failed.
     pub fn failed_of_sent(&self) -> Option<(u64, u64)> {
-        let count = |quantity: Quantity| {
-            let value = self.value(&quantity, Statistic::Value)?;
+        let count = |quantity: Metric| {
+            let value = self.value(quantity, Statistic::Value)?;
             (value >= 0.0).then_some(value as u64)
         };
-        let (ok, sent) = (count(Quantity::RequestsOk), count(Quantity::Requests));
-        let failed = count(Quantity::RequestsFailed).or_else(|| sent?.checked_sub(ok?))?;
+        let (ok, sent) = (count(Metric::RequestsOk), count(Metric::Requests));
+        let failed = count(Metric::RequestsFailed).or_else(|| sent?.checked_sub(ok?))?;
         let ended = ok.map_or(failed, |ok| ok + failed);
         let sent = sent.filter(|sent| *sent >= ended).or(ok.map(|_| ended))?;
         (sent > 0).then_some((failed, sent))

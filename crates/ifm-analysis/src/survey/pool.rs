@@ -6,7 +6,7 @@ use crate::slo::VerdictState;
 use crate::stat::welch::mean_interval_of_amounts;
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
-use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, Statistic};
+use ifm_core::sheet::{Factors, PartKind, RowRole, Statistic};
 
 /// Confidence of every interval over repeats.
 pub const CONFIDENCE: f64 = 0.95;
@@ -96,7 +96,7 @@ impl<'a> Pooled<'a> {
     }
 
     /// The value of every repeat that has one, in order.
-    pub fn values(&self, quantity: &Quantity, statistic: Statistic) -> Vec<f64> {
+    pub fn values(&self, quantity: Metric, statistic: Statistic) -> Vec<f64> {
         self.points.iter().filter_map(|point| point.value(quantity, statistic)).collect()
     }
 
@@ -104,7 +104,7 @@ impl<'a> Pooled<'a> {
     /// are not all of them. A single point is returned as it is. Repeats give their mean, and
     /// from three repeats with different values on its 95 % interval (Student); `n` is then the number
     /// of repeats.
-    pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<Reading> {
+    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Reading> {
         let readings: Vec<&Reading> =
             self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
         let first = *readings.first().filter(|_| readings.len() == self.points.len())?;
@@ -128,12 +128,12 @@ impl<'a> Pooled<'a> {
     }
 
     /// The first of these statistics that it has.
-    pub fn first_of(&self, quantity: &Quantity, statistics: &[Statistic]) -> Option<Reading> {
+    pub fn first_of(&self, quantity: Metric, statistics: &[Statistic]) -> Option<Reading> {
         statistics.iter().find_map(|statistic| self.reading(quantity, *statistic))
     }
 
     /// The central reading of a quantity: the first of [`Statistic::central`].
-    pub fn central(&self, quantity: &Quantity) -> Option<Reading> {
+    pub fn central(&self, quantity: Metric) -> Option<Reading> {
         Statistic::central(quantity)
             .into_iter()
             .find_map(|statistic| self.reading(quantity, statistic))
@@ -141,13 +141,10 @@ impl<'a> Pooled<'a> {
 }
 
 /// The largest value that a quantity can have.
-fn most(quantity: &Quantity) -> f64 {
+fn most(quantity: Metric) -> f64 {
     let is_share = match quantity {
-        Quantity::ErrorRate | Quantity::Attainment | Quantity::Sparsity => true,
-        Quantity::Other(name) => {
-            Metric::all().any(|metric| metric.unit() == MetricUnit::Share && metric.name() == name)
-        }
-        _ => false,
+        Metric::ErrorRate | Metric::Attainment | Metric::Sparsity => true,
+        known => known.unit() == MetricUnit::Share,
     };
     if is_share { 1.0 } else { f64::INFINITY }
 }
@@ -165,7 +162,7 @@ pub(super) mod tests {
             ..crate::testing::point(
                 PartKind::StaticBatch,
                 Factors::default().with(key::MODEL, "m"),
-                vec![Reading::new(Quantity::OutputRate, Statistic::Value, output)],
+                vec![Reading::new(Metric::OutputRate, Statistic::Value, output)],
             )
         }
     }
@@ -177,15 +174,15 @@ pub(super) mod tests {
         let survey = Survey { origins: vec![Origin::of_document("x")], points };
         let pool = survey.pool(PartKind::StaticBatch);
         assert_eq!(pool.cells.len(), 2);
-        let one = pool.cells[0].central(&Quantity::OutputRate).expect("measured");
+        let one = pool.cells[0].central(Metric::OutputRate).expect("measured");
         assert_eq!((one.value, one.n), (12.0, Some(3)));
         // s = 2, t(0.975, 2) = 4.302653: 12 ± 4.302653 · 2 / √3.
         assert!((one.high.expect("three repeats") - 16.968_273).abs() < 1e-5);
         let far = vec![point(1, 1, 1.0), point(1, 2, 40.0), point(1, 3, 90.0)];
         let survey = Survey { origins: Vec::new(), points: far };
-        let wide = survey.pool(PartKind::StaticBatch).cells[0].central(&Quantity::OutputRate);
+        let wide = survey.pool(PartKind::StaticBatch).cells[0].central(Metric::OutputRate);
         assert_eq!(wide.expect("measured").low, Some(0.0), "no rate is below zero");
-        let two = pool.cells[1].central(&Quantity::OutputRate).expect("measured");
+        let two = pool.cells[1].central(Metric::OutputRate).expect("measured");
         assert_eq!((two.value, two.n, two.low), (30.0, None, None));
     }
 }

@@ -1,8 +1,9 @@
 //! Speed against the power limit, one series for each thing that was measured at several limits.
 
 use super::{Pooled, Survey};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
+use ifm_core::sheet::{Factors, PartKind, Statistic, StdKind, key};
 use ifm_core::words::counted;
 
 /// A setting keeps the speed if it has at least this share of the largest one.
@@ -48,7 +49,7 @@ pub struct PowerSeries {
     /// What was measured: model, test, load.
     pub name: String,
     /// Which rate: prompt, generation, output.
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// Whether the power is known, by measurement or from the user; otherwise the limit is used.
     pub is_told: bool,
     /// The points, rising in the limit.
@@ -83,9 +84,8 @@ impl Survey {
         let mut all: Vec<(Factors, PowerSeries)> = Vec::new();
         for kind in [PartKind::Engine, PartKind::Serving] {
             for cell in self.pool(kind).cells {
-                for quantity in [Quantity::DecodeRate, Quantity::OutputRate, Quantity::PrefillRate]
-                {
-                    let Some((point, is_told)) = point(&cell, &quantity) else { continue };
+                for quantity in [Metric::DecodeRate, Metric::OutputRate, Metric::PrefillRate] {
+                    let Some((point, is_told)) = point(&cell, quantity) else { continue };
                     let of = others(&cell);
                     let is = |(known, series): &&mut (Factors, PowerSeries)| {
                         *known == of && series.quantity == quantity
@@ -121,7 +121,7 @@ impl Survey {
 }
 
 /// A point, and whether its energy was measured.
-fn point(cell: &Pooled, quantity: &Quantity) -> Option<(PowerPoint, bool)> {
+fn point(cell: &Pooled, quantity: Metric) -> Option<(PowerPoint, bool)> {
     let limit_w = cell.setting()?.number(key::POWER_LIMIT_W).filter(|limit| *limit > 0.0)?;
     let rate = cell.central(quantity)?.value;
     let std = match cell.points.as_slice() {
@@ -137,11 +137,11 @@ fn point(cell: &Pooled, quantity: &Quantity) -> Option<(PowerPoint, bool)> {
         )
         .and_then(|moments| moments.std()),
     };
-    let value = |quantity: &Quantity| {
+    let value = |quantity: Metric| {
         cell.central(quantity).map(|found| found.value).filter(|value| *value > 0.0)
     };
-    let energy = value(&Quantity::EnergyPerToken).map(|joules| 1.0 / joules);
-    let measured = energy.or_else(|| value(&Quantity::Power).map(|watts| rate / watts));
+    let energy = value(Metric::EnergyPerToken).map(|joules| 1.0 / joules);
+    let measured = energy.or_else(|| value(Metric::Power).map(|watts| rate / watts));
     let per_joule = measured.unwrap_or(rate / limit_w);
     Some((PowerPoint { limit_w, rate, std, per_joule }, measured.is_some()))
 }
@@ -187,8 +187,8 @@ pub(crate) mod tests {
                 .with(key::TEST, "tg128")
                 .with(key::POWER_LIMIT_W, limit_w),
             readings: vec![
-                Reading::new(Quantity::DecodeRate, Statistic::Mean, rate),
-                Reading::new(Quantity::DecodeRate, Statistic::Std(StdKind::Sample), 0.5),
+                Reading::new(Metric::DecodeRate, Statistic::Mean, rate),
+                Reading::new(Metric::DecodeRate, Statistic::Std(StdKind::Sample), 0.5),
             ],
             ..point(1, 1, 0.0)
         }
@@ -197,7 +197,7 @@ pub(crate) mod tests {
     #[test]
     fn a_test_of_an_engine_is_one_point() {
         let repeat = |number, rate| {
-            let value = Reading::new(Quantity::DecodeRate, Statistic::Value, rate);
+            let value = Reading::new(Metric::DecodeRate, Statistic::Value, rate);
             Point { repeat: Some(number), readings: vec![value], ..engine(600, rate) }
         };
         let head = Point { role: RowRole::Summary, ..engine(600, 200.0) };
@@ -205,7 +205,7 @@ pub(crate) mod tests {
         let points = vec![head, repeat(1, 100.0), repeat(2, 300.0), alone];
         let survey = Survey { origins: Vec::new(), points };
         let rates = |points: &mut dyn Iterator<Item = &Point>| -> Vec<f64> {
-            points.filter_map(|point| Some(point.central(&Quantity::DecodeRate)?.value)).collect()
+            points.filter_map(|point| Some(point.central(Metric::DecodeRate)?.value)).collect()
         };
         assert_eq!(rates(&mut survey.engine_tests()), [200.0, 150.0]);
         assert_eq!(rates(&mut survey.measured(PartKind::Engine)), [100.0, 300.0, 150.0]);
@@ -254,7 +254,7 @@ pub(crate) mod tests {
     fn measured_energy_goes_before_the_limit() {
         let with_power = |limit_w, rate, watts| {
             let mut point = engine(limit_w, rate);
-            point.readings.push(Reading::new(Quantity::Power, Statistic::Value, watts));
+            point.readings.push(Reading::new(Metric::Power, Statistic::Value, watts));
             point
         };
         let points = vec![with_power(600, 280.0, 400.0), with_power(300, 260.0, 260.0)];

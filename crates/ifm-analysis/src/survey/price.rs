@@ -3,7 +3,8 @@
 //! Not here: prices. The user gives one for the whole server.
 
 use super::Pooled;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 const JOULES_PER_KWH: f64 = 3.6e6;
@@ -26,9 +27,9 @@ impl Pooled<'_> {
     /// What comes out here; absent without an output rate. `usd_per_hour` is the price of the whole
     /// server: cost = price · 10⁶ / (rate · 3600).
     pub fn output_yield(&self, usd_per_hour: Option<f64>) -> Option<Yield> {
-        let rate = self.central(&Quantity::OutputRate)?.value;
+        let rate = self.central(Metric::OutputRate)?.value;
         let per_hour = rate * SECONDS_PER_HOUR;
-        let joules = self.reading(&Quantity::EnergyPerToken, Statistic::Value);
+        let joules = self.reading(Metric::EnergyPerToken, Statistic::Value);
         Some(Yield {
             output_tok_per_s: rate,
             output_tok_per_hour: per_hour,

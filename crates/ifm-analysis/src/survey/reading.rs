@@ -1,12 +1,13 @@
 //! One number of a point.
 
-use ifm_core::sheet::{Definition, Place, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Place, Statistic};
 
 /// One number, in the canonical unit of its quantity: ms, per second, bytes, shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// What it measures.
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// Which number of the population.
     pub statistic: Statistic,
     /// The number.
@@ -32,7 +33,7 @@ pub struct Reading {
 
 impl Reading {
     /// A number without an interval.
-    pub fn new(quantity: Quantity, statistic: Statistic, value: f64) -> Reading {
+    pub fn new(quantity: Metric, statistic: Statistic, value: f64) -> Reading {
         Reading {
             quantity,
             statistic,

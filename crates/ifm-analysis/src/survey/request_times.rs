@@ -9,26 +9,27 @@ use crate::stat::interval::{TAIL, ranks_in_effect};
 use crate::stat::quantile::percentile_of_sorted;
 use crate::stat::special::student_upper_quantile;
 use crate::stat::welch::Moments;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Row, SheetRequest, Statistic};
+use ifm_core::sheet::{Row, SheetRequest, Statistic};
 
 /// Share by which a mean over the requests may differ from the one that is stated.
 const APART: f64 = 1e-3;
 const MS_PER_S: f64 = 1e3;
 /// Quantities whose percentiles are bounded: each request has one value.
-const BOUNDED: [Quantity; 3] = [Quantity::Ttft, Quantity::Tpot, Quantity::E2e];
+const BOUNDED: [Metric; 3] = [Metric::Ttft, Metric::Tpot, Metric::E2e];
 
 pub(crate) type Of = fn(&SheetRequest) -> Option<f64>;
 
 /// Times that a tool may mean, ms; for a speed the time of a token.
-fn candidates(quantity: &Quantity) -> &'static [Of] {
+fn candidates(quantity: Metric) -> &'static [Of] {
     match quantity {
-        Quantity::Ttft => &[|request| request.ttft_ms],
-        Quantity::E2e => {
+        Metric::Ttft => &[|request| request.ttft_ms],
+        Metric::E2e => {
             &[|request| request.e2e_ms, |request| Some(request.ttft_ms? + request.gaps_sum_ms?)]
         }
-        Quantity::Tpot | Quantity::UserRate => &[end_by_tokens, gaps_by_tokens, whole_by_tokens],
-        Quantity::Itl => &[gaps_by_tokens, end_by_tokens],
+        Metric::Tpot | Metric::UserSpeed => &[end_by_tokens, gaps_by_tokens, whole_by_tokens],
+        Metric::Itl => &[gaps_by_tokens, end_by_tokens],
         _ => &[],
     }
 }
@@ -64,10 +65,10 @@ pub(crate) fn in_order(row: &Row) -> Vec<&SheetRequest> {
 /// row's own figures were taken over.
 pub(crate) fn values(
     good: &[&SheetRequest],
-    quantity: &Quantity,
+    quantity: Metric,
     stated: &[&Reading],
 ) -> Option<Vec<(f64, u32)>> {
-    let is_speed = *quantity == Quantity::UserRate;
+    let is_speed = quantity == Metric::UserSpeed;
     let of = |of: &Of| -> Vec<(f64, u32)> {
         let value = |request: &SheetRequest| {
             let value = of(request)?;
@@ -84,7 +85,7 @@ pub(crate) fn values(
     if stated.is_empty() {
         // The row does not say what it means by it: use the value that a request has under its
         // name.
-        return found.next().filter(|_| !is_speed && *quantity != Quantity::Itl);
+        return found.next().filter(|_| !is_speed && quantity != Metric::Itl);
     }
     found.find(|values| stated.iter().all(|stated| is_of(stated, values)))
 }
@@ -102,7 +103,7 @@ pub(super) fn add_bounds(readings: &mut [Reading], row: &Row) {
                 && matches!(reading.statistic, Statistic::Mean | Statistic::Median)
         };
         let stated: Vec<&Reading> = readings.iter().filter(is_stated).collect();
-        let Some(values) = values(&good, quantity, &stated) else { continue };
+        let Some(values) = values(&good, *quantity, &stated) else { continue };
         let mut in_time = values.clone();
         in_time.sort_unstable_by_key(|(_, place)| *place);
         let in_time: Vec<f64> = in_time.into_iter().map(|(value, _)| value).collect();
@@ -175,7 +176,7 @@ mod tests {
     }
 
     fn ttft(statistic: Statistic, value: f64) -> Reading {
-        Reading::new(Quantity::Ttft, statistic, value)
+        Reading::new(Metric::Ttft, statistic, value)
     }
 
     #[test]

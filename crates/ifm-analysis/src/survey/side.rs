@@ -383,7 +383,8 @@ mod tests {
     use super::super::{Pooled, Reading};
     use super::*;
     use crate::testing::{closed_loop, run};
-    use ifm_core::sheet::{Figure, Part, Place, Quantity, Row, RowRole, Source, Statistic, Unit};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{Figure, Part, Place, Row, RowRole, Source, Statistic, Unit};
     use ifm_core::{PlanCell, RunData, Sheet};
 
     /// A run of one level, whose answers take 10 ms a token for one user.
@@ -550,7 +551,7 @@ mod tests {
             let mut row = Row::new(RowRole::Measured, Place::default());
             row.factors = Factors::default().with(key::CONCURRENCY, users).with(key::MODEL, "m");
             let value = Statistic::Value;
-            row.figures.push(Figure::new(Quantity::OutputRate, value, *rate, Unit::PerS));
+            row.figures.push(Figure::new(Metric::OutputRate, value, *rate, Unit::PerS));
             row
         };
         let rows = levels.iter().map(row).collect();
@@ -571,7 +572,7 @@ mod tests {
             .pool(PartKind::Serving)
             .cells
             .iter()
-            .map(|cell| Some(cell.central(&Quantity::OutputRate)?.value))
+            .map(|cell| Some(cell.central(Metric::OutputRate)?.value))
             .collect();
         assert_eq!(rates, [Some(50.0), Some(80.0)]);
         // One file for each load is one curve, and two sweeps are two.
@@ -600,7 +601,7 @@ mod tests {
             let list = Given { name: Some("a,b,c".to_owned()), argument: 0, is_list: true };
             let survey = Survey::of_sheets(&sheets).with_sides(&[list.clone(), list.clone(), list]);
             let pool = survey.pool(PartKind::Serving);
-            pool.cells[0].central(&Quantity::OutputRate).expect("a rate")
+            pool.cells[0].central(Metric::OutputRate).expect("a rate")
         };
         let same = mean([0.1, 0.1, 0.1]);
         assert_eq!((same.low, same.high, same.n), (None, None, Some(3)));

@@ -6,20 +6,21 @@
 
 use super::{Point, Reading, Survey};
 use crate::slo::VerdictState;
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 
 /// What a sentence may state of a server.
-const QUANTITIES: [Quantity; 10] = [
-    Quantity::Ttft,
-    Quantity::Itl,
-    Quantity::Tpot,
-    Quantity::E2e,
-    Quantity::UserRate,
-    Quantity::Efficiency,
-    Quantity::OutputRate,
-    Quantity::TotalRate,
-    Quantity::RequestRate,
-    Quantity::ErrorRate,
+const QUANTITIES: [Metric; 10] = [
+    Metric::Ttft,
+    Metric::Itl,
+    Metric::Tpot,
+    Metric::E2e,
+    Metric::UserSpeed,
+    Metric::Efficiency,
+    Metric::OutputRate,
+    Metric::TotalRate,
+    Metric::RequestRate,
+    Metric::ErrorRate,
 ];
 
 impl Survey {
@@ -60,13 +61,13 @@ impl Survey {
 
 /// Whether a point has no other value for this reading.
 fn agrees(point: &Point, reading: &Reading) -> bool {
-    let other = point.reading(&reading.quantity, reading.statistic);
+    let other = point.reading(reading.quantity, reading.statistic);
     other.is_none_or(|other| other.value == reading.value)
 }
 
 fn add(point: &mut Point, readings: Vec<Reading>) {
     for reading in readings {
-        if point.reading(&reading.quantity, reading.statistic).is_none() {
+        if point.reading(reading.quantity, reading.statistic).is_none() {
             point.readings.push(reading);
         }
     }
@@ -78,7 +79,7 @@ fn name_the_nameless(points: &mut Vec<Point>) {
     let (nameless, mut named): (Vec<Point>, Vec<Point>) =
         points.drain(..).partition(|point| point.setting.get(key::WORKLOAD).is_none());
     for mut point in nameless {
-        let speed = point.reading(&Quantity::UserRate, Statistic::Value).cloned();
+        let speed = point.reading(Metric::UserSpeed, Statistic::Value).cloned();
         let Some(speed) = speed.filter(|_| point.readings.len() == 1) else {
             named.push(point);
             continue;
@@ -87,7 +88,7 @@ fn name_the_nameless(points: &mut Vec<Point>) {
         let is_repeated = named
             .iter()
             .filter(here)
-            .any(|other| other.value(&Quantity::UserRate, Statistic::Value) == Some(speed.value));
+            .any(|other| other.value(Metric::UserSpeed, Statistic::Value) == Some(speed.value));
         if is_repeated {
             continue;
         }
@@ -115,11 +116,11 @@ fn name_the_nameless(points: &mut Vec<Point>) {
 fn follows(points: &[Point], index: usize, speed: &Reading) -> bool {
     let holds = || {
         let point = points.get(index)?;
-        let efficiency = point.reading(&Quantity::Efficiency, Statistic::Value)?;
+        let efficiency = point.reading(Metric::Efficiency, Statistic::Value)?;
         let alone = points.iter().find(|other| {
             other.setting == point.setting && other.load.is_some_and(|load| load.value() == 1.0)
         })?;
-        let alone = alone.reading(&Quantity::UserRate, Statistic::Value)?;
+        let alone = alone.reading(Metric::UserSpeed, Statistic::Value)?;
         let expected = alone.value * efficiency.value;
         let slack = [alone, efficiency, speed].into_iter().map(roundness).sum::<f64>();
         Some((expected - speed.value).abs() <= slack * speed.value)
@@ -149,7 +150,7 @@ mod tests {
     /// and "13.2 to 70.6 tok/s across context lengths".
     #[test]
     fn a_nameless_speed_gets_the_name_that_the_efficiencies_leave() {
-        let stated = |name: Option<&str>, users: u32, readings: &[(Quantity, f64, &str)]| Point {
+        let stated = |name: Option<&str>, users: u32, readings: &[(Metric, f64, &str)]| Point {
             role: RowRole::Stated,
             setting: name
                 .map_or(Factors::default(), |name| Factors::default().with(key::WORKLOAD, name)),
@@ -158,20 +159,20 @@ mod tests {
                 .iter()
                 .map(|(quantity, value, printed)| Reading {
                     printed: Some((*printed).to_owned()),
-                    ..Reading::new(quantity.clone(), Statistic::Value, *value)
+                    ..Reading::new(*quantity, Statistic::Value, *value)
                 })
                 .collect(),
             ..point(users, 1, 0.0)
         };
-        let (speed, share) = (Quantity::UserRate, Quantity::Efficiency);
+        let (speed, share) = (Metric::UserSpeed, Metric::Efficiency);
         let points = vec![
-            stated(Some("chat"), 1, &[(speed.clone(), 172.5, "172.5")]),
-            stated(Some("tools"), 32, &[(speed.clone(), 13.2, "13.2")]),
-            stated(Some("chat"), 32, &[(share.clone(), 0.41, "41")]),
+            stated(Some("chat"), 1, &[(speed, 172.5, "172.5")]),
+            stated(Some("tools"), 32, &[(speed, 13.2, "13.2")]),
+            stated(Some("chat"), 32, &[(share, 0.41, "41")]),
             stated(Some("tools"), 32, &[(share, 0.08, "8")]),
-            stated(None, 32, &[(speed.clone(), 13.2, "13.2")]),
-            stated(None, 32, &[(speed.clone(), 70.6, "70.6")]),
-            stated(None, 32, &[(speed.clone(), 50.0, "50")]),
+            stated(None, 32, &[(speed, 13.2, "13.2")]),
+            stated(None, 32, &[(speed, 70.6, "70.6")]),
+            stated(None, 32, &[(speed, 50.0, "50")]),
         ];
         let survey = Survey { origins: Vec::new(), points }.stated();
         let found: Vec<(String, Option<f64>)> = survey
@@ -179,7 +180,7 @@ mod tests {
             .iter()
             .map(|point| {
                 let name = point.factor(key::WORKLOAD).unwrap_or_default();
-                (name, point.value(&speed, Statistic::Value))
+                (name, point.value(speed, Statistic::Value))
             })
             .collect();
         let expect = [("chat", 172.5), ("tools", 13.2), ("chat", 70.6), ("not named", 50.0)];

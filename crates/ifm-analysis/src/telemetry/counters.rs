@@ -7,7 +7,7 @@
 use super::{of, sampled};
 use ifm_core::Series;
 use ifm_core::order::Order as _;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 /// The server's account of a level. What it does not report is absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,8 +71,8 @@ impl ServerCounters {
         next_ns: Option<u64>,
     ) -> Option<ServerCounters> {
         let any = |series: &&Series| {
-            Quantity::ALL.into_iter().any(|quantity| {
-                quantity != Quantity::ServerAcceptedAt
+            Signal::ALL.into_iter().any(|quantity| {
+                quantity != Signal::ServerAcceptedAt
                     && quantity.word().starts_with("server_")
                     && series.name == quantity.word()
             })
@@ -100,19 +100,19 @@ impl ServerCounters {
         Some(ServerCounters {
             source,
             span_ns,
-            drafts: counter(Quantity::ServerDrafts),
-            draft_tokens: counter(Quantity::ServerDraftTokens),
-            accepted_tokens: counter(Quantity::ServerAcceptedTokens),
+            drafts: counter(Signal::ServerDrafts),
+            draft_tokens: counter(Signal::ServerDraftTokens),
+            accepted_tokens: counter(Signal::ServerAcceptedTokens),
             accepted_by_position,
-            requests: counter(Quantity::ServerRequests),
-            prompt_tokens: counter(Quantity::ServerPromptTokens),
-            output_tokens: counter(Quantity::ServerOutputTokens),
-            cache_queries: counter(Quantity::ServerCacheQueries),
-            cache_hits: counter(Quantity::ServerCacheHits),
-            preemptions: counter(Quantity::ServerPreemptions),
-            running_max: most(Quantity::ServerRunning),
-            waiting_max: most(Quantity::ServerWaiting),
-            kv_share_max: most(Quantity::ServerKvShare),
+            requests: counter(Signal::ServerRequests),
+            prompt_tokens: counter(Signal::ServerPromptTokens),
+            output_tokens: counter(Signal::ServerOutputTokens),
+            cache_queries: counter(Signal::ServerCacheQueries),
+            cache_hits: counter(Signal::ServerCacheHits),
+            preemptions: counter(Signal::ServerPreemptions),
+            running_max: most(Signal::ServerRunning),
+            waiting_max: most(Signal::ServerWaiting),
+            kv_share_max: most(Signal::ServerKvShare),
             began_anew,
         })
     }
@@ -121,7 +121,7 @@ impl ServerCounters {
 /// The first of the samples from `from_ns` to `until_ns` after which the server's count of its work
 /// does not change.
 fn settled_ns(all: &[Series], from_ns: u64, until_ns: u64) -> Option<u64> {
-    let counters = [Quantity::ServerRequests, Quantity::ServerOutputTokens];
+    let counters = [Signal::ServerRequests, Signal::ServerOutputTokens];
     let series = counters.into_iter().find_map(|quantity| of(all, quantity).next())?;
     let samples: Vec<(u64, f64)> = sampled::within(series, (from_ns, until_ns)).collect();
     let (_, last) = *samples.last()?;
@@ -135,7 +135,7 @@ fn by_position(all: &[Series], source: &str, span_ns: (u64, u64)) -> Vec<f64> {
         let rest = series.source.strip_prefix(source)?.strip_prefix(" position ")?;
         rest.parse::<usize>().ok()
     };
-    let mut found: Vec<(usize, &Series)> = of(all, Quantity::ServerAcceptedAt)
+    let mut found: Vec<(usize, &Series)> = of(all, Signal::ServerAcceptedAt)
         .filter_map(|series| Some((place(series)?, series)))
         .collect();
     found.order_by_key(|(place, _)| *place);
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn separates_counters_by_time() {
         let series = [
-            telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &|at_s| 100.0 + 3.0 * at_s),
-            telemetry(Quantity::ServerWaiting, "x", (0.0, 10.0), &|at_s| at_s),
-            telemetry(Quantity::ServerCacheQueries, "x", (0.0, 10.0), &|at_s| 100.0 * at_s),
-            telemetry(Quantity::ServerCacheHits, "x", (0.0, 10.0), &|at_s| 25.0 * at_s),
-            telemetry(Quantity::ServerPreemptions, "x", (0.0, 4.0), &|_| 1.0),
+            telemetry(Signal::ServerRequests, "x", (0.0, 10.0), &|at_s| 100.0 + 3.0 * at_s),
+            telemetry(Signal::ServerWaiting, "x", (0.0, 10.0), &|at_s| at_s),
+            telemetry(Signal::ServerCacheQueries, "x", (0.0, 10.0), &|at_s| 100.0 * at_s),
+            telemetry(Signal::ServerCacheHits, "x", (0.0, 10.0), &|at_s| 25.0 * at_s),
+            telemetry(Signal::ServerPreemptions, "x", (0.0, 4.0), &|_| 1.0),
         ];
         // Samples are at whole seconds: from 2 to 6 s.
         let next_ns = Some(6 * S);
@@ -199,7 +199,7 @@ mod tests {
             _ if at_s < 8.0 => 48.0,
             _ => 60.0,
         };
-        let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &late)];
+        let series = [telemetry(Signal::ServerRequests, "x", (0.0, 10.0), &late)];
         let of = |next_s: u64| {
             let found = ServerCounters::of(&series, (S / 2, 4 * S), Some(next_s * S));
             found.map(|found| (found.requests, found.span_ns.1))
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn detects_a_restarted_server() {
         let fall = |at_s: f64| if at_s < 5.0 { 100.0 } else { 2.0 };
-        let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &fall)];
+        let series = [telemetry(Signal::ServerRequests, "x", (0.0, 10.0), &fall)];
         let found = ServerCounters::of(&series, (S, 9 * S), None).expect("counters");
         assert_eq!((found.requests, found.began_anew), (None, true));
     }

@@ -5,7 +5,7 @@
 
 use super::{of, sampled};
 use crate::measured::{WindowKind, WindowSummary};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_core::{RunView, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,16 +112,16 @@ impl Drawn {
 /// Most memory in use on all GPUs together among the samples between two moments, bytes; absent
 /// where they were never read together, and where one of them stopped reporting.
 pub fn gpu_memory_peak(series: &[Series], span: (u64, u64)) -> Option<f64> {
-    if of(series, Quantity::GpuMemory).any(|series| sampled::hole(series, span).is_some()) {
+    if of(series, Signal::GpuMemory).any(|series| sampled::hole(series, span).is_some()) {
         return None;
     }
-    peak(of(series, Quantity::GpuMemory).map(|series| sampled::within(series, span).collect()))
+    peak(of(series, Signal::GpuMemory).map(|series| sampled::within(series, span).collect()))
 }
 
 /// Memory in use on all GPUs together at the last sample between two moments, bytes; absent where they were
 /// not read together.
 pub fn gpu_memory_last(series: &[Series], span: (u64, u64)) -> Option<f64> {
-    sums(of(series, Quantity::GpuMemory).map(|series| sampled::within(series, span).collect()))
+    sums(of(series, Signal::GpuMemory).map(|series| sampled::within(series, span).collect()))
         .into_values()
         .next_back()
 }
@@ -154,7 +154,7 @@ impl LevelEnergy {
 
 /// The power limit of all GPUs whose power was read, as the facts of the machine tell it.
 fn limit(run: RunView) -> Option<f64> {
-    let of_gpus = [Quantity::GpuPower, Quantity::GpuEnergy];
+    let of_gpus = [Signal::GpuPower, Signal::GpuEnergy];
     let read = of_gpus.into_iter().flat_map(|quantity| of(run.series, quantity));
     let sources: BTreeSet<&str> = read.map(|series| series.source.as_str()).collect();
     let gpus = &run.manifest.facts.as_ref()?.gpus;
@@ -169,18 +169,18 @@ fn limit(run: RunView) -> Option<f64> {
 /// The devices that count: the user's choice, else the GPUs, else the CPUs.
 fn known_devices(series: &[Series]) -> Option<PoweredBy> {
     let is_there = |quantity| of(series, quantity).next().is_some();
-    if is_there(Quantity::StatedPower) {
+    if is_there(Signal::StatedPower) {
         return Some(PoweredBy::Stated);
     }
-    if is_there(Quantity::GpuPower) || is_there(Quantity::GpuEnergy) {
+    if is_there(Signal::GpuPower) || is_there(Signal::GpuEnergy) {
         return Some(PoweredBy::Gpus);
     }
-    is_there(Quantity::CpuEnergy).then_some(PoweredBy::Processors)
+    is_there(Signal::CpuEnergy).then_some(PoweredBy::Processors)
 }
 
 fn stated(series: &[Series], (start_ns, end_ns): (u64, u64)) -> Option<Drawn> {
     // It is the same all the time, so that holes between its samples mean nothing.
-    let watts = *of(series, Quantity::StatedPower).next()?.value.first()?;
+    let watts = *of(series, Signal::StatedPower).next()?.value.first()?;
     Some(Drawn {
         of: PoweredBy::Stated,
         method: EnergyMethod::Stated,
@@ -194,7 +194,7 @@ fn gpus(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
     let by_source = |quantity| -> BTreeMap<&str, &Series> {
         of(series, quantity).map(|series| (series.source.as_str(), series)).collect()
     };
-    let (power, energy) = (by_source(Quantity::GpuPower), by_source(Quantity::GpuEnergy));
+    let (power, energy) = (by_source(Signal::GpuPower), by_source(Signal::GpuEnergy));
     let sources: BTreeSet<&str> = power.keys().chain(energy.keys()).copied().collect();
     let mut joules = 0.0;
     let mut method = EnergyMethod::Counter;
@@ -218,7 +218,7 @@ fn gpus(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
 }
 
 fn processors(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
-    let zones: Vec<&Series> = of(series, Quantity::CpuEnergy).collect();
+    let zones: Vec<&Series> = of(series, Signal::CpuEnergy).collect();
     let joules: Option<f64> = zones.iter().map(|series| counted(series, span)).sum();
     // Packages, without the memory at them.
     let devices = zones.iter().filter(|zone| zone.source.contains("package")).count() as u32;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     /// What is sampled: quantity, device, and its value at a time in seconds.
-    type Sampled<'a> = (Quantity, &'a str, &'a dyn Fn(f64) -> f64);
+    type Sampled<'a> = (Signal, &'a str, &'a dyn Fn(f64) -> f64);
 
     fn with(series: &[Sampled]) -> Option<LevelEnergy> {
         let mut run = level();
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn sampled_power_is_integrated() {
-        let found = with(&[(Quantity::GpuPower, "a", &|_| 200.0)]).expect("energy");
+        let found = with(&[(Signal::GpuPower, "a", &|_| 200.0)]).expect("energy");
         // 14.75 s at 200 W are 2950 J, on 1888 tokens of 118 answers.
         assert!((found.joules - 2950.0).abs() < 1e-6, "{found:?}");
         assert!((found.watts_mean - 200.0).abs() < 1e-9 && found.watts_peak == Some(200.0));
@@ -312,7 +312,7 @@ mod tests {
         let sampled: &dyn Fn(f64) -> f64 = &|_| 150.0;
         let both = |rate| {
             let counter = counter(rate);
-            with(&[(Quantity::GpuPower, "a", sampled), (Quantity::GpuEnergy, "a", &counter)])
+            with(&[(Signal::GpuPower, "a", sampled), (Signal::GpuEnergy, "a", &counter)])
         };
         let found = both(180.0).expect("energy");
         assert!((found.joules - 2655.0).abs() < 1e-3, "{found:?}");
@@ -321,9 +321,9 @@ mod tests {
         assert!((found.joules - 2212.5).abs() < 1e-6, "{found:?}");
         assert_eq!(found.method, EnergyMethod::Samples);
         let still = counter(0.0);
-        assert!(with(&[(Quantity::GpuEnergy, "a", &still)]).is_none());
-        assert!(with(&[(Quantity::CpuEnergy, "RAPL package-0", &still)]).is_none());
-        assert!(with(&[(Quantity::GpuPower, "a", &|_| 0.0)]).is_none());
+        assert!(with(&[(Signal::GpuEnergy, "a", &still)]).is_none());
+        assert!(with(&[(Signal::CpuEnergy, "RAPL package-0", &still)]).is_none());
+        assert!(with(&[(Signal::GpuPower, "a", &|_| 0.0)]).is_none());
     }
 
     /// Another program ends after 3 s; its memory is in the peak of the second before, and not in
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn memory_before_a_moment_is_that_of_the_last_sample() {
         let held: &dyn Fn(f64) -> f64 = &|at_s| if at_s < 3.0 { 16e9 } else { 1e9 };
-        let series = ["a", "b"].map(|gpu| telemetry(Quantity::GpuMemory, gpu, (0.0, 5.0), held));
+        let series = ["a", "b"].map(|gpu| telemetry(Signal::GpuMemory, gpu, (0.0, 5.0), held));
         let span = (2_000_000_000, 3_500_000_000);
         assert_eq!(gpu_memory_peak(&series, span), Some(32e9));
         assert_eq!(gpu_memory_last(&series, span), Some(2e9));
@@ -341,14 +341,14 @@ mod tests {
     #[test]
     fn devices_are_added_up_and_a_silent_one_leaves_nothing() {
         let hundred: &dyn Fn(f64) -> f64 = &|_| 100.0;
-        let found = with(&[(Quantity::GpuPower, "a", hundred), (Quantity::GpuPower, "b", hundred)]);
+        let found = with(&[(Signal::GpuPower, "a", hundred), (Signal::GpuPower, "b", hundred)]);
         let found = found.expect("energy");
         assert_eq!((found.devices, found.watts_peak), (2, Some(200.0)));
         assert!((found.watts_mean - 200.0).abs() < 1e-9);
         let mut run = level();
         run.series = vec![
-            telemetry(Quantity::GpuPower, "a", (0.0, 20.0), hundred),
-            telemetry(Quantity::GpuPower, "b", (0.0, 4.0), hundred),
+            telemetry(Signal::GpuPower, "a", (0.0, 20.0), hundred),
+            telemetry(Signal::GpuPower, "b", (0.0, 4.0), hundred),
         ];
         assert!(energy(&run).is_none(), "the second was lost");
     }
@@ -356,15 +356,14 @@ mod tests {
     #[test]
     fn processors_count_where_there_is_no_gpu_and_what_was_stated_before_all() {
         let rising: &dyn Fn(f64) -> f64 = &|at_s| 65.0 * at_s;
-        let cpu = (Quantity::CpuEnergy, "RAPL package-0 (intel-rapl:0)", rising);
+        let cpu = (Signal::CpuEnergy, "RAPL package-0 (intel-rapl:0)", rising);
         let found = with(&[cpu]).expect("energy");
         assert_eq!((found.of, found.devices), (PoweredBy::Processors, 1));
         assert!((found.watts_mean - 65.0).abs() < 1e-6, "{found:?}");
         assert!(found.watts_peak.is_some_and(|peak| (peak - 65.0).abs() < 1e-6));
-        let gpu = (Quantity::GpuPower, "a", &(|_| 100.0) as &dyn Fn(f64) -> f64);
+        let gpu = (Signal::GpuPower, "a", &(|_| 100.0) as &dyn Fn(f64) -> f64);
         assert_eq!(with(&[cpu, gpu]).expect("energy").of, PoweredBy::Gpus);
-        let said =
-            (Quantity::StatedPower, "stated by the user", &(|_| 350.0) as &dyn Fn(f64) -> f64);
+        let said = (Signal::StatedPower, "stated by the user", &(|_| 350.0) as &dyn Fn(f64) -> f64);
         let found = with(&[cpu, gpu, said]).expect("energy");
         assert_eq!((found.of, found.watts_peak), (PoweredBy::Stated, None));
         assert!((found.watts_mean - 350.0).abs() < 1e-9);
@@ -376,17 +375,17 @@ mod tests {
             let series = [telemetry(quantity, "a", (0.0, 20.0), &|_| 350.0)];
             Drawn::within(&series, (0, (end_s * 1e9) as u64)).map(|drawn| drawn.joules)
         };
-        assert_eq!(drawn(Quantity::StatedPower, 0.2), Some(70.0));
-        assert_eq!(drawn(Quantity::StatedPower, 0.0), None);
-        assert_eq!(drawn(Quantity::GpuPower, 0.2), None);
-        assert_eq!(drawn(Quantity::GpuPower, 2.0), Some(700.0));
+        assert_eq!(drawn(Signal::StatedPower, 0.2), Some(70.0));
+        assert_eq!(drawn(Signal::StatedPower, 0.0), None);
+        assert_eq!(drawn(Signal::GpuPower, 0.2), None);
+        assert_eq!(drawn(Signal::GpuPower, 2.0), Some(700.0));
     }
 
     #[test]
     fn without_telemetry_there_is_no_energy() {
         assert!(energy(&level()).is_none());
         let mut short = run(&[2], closed_loop((0, 0), (2, 3), 1000.0, (100.0, 10.0, 16)));
-        short.series = vec![telemetry(Quantity::GpuPower, "a", (0.0, 20.0), &|_| 100.0)];
+        short.series = vec![telemetry(Signal::GpuPower, "a", (0.0, 20.0), &|_| 100.0)];
         assert!(energy(&short).is_none(), "less than a second");
     }
 
@@ -396,7 +395,7 @@ mod tests {
         let limits = |told: &[Option<f64>]| {
             let mut run = level();
             run.series = ["NVML GPU 0", "NVML GPU 1"]
-                .map(|gpu| telemetry(Quantity::GpuPower, gpu, (0.0, 20.0), &|_| 200.0))
+                .map(|gpu| telemetry(Signal::GpuPower, gpu, (0.0, 20.0), &|_| 200.0))
                 .to_vec();
             let gpu = |(index, limit): (usize, &Option<f64>)| Gpu {
                 index: Some(index as u32),

@@ -4,17 +4,17 @@
 
 use super::{Drawn, of, sampled};
 use ifm_core::Series;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use std::collections::BTreeMap;
 
 /// What a device reports about its power, and what else.
-const POWER: [Quantity; 3] = [Quantity::GpuPower, Quantity::GpuEnergy, Quantity::CpuEnergy];
-const OTHER: [Quantity; 5] = [
-    Quantity::GpuClock,
-    Quantity::GpuMemoryClock,
-    Quantity::GpuTemperature,
-    Quantity::GpuMemory,
-    Quantity::GpuBusyShare,
+const POWER: [Signal; 3] = [Signal::GpuPower, Signal::GpuEnergy, Signal::CpuEnergy];
+const OTHER: [Signal; 5] = [
+    Signal::GpuClock,
+    Signal::GpuMemoryClock,
+    Signal::GpuTemperature,
+    Signal::GpuMemory,
+    Signal::GpuBusyShare,
 ];
 const NS_PER_S: f64 = 1e9;
 
@@ -91,7 +91,7 @@ mod tests {
     const SPAN: (u64, u64) = (1_000_000_000, 19_000_000_000);
 
     fn power(source: &str, until_s: f64) -> Series {
-        telemetry(Quantity::GpuPower, source, (0.0, until_s), &|_| 100.0)
+        telemetry(Signal::GpuPower, source, (0.0, until_s), &|_| 100.0)
     }
 
     #[test]
@@ -108,17 +108,17 @@ mod tests {
 
     #[test]
     fn a_sensor_that_fails_alone_is_not_a_lost_device() {
-        let clock = telemetry(Quantity::GpuClock, "a", (0.0, 20.0), &|_| 1980.0);
+        let clock = telemetry(Signal::GpuClock, "a", (0.0, 20.0), &|_| 1980.0);
         let lost = LostReadings::within(&[power("a", 4.0), clock.clone()], SPAN);
         assert!(matches!(&lost[..], [one] if one.is_power_only), "{lost:?}");
         // The energy is still known by the counter.
-        let counter = telemetry(Quantity::GpuEnergy, "a", (0.0, 20.0), &|at_s| 100.0 * at_s);
+        let counter = telemetry(Signal::GpuEnergy, "a", (0.0, 20.0), &|at_s| 100.0 * at_s);
         assert_eq!(LostReadings::within(&[power("a", 4.0), counter, clock], SPAN), []);
     }
 
     #[test]
     fn a_counter_bridges_a_gap() {
-        let mut counter = telemetry(Quantity::GpuEnergy, "a", (0.0, 20.0), &|at_s| 100.0 * at_s);
+        let mut counter = telemetry(Signal::GpuEnergy, "a", (0.0, 20.0), &|at_s| 100.0 * at_s);
         let keep: Vec<bool> = counter
             .at_ns
             .iter()

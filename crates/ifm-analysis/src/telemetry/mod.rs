@@ -1,7 +1,7 @@
 //! Results from the series that were recorded along with the answers: energy, and what the server's
 //! own counters say of each level.
 //!
-//! Not here: sampling, and the metric names of servers; a series is known by its [`Quantity`].
+//! Not here: sampling, and the metric names of servers; a series is known by its [`Signal`].
 
 mod counters;
 mod energy;
@@ -15,9 +15,9 @@ pub use energy::{
 pub use lost::LostReadings;
 
 use ifm_core::Series;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 /// The series of a quantity: one for each source.
-pub(crate) fn of(all: &[Series], quantity: Quantity) -> impl Iterator<Item = &Series> {
+pub(crate) fn of(all: &[Series], quantity: Signal) -> impl Iterator<Item = &Series> {
     all.iter().filter(move |series| series.name == quantity.word() && !series.at_ns.is_empty())
 }

@@ -6,7 +6,7 @@ use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use crate::telemetry;
 use ifm_core::Series;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 /// A clock that fell by a larger share from the first to the last third of a level.
 const FALL_MAX: f64 = 0.05;
@@ -57,7 +57,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
 
 /// The GPUs that reported their clocks in a span.
 pub(super) fn gpus(series: &[Series], span: (u64, u64)) -> Vec<Gpu<'_>> {
-    let mut sources: Vec<&str> = [Quantity::GpuClock, Quantity::GpuThrottleReasons]
+    let mut sources: Vec<&str> = [Signal::GpuClock, Signal::GpuThrottleReasons]
         .into_iter()
         .flat_map(|quantity| telemetry::of(series, quantity))
         .map(|series| series.source.as_str())
@@ -88,13 +88,13 @@ impl<'run> Gpu<'run> {
                 .flat_map(|series| series.at_ns.iter().copied().zip(series.value.iter().copied()));
             samples.filter(|(at_ns, _)| (start_ns..=end_ns).contains(at_ns)).collect()
         };
-        let reasons: Vec<(u64, u64)> = samples(Quantity::GpuThrottleReasons)
+        let reasons: Vec<(u64, u64)> = samples(Signal::GpuThrottleReasons)
             .into_iter()
             .map(|(at_ns, bits)| (at_ns, bits as u64))
             .collect();
         let idled = |at_ns: u64| reasons.iter().any(|(at, bits)| *at == at_ns && bits & IDLE != 0);
-        let clocks = samples(Quantity::GpuClock).into_iter();
-        let temperatures = samples(Quantity::GpuTemperature).into_iter();
+        let clocks = samples(Signal::GpuClock).into_iter();
+        let temperatures = samples(Signal::GpuTemperature).into_iter();
         Gpu {
             source,
             clocks_mhz: clocks.filter(|(at_ns, _)| !idled(*at_ns)).map(|(_, mhz)| mhz).collect(),
@@ -163,9 +163,9 @@ mod tests {
         let mut run = sound_run();
         let series = |quantity, value: Value| telemetry(quantity, "GPU 0", (0.0, 60.0), value);
         run.series = vec![
-            series(Quantity::GpuClock, clock),
-            series(Quantity::GpuThrottleReasons, reasons),
-            series(Quantity::GpuTemperature, &|at_s| 60.0 + at_s),
+            series(Signal::GpuClock, clock),
+            series(Signal::GpuThrottleReasons, reasons),
+            series(Signal::GpuTemperature, &|at_s| 60.0 + at_s),
         ];
         run
     }

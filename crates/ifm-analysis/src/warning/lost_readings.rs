@@ -5,11 +5,11 @@
 use super::{AtLevel, Check, Context, Made, Severity};
 use crate::level::LevelSummary;
 use crate::telemetry::LostReadings;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 /// Readings of devices.
-const OF_DEVICES: [Quantity; 4] =
-    [Quantity::GpuPower, Quantity::GpuEnergy, Quantity::GpuClock, Quantity::CpuEnergy];
+const OF_DEVICES: [Signal; 4] =
+    [Signal::GpuPower, Signal::GpuEnergy, Signal::GpuClock, Signal::CpuEnergy];
 
 pub(super) const CHECK: Check = Check {
     id: "lost_readings",
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn fires_where_one_of_two_gpus_falls_off() {
         let power =
-            |gpu: &str, until_s| telemetry(Quantity::GpuPower, gpu, (0.0, until_s), &|_| 100.0);
+            |gpu: &str, until_s| telemetry(Signal::GpuPower, gpu, (0.0, until_s), &|_| 100.0);
         let mut run = sound_run();
         run.series = vec![power("NVML GPU 0", 60.0), power("NVML GPU 1", 4.0)];
         let summary = crate::summarize(&run);
@@ -54,7 +54,7 @@ mod tests {
     fn passes_with_all_readings_and_needs_a_device() {
         let mut run = sound_run();
         assert_eq!(state(&run, "lost_readings"), CheckState::NotApplicable);
-        run.series = vec![telemetry(Quantity::GpuPower, "a", (0.0, 60.0), &|_| 100.0)];
+        run.series = vec![telemetry(Signal::GpuPower, "a", (0.0, 60.0), &|_| 100.0)];
         assert_eq!(state(&run, "lost_readings"), CheckState::Passed);
     }
 }

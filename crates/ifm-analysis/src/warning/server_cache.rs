@@ -42,7 +42,7 @@ mod tests {
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state};
     use ifm_core::RunData;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
 
     /// A run whose server found this many of 100 looked-up tokens each second.
     fn run(found: f64) -> RunData {
@@ -52,8 +52,8 @@ mod tests {
             record.cached_tokens = None;
         });
         run.series = vec![
-            telemetry(Quantity::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
-            telemetry(Quantity::ServerCacheHits, "x", (0.0, 60.0), &|at_s| found * at_s),
+            telemetry(Signal::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
+            telemetry(Signal::ServerCacheHits, "x", (0.0, 60.0), &|at_s| found * at_s),
         ];
         run
     }

@@ -101,39 +101,39 @@ mod tests {
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state};
     use ifm_core::RunData;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
 
     /// A run of 120 requests with 16 tokens each, of which the server counted this many.
-    fn run(quantity: Quantity, counted: f64) -> RunData {
+    fn run(quantity: Signal, counted: f64) -> RunData {
         let mut run = sound_run();
         let jump = move |at_s: f64| if at_s < 1.0 { 70.0 } else { 70.0 + counted };
         run.series = vec![telemetry(quantity, "x", (0.0, 60.0), &jump)];
         run
     }
 
-    fn found(quantity: Quantity, counted: f64) -> CheckState {
+    fn found(quantity: Signal, counted: f64) -> CheckState {
         state(&run(quantity, counted), "shared_server")
     }
 
     #[test]
     fn fires_when_the_server_ended_more_requests_than_were_sent() {
-        assert_eq!(found(Quantity::ServerRequests, 120.0), CheckState::Passed);
-        assert_eq!(found(Quantity::ServerRequests, 122.0), CheckState::Passed);
-        assert_eq!(found(Quantity::ServerRequests, 140.0), CheckState::Caution);
+        assert_eq!(found(Signal::ServerRequests, 120.0), CheckState::Passed);
+        assert_eq!(found(Signal::ServerRequests, 122.0), CheckState::Passed);
+        assert_eq!(found(Signal::ServerRequests, 140.0), CheckState::Caution);
     }
 
     #[test]
     fn uses_tokens_if_requests_are_not_counted() {
-        assert_eq!(found(Quantity::ServerOutputTokens, 1920.0), CheckState::Passed);
-        assert_eq!(found(Quantity::ServerOutputTokens, 2100.0), CheckState::Caution);
-        let mut cut = run(Quantity::ServerOutputTokens, 2100.0);
+        assert_eq!(found(Signal::ServerOutputTokens, 1920.0), CheckState::Passed);
+        assert_eq!(found(Signal::ServerOutputTokens, 2100.0), CheckState::Caution);
+        let mut cut = run(Signal::ServerOutputTokens, 2100.0);
         cut.requests[0].outcome = Outcome::Cancelled;
         assert_eq!(state(&cut, "shared_server"), CheckState::NotApplicable);
     }
 
     #[test]
     fn one_of_several_servers_is_a_note() {
-        let run = run(Quantity::ServerRequests, 60.0);
+        let run = run(Signal::ServerRequests, 60.0);
         let summary = crate::summarize(&run);
         let found = summary.warnings.iter().find(|warning| warning.check == "shared_server");
         let found = found.expect("a note");
@@ -145,7 +145,7 @@ mod tests {
     fn reports_a_restarted_server() {
         let mut run = sound_run();
         let fall = |at_s: f64| if at_s < 2.0 { 500.0 } else { at_s };
-        run.series = vec![telemetry(Quantity::ServerRequests, "x", (0.0, 60.0), &fall)];
+        run.series = vec![telemetry(Signal::ServerRequests, "x", (0.0, 60.0), &fall)];
         assert_eq!(state(&run, "shared_server"), CheckState::Caution);
     }
 

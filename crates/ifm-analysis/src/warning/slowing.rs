@@ -128,10 +128,10 @@ mod tests {
     use crate::warning::CheckState;
     use crate::warning::testing::state;
     use ifm_core::RunData;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
 
     /// Two repeats of 4 users with these gaps, 20 s each, and what a GPU reports meanwhile.
-    fn repeats(itl_ms: [f64; 2], series: &[(Quantity, &dyn Fn(f64) -> f64)]) -> RunData {
+    fn repeats(itl_ms: [f64; 2], series: &[(Signal, &dyn Fn(f64) -> f64)]) -> RunData {
         let mut records = closed_loop((0, 0), (4, 40), 0.0, (100.0, itl_ms[0], 40));
         records.extend(closed_loop((160, 1), (4, 40), 30_000.0, (100.0, itl_ms[1], 40)));
         let mut run = run(&[4, 4], records);
@@ -149,8 +149,8 @@ mod tests {
     fn repeats_that_start_fast_and_end_slow_are_named() {
         let falling = |at_s: f64| if at_s < 28.0 { 1980.0 } else { 1900.0 };
         let warming = |at_s: f64| if at_s < 28.0 { 60.0 } else { 80.0 };
-        let both: [(Quantity, &dyn Fn(f64) -> f64); 2] =
-            [(Quantity::GpuClock, &falling), (Quantity::GpuTemperature, &warming)];
+        let both: [(Signal, &dyn Fn(f64) -> f64); 2] =
+            [(Signal::GpuClock, &falling), (Signal::GpuTemperature, &warming)];
         let found = text(&repeats([10.0, 11.0], &both)).expect("it fires");
         assert!(
             found.starts_with("4 users, from the first to the last of 2 repeats: 7"),
@@ -159,8 +159,8 @@ mod tests {
         assert!(found.ends_with("GPU 0: clock 1980 to 1900 MHz, 60 to 80 °C"), "{found}");
         assert_eq!(text(&repeats([10.0, 10.2], &both)), None, "a slight change");
         assert_eq!(text(&repeats([11.0, 10.0], &both)), None, "it became faster");
-        let steady: [(Quantity, &dyn Fn(f64) -> f64); 2] =
-            [(Quantity::GpuClock, &|_| 1980.0), (Quantity::GpuTemperature, &warming)];
+        let steady: [(Signal, &dyn Fn(f64) -> f64); 2] =
+            [(Signal::GpuClock, &|_| 1980.0), (Signal::GpuTemperature, &warming)];
         assert_eq!(text(&repeats([10.0, 11.0], &steady)), None, "the clock was held");
         assert_eq!(state(&repeats([10.0, 11.0], &steady), "slowing"), CheckState::Passed);
         assert_eq!(state(&repeats([10.0, 11.0], &[]), "slowing"), CheckState::NotApplicable);
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_level_that_ends_slow_is_named() {
         let clock = |at_s: f64| 1980.0 - 2.0 * at_s;
-        let mut run = repeats([10.0, 10.0], &[(Quantity::GpuClock, &clock)]);
+        let mut run = repeats([10.0, 10.0], &[(Signal::GpuClock, &clock)]);
         assert_eq!(text(&run), None);
         // The later half of the second repeat has answers with fewer events.
         for record in

@@ -62,17 +62,16 @@ mod tests {
     use super::*;
     use crate::TerminalStyle;
     use ifm_analysis::audit::{Subject, audit};
+    use ifm_core::Metric;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{
-        Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
-    };
+    use ifm_core::sheet::{Figure, Part, PartKind, Place, Row, RowRole, Source, Statistic, Unit};
 
     fn found() -> Audit {
         let mut row = Row::new(RowRole::Measured, Place::line(7));
         for (quantity, value) in [
-            (Quantity::InputTokens, 100.0),
-            (Quantity::OutputTokens, 50.0),
-            (Quantity::TotalTokens, 170.0),
+            (Metric::InputTokens, 100.0),
+            (Metric::OutputTokens, 50.0),
+            (Metric::TotalTokens, 170.0),
         ] {
             row.figures.push(Figure::new(quantity, Statistic::Value, value, Unit::Count));
         }

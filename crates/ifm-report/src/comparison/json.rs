@@ -129,6 +129,10 @@ pub(crate) fn unit(unit: Unit) -> (&'static str, f64) {
         Unit::Share => ("share", 1.0),
         Unit::Bytes => ("bytes", 1.0),
         Unit::J => ("J", 1.0),
+        Unit::W => ("W", 1.0),
+        Unit::BytesPerS => ("bytes/s", 1.0),
+        Unit::FlopPerS => ("FLOP/s", 1.0),
+        Unit::Usd => ("USD", 1.0),
         Unit::Plain => ("number", 1.0),
     }
 }

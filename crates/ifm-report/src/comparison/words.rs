@@ -21,6 +21,7 @@ const NS_PER_S: f64 = 1e9;
 const BYTES_PER_MB: f64 = 1e6;
 /// Decimal gigabytes, as most people write memory.
 const BYTES_PER_GB: f64 = 1e9;
+const FLOP_PER_TFLOP: f64 = 1e12;
 const J_PER_KJ: f64 = 1e3;
 /// From here on a time is written in seconds.
 const SECONDS_FROM_NS: f64 = 999.5e6;
@@ -66,6 +67,10 @@ fn written(unit: Unit, value: f64) -> (f64, &'static str) {
         Unit::Bytes => (BYTES_PER_MB, "MB"),
         Unit::J if size >= J_PER_KJ => (J_PER_KJ, "kJ"),
         Unit::J => (1.0, "J"),
+        Unit::W => (1.0, "W"),
+        Unit::BytesPerS => (BYTES_PER_GB, "GB/s"),
+        Unit::FlopPerS => (FLOP_PER_TFLOP, "TFLOP/s"),
+        Unit::Usd => (1.0, "USD"),
         Unit::TokPerS
         | Unit::ReqPerS
         | Unit::StepPerS
@@ -84,6 +89,10 @@ pub(crate) fn axis_unit(unit: Unit) -> (f64, &'static str) {
         Unit::Share => (1e-2, "%"),
         Unit::Bytes => (BYTES_PER_GB, "GB"),
         Unit::J => (1.0, "J"),
+        Unit::W => (1.0, "W"),
+        Unit::BytesPerS => (BYTES_PER_GB, "GB/s"),
+        Unit::FlopPerS => (FLOP_PER_TFLOP, "TFLOP/s"),
+        Unit::Usd => (1.0, "USD"),
         Unit::TokPerS => (1.0, "tok/s"),
         Unit::ReqPerS => (1.0, "req/s"),
         Unit::StepPerS => (1.0, "steps/s"),

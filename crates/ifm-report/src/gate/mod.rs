@@ -71,8 +71,8 @@ fn limit_value(measure: Measure, limit: Limit) -> String {
             | Unit::MegapixelPerS
             | Unit::Plain,
         ) => number(value),
-        (Limit::Value(value), unit @ (Unit::Bytes | Unit::J)) => words::value(unit, value),
         (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),
+        (Limit::Value(value), unit) => words::value(unit, value),
         (Limit::Change(change), _) => {
             let sign = if change < 0.0 { "−" } else { "+" };
             let of = if measure.is_share() { "points" } else { "%" };

@@ -11,7 +11,8 @@ use ifm_analysis::insight::Meant;
 use ifm_analysis::stat::Cumulative;
 use ifm_analysis::survey::{Pooled, Reading};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mark, Plot, Point, Scale, Series, Tone};
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 use ifm_core::spec::{SloSpec, SloTerm};
 
 const NS_PER_MS: f64 = 1e6;
@@ -98,18 +99,18 @@ fn description(drawn: &Drawn) -> String {
 fn said(latency: Latency, cell: &Pooled, is_own: bool) -> String {
     let at = |p: f64| {
         let first = cell.first()?;
-        let found = first.reading(&quantity(latency, is_own), Statistic::percentile(p))?;
+        let found = first.reading(quantity(latency, is_own), Statistic::percentile(p))?;
         Some(format!("{} % within {}", meant(p, Meant::Load), meant(found.value, Meant::Ms)))
     };
     TOLD.into_iter().filter_map(at).collect::<Vec<_>>().join(", ")
 }
 
 /// What is drawn: of our own runs, which have it, the mean gap of each request.
-fn quantity(latency: Latency, is_own: bool) -> Quantity {
+fn quantity(latency: Latency, is_own: bool) -> Metric {
     match latency {
-        Latency::Ttft => Quantity::Ttft,
-        Latency::Gap if is_own => Quantity::Tpot,
-        Latency::Gap => Quantity::Itl,
+        Latency::Ttft => Metric::Ttft,
+        Latency::Gap if is_own => Metric::Tpot,
+        Latency::Gap => Metric::Itl,
     }
 }
 
@@ -177,7 +178,7 @@ fn steps(found: &Cumulative) -> Option<Vec<Point>> {
 fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
     let quantity = quantity(latency, false);
     let place = |p: f64| {
-        let found: Reading = cell.reading(&quantity, Statistic::percentile(p))?;
+        let found: Reading = cell.reading(quantity, Statistic::percentile(p))?;
         let text = format!("p{p} {}", meant(found.value, Meant::Ms));
         let at = Point::at(found.value, p).trusted(found.is_enough).told(text);
         Some(Point { label: Some(format!("p{p}")), ..at })

@@ -68,7 +68,7 @@ pub(super) fn figures(comparison: &Comparison) -> Vec<Figure> {
             metrics.push(measure.metric);
         }
     }
-    let place = |metric: &Metric| FIRST.iter().position(|first| first == metric);
+    let place = |metric: &Metric| FIRST.iter().position(|first| *first == *metric);
     let mut first: Vec<Metric> =
         metrics.iter().copied().filter(|one| place(one).is_some()).collect();
     first.order_by_key(place);

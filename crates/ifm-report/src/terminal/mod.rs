@@ -204,7 +204,7 @@ mod tests {
     use crate::testing::{all_failed, model, single, sweep};
     use ifm_analysis::level::Load;
     use ifm_analysis::testing::telemetry;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
 
     const PLAIN: TerminalStyle =
         TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
@@ -339,10 +339,10 @@ mod tests {
             telemetry(quantity, "NVML GPU 0", (0.0, 100.0), value)
         };
         run.series = vec![
-            series(Quantity::GpuPower, &|_| 200.0),
-            series(Quantity::ServerWaiting, &|_| 3.0),
-            series(Quantity::ServerCacheQueries, &|at_s| 100.0 * at_s),
-            series(Quantity::ServerCacheHits, &|at_s| 20.0 * at_s),
+            series(Signal::GpuPower, &|_| 200.0),
+            series(Signal::ServerWaiting, &|_| 3.0),
+            series(Signal::ServerCacheQueries, &|at_s| 100.0 * at_s),
+            series(Signal::ServerCacheHits, &|at_s| 20.0 * at_s),
         ];
         let model = model(&run);
         let text = terminal(&model, &TerminalStyle { width: 200, ..PLAIN });

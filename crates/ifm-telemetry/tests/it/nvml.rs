@@ -2,7 +2,7 @@
 //! it.
 
 use ifm_analysis::testing::{closed_loop, run};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_telemetry::control::{Control, ControlError, Restore, restore};
 use ifm_telemetry::nvml::Gpus;
 use ifm_telemetry::{DeviceSource, Recorder, gpu_facts};
@@ -156,8 +156,8 @@ fn what_an_old_driver_lacks_is_absent() {
     let (gpus, confidential) = gpu_facts::read(Some(&stand_in.library)).unwrap();
     assert_eq!((&gpus[0].processes, confidential), (&None, None));
     let read = Gpus::of_driver(Some(&stand_in.library), None).unwrap().read();
-    assert!(read.iter().any(|told| told.quantity == Quantity::GpuPower));
-    assert!(read.iter().all(|told| told.quantity != Quantity::GpuEnergy));
+    assert!(read.iter().any(|told| told.quantity == Signal::GpuPower));
+    assert!(read.iter().all(|told| told.quantity != Signal::GpuEnergy));
     let text = serde_json::to_string(&gpus[0]).unwrap();
     assert!(!text.contains("processes") && !text.contains("null"), "{text}");
 }

@@ -52,7 +52,7 @@ const METRICS: [Measure; 11] = [
     Measure::value_of(Metric::Prefill),
     Measure::value_of(Metric::Kernel),
     Measure::value_of(Metric::StepRate),
-    Measure::value_of(Metric::CommandTime),
+    Measure::value_of(Metric::Duration),
 ];
 
 /// Runs the command.

@@ -6,7 +6,8 @@ use crate::subjects::Subjects;
 use ifm_analysis::level::Load as Asked;
 use ifm_analysis::survey::{Point, Survey};
 use ifm_analysis::tpot::TPOT_ESTIMATED;
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic as Of, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic as Of, key};
 use ifm_core::spec::ArrivalLaw;
 use ifm_report::ReportModel;
 use ifm_sim::{Load, Observation, Span, Statistic};
@@ -111,12 +112,12 @@ fn both((prompt, output): (Option<f64>, Option<f64>)) -> Option<(f64, f64)> {
 
 /// Mean lengths as they were counted.
 fn told_lengths(point: &Point) -> Option<(f64, f64)> {
-    let requests = point.value(&Quantity::RequestsOk, Of::Value).filter(|count| *count > 0.0);
-    let mean = |quantity: &Quantity| {
+    let requests = point.value(Metric::RequestsOk, Of::Value).filter(|count| *count > 0.0);
+    let mean = |quantity: Metric| {
         let of_all = || Some(point.value(quantity, Of::Value)? / requests?);
         point.value(quantity, Of::Mean).or_else(of_all).filter(|mean| *mean >= 1.0)
     };
-    both((mean(&Quantity::InputTokens), mean(&Quantity::OutputTokens)))
+    both((mean(Metric::InputTokens), mean(Metric::OutputTokens)))
 }
 
 /// GuideLLM's default sending time per rate, seconds.
@@ -134,9 +135,9 @@ fn strategy(point: &Point, prompt_tokens: f64) -> Option<Load> {
         "poisson" => true,
         _ => return None,
     };
-    let of = |quantity: &Quantity| point.central(quantity).map(|reading| reading.value);
-    let by_tokens = of(&Quantity::InputRate).map(|rate| rate / prompt_tokens);
-    let req_per_s = by_tokens.or(of(&Quantity::RequestRate)).filter(|rate| *rate > 0.0)?;
+    let of = |quantity: Metric| point.central(quantity).map(|reading| reading.value);
+    let by_tokens = of(Metric::InputRate).map(|rate| rate / prompt_tokens);
+    let req_per_s = by_tokens.or(of(Metric::RequestRate)).filter(|rate| *rate > 0.0)?;
     Some(Load::Open { req_per_s, span: Span::Seconds(GUIDELLM_S), is_random })
 }
 
@@ -144,8 +145,8 @@ fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
     Some(match point.load? {
         Asked::Users(users) => Load::Closed { users },
         Asked::ReqPerS(req_per_s) => {
-            let seconds = point.value(&Quantity::Duration, Of::Value).map(|ms| ms / MS_PER_S);
-            let requests = point.central(&Quantity::Requests).map(|reading| reading.value);
+            let seconds = point.value(Metric::Duration, Of::Value).map(|ms| ms / MS_PER_S);
+            let requests = point.central(Metric::Requests).map(|reading| reading.value);
             let span = match (seconds, requests) {
                 (Some(seconds), _) if seconds > 0.0 => Span::Seconds(seconds),
                 (_, Some(requests)) if requests >= 1.0 => Span::Requests(requests as u32),
@@ -161,15 +162,15 @@ fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
 
 fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<MeasuredRow> {
     // Where events carry several tokens, the time between tokens follows from the server's count.
-    let estimated = Quantity::Other(TPOT_ESTIMATED.to_owned());
+    let estimated = Metric::other(TPOT_ESTIMATED);
     let gaps = |of: Of| {
-        let mut known = [&Quantity::Itl, &Quantity::Tpot, &estimated].into_iter();
+        let mut known = [Metric::Itl, Metric::Tpot, estimated].into_iter();
         known.find_map(|quantity| point.reading(quantity, of))
     };
-    let first = point.reading(&Quantity::Ttft, Of::Mean);
+    let first = point.reading(Metric::Ttft, Of::Mean);
     let (first, gap, statistic) = match (first, gaps(Of::Mean)) {
         (None, None) => {
-            (point.reading(&Quantity::Ttft, Of::Median), gaps(Of::Median), Statistic::Median)
+            (point.reading(Metric::Ttft, Of::Median), gaps(Of::Median), Statistic::Median)
         }
         (first, gap) => (first, gap, Statistic::Mean),
     };
@@ -189,6 +190,6 @@ fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<Mea
         itl_error: gap.and_then(error),
         ..Observation::of(load, lengths.0, lengths.1)
     };
-    let output_tok_per_s = point.central(&Quantity::OutputRate).map(|reading| reading.value);
+    let output_tok_per_s = point.central(Metric::OutputRate).map(|reading| reading.value);
     Some(MeasuredRow { from: from.to_owned(), seen, table: point.part + 1, output_tok_per_s })
 }

@@ -11,7 +11,7 @@ mod sources;
 use crate::job::{Job, TelemetryAsk};
 use crate::output::Format;
 use crate::terminal::{say, warn};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_core::{RequestRecord, Series};
 use ifm_telemetry::Recorder;
 use sources::Sources;
@@ -87,13 +87,13 @@ pub fn ended(records: &[RequestRecord]) -> Counted {
 
 impl State {
     fn counted(&self) -> Counted {
-        let last = |quantity: Quantity| {
+        let last = |quantity: Signal| {
             let mut all = self.recorder.series().iter();
             all.find(|series| series.name == quantity.word())?.value.last().copied()
         };
         Counted {
-            requests: last(Quantity::ServerRequests),
-            output_tokens: last(Quantity::ServerOutputTokens),
+            requests: last(Signal::ServerRequests),
+            output_tokens: last(Signal::ServerOutputTokens),
         }
     }
 

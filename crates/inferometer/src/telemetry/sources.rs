@@ -2,7 +2,7 @@
 
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::server::PageReader;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_telemetry::drm::Cards;
 use ifm_telemetry::engine::{self, ENGINES, Engine};
 use ifm_telemetry::nvml::Gpus;
@@ -149,7 +149,7 @@ impl Sources {
         }
         readings.extend(self.devices.iter_mut().flat_map(|device| device.read()));
         readings
-            .extend(self.stated_w.map(|watts| Reading::new(STATED, Quantity::StatedPower, watts)));
+            .extend(self.stated_w.map(|watts| Reading::new(STATED, Signal::StatedPower, watts)));
         readings
     }
 }

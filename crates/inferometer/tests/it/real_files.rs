@@ -6,8 +6,9 @@
 
 use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
 use ifm_analysis::survey::Survey;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Quantity, Row, RowRole, Statistic};
+use ifm_core::sheet::{Row, RowRole, Statistic};
 use ifm_interop::{Input, settle_together};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -174,9 +175,9 @@ fn the_output_of_guidellm_is_that_of_its_time() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
     let survey = Survey::of_sheets(&[read(&data.join("guidellm-0.8.1/result.json"))]);
     for point in &survey.points {
-        let rate = point.central(&Quantity::OutputRate).expect("a rate").value;
-        let tokens = point.value(&Quantity::OutputTokens, Statistic::Sum).expect("tokens");
-        let ms = point.value(&Quantity::Duration, Statistic::Value).expect("a duration");
+        let rate = point.central(Metric::OutputRate).expect("a rate").value;
+        let tokens = point.value(Metric::OutputTokens, Statistic::Sum).expect("tokens");
+        let ms = point.value(Metric::Duration, Statistic::Value).expect("a duration");
         let by_hand = tokens / (ms / 1e3);
         assert!((rate / by_hand - 1.0).abs() < 1e-3, "{rate} for {by_hand}");
     }

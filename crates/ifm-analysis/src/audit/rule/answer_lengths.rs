@@ -1,7 +1,8 @@
 //! The same prompts get as many tokens at one load as at another.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{PartKind, Quantity, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "answer_lengths",
@@ -32,7 +33,7 @@ fn same_prompts<'c>(sweep: &[&'c Cell<'c>]) -> Vec<Vec<&'c Cell<'c>>> {
     let mut groups: Vec<([f64; 2], Vec<&Cell>)> = Vec::new();
     let is_serving = |cell: &&Cell| cell.part.kind == PartKind::Serving;
     for cell in sweep.iter().copied().filter(is_serving).filter(|cell| asks_for_same(cell)) {
-        let prompts = cell.tokens(&Quantity::InputTokens).zip(cell.requests());
+        let prompts = cell.tokens(Metric::InputTokens).zip(cell.requests());
         let (Some((tokens, requests)), Some(_)) = (prompts, output(cell)) else { continue };
         match groups.iter_mut().find(|(known, _)| *known == [tokens, requests]) {
             Some((_, cells)) => cells.push(cell),
@@ -52,7 +53,7 @@ fn asks_for_same(cell: &Cell) -> bool {
 }
 
 fn output(cell: &Cell) -> Option<f64> {
-    cell.tokens(&Quantity::OutputTokens).filter(|tokens| *tokens > 0.0)
+    cell.tokens(Metric::OutputTokens).filter(|tokens| *tokens > 0.0)
 }
 
 fn told(cells: &[&Cell]) -> Option<Finding> {
@@ -68,7 +69,7 @@ fn told(cells: &[&Cell]) -> Option<Finding> {
     let text = format!(
         "the same {:.0} prompt tokens got {least:.0} ({}) to {most:.0} ({}) tokens, {:.1} % apart, in \
          {} levels: answers were sampled or stopped elsewhere, so the levels did not do the same work",
-        of_least.tokens(&Quantity::InputTokens)?,
+        of_least.tokens(Metric::InputTokens)?,
         of_least.name(),
         of_most.name(),
         share * 100.0,
@@ -94,9 +95,9 @@ mod tests {
         let level = |line, users: u32, output: &str, input: &str| {
             let (count, value) = (Unit::Count, Statistic::Value);
             let figures = [
-                (Quantity::RequestsOk, value, "100", count.clone()),
-                (Quantity::InputTokens, value, input, count.clone()),
-                (Quantity::OutputTokens, value, output, count),
+                (Metric::RequestsOk, value, "100", count.clone()),
+                (Metric::InputTokens, value, input, count.clone()),
+                (Metric::OutputTokens, value, output, count),
             ];
             let mut row = row(line, &figures);
             row.factors.set(key::CONCURRENCY, users);

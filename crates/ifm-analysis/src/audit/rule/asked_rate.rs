@@ -2,8 +2,9 @@
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "asked_rate", title: "requests are answered at the requested rate", look };
@@ -67,11 +68,11 @@ fn look(subject: &Subject) -> Looked {
 
 fn level<'c>(cell: &'c Cell<'c>) -> Option<Pace<'c>> {
     let asked = cell.factors.number(key::RATE).filter(|rate| *rate > 0.0)?;
-    let figure = cell.central(&Quantity::RequestRate)?;
-    let value = |quantity: Quantity| cell.row.value(&quantity, Statistic::Value);
-    let ok = value(Quantity::RequestsOk).filter(|ok| *ok >= 1.0)?;
+    let figure = cell.central(Metric::RequestRate)?;
+    let value = |quantity: Metric| cell.row.value(quantity, Statistic::Value);
+    let ok = value(Metric::RequestsOk).filter(|ok| *ok >= 1.0)?;
     // Those that failed arrived as well.
-    let all = ok + value(Quantity::RequestsFailed).unwrap_or(0.0);
+    let all = ok + value(Metric::RequestsFailed).unwrap_or(0.0);
     let reached = (figure.canonical()? + slack(figure)) * all / ok;
     // From the first request to the last answer: arrivals take all / asked, and the last of them
     // may be the slowest.
@@ -79,7 +80,7 @@ fn level<'c>(cell: &'c Cell<'c>) -> Option<Pace<'c>> {
     let last_ms = slowest
         .into_iter()
         .chain([Statistic::Mean])
-        .find_map(|statistic| cell.row.value(&Quantity::E2e, statistic));
+        .find_map(|statistic| cell.row.value(Metric::E2e, statistic));
     let expected = all / (all / asked + last_ms? / 1e3);
     let chance = DEVIATIONS / all.sqrt();
     Some(Pace { cell, asked, expected, reached, chance })
@@ -98,9 +99,9 @@ mod tests {
         let mut row = row(
             3,
             &[
-                (Quantity::RequestRate, value, reached, Unit::PerS),
-                (Quantity::RequestsOk, value, requests, Unit::Count),
-                (Quantity::E2e, Statistic::Percentile(99.0), p99, Unit::S),
+                (Metric::RequestRate, value, reached, Unit::PerS),
+                (Metric::RequestsOk, value, requests, Unit::Count),
+                (Metric::E2e, Statistic::Percentile(99.0), p99, Unit::S),
             ],
         );
         row.factors.set(key::RATE, 20);
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!(found("asked_rate", &[open]), []);
         // Those that failed arrived as well.
         let mut failed = document("11.00", "600", "4.00");
-        let figure = (Quantity::RequestsFailed, Statistic::Value, "400", Unit::Count);
+        let figure = (Metric::RequestsFailed, Statistic::Value, "400", Unit::Count);
         failed.parts[0].rows[0].figures.extend(row(3, &[figure]).figures);
         assert_eq!(found("asked_rate", &[failed]), []);
     }

@@ -5,7 +5,8 @@ use super::super::sentence::{Sentence, sentences};
 use super::super::streams::{gap, users};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use super::prefill_interference::{Excess, excesses};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "bandwidth_claim",
@@ -153,7 +154,7 @@ fn uses<'s>(subject: &'s Subject<'s>, claim: &Cell) -> Vec<Use<'s>> {
 
 fn used<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Option<Use<'s>> {
     // A step of speculative decoding gives several tokens.
-    if cell.row.figures.iter().any(|figure| figure.quantity == Quantity::AcceptLength) {
+    if cell.row.figures.iter().any(|figure| figure.quantity == Metric::AcceptanceLength) {
         return None;
     }
     let number = |name: &str| cell.factors.number(name).filter(|number| *number >= 1.0);
@@ -162,8 +163,7 @@ fn used<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Option<Use<'s>> {
     let depth = number(key::DEPTH_TOKENS);
     let (seconds, context) = match cell.part.kind {
         PartKind::Engine => {
-            let rate =
-                cell.central(&Quantity::DecodeRate)?.canonical().filter(|rate| *rate > 0.0)?;
+            let rate = cell.central(Metric::DecodeRate)?.canonical().filter(|rate| *rate > 0.0)?;
             (batch.unwrap_or(1.0) / rate, Some(depth.unwrap_or(1.0)))
         }
         _ => {
@@ -187,7 +187,7 @@ mod tests {
 
     /// A step reads 15.1 GB of an 8 B model at 16 bits; over 864 GB/s of an L40S that is 17.5 ms.
     fn document(tpot: &str, text: &str) -> Sheet {
-        let mut level = row(3, &[(Quantity::Tpot, Statistic::Mean, tpot, Unit::Ms)]);
+        let mut level = row(3, &[(Metric::Tpot, Statistic::Mean, tpot, Unit::Ms)]);
         level.factors = level
             .factors
             .with(key::GPU, "L40S")

@@ -4,8 +4,9 @@
 //! "total tokens per second" may be such tokens: it then speaks of the workload, not of the server.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole};
+use ifm_core::sheet::RowRole;
 
 pub(super) const RULE: Rule =
     Rule { id: "cached_total", title: "total rates consist mostly of computed tokens", look };
@@ -50,24 +51,24 @@ fn look(subject: &Subject) -> Looked {
 }
 
 fn rate(cell: &Cell) -> Option<f64> {
-    cell.central(&Quantity::TotalRate)?.canonical().filter(|rate| *rate > 0.0)
+    cell.central(Metric::TotalRate)?.canonical().filter(|rate| *rate > 0.0)
 }
 
 /// Cached tokens as a share of prompt and output tokens; without the output, of which less is known,
 /// by how the rates divide.
 fn cached(cell: &Cell) -> Option<f64> {
     // All three as totals, or all three as means: never one of each.
-    let share = |of: &dyn Fn(&Quantity) -> Option<f64>| {
-        let (cached, prompt) = (of(&Quantity::CachedTokens)?, of(&Quantity::InputTokens)?);
-        let all = prompt + of(&Quantity::OutputTokens)?;
+    let share = |of: &dyn Fn(Metric) -> Option<f64>| {
+        let (cached, prompt) = (of(Metric::CachedTokens)?, of(Metric::InputTokens)?);
+        let all = prompt + of(Metric::OutputTokens)?;
         (cached <= prompt && all > 0.0).then(|| cached / all)
     };
     let counted = || {
-        let totals = share(&|quantity: &Quantity| cell.tokens(quantity));
-        totals.or_else(|| share(&|quantity: &Quantity| cell.mean_tokens(quantity)))
+        let totals = share(&|quantity: Metric| cell.tokens(quantity));
+        totals.or_else(|| share(&|quantity: Metric| cell.mean_tokens(quantity)))
     };
     let stated = || {
-        let output = cell.central(&Quantity::OutputRate)?.canonical()?;
+        let output = cell.central(Metric::OutputRate)?.canonical()?;
         let prompts = (rate(cell)? - output).max(0.0) / rate(cell)?;
         Some(hit_share(cell)? * prompts)
     };
@@ -96,10 +97,10 @@ mod tests {
     fn reports_the_cached_share_of_a_total() {
         let of = |cached: &str| {
             let figures = [
-                (Quantity::TotalRate, VALUE, "50000", Unit::PerS),
-                (Quantity::InputTokens, VALUE, "990000", Unit::Count),
-                (Quantity::OutputTokens, VALUE, "10000", Unit::Count),
-                (Quantity::CachedTokens, VALUE, cached, Unit::Count),
+                (Metric::TotalRate, VALUE, "50000", Unit::PerS),
+                (Metric::InputTokens, VALUE, "990000", Unit::Count),
+                (Metric::OutputTokens, VALUE, "10000", Unit::Count),
+                (Metric::CachedTokens, VALUE, cached, Unit::Count),
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
@@ -112,10 +113,10 @@ mod tests {
     #[test]
     fn a_stated_hit_rate_counts_with_the_prompts_share_of_the_total() {
         let of = |hits: &str| {
-            let name = Quantity::Other("prefix cache hit rate".to_owned());
+            let name = Metric::other("prefix cache hit rate");
             let figures = [
-                (Quantity::TotalRate, VALUE, "10000", Unit::PerS),
-                (Quantity::OutputRate, VALUE, "500", Unit::PerS),
+                (Metric::TotalRate, VALUE, "10000", Unit::PerS),
+                (Metric::OutputRate, VALUE, "500", Unit::PerS),
                 (name, VALUE, hits, Unit::Percent),
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])

@@ -2,7 +2,8 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::cold::{At, is_break, neighbors};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "cold_first", title: "tails contain no cold first requests", look };
@@ -16,8 +17,8 @@ fn look(subject: &Subject) -> Looked {
     let mut seen = 0;
     for cell in subject.cells(RowRole::Measured).filter(|cell| is_alone(cell)) {
         let (Some(median), Some((p, tail))) = (
-            cell.row.value(&Quantity::Ttft, Statistic::Median).filter(|median| *median > 0.0),
-            tail(cell, &Quantity::Ttft),
+            cell.row.value(Metric::Ttft, Statistic::Median).filter(|median| *median > 0.0),
+            tail(cell, Metric::Ttft),
         ) else {
             continue;
         };
@@ -53,7 +54,7 @@ fn is_alone(cell: &Cell) -> bool {
         || cell.factors.number(key::CONCURRENCY) == Some(1.0)
 }
 
-fn tail(cell: &Cell, quantity: &Quantity) -> Option<(f64, f64)> {
+fn tail(cell: &Cell, quantity: Metric) -> Option<(f64, f64)> {
     TAILS.iter().find_map(|statistic| match statistic {
         Statistic::Percentile(p) => Some((*p, cell.row.value(quantity, *statistic)?)),
         _ => None,
@@ -65,7 +66,7 @@ fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
     let (mut findings, mut compared) = (Vec::new(), 0);
     for sweep in subject.sweeps() {
         let at = |cell: &'_ Cell| {
-            let (p, time) = tail(cell, &Quantity::Itl).filter(|(_, tail)| *tail > 0.0)?;
+            let (p, time) = tail(cell, Metric::Itl).filter(|(_, tail)| *tail > 0.0)?;
             Some((cell.users()?, p, time))
         };
         let known = sweep.into_iter().filter_map(|cell| Some((at(cell)?, cell)));
@@ -102,9 +103,9 @@ mod tests {
         let mut row = row(
             line,
             &[
-                (Quantity::Ttft, Statistic::Median, "50.0", Unit::Ms),
-                (Quantity::Ttft, Statistic::Percentile(95.0), ttft, Unit::Ms),
-                (Quantity::Itl, Statistic::Percentile(99.0), itl, Unit::Ms),
+                (Metric::Ttft, Statistic::Median, "50.0", Unit::Ms),
+                (Metric::Ttft, Statistic::Percentile(95.0), ttft, Unit::Ms),
+                (Metric::Itl, Statistic::Percentile(99.0), itl, Unit::Ms),
             ],
         );
         row.factors = row.factors.with(key::CONCURRENCY, users);

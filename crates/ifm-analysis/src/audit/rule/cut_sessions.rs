@@ -8,8 +8,9 @@
 
 use super::super::subject::Other;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "cut_sessions", title: "hardly any session was cut by its context", look };
@@ -159,7 +160,7 @@ fn share(cell: &Cell, others: &[Other], cut: &Other) -> Option<f64> {
 }
 
 fn requests(cell: &Cell) -> Option<f64> {
-    cell.row.value(&Quantity::Requests, Statistic::Value).or_else(|| cell.requests())
+    cell.row.value(Metric::Requests, Statistic::Value).or_else(|| cell.requests())
 }
 
 /// Whether it counts all of something, as `sessions` or `total turns` do.
@@ -193,10 +194,12 @@ mod tests {
     use ifm_core::sheet::{PartKind, Unit};
 
     fn document(counts: &[(&str, &str)]) -> Sheet {
-        let mut figures = vec![(Quantity::RequestsOk, Statistic::Value, "1000", Unit::Count)];
-        figures.extend(counts.iter().map(|(name, count)| {
-            (Quantity::Other((*name).to_owned()), Statistic::Value, *count, Unit::Count)
-        }));
+        let mut figures = vec![(Metric::RequestsOk, Statistic::Value, "1000", Unit::Count)];
+        figures.extend(
+            counts
+                .iter()
+                .map(|(name, count)| (Metric::other(*name), Statistic::Value, *count, Unit::Count)),
+        );
         sheet(PartKind::Serving, vec![row(3, &figures)])
     }
 

@@ -47,12 +47,13 @@ fn look(subject: &Subject) -> Looked {
 mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
-    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     #[test]
     fn reports_a_label_that_is_used_twice() {
         let run = |line: u32, label: &str| {
-            let mut row = row(line, &[(Quantity::E2e, Statistic::Value, "0.51", Unit::S)]);
+            let mut row = row(line, &[(Metric::E2e, Statistic::Value, "0.51", Unit::S)]);
             row.label = Some(label.to_owned());
             row
         };

@@ -5,8 +5,9 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::slo::ERROR_RATE_MAX;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "failed_requests", title: "hardly any request of a level failed", look };
@@ -47,10 +48,10 @@ fn look(subject: &Subject) -> Looked {
 
 /// Requests that failed, and all.
 fn counts(cell: &Cell) -> Option<(f64, f64)> {
-    let value = |quantity: Quantity| cell.row.value(&quantity, Statistic::Value);
-    let failed = value(Quantity::RequestsFailed)?;
-    let all = value(Quantity::RequestsOk).map(|ok| ok + failed);
-    let all = all.or_else(|| value(Quantity::Requests)).filter(|all| *all > 0.0)?;
+    let value = |quantity: Metric| cell.row.value(quantity, Statistic::Value);
+    let failed = value(Metric::RequestsFailed)?;
+    let all = value(Metric::RequestsOk).map(|ok| ok + failed);
+    let all = all.or_else(|| value(Metric::Requests)).filter(|all| *all > 0.0)?;
     (failed >= 0.0 && failed <= all).then_some((failed, all))
 }
 
@@ -61,12 +62,12 @@ mod tests {
     use ifm_core::Sheet;
     use ifm_core::sheet::{PartKind, Unit};
 
-    fn document(failed: &str, others: (Quantity, &str)) -> Sheet {
+    fn document(failed: &str, others: (Metric, &str)) -> Sheet {
         let value = Statistic::Value;
         let row = row(
             3,
             &[
-                (Quantity::RequestsFailed, value, failed, Unit::Count),
+                (Metric::RequestsFailed, value, failed, Unit::Count),
                 (others.0, value, others.1, Unit::Count),
             ],
         );
@@ -75,11 +76,11 @@ mod tests {
 
     #[test]
     fn reports_levels_with_failed_requests() {
-        let sound = document("1", (Quantity::RequestsOk, "99"));
-        let some = |sheet: &mut Sheet| *sheet = document("2", (Quantity::RequestsOk, "98"));
+        let sound = document("1", (Metric::RequestsOk, "99"));
+        let some = |sheet: &mut Sheet| *sheet = document("2", (Metric::RequestsOk, "98"));
         check("failed_requests", &sound, some, Level::Hint, "2 of 100");
-        let many = |sheet: &mut Sheet| *sheet = document("25", (Quantity::Requests, "100"));
+        let many = |sheet: &mut Sheet| *sheet = document("25", (Metric::Requests, "100"));
         check("failed_requests", &sound, many, Level::Strong, "25 of 100");
-        assert_eq!(found("failed_requests", &[document("0", (Quantity::Requests, "0"))]), []);
+        assert_eq!(found("failed_requests", &[document("0", (Metric::Requests, "0"))]), []);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::light::{Ground, Lit, is_rate, lit, prompts};
 use super::super::{Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::Quantity;
 use ifm_roofline::Verdict;
 
 pub(super) const RULE: Rule =
@@ -35,12 +35,12 @@ pub(super) fn told(
         true => "the larger of bytes / bandwidth and operations / peak rate",
         false => "part after part at its own peak",
     };
-    let said = |seconds: f64| match is_rate(&worst.quantity) {
+    let said = |seconds: f64| match is_rate(worst.quantity) {
         true => format!("{:.0} tokens per second", worst.bound.tokens / seconds),
         false => format!("{:.3} ms", seconds * 1e3),
     };
     let of_burst = match (&worst.quantity, prompts(&worst.bound)) {
-        (Quantity::Ttft, prompts) if prompts > 1.0 => {
+        (Metric::Ttft, prompts) if prompts > 1.0 => {
             format!("{prompts:.0} or more prompts that begin together, ")
         }
         _ => String::new(),
@@ -79,8 +79,9 @@ pub(super) fn told(
 #[cfg(test)]
 mod tests {
     use super::super::super::testing::{check, found, row, sheet};
+    use ifm_core::Metric;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit, key};
+    use ifm_core::sheet::{PartKind, Statistic, Unit, key};
 
     use super::super::super::{Level, Subject};
 
@@ -90,8 +91,8 @@ mod tests {
         let mut row = row(
             3,
             &[
-                (Quantity::Ttft, Statistic::Median, ttft, Unit::Ms),
-                (Quantity::Tpot, Statistic::Median, tpot, Unit::Ms),
+                (Metric::Ttft, Statistic::Median, ttft, Unit::Ms),
+                (Metric::Tpot, Statistic::Median, tpot, Unit::Ms),
             ],
         );
         row.factors = row
@@ -131,9 +132,9 @@ mod tests {
         let document = |p99: &str, tool: &str| {
             let (count, value) = (Unit::Count, Statistic::Value);
             let figures = [
-                (Quantity::RequestsOk, value, "400", count.clone()),
-                (Quantity::InputTokens, value, "409600", count),
-                (Quantity::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
+                (Metric::RequestsOk, value, "400", count.clone()),
+                (Metric::InputTokens, value, "409600", count),
+                (Metric::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
             ];
             let mut sheet = document("400.0", "25.0");
             let row = &mut sheet.parts[0].rows[0];
@@ -190,8 +191,8 @@ mod tests {
             let rates = row(
                 3,
                 &[
-                    (Quantity::OutputRate, Statistic::Value, output, Unit::PerS),
-                    (Quantity::TotalRate, Statistic::Value, total, Unit::PerS),
+                    (Metric::OutputRate, Statistic::Value, output, Unit::PerS),
+                    (Metric::TotalRate, Statistic::Value, total, Unit::PerS),
                 ],
             );
             let row = &mut sheet.parts[0].rows[0];
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(found("faster_than_light", &[document("64", "2000", "9000")]), []);
         assert_eq!(found("faster_than_light", &[document("max", "20000", "21000")]), []);
         let mut peak = document("32", "2000", "9000");
-        let figure = (Quantity::PeakInFlight, Statistic::Value, "64", Unit::Count);
+        let figure = (Metric::PeakInFlight, Statistic::Value, "64", Unit::Count);
         peak.parts[0].rows[0].figures.extend(row(3, &[figure]).figures);
         assert_eq!(found("faster_than_light", &[peak]), []);
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn a_node_is_as_fast_as_its_gpus_together() {
         let document = |hardware: &str, tpot: &str| {
-            let mut row = row(3, &[(Quantity::Tpot, Statistic::Median, tpot, Unit::Ms)]);
+            let mut row = row(3, &[(Metric::Tpot, Statistic::Median, tpot, Unit::Ms)]);
             row.factors = row
                 .factors
                 .with(key::GPU, "NVIDIA H100 80GB HBM3")

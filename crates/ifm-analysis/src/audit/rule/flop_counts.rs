@@ -1,8 +1,9 @@
 //! Arithmetic rates that count operations by different rules are not compared.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
+use ifm_core::Metric;
 use ifm_core::sheet::kernel::{COMPUTES, GEMM, KERNEL, PASS};
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule = Rule {
     id: "flop_counts",
@@ -71,11 +72,11 @@ fn look(subject: &Subject) -> Looked {
 
 /// Operations that a row counts: rate times time.
 fn operations(cell: &Cell) -> Option<f64> {
-    let of = |quantity: &Quantity| {
+    let of = |quantity: Metric| {
         let all = [Statistic::Value, Statistic::Median];
         all.into_iter().find_map(|statistic| cell.row.value(quantity, statistic))
     };
-    let (rate, ms) = (of(&Quantity::FlopRate)?, of(&Quantity::KernelTime)?);
+    let (rate, ms) = (of(Metric::FlopRate)?, of(Metric::Kernel)?);
     Some(rate * ms / 1e3).filter(|operations| *operations > 0.0)
 }
 
@@ -92,8 +93,8 @@ mod tests {
             row(
                 line,
                 &[
-                    (Quantity::KernelTime, Statistic::Value, ms, Unit::Ms),
-                    (Quantity::FlopRate, Statistic::Value, rate, Unit::TflopPerS),
+                    (Metric::Kernel, Statistic::Value, ms, Unit::Ms),
+                    (Metric::FlopRate, Statistic::Value, rate, Unit::TflopPerS),
                 ],
             )
         };

@@ -5,7 +5,8 @@
 
 use super::super::images::{has_size, images_of_a_request};
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
-use ifm_core::sheet::{Quantity, RowRole, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, meaning};
 
 pub(super) const RULE: Rule = Rule {
     id: "image_rate",
@@ -39,7 +40,7 @@ fn look(subject: &Subject) -> Looked {
 
 /// Images per second of a run, and where the figure is.
 fn rate(cell: &Cell) -> Option<(f64, Spot)> {
-    let figure = cell.central(&Quantity::ImageRate);
+    let figure = cell.central(Metric::ImageRate);
     let known = figure.and_then(|figure| Some((figure.canonical()?, cell.spot_of_figure(figure))));
     let named = || {
         let others = cell.others();
@@ -51,12 +52,12 @@ fn rate(cell: &Cell) -> Option<(f64, Spot)> {
 
 /// AIPerf's rate of one request.
 fn of_a_request(cell: &Cell) -> Option<f64> {
-    let rate = cell.central(&Quantity::Other(meaning::IMAGES_OF_A_REQUEST.to_owned()))?;
+    let rate = cell.central(Metric::other(meaning::IMAGES_OF_A_REQUEST))?;
     rate.canonical().filter(|rate| *rate > 0.0 && cell.measured_by() == Some("aiperf"))
 }
 
 fn below_the_run(cell: &Cell, of_request: f64) -> Option<Finding> {
-    let requests = cell.central(&Quantity::RequestRate)?.canonical()?;
+    let requests = cell.central(Metric::RequestRate)?.canonical()?;
     let of_run = requests * images_of_a_request(cell)?;
     (of_run > of_request * TIMES_MIN).then(|| {
         let text = format!(
@@ -98,17 +99,17 @@ mod tests {
     #[test]
     fn reports_a_rate_without_a_size() {
         let document = |size: &str| {
-            let mut row = row(3, &[(Quantity::ImageRate, Statistic::Value, "12.5", Unit::PerS)]);
+            let mut row = row(3, &[(Metric::ImageRate, Statistic::Value, "12.5", Unit::PerS)]);
             row.factors = row.factors.with("image_resolution", size);
             sheet(PartKind::Serving, vec![row])
         };
         let corrupt = |sheet: &mut Sheet| *sheet = document("mixed");
         check("image_rate", &document("720p"), corrupt, Level::Hint, "12.50 images/s");
         let with_pixels = |pixels: &str| {
-            let name = Quantity::Other("images/s".to_owned());
+            let name = Metric::other("images/s");
             let mut figures = vec![(name, Statistic::Value, "12.5", Unit::PerS)];
             if !pixels.is_empty() {
-                figures.push((Quantity::PixelRate, Statistic::Value, pixels, Unit::PerS));
+                figures.push((Metric::PixelRate, Statistic::Value, pixels, Unit::PerS));
             }
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
@@ -120,10 +121,10 @@ mod tests {
     fn reports_a_rate_of_one_request_with_that_of_the_run() {
         // 6 requests/s with 2 images each: 12 images/s, whatever one request had.
         let document = |of_request: &str| {
-            let name = Quantity::Other(meaning::IMAGES_OF_A_REQUEST.to_owned());
+            let name = Metric::other(meaning::IMAGES_OF_A_REQUEST);
             let figures = [
-                (Quantity::RequestRate, Statistic::Value, "6.0", Unit::PerS),
-                (Quantity::Images, Statistic::Mean, "2.0", Unit::Count),
+                (Metric::RequestRate, Statistic::Value, "6.0", Unit::PerS),
+                (Metric::Images, Statistic::Mean, "2.0", Unit::Count),
                 (name, Statistic::Mean, of_request, Unit::PerS),
             ];
             let mut sheet = sheet(PartKind::Serving, vec![row(3, &figures)]);

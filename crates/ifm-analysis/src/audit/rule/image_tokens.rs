@@ -7,7 +7,8 @@
 use super::super::images::{images_of_a_request, pixels_of_an_image, tokens_of_a_request};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::image_tokens::{PIXELS_LARGE, TOKENS_MIN, of_model};
-use ifm_core::sheet::{Definition, Quantity, RowRole, Statistic, key, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, RowRole, Statistic, key, meaning};
 
 pub(super) const RULE: Rule = Rule {
     id: "image_tokens",
@@ -23,10 +24,10 @@ const RATIO_MAX: f64 = 1.5;
 /// Share by which parts may be more than the whole, beyond what rounding explains.
 const BEYOND: f64 = 0.01;
 /// Prompt tokens by kind.
-const PARTS: [Quantity; 4] =
-    [Quantity::TextTokens, Quantity::ImageTokens, Quantity::AudioTokens, Quantity::VideoTokens];
+const PARTS: [Metric; 4] =
+    [Metric::TextTokens, Metric::ImageTokens, Metric::AudioTokens, Metric::VideoTokens];
 /// What holds prompt tokens.
-const WHOLE: [Quantity; 2] = [Quantity::InputTokens, Quantity::TotalTokens];
+const WHOLE: [Metric; 2] = [Metric::InputTokens, Metric::TotalTokens];
 
 /// A row whose images were counted in tokens.
 struct Counted<'s, 'c> {
@@ -149,12 +150,12 @@ fn parts<'s, 'c>(cell: &'s &'s Cell<'c>) -> Option<(&'s Cell<'c>, f64, f64)> {
     if is_twice(cell) {
         return None;
     }
-    let sum = |of: &dyn Fn(&Quantity) -> Option<f64>| {
-        let told: Vec<f64> = PARTS.iter().filter_map(of).collect();
-        (told.len() > 1).then(|| told.iter().sum::<f64>()).zip(of(&Quantity::InputTokens))
+    let sum = |of: &dyn Fn(Metric) -> Option<f64>| {
+        let told: Vec<f64> = PARTS.into_iter().filter_map(of).collect();
+        (told.len() > 1).then(|| told.iter().sum::<f64>()).zip(of(Metric::InputTokens))
     };
-    let totals = sum(&|quantity: &Quantity| cell.tokens(quantity));
-    let means = || sum(&|quantity: &Quantity| cell.row.value(quantity, Statistic::Mean));
+    let totals = sum(&|quantity: Metric| cell.tokens(quantity));
+    let means = || sum(&|quantity: Metric| cell.row.value(quantity, Statistic::Mean));
     totals.or_else(means).map(|(parts, whole)| (*cell, parts, whole))
 }
 
@@ -182,9 +183,9 @@ fn is_twice(cell: &Cell) -> bool {
 /// Prompt tokens of a tool that counts media tokens twice, and what they are.
 fn doubled(cells: &[&Cell]) -> Option<Finding> {
     let first = cells.first()?;
-    let kinds = PARTS.iter().skip(1).filter_map(|quantity| first.mean_tokens(quantity));
+    let kinds = PARTS.iter().skip(1).filter_map(|quantity| first.mean_tokens(*quantity));
     let media: f64 = kinds.sum();
-    let stated = first.mean_tokens(&Quantity::InputTokens)?;
+    let stated = first.mean_tokens(Metric::InputTokens)?;
     let text = format!(
         "{} prompt tokens of {} count image, audio and video tokens twice, such as {}: {stated:.0} a \
          request, where the server counted {:.0}",
@@ -213,9 +214,9 @@ mod tests {
     /// 100 requests of a model with this many tokens of one image each, 1280 x 720.
     fn of(model: &str, image: &str) -> Row {
         let figures = [
-            (Quantity::RequestsOk, VALUE, "100", Unit::Count),
-            (Quantity::Images, VALUE, "100", Unit::Count),
-            (Quantity::ImageTokens, VALUE, image, Unit::Count),
+            (Metric::RequestsOk, VALUE, "100", Unit::Count),
+            (Metric::Images, VALUE, "100", Unit::Count),
+            (Metric::ImageTokens, VALUE, image, Unit::Count),
         ];
         let mut row = row(3, &figures);
         row.factors = row.factors.with(key::MODEL, model).with("image_resolution", "720p");
@@ -228,10 +229,10 @@ mod tests {
 
     #[test]
     fn reports_too_few_tokens_for_an_image() {
-        let name = || Quantity::Other("total_input_vision_tokens".to_owned());
+        let name = || Metric::other("total_input_vision_tokens");
         let document = |tokens: &str| {
             let figures = [
-                (Quantity::RequestsOk, VALUE, "100", Unit::Count),
+                (Metric::RequestsOk, VALUE, "100", Unit::Count),
                 (name(), VALUE, tokens, Unit::Count),
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
@@ -271,9 +272,9 @@ mod tests {
     fn reports_parts_larger_than_the_whole() {
         let document = |whole: &str| {
             let figures = [
-                (Quantity::InputTokens, VALUE, whole, Unit::Count),
-                (Quantity::TextTokens, VALUE, "12000", Unit::Count),
-                (Quantity::ImageTokens, VALUE, "29900", Unit::Count),
+                (Metric::InputTokens, VALUE, whole, Unit::Count),
+                (Metric::TextTokens, VALUE, "12000", Unit::Count),
+                (Metric::ImageTokens, VALUE, "29900", Unit::Count),
             ];
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
@@ -285,8 +286,8 @@ mod tests {
     fn reports_prompts_that_count_images_twice() {
         let document = |definition| {
             let figures = [
-                (Quantity::InputTokens, Statistic::Mean, "718", Unit::Count),
-                (Quantity::ImageTokens, Statistic::Mean, "299", Unit::Count),
+                (Metric::InputTokens, Statistic::Mean, "718", Unit::Count),
+                (Metric::ImageTokens, Statistic::Mean, "299", Unit::Count),
             ];
             let mut sheet = sheet(PartKind::Serving, vec![row(3, &figures)]);
             sheet.parts[0].rows[0].figures[0].definition = definition;

@@ -7,7 +7,8 @@
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic, key, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, PartKind, RowRole, Statistic, key, meaning};
 
 pub(super) const RULE: Rule =
     Rule { id: "implied_definition", title: "figures are computed as their names say", look };
@@ -34,18 +35,15 @@ struct Question<'c> {
 
 fn look(subject: &Subject) -> Looked {
     let mut seen = 0;
-    let mut told: Vec<(Quantity, String, Vec<Finding>)> = Vec::new();
+    let mut told: Vec<(Metric, String, Vec<Finding>)> = Vec::new();
     for cell in subject.cells(RowRole::Measured).filter(|c| c.part.kind == PartKind::Serving) {
-        for question in [
-            tpot(cell),
-            rate(cell, &Quantity::OutputRate),
-            rate(cell, &Quantity::TotalRate),
-            bare(cell),
-        ] {
+        for question in
+            [tpot(cell), rate(cell, Metric::OutputRate), rate(cell, Metric::TotalRate), bare(cell)]
+        {
             let Some(question) = question else { continue };
             seen += 1;
             let Some((way, stated)) = answer(&question) else { continue };
-            let name = question.figure.quantity.clone();
+            let name = question.figure.quantity;
             let finding = tell(cell, &question, way, stated);
             match told.iter_mut().find(|(other, words, _)| *other == name && words == way.words) {
                 Some((.., findings)) => findings.push(finding),
@@ -118,7 +116,7 @@ fn tell(cell: &Cell, question: &Question, way: &Way, stated: f64) -> Finding {
 
 /// Tokens of every answer, where all answers are of one length.
 fn answer_tokens(cell: &Cell) -> Option<f64> {
-    let value = |statistic| cell.row.value(&Quantity::OutputTokens, statistic);
+    let value = |statistic| cell.row.value(Metric::OutputTokens, statistic);
     let lengths = cell.row.requests.iter().filter(|request| request.error.is_none());
     let mut lengths = lengths.map(|request| request.output_tokens);
     if let Some(first) = lengths.next() {
@@ -129,7 +127,7 @@ fn answer_tokens(cell: &Cell) -> Option<f64> {
     }
     // No answer is longer than requested: a mean of that length is the length of all of them.
     let asked = cell.factors.number(key::OUTPUT_TOKENS)?;
-    let completed = cell.row.value(&Quantity::RequestsOk, Statistic::Value);
+    let completed = cell.row.value(Metric::RequestsOk, Statistic::Value);
     let sum = value(Statistic::Sum).or_else(|| value(Statistic::Value));
     let mean = value(Statistic::Mean).or_else(|| Some(sum? / completed?));
     (mean == Some(asked)).then_some(asked)
@@ -139,7 +137,7 @@ fn answer_tokens(cell: &Cell) -> Option<f64> {
 fn made_of(cell: &Cell) -> Option<(f64, f64, f64)> {
     let mean = |quantity| cell.row.value(quantity, Statistic::Mean);
     let tokens = answer_tokens(cell).filter(|tokens| *tokens >= 2.0)?;
-    Some((mean(&Quantity::E2e)?, mean(&Quantity::Ttft)?, tokens))
+    Some((mean(Metric::E2e)?, mean(Metric::Ttft)?, tokens))
 }
 
 /// Mean time per output token without the first of a row whose answers are all of one length, ms,
@@ -150,7 +148,7 @@ pub(super) fn without_first(cell: &Cell) -> Option<(f64, f64)> {
 }
 
 fn tpot<'c>(cell: &'c Cell) -> Option<Question<'c>> {
-    let figure = cell.row.figure(&Quantity::Tpot, Statistic::Mean)?;
+    let figure = cell.row.figure(Metric::Tpot, Statistic::Mean)?;
     let (e2e, ttft, tokens) = made_of(cell).filter(|(e2e, ttft, _)| e2e > ttft && *ttft > 0.0)?;
     let without = Way { words: "(E2E - TTFT) / (n - 1)", value: (e2e - ttft) / (tokens - 1.0) };
     let with = Way { words: "E2E / n, the time to the first token in it", value: e2e / tokens };
@@ -171,23 +169,23 @@ fn tpot<'c>(cell: &'c Cell) -> Option<Question<'c>> {
 /// Output and all tokens per second of a row: from tokens and duration, else from requests per
 /// second and lengths.
 fn rates(cell: &Cell) -> Option<[Way; 2]> {
-    let whole = |quantity: &Quantity| {
+    let whole = |quantity: Metric| {
         [Statistic::Sum, Statistic::Value].iter().find_map(|s| cell.row.value(quantity, *s))
     };
-    let seconds = whole(&Quantity::Duration).map(|ms| ms / 1e3);
-    let requests = cell.central(&Quantity::RequestRate).filter(|figure| {
+    let seconds = whole(Metric::Duration).map(|ms| ms / 1e3);
+    let requests = cell.central(Metric::RequestRate).filter(|figure| {
         // One decimal of a small rate says too little.
         figure.rounding().is_none_or(|r| r < FITS * figure.value.unwrap_or(0.0) / 2.0)
     });
-    let length = |quantity: &Quantity, asked: &str| {
+    let length = |quantity: Metric, asked: &str| {
         cell.row.value(quantity, Statistic::Mean).or_else(|| cell.factors.number(asked))
     };
-    let per_s = |quantity: &Quantity, asked: &str| match whole(quantity).zip(seconds) {
+    let per_s = |quantity: Metric, asked: &str| match whole(quantity).zip(seconds) {
         Some((tokens, seconds)) if seconds > 0.0 => Some(tokens / seconds),
         _ => Some(length(quantity, asked)? * requests?.canonical()?),
     };
-    let output = per_s(&Quantity::OutputTokens, key::OUTPUT_TOKENS)?;
-    let input = per_s(&Quantity::InputTokens, key::INPUT_TOKENS)?;
+    let output = per_s(Metric::OutputTokens, key::OUTPUT_TOKENS)?;
+    let input = per_s(Metric::InputTokens, key::INPUT_TOKENS)?;
     let ways = [
         Way { words: "output tokens by time", value: output },
         Way { words: "prompt and output tokens by time", value: input + output },
@@ -195,11 +193,11 @@ fn rates(cell: &Cell) -> Option<[Way; 2]> {
     (output > 0.0 && input > 0.0).then_some(ways)
 }
 
-fn rate<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<Question<'c>> {
+fn rate<'c>(cell: &'c Cell, quantity: Metric) -> Option<Question<'c>> {
     let figure = cell.central(quantity)?;
     let [output, total] = rates(cell)?;
     let (own, other) = match quantity {
-        Quantity::OutputRate => (output, total),
+        Metric::OutputRate => (output, total),
         _ => (total, output),
     };
     let remedy = "name the tokens that are counted: output, or prompt and output";
@@ -208,7 +206,7 @@ fn rate<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<Question<'c>> {
 
 /// A throughput whose name does not say which tokens it counts.
 fn bare<'c>(cell: &'c Cell) -> Option<Question<'c>> {
-    let figure = cell.central(&Quantity::Other("token throughput".to_owned()))?;
+    let figure = cell.central(Metric::other("token throughput"))?;
     let [output, total] = rates(cell)?;
     let remedy = "call it output throughput or total throughput";
     Some(Question { figure, by_name: Vec::new(), others: vec![output, total], remedy })
@@ -223,46 +221,40 @@ mod tests {
 
     /// Answers of 8 tokens: TTFT 50 ms, 10 ms between tokens, so E2E 120 ms; 4 requests of 24 and 8
     /// tokens in 2 s.
-    fn document(name: Quantity, printed: &str, unit: Unit) -> Sheet {
-        let statistic = if name == Quantity::Tpot { Statistic::Mean } else { Statistic::Value };
+    fn document(name: Metric, printed: &str, unit: Unit) -> Sheet {
+        let statistic = if name == Metric::Tpot { Statistic::Mean } else { Statistic::Value };
         let mut row = row(
             3,
             &[
                 (name, statistic, printed, unit),
-                (Quantity::E2e, Statistic::Mean, "120", Unit::Ms),
-                (Quantity::Ttft, Statistic::Mean, "50", Unit::Ms),
-                (Quantity::Duration, Statistic::Value, "2.0", Unit::S),
-                (Quantity::RequestsOk, Statistic::Value, "4", Unit::Count),
-                (Quantity::InputTokens, Statistic::Value, "96", Unit::Count),
-                (Quantity::OutputTokens, Statistic::Value, "32", Unit::Count),
+                (Metric::E2e, Statistic::Mean, "120", Unit::Ms),
+                (Metric::Ttft, Statistic::Mean, "50", Unit::Ms),
+                (Metric::Duration, Statistic::Value, "2.0", Unit::S),
+                (Metric::RequestsOk, Statistic::Value, "4", Unit::Count),
+                (Metric::InputTokens, Statistic::Value, "96", Unit::Count),
+                (Metric::OutputTokens, Statistic::Value, "32", Unit::Count),
             ],
         );
         row.factors.set(key::OUTPUT_TOKENS, 8);
         sheet(PartKind::Serving, vec![row])
     }
 
-    fn fires(
-        name: &Quantity,
-        unit: &Unit,
-        [sound, corrupted]: [&str; 2],
-        level: Level,
-        word: &str,
-    ) {
-        let of = |printed| document(name.clone(), printed, unit.clone());
+    fn fires(name: Metric, unit: &Unit, [sound, corrupted]: [&str; 2], level: Level, word: &str) {
+        let of = |printed| document(name, printed, unit.clone());
         check("implied_definition", &of(sound), |sheet| *sheet = of(corrupted), level, word);
     }
 
     #[test]
     fn a_time_per_token_is_what_its_name_says() {
         let with = "computed as E2E / n, the time to the first token in it: that is 15.0000";
-        fires(&Quantity::Tpot, &Unit::Ms, ["10.0", "15.0"], Level::Strong, with);
+        fires(Metric::Tpot, &Unit::Ms, ["10.0", "15.0"], Level::Strong, with);
         let short = "computed as (E2E - TTFT) / n";
-        fires(&Quantity::Tpot, &Unit::Ms, ["10.0", "8.75"], Level::Strong, short);
+        fires(Metric::Tpot, &Unit::Ms, ["10.0", "8.75"], Level::Strong, short);
         // A figure that fits nothing is left alone.
         assert_eq!(
             super::super::super::testing::found(
                 "implied_definition",
-                &[document(Quantity::Tpot, "12.0", Unit::Ms)]
+                &[document(Metric::Tpot, "12.0", Unit::Ms)]
             ),
             []
         );
@@ -271,7 +263,7 @@ mod tests {
     #[test]
     fn checks_a_tool_against_its_own_definition() {
         let of = |printed| {
-            let mut sheet = document(Quantity::Tpot, printed, Unit::Ms);
+            let mut sheet = document(Metric::Tpot, printed, Unit::Ms);
             sheet.parts[0].rows[0].figures[0].definition =
                 Definition::Different(meaning::TPOT_WITH_FIRST.to_owned());
             sheet
@@ -284,7 +276,7 @@ mod tests {
     #[test]
     fn accepts_tpot_by_all_tokens_where_the_tool_defines_it_so() {
         let of = |printed| {
-            let mut sheet = document(Quantity::Tpot, printed, Unit::Ms);
+            let mut sheet = document(Metric::Tpot, printed, Unit::Ms);
             sheet.parts[0].rows[0].figures[0].definition =
                 Definition::Different(meaning::TPOT_BY_ALL.to_owned());
             sheet
@@ -297,16 +289,16 @@ mod tests {
     #[test]
     fn a_throughput_counts_the_tokens_that_its_name_says() {
         let total = "computed as prompt and output tokens by time";
-        fires(&Quantity::OutputRate, &Unit::PerS, ["16.0", "64.0"], Level::Strong, total);
+        fires(Metric::OutputRate, &Unit::PerS, ["16.0", "64.0"], Level::Strong, total);
         let output = "computed as output tokens by time";
-        fires(&Quantity::TotalRate, &Unit::PerS, ["64.0", "16.0"], Level::Strong, output);
-        let bare = Quantity::Other("token throughput".to_owned());
-        fires(&bare, &Unit::PerS, ["30.0", "16.0"], Level::Hint, "which its name does not say");
+        fires(Metric::TotalRate, &Unit::PerS, ["64.0", "16.0"], Level::Strong, output);
+        let bare = Metric::other("token throughput");
+        fires(bare, &Unit::PerS, ["30.0", "16.0"], Level::Hint, "which its name does not say");
     }
 
     #[test]
     fn answers_of_different_length_are_left_alone() {
-        let mut sheet = document(Quantity::Tpot, "15.0", Unit::Ms);
+        let mut sheet = document(Metric::Tpot, "15.0", Unit::Ms);
         sheet.parts[0].rows[0].factors.set(key::OUTPUT_TOKENS, 12);
         assert_eq!(super::super::super::testing::found("implied_definition", &[sheet]), []);
     }

@@ -2,7 +2,8 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::roof::sizes;
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic, key};
 use ifm_roofline::{Model, WeightFormat};
 
 pub(super) const RULE: Rule = Rule {
@@ -43,9 +44,9 @@ fn look(subject: &Subject) -> Looked {
 /// Bytes of the weights over the number of them, against the format in the label. `None` if the
 /// data are missing; the same holds for the other functions.
 fn bits(cell: &Cell) -> Option<Option<Finding>> {
-    let value = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
-    let bytes = value(&Quantity::Other("model_size".to_owned())).filter(|bytes| *bytes > 0.0)?;
-    let parameters = value(&Quantity::Parameters).filter(|count| *count > 0.0)?;
+    let value = |quantity: Metric| cell.row.value(quantity, Statistic::Value);
+    let bytes = value(Metric::other("model_size")).filter(|bytes| *bytes > 0.0)?;
+    let parameters = value(Metric::Parameters).filter(|count| *count > 0.0)?;
     let label = cell.factors.get(key::MODEL)?;
     let format = WeightFormat::named_in(label)
         .or_else(|| WeightFormat::named_in(cell.factors.get(key::QUANTIZATION)?))?;
@@ -77,7 +78,7 @@ const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
 /// The size in a label against the number of parameters, if a heading has one that fits.
 fn size(cell: &Cell) -> Option<Option<Finding>> {
-    let parameters = cell.row.value(&Quantity::Parameters, Statistic::Value)?;
+    let parameters = cell.row.value(Metric::Parameters, Statistic::Value)?;
     let label = cell.factors.get(key::MODEL)?;
     let largest = |name: &str| sizes(name).into_iter().reduce(f64::max);
     let apart = |size: f64| (size * 1e9 / parameters - 1.0).abs();
@@ -104,7 +105,7 @@ fn size(cell: &Cell) -> Option<Option<Finding>> {
 fn layers(cell: &Cell) -> Option<Option<Finding>> {
     let on_gpu = cell.factors.number("n_gpu_layers").filter(|layers| *layers > 0.0)?;
     let named = cell.factors.get(key::MODEL).unwrap_or_default();
-    let model = match cell.row.value(&Quantity::Parameters, Statistic::Value) {
+    let model = match cell.row.value(Metric::Parameters, Statistic::Value) {
         Some(count) => Model::find_with_parameters(named, count).ok()?,
         None => Model::find(named).ok()?,
     };
@@ -133,12 +134,12 @@ mod tests {
 
     /// 60 GiB over 117 B parameters are 4.4 bits each.
     fn document(label: &str, gib: &str, billions: &str, layers: i32, heading: &str) -> Sheet {
-        let size = Quantity::Other("model_size".to_owned());
+        let size = Metric::other("model_size");
         let mut row = row(
             3,
             &[
                 (size, Statistic::Value, gib, Unit::GiB),
-                (Quantity::Parameters, Statistic::Value, billions, Unit::Billion),
+                (Metric::Parameters, Statistic::Value, billions, Unit::Billion),
             ],
         );
         row.factors = row.factors.with(key::MODEL, label).with("n_gpu_layers", layers);

@@ -51,12 +51,13 @@ fn number(cell: &Cell) -> Option<u64> {
 mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
-    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     #[test]
     fn reports_a_number_out_of_order() {
         let run = |line: u32, label: &str| {
-            let mut row = row(line, &[(Quantity::E2e, Statistic::Value, "0.51", Unit::S)]);
+            let mut row = row(line, &[(Metric::E2e, Statistic::Value, "0.51", Unit::S)]);
             row.label = Some(label.to_owned());
             row
         };

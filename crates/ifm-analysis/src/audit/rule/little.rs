@@ -4,8 +4,9 @@
 //! length of the answers: by ITL and by TPOT; the one with the smaller deviation counts.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
+use ifm_core::sheet::{Figure, RowRole, Statistic};
 use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
@@ -43,7 +44,7 @@ impl Held<'_> {
         let allowed = if is_short { STRONG } else { 1.0 / (1.0 - TOLERANCE) };
         // With few requests per user, only a concurrency that was not reached is reported, and not
         // if some requests failed: they were in flight as well, and the rate leaves them out.
-        let failed = self.cell.row.value(&Quantity::RequestsFailed, Statistic::Value);
+        let failed = self.cell.row.value(Metric::RequestsFailed, Statistic::Value);
         let is_open = is_short && (!is_below || failed.is_some_and(|failed| failed > 0.0));
         if self.off() <= allowed + 1e-9 || is_open {
             return None;
@@ -128,12 +129,12 @@ const SHOWN: usize = 6;
 /// Rate times latency against the requests in flight that the row states, and against the
 /// concurrency that was requested.
 fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
-    let measured = cell.central(&Quantity::InFlight).and_then(Figure::canonical);
-    let rate = cell.central(&Quantity::RequestRate).and_then(Figure::canonical);
+    let measured = cell.central(Metric::InFlight).and_then(Figure::canonical);
+    let rate = cell.central(Metric::RequestRate).and_then(Figure::canonical);
     // One digit of a small number says too little.
-    let is_sharp = is_sharp(cell.central(&Quantity::RequestRate))
-        && is_sharp(cell.row.figure(&Quantity::E2e, Statistic::Mean))
-        && is_sharp(cell.central(&Quantity::InFlight));
+    let is_sharp = is_sharp(cell.central(Metric::RequestRate))
+        && is_sharp(cell.row.figure(Metric::E2e, Statistic::Mean))
+        && is_sharp(cell.central(Metric::InFlight));
     let asked = cell.users().zip(cell.requests());
     let comparisons = [
         measured.map(|in_flight| (in_flight, true, f64::INFINITY)),
@@ -152,17 +153,17 @@ fn held<'c>(cell: &'c Cell<'c>) -> Vec<Held<'c>> {
 
 /// The mean time of a request: as the row says, else what its parts add up to.
 fn e2e_ms(cell: &Cell) -> Vec<f64> {
-    let mean = |quantity| cell.row.value(&quantity, Statistic::Mean);
-    if let Some(e2e) = mean(Quantity::E2e) {
+    let mean = |quantity| cell.row.value(quantity, Statistic::Mean);
+    if let Some(e2e) = mean(Metric::E2e) {
         return vec![e2e];
     }
     // Steps of speculative decoding give several tokens; a gap is not one token then.
-    let is_speculative = cell.row.figures.iter().any(|f| f.quantity == Quantity::AcceptLength);
-    let answers = cell.mean_tokens(&Quantity::OutputTokens).filter(|tokens| *tokens >= 1.0);
-    let (Some(ttft), Some(tokens), false) = (mean(Quantity::Ttft), answers, is_speculative) else {
+    let is_speculative = cell.row.figures.iter().any(|f| f.quantity == Metric::AcceptanceLength);
+    let answers = cell.mean_tokens(Metric::OutputTokens).filter(|tokens| *tokens >= 1.0);
+    let (Some(ttft), Some(tokens), false) = (mean(Metric::Ttft), answers, is_speculative) else {
         return Vec::new();
     };
-    let gaps = [mean(Quantity::Itl), mean(Quantity::Tpot)];
+    let gaps = [mean(Metric::Itl), mean(Metric::Tpot)];
     gaps.into_iter().flatten().map(|gap| ttft + gap * (tokens - 1.0)).collect()
 }
 
@@ -185,9 +186,9 @@ mod tests {
         let mut row = row(
             7,
             &[
-                (Quantity::RequestRate, Statistic::Value, "4.00", Unit::PerS),
-                (Quantity::E2e, Statistic::Mean, "2000", Unit::Ms),
-                (Quantity::RequestsOk, Statistic::Value, "80", Unit::Count),
+                (Metric::RequestRate, Statistic::Value, "4.00", Unit::PerS),
+                (Metric::E2e, Statistic::Mean, "2000", Unit::Ms),
+                (Metric::RequestsOk, Statistic::Value, "80", Unit::Count),
             ],
         );
         row.factors.set(key::CONCURRENCY, 8);
@@ -209,12 +210,12 @@ mod tests {
             let mut row = row(
                 7,
                 &[
-                    (Quantity::RequestRate, value, "32.89", Unit::PerS),
-                    (Quantity::RequestsOk, value, "1000", count.clone()),
-                    (Quantity::OutputTokens, value, "91334", count),
-                    (Quantity::Ttft, mean, "174.58", Unit::Ms),
-                    (Quantity::Itl, mean, "45.53", Unit::Ms),
-                    (Quantity::Tpot, mean, tpot, Unit::Ms),
+                    (Metric::RequestRate, value, "32.89", Unit::PerS),
+                    (Metric::RequestsOk, value, "1000", count.clone()),
+                    (Metric::OutputTokens, value, "91334", count),
+                    (Metric::Ttft, mean, "174.58", Unit::Ms),
+                    (Metric::Itl, mean, "45.53", Unit::Ms),
+                    (Metric::Tpot, mean, tpot, Unit::Ms),
                 ],
             );
             row.factors.set(key::CONCURRENCY, users);
@@ -227,7 +228,7 @@ mod tests {
         check("littles_law", &sound, ramp, Level::Strong, "2.0 requests for each user");
         // Those that failed were in flight as well.
         let mut failed = document(512, "53.93");
-        let figure = (Quantity::RequestsFailed, Statistic::Value, "200", Unit::Count);
+        let figure = (Metric::RequestsFailed, Statistic::Value, "200", Unit::Count);
         failed.parts[0].rows[0].figures.extend(row(7, &[figure]).figures);
         assert_eq!(found("littles_law", &[failed]), []);
         // Nothing is reported if one of the two agrees.
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn reports_numbers_of_different_requests() {
         let corrupt = |sheet: &mut ifm_core::Sheet| {
-            let figure = Figure::new(Quantity::InFlight, Statistic::Mean, 3.0, Unit::Count);
+            let figure = Figure::new(Metric::InFlight, Statistic::Mean, 3.0, Unit::Count);
             sheet.parts[0].rows[0].figures.push(figure);
         };
         check("littles_law", &sound(), corrupt, Level::Strong, "different requests");
@@ -252,8 +253,7 @@ mod tests {
             [(16.2, Level::Strong), (3.9, Level::Strong), (10.5, Level::Hint), (6.1, Level::Hint)]
         {
             let corrupt = |sheet: &mut ifm_core::Sheet| {
-                let figure =
-                    Figure::new(Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
+                let figure = Figure::new(Metric::InFlight, Statistic::Mean, in_flight, Unit::Count);
                 sheet.parts[0].rows[0].figures.push(figure);
             };
             check("littles_law", &sound(), corrupt, level, "different requests");

@@ -1,7 +1,8 @@
 //! A number of requests in flight is that which its name says: a mean, a median, a peak.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "mixed_concurrency",
@@ -16,7 +17,7 @@ fn look(subject: &Subject) -> Looked {
     let mut seen = 0;
     let mut mixed: Vec<(f64, f64, Option<f64>, Vec<Spot>)> = Vec::new();
     for stated in subject.cells(RowRole::Stated) {
-        let Some(peak) = stated.row.value(&Quantity::PeakInFlight, Statistic::Value) else {
+        let Some(peak) = stated.row.value(Metric::PeakInFlight, Statistic::Value) else {
             continue;
         };
         let rows: Vec<&Cell> =
@@ -24,14 +25,14 @@ fn look(subject: &Subject) -> Looked {
         let Some((highest, of_highest)) = highest(&rows) else { continue };
         seen += 1;
         let is_peak = rows.iter().any(|cell| {
-            cell.central(&Quantity::PeakInFlight).and_then(|f| f.canonical()) == Some(peak)
+            cell.central(Metric::PeakInFlight).and_then(|f| f.canonical()) == Some(peak)
         });
         let source = rows
             .iter()
-            .find(|cell| cell.row.value(&Quantity::InFlight, Statistic::Median) == Some(peak));
+            .find(|cell| cell.row.value(Metric::InFlight, Statistic::Median) == Some(peak));
         let Some(source) = source.filter(|_| !is_peak) else { continue };
         if highest > peak * (1.0 + PASSED) {
-            let mean = source.row.value(&Quantity::InFlight, Statistic::Mean);
+            let mean = source.row.value(Metric::InFlight, Statistic::Mean);
             mixed.push((
                 peak,
                 highest,
@@ -71,7 +72,7 @@ fn highest<'c>(rows: &[&'c Cell<'c>]) -> Option<(f64, &'c Cell<'c>)> {
     let of = |cell: &&'c Cell<'c>| {
         let figure = [Statistic::Value, Statistic::Mean, Statistic::Median, Statistic::Max]
             .iter()
-            .filter_map(|statistic| cell.row.value(&Quantity::InFlight, *statistic))
+            .filter_map(|statistic| cell.row.value(Metric::InFlight, *statistic))
             .fold(f64::NAN, f64::max);
         figure.is_finite().then_some((figure, *cell))
     };
@@ -90,15 +91,15 @@ mod tests {
             row(
                 line,
                 &[
-                    (Quantity::InFlight, Statistic::Median, median, Unit::Count),
-                    (Quantity::InFlight, Statistic::Mean, mean, Unit::Count),
+                    (Metric::InFlight, Statistic::Median, median, Unit::Count),
+                    (Metric::InFlight, Statistic::Mean, mean, Unit::Count),
                 ],
             )
         };
         let mut stated = row(9, &[]);
         stated.role = RowRole::Stated;
         stated.figures =
-            vec![Figure::new(Quantity::PeakInFlight, Statistic::Value, peak, Unit::Count)];
+            vec![Figure::new(Metric::PeakInFlight, Statistic::Value, peak, Unit::Count)];
         let rows = vec![level(3, "60", "51.5"), level(4, "12", "9.5"), stated];
         sheet(PartKind::Serving, rows)
     }

@@ -16,13 +16,14 @@ fn look(subject: &Subject) -> Looked {
 mod tests {
     use super::super::super::Level;
     use super::super::super::testing::{check, row, sheet};
+    use ifm_core::Metric;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit, key};
+    use ifm_core::sheet::{PartKind, Statistic, Unit, key};
 
     /// A batch whose prompts compute and whose answers wait for memory: the strict limit overlaps
     /// the two, the serial one does not.
     fn document(e2e: &str) -> Sheet {
-        let mut row = row(3, &[(Quantity::E2e, Statistic::Value, e2e, Unit::S)]);
+        let mut row = row(3, &[(Metric::E2e, Statistic::Value, e2e, Unit::S)]);
         row.factors = row
             .factors
             .with(key::GPU, "L40S")

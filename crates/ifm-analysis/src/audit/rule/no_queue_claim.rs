@@ -4,7 +4,8 @@ use super::super::light::setup_of;
 use super::super::sentence::{Sentence, sentences};
 use super::super::streams::{gap, split, users};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Factors, Quantity, RowRole, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, RowRole, key};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule =
@@ -75,7 +76,7 @@ fn groups<'s>(subject: &'s Subject<'s>, claim: &Cell) -> Groups<'s> {
     for role in [RowRole::Measured, RowRole::Stated] {
         let cells = subject.cells(role).filter(|cell| std::ptr::eq(cell.sheet, claim.sheet));
         for cell in cells {
-            let Some(figure) = cell.central(&Quantity::Ttft) else { continue };
+            let Some(figure) = cell.central(Metric::Ttft) else { continue };
             let Some(ms) = figure.canonical().filter(|ms| *ms > 0.0) else { continue };
             let first = First { cell, ms, users: users(cell) };
             groups.entry(split(&cell.factors)).or_default().push(first);
@@ -201,7 +202,7 @@ mod tests {
     }
 
     fn level(workload: &str, users: u32, ttft: &str) -> Row {
-        let mut row = row(users, &[(Quantity::Ttft, Statistic::Median, ttft, Unit::Ms)]);
+        let mut row = row(users, &[(Metric::Ttft, Statistic::Median, ttft, Unit::Ms)]);
         row.factors = row.factors.with(key::WORKLOAD, workload).with(key::CONCURRENCY, users);
         row
     }

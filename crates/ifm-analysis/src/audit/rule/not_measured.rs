@@ -41,13 +41,14 @@ fn is_printed_zero(figure: &Figure) -> bool {
 mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
-    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     #[test]
     fn reports_a_zero_that_means_missing() {
         let figures = [
-            (Quantity::InputRate, Statistic::Value, "0.00", Unit::PerS),
-            (Quantity::E2e, Statistic::Value, "0.38", Unit::S),
+            (Metric::InputRate, Statistic::Value, "0.00", Unit::PerS),
+            (Metric::E2e, Statistic::Value, "0.38", Unit::S),
         ];
         // A zero that nothing contradicts may be one.
         let sound = sheet(PartKind::StaticBatch, vec![row(4, &figures)]);

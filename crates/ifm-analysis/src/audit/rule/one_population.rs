@@ -2,7 +2,8 @@
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, PartKind, RowRole, Statistic, meaning};
 
 pub(super) const RULE: Rule =
     Rule { id: "one_population", title: "figures of a row cover the completed requests", look };
@@ -67,14 +68,14 @@ struct Mix<'c> {
 /// same answers there are more prompt tokens the heavier the load.
 fn begun(sweep: &[&Cell]) -> (usize, Option<Finding>) {
     let mix = |cell: &'_ Cell| -> Option<(f64, f64)> {
-        let rate = |quantity: &Quantity| {
+        let rate = |quantity: Metric| {
             let figure = cell.row.figure(quantity, Statistic::Mean)?;
             let (value, slack) = (figure.canonical()?, slack(figure));
             (value > slack).then_some((value - slack, value + slack))
         };
-        let (input, output) = (rate(&Quantity::InputRate)?, rate(&Quantity::OutputRate)?);
+        let (input, output) = (rate(Metric::InputRate)?, rate(Metric::OutputRate)?);
         // Lengths given as figures may be of other prompts.
-        let is_told = cell.row.figures.iter().any(|f| f.quantity == Quantity::InputTokens);
+        let is_told = cell.row.figures.iter().any(|f| f.quantity == Metric::InputTokens);
         (!is_told).then_some((input.0 / output.1, input.1 / output.0))
     };
     let mixes: Vec<Mix> = sweep
@@ -112,11 +113,11 @@ fn begun(sweep: &[&Cell]) -> (usize, Option<Finding>) {
 /// Whether answers may be of one length: output tokens over requests, with rounding.
 fn are_answers_alike(a: &Cell, b: &Cell) -> bool {
     let lengths = |cell: &Cell| {
-        let ends = |quantity: &Quantity| {
+        let ends = |quantity: Metric| {
             let figure = cell.row.figure(quantity, Statistic::Mean)?;
             Some((figure.canonical()? - slack(figure), figure.canonical()? + slack(figure)))
         };
-        let (tokens, requests) = (ends(&Quantity::OutputRate)?, ends(&Quantity::RequestRate)?);
+        let (tokens, requests) = (ends(Metric::OutputRate)?, ends(Metric::RequestRate)?);
         (requests.0 > 0.0).then_some((tokens.0 / requests.1, tokens.1 / requests.0))
     };
     lengths(a).zip(lengths(b)).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
@@ -124,25 +125,25 @@ fn are_answers_alike(a: &Cell, b: &Cell) -> bool {
 
 /// Whether prompts and answers of a row do not add up to its total.
 fn contradicts_its_sum(cell: &Cell) -> bool {
-    let rate = |quantity| cell.row.figure(&quantity, Statistic::Mean);
-    let parts = [rate(Quantity::InputRate), rate(Quantity::OutputRate)];
+    let rate = |quantity| cell.row.figure(quantity, Statistic::Mean);
+    let parts = [rate(Metric::InputRate), rate(Metric::OutputRate)];
     let sum = parts.iter().map(|figure| figure.and_then(Figure::canonical)).sum::<Option<f64>>();
-    let total = rate(Quantity::TotalRate).and_then(Figure::canonical);
+    let total = rate(Metric::TotalRate).and_then(Figure::canonical);
     sum.zip(total).is_some_and(|(sum, total)| sum > total * MORE)
 }
 
-fn counts(cell: &Cell, other: Quantity) -> Option<(f64, f64)> {
-    let count = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
-    count(&Quantity::RequestsOk).zip(count(&other)).filter(|(ok, other)| ok + other > 0.0)
+fn counts(cell: &Cell, other: Metric) -> Option<(f64, f64)> {
+    let count = |quantity: Metric| cell.row.value(quantity, Statistic::Value);
+    count(Metric::RequestsOk).zip(count(other)).filter(|(ok, other)| ok + other > 0.0)
 }
 
 /// Times that include failed requests.
 fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
-    let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
+    let (ok, failed) = counts(cell, Metric::RequestsFailed)?;
     let holds = |figure: &&Figure| {
         let is_of_all = matches!(&figure.definition, Definition::Different(words)
             if words.ends_with(meaning::WITH_FAILED));
-        figure.quantity == Quantity::E2e && figure.value.is_some() && is_of_all
+        figure.quantity == Metric::E2e && figure.value.is_some() && is_of_all
     };
     let figure = cell.row.figures.iter().find(holds)?;
     let text = format!(
@@ -154,9 +155,9 @@ fn failed_in_times(cell: &Cell) -> Option<(f64, String)> {
 
 /// A rate that counts failed requests, while times and tokens cover only the others.
 fn failed_in_rate(cell: &Cell) -> Option<(f64, String)> {
-    let (ok, failed) = counts(cell, Quantity::RequestsFailed)?;
-    let rate = cell.row.value(&Quantity::RequestRate, Statistic::Value)?;
-    let seconds = cell.row.value(&Quantity::Duration, Statistic::Value)? / 1e3;
+    let (ok, failed) = counts(cell, Metric::RequestsFailed)?;
+    let rate = cell.row.value(Metric::RequestRate, Statistic::Value)?;
+    let seconds = cell.row.value(Metric::Duration, Statistic::Value)? / 1e3;
     let all = ok + failed;
     let is_of_all = (rate * seconds / all - 1.0).abs() < EXACT && failed > 2.0 * EXACT * all;
     let share = if is_of_all { failed / all } else { 0.0 };
@@ -170,7 +171,7 @@ fn failed_in_rate(cell: &Cell) -> Option<(f64, String)> {
 
 /// Requests that were under way when the measurement ended.
 fn cut_off(cell: &Cell) -> Option<(f64, String)> {
-    let (ok, open) = counts(cell, Quantity::RequestsIncomplete)?;
+    let (ok, open) = counts(cell, Metric::RequestsIncomplete)?;
     let share = open / (ok + open);
     let text = format!(
         "{open} of {} requests were cut off by the end, {:.0} %: the latencies are of the others, \
@@ -193,10 +194,10 @@ mod tests {
         let level = |line, strategy: &str, [requests, input, output, total]: [&str; 4]| {
             let mean = Statistic::Mean;
             let figures = [
-                (Quantity::RequestRate, mean, requests, Unit::PerS),
-                (Quantity::InputRate, mean, input, Unit::PerS),
-                (Quantity::OutputRate, mean, output, Unit::PerS),
-                (Quantity::TotalRate, mean, total, Unit::PerS),
+                (Metric::RequestRate, mean, requests, Unit::PerS),
+                (Metric::InputRate, mean, input, Unit::PerS),
+                (Metric::OutputRate, mean, output, Unit::PerS),
+                (Metric::TotalRate, mean, total, Unit::PerS),
             ];
             let mut row = row(line, &figures);
             row.factors.set(key::STRATEGY, strategy);
@@ -223,12 +224,12 @@ mod tests {
     fn counted(rate: &str, failed: &str, cut_off: &str, of: &str) -> Sheet {
         let (count, value) = (Unit::Count, Statistic::Value);
         let figures = [
-            (Quantity::RequestsOk, value, "80", count.clone()),
-            (Quantity::RequestsFailed, value, failed, count.clone()),
-            (Quantity::RequestsIncomplete, value, cut_off, count),
-            (Quantity::Duration, value, "10.00", Unit::S),
-            (Quantity::RequestRate, value, rate, Unit::PerS),
-            (Quantity::E2e, Statistic::Mean, "120", Unit::Ms),
+            (Metric::RequestsOk, value, "80", count.clone()),
+            (Metric::RequestsFailed, value, failed, count.clone()),
+            (Metric::RequestsIncomplete, value, cut_off, count),
+            (Metric::Duration, value, "10.00", Unit::S),
+            (Metric::RequestRate, value, rate, Unit::PerS),
+            (Metric::E2e, Statistic::Mean, "120", Unit::Ms),
         ];
         let mut row = row(3, &figures);
         row.figures[5].definition = Definition::Different(format!("whole; {of}"));

@@ -3,8 +3,9 @@
 
 use super::super::subject::{shown, slack};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Figure, PartKind, Quantity, RowRole, Statistic, Unit};
+use ifm_core::sheet::{Figure, PartKind, RowRole, Statistic, Unit};
 
 pub(super) const RULE: Rule = Rule {
     id: "ordered_percentiles",
@@ -14,26 +15,22 @@ pub(super) const RULE: Rule = Rule {
 
 /// Times and numbers of tokens. Rates are left out: a table may start with the largest or the
 /// smallest rate.
-const QUANTITIES: [Quantity; 11] = [
-    Quantity::Ttft,
-    Quantity::Ttfot,
-    Quantity::Itl,
-    Quantity::Tpot,
-    Quantity::E2e,
-    Quantity::NormalizedLatency,
-    Quantity::ClientQueue,
-    Quantity::PrefillTime,
-    Quantity::Duration,
-    Quantity::InputTokens,
-    Quantity::OutputTokens,
+const QUANTITIES: [Metric; 11] = [
+    Metric::Ttft,
+    Metric::Ttfat,
+    Metric::Itl,
+    Metric::Tpot,
+    Metric::E2e,
+    Metric::E2ePerToken,
+    Metric::ClientQueue,
+    Metric::Prefill,
+    Metric::Duration,
+    Metric::InputTokens,
+    Metric::OutputTokens,
 ];
 /// Whole numbers.
-const COUNTS: [Quantity; 4] = [
-    Quantity::Requests,
-    Quantity::RequestsOk,
-    Quantity::RequestsFailed,
-    Quantity::RequestsIncomplete,
-];
+const COUNTS: [Metric; 4] =
+    [Metric::Requests, Metric::RequestsOk, Metric::RequestsFailed, Metric::RequestsIncomplete];
 /// Share that arithmetic of a machine may be off by.
 const PRECISION: f64 = 1e-9;
 
@@ -49,7 +46,7 @@ fn look(subject: &Subject) -> Looked {
             wrong.extend(impossible(figure).map(|words| (cell, figure, words)));
         }
         for quantity in &QUANTITIES {
-            wrong.extend(disordered(cell, quantity).map(|(figure, words)| (cell, figure, words)));
+            wrong.extend(disordered(cell, *quantity).map(|(figure, words)| (cell, figure, words)));
         }
     }
     if seen == 0 {
@@ -90,9 +87,9 @@ fn impossible(figure: &Figure) -> Option<String> {
 }
 
 /// The first figure of a quantity that is larger than the one after it.
-fn disordered<'c>(cell: &'c Cell, quantity: &Quantity) -> Option<(&'c Figure, String)> {
+fn disordered<'c>(cell: &'c Cell, quantity: Metric) -> Option<(&'c Figure, String)> {
     let mut ranked: Vec<(f64, &Figure)> = Vec::new();
-    let figures = cell.row.figures.iter().filter(|f| f.quantity == *quantity && is_meant(f));
+    let figures = cell.row.figures.iter().filter(|f| f.quantity == quantity && is_meant(f));
     let mut mean = None;
     for figure in figures {
         let place = match figure.statistic {
@@ -165,12 +162,12 @@ mod tests {
 
     fn document(mean: &str, median: &str, p99: &str) -> Sheet {
         let figures = [
-            (Quantity::Ttft, Statistic::Min, "10.00", Unit::Ms),
-            (Quantity::Ttft, Statistic::Mean, mean, Unit::Ms),
-            (Quantity::Ttft, Statistic::Median, median, Unit::Ms),
-            (Quantity::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
-            (Quantity::Ttft, Statistic::Max, "90.00", Unit::Ms),
-            (Quantity::RequestsOk, Statistic::Value, "24", Unit::Count),
+            (Metric::Ttft, Statistic::Min, "10.00", Unit::Ms),
+            (Metric::Ttft, Statistic::Mean, mean, Unit::Ms),
+            (Metric::Ttft, Statistic::Median, median, Unit::Ms),
+            (Metric::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
+            (Metric::Ttft, Statistic::Max, "90.00", Unit::Ms),
+            (Metric::RequestsOk, Statistic::Value, "24", Unit::Count),
         ];
         let mut sheet = sheet(PartKind::Serving, vec![row(3, &figures)]);
         sheet.parts[0].tool = Some("vllm bench serve".to_owned());
@@ -204,7 +201,7 @@ mod tests {
         assert_eq!(found("ordered_percentiles", &[document("35.00", "80.01", "80.00")]), []);
         let mut rates = document("35.00", "81.00", "80.00");
         for figure in &mut rates.parts[0].rows[0].figures {
-            (figure.quantity, figure.unit) = (Quantity::UserRate, Unit::PerS);
+            (figure.quantity, figure.unit) = (Metric::UserSpeed, Unit::PerS);
         }
         assert_eq!(found("ordered_percentiles", &[rates]), []);
     }

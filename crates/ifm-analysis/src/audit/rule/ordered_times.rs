@@ -5,8 +5,9 @@
 
 use super::super::subject::{shown, slack};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::sheet::meaning::{TPOT_WITH_FIRST, WITH_FAILED};
-use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic};
+use ifm_core::sheet::{Definition, Figure, PartKind, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "ordered_times", title: "a first token comes before the end of its answer", look };
@@ -71,17 +72,17 @@ fn pairs<'c>(cell: &'c Cell<'c>) -> Vec<Pair<'c>> {
         let largest = |quantity| cell.row.figure(quantity, Statistic::Max);
         let is_mean = matches!(figure.statistic, Statistic::Mean | Statistic::Max);
         match figure.quantity {
-            Quantity::Ttft | Quantity::Ttfot if is_order => {
-                same(&Quantity::E2e).into_iter().for_each(|whole| push(figure, whole));
+            Metric::Ttft | Metric::Ttfat if is_order => {
+                same(Metric::E2e).into_iter().for_each(|whole| push(figure, whole));
             }
-            Quantity::Tpot if is_order && !has_first(figure) => {
-                same(&Quantity::E2e).into_iter().for_each(|whole| push(figure, whole));
+            Metric::Tpot if is_order && !has_first(figure) => {
+                same(Metric::E2e).into_iter().for_each(|whole| push(figure, whole));
                 // The mean gap of a request is not above its largest one.
-                let gap = largest(&Quantity::Itl).filter(|_| is_mean);
+                let gap = largest(Metric::Itl).filter(|_| is_mean);
                 gap.into_iter().for_each(|whole| push(figure, whole));
             }
-            Quantity::Itl if is_mean => {
-                largest(&Quantity::E2e).into_iter().for_each(|whole| push(figure, whole));
+            Metric::Itl if is_mean => {
+                largest(Metric::E2e).into_iter().for_each(|whole| push(figure, whole));
             }
             _ => {}
         }
@@ -107,7 +108,7 @@ impl Pair<'_> {
         let (Some(part), Some(whole)) = (self.part.canonical(), self.whole.canonical()) else {
             return false;
         };
-        let end = if self.whole.quantity == Quantity::Itl { END * whole.abs() } else { 0.0 };
+        let end = if self.whole.quantity == Metric::Itl { END * whole.abs() } else { 0.0 };
         part > whole + slack(self.part) + slack(self.whole) + end + PRECISION * part.abs()
     }
 
@@ -115,7 +116,7 @@ impl Pair<'_> {
     /// token is of those with two tokens only.
     fn level(&self) -> Level {
         let is_known = self.cell.part.tool.is_some() || self.cell.sheet.source.tool.is_some();
-        let is_first = self.part.quantity == Quantity::Ttft;
+        let is_first = self.part.quantity == Metric::Ttft;
         if is_known && is_first { Level::Proof } else { Level::Strong }
     }
 
@@ -153,11 +154,11 @@ mod tests {
     fn document(ttft: &str, e2e: &str, tpot: &str, itl: &str) -> Sheet {
         let median = Statistic::Median;
         let figures = [
-            (Quantity::Ttft, median, ttft, Unit::Ms),
-            (Quantity::E2e, median, e2e, Unit::Ms),
-            (Quantity::E2e, Statistic::Max, "2000.00", Unit::Ms),
-            (Quantity::Tpot, Statistic::Mean, tpot, Unit::Ms),
-            (Quantity::Itl, Statistic::Max, itl, Unit::Ms),
+            (Metric::Ttft, median, ttft, Unit::Ms),
+            (Metric::E2e, median, e2e, Unit::Ms),
+            (Metric::E2e, Statistic::Max, "2000.00", Unit::Ms),
+            (Metric::Tpot, Statistic::Mean, tpot, Unit::Ms),
+            (Metric::Itl, Statistic::Max, itl, Unit::Ms),
         ];
         let mut sheet = sheet(PartKind::Serving, vec![row(3, &figures)]);
         sheet.parts[0].tool = Some("sglang.bench_serving".to_owned());

@@ -7,7 +7,8 @@
 use super::super::subject::slack;
 use super::super::window::{self, Over, Span};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Figure, PartKind, Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, PartKind, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "own_arithmetic", title: "rates of a row are its counts over its duration", look };
@@ -68,7 +69,7 @@ fn look(subject: &Subject) -> Looked {
 
 fn is_judged(cell: &Cell) -> bool {
     // Requests that failed are in the rate of oha and not in its count.
-    let failed = cell.row.value(&Quantity::RequestsFailed, Statistic::Value);
+    let failed = cell.row.value(Metric::RequestsFailed, Statistic::Value);
     cell.part.kind == PartKind::Serving
         && (cell.measured_by() != Some("oha") || failed.is_none_or(|failed| failed == 0.0))
 }
@@ -86,19 +87,19 @@ fn differing<'q, 'c>(
 }
 
 fn questions<'c>(cell: &'c Cell, over: &Over) -> Vec<Question<'c>> {
-    let rate = |quantity: &Quantity| cell.row.figure(quantity, over.rate);
-    let count = |quantity: &Quantity| {
+    let rate = |quantity: Metric| cell.row.figure(quantity, over.rate);
+    let count = |quantity: Metric| {
         [Statistic::Sum, Statistic::Value].into_iter().find_map(|s| cell.row.figure(quantity, s))
     };
-    let (input, output) = (&Quantity::InputTokens, &Quantity::OutputTokens);
-    let asked: [(&Quantity, &[&Quantity], &str); 4] = [
-        (&Quantity::RequestRate, &[&Quantity::RequestsOk], "successful requests"),
-        (&Quantity::InputRate, &[input], "input tokens"),
-        (&Quantity::OutputRate, &[output], "output tokens"),
-        (&Quantity::TotalRate, &[input, output], "input and output tokens"),
+    let (input, output) = (Metric::InputTokens, Metric::OutputTokens);
+    let asked: [(Metric, &[Metric], &str); 4] = [
+        (Metric::RequestRate, &[Metric::RequestsOk], "successful requests"),
+        (Metric::InputRate, &[input], "input tokens"),
+        (Metric::OutputRate, &[output], "output tokens"),
+        (Metric::TotalRate, &[input, output], "input and output tokens"),
     ];
-    let question = |(quantity, counts, of): (&Quantity, &[&Quantity], &'static str)| {
-        let counts = counts.iter().map(|quantity| count(quantity)).collect::<Option<Vec<_>>>()?;
+    let question = |(quantity, counts, of): (Metric, &[Metric], &'static str)| {
+        let counts = counts.iter().map(|quantity| count(*quantity)).collect::<Option<Vec<_>>>()?;
         Some(Question { rate: rate(quantity)?, counts, of })
     };
     asked.into_iter().filter_map(question).collect()
@@ -138,13 +139,13 @@ mod tests {
         let row = row(
             3,
             &[
-                (Quantity::RequestsOk, value, completed, count.clone()),
-                (Quantity::Duration, value, duration, Unit::S),
-                (Quantity::InputTokens, value, "12000", count.clone()),
-                (Quantity::OutputTokens, value, "4800", count),
-                (Quantity::RequestRate, value, rate, Unit::PerS),
-                (Quantity::OutputRate, value, "1599.5", Unit::PerS),
-                (Quantity::TotalRate, value, "5600.1", Unit::PerS),
+                (Metric::RequestsOk, value, completed, count.clone()),
+                (Metric::Duration, value, duration, Unit::S),
+                (Metric::InputTokens, value, "12000", count.clone()),
+                (Metric::OutputTokens, value, "4800", count),
+                (Metric::RequestRate, value, rate, Unit::PerS),
+                (Metric::OutputRate, value, "1599.5", Unit::PerS),
+                (Metric::TotalRate, value, "5600.1", Unit::PerS),
             ],
         );
         let mut sheet = sheet(PartKind::Serving, vec![row]);
@@ -176,8 +177,8 @@ mod tests {
         let document = |requests: &str, output: &str| {
             let mut sheet = document(requests, "3.00", "24");
             let row = &mut sheet.parts[0].rows[0];
-            row.figures.retain(|figure| figure.quantity != Quantity::TotalRate);
-            let rate = row.figures.iter_mut().find(|f| f.quantity == Quantity::OutputRate);
+            row.figures.retain(|figure| figure.quantity != Metric::TotalRate);
+            let rate = row.figures.iter_mut().find(|f| f.quantity == Metric::OutputRate);
             let rate = rate.unwrap();
             (rate.value, rate.printed) = (output.parse().ok(), Some(output.to_owned()));
             for (name, stamp) in
@@ -209,11 +210,11 @@ mod tests {
         let document = |rate: &str, warmup_s: f64, cut_off: f64, version: &str| {
             let mut sheet = document(rate, "3.00", "24");
             let row = &mut sheet.parts[0].rows[0];
-            let rates = [Quantity::RequestRate, Quantity::OutputRate, Quantity::TotalRate];
+            let rates = [Metric::RequestRate, Metric::OutputRate, Metric::TotalRate];
             for figure in row.figures.iter_mut().filter(|f| rates.contains(&f.quantity)) {
                 figure.statistic = Statistic::Mean;
             }
-            let (quantity, value) = (Quantity::RequestsIncomplete, Statistic::Value);
+            let (quantity, value) = (Metric::RequestsIncomplete, Statistic::Value);
             row.figures.push(Figure::new(quantity, value, cut_off, Unit::Count));
             row.unknown.insert("warmup_duration".to_owned(), warmup_s.into());
             row.unknown.insert("cooldown_duration".to_owned(), 0.0.into());

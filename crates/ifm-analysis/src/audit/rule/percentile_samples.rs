@@ -2,7 +2,8 @@
 
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use crate::stat::quantile::{is_enough, needed_for};
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "percentile_samples", title: "percentiles rest on enough requests", look };
@@ -14,8 +15,7 @@ fn look(subject: &Subject) -> Looked {
         let Some(requests) = cell.requests() else { continue };
         for figure in &cell.row.figures {
             // One value per request; gaps are many more.
-            let per_request =
-                matches!(figure.quantity, Quantity::Ttft | Quantity::Tpot | Quantity::E2e);
+            let per_request = matches!(figure.quantity, Metric::Ttft | Metric::Tpot | Metric::E2e);
             let Statistic::Percentile(p) = figure.statistic else { continue };
             if !per_request || figure.value.is_none() || p <= 50.0 {
                 continue;
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn reports_a_p99_of_few_requests() {
         let figures = [
-            (Quantity::RequestsOk, Statistic::Value, "1000", Unit::Count),
-            (Quantity::Ttft, Statistic::Percentile(99.0), "91.04", Unit::Ms),
+            (Metric::RequestsOk, Statistic::Value, "1000", Unit::Count),
+            (Metric::Ttft, Statistic::Percentile(99.0), "91.04", Unit::Ms),
         ];
         let sound = sheet(PartKind::Serving, vec![row(4, &figures)]);
         let corrupt =

@@ -46,14 +46,13 @@ fn look(subject: &Subject) -> Looked {
 mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
-    use ifm_core::sheet::{PartKind, Quantity, Row, Statistic, Unit};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{PartKind, Row, Statistic, Unit};
 
     #[test]
     fn reports_an_empty_cell() {
-        let sound = sheet(
-            PartKind::Serving,
-            vec![row(1, &[(Quantity::E2e, Statistic::Mean, "2", Unit::S)])],
-        );
+        let sound =
+            sheet(PartKind::Serving, vec![row(1, &[(Metric::E2e, Statistic::Mean, "2", Unit::S)])]);
         let corrupt = |sheet: &mut ifm_core::Sheet| {
             let place = ifm_core::sheet::Place::line(9);
             sheet.parts[0].rows.push(Row::new(RowRole::Planned, place));

@@ -31,11 +31,12 @@ fn look(subject: &Subject) -> Looked {
 mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
-    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     #[test]
     fn reports_predicted_rows() {
-        let figures = [(Quantity::OutputRate, Statistic::Value, "44.8", Unit::PerS)];
+        let figures = [(Metric::OutputRate, Statistic::Value, "44.8", Unit::PerS)];
         let sound = sheet(PartKind::Serving, vec![row(3, &figures), row(4, &figures)]);
         let corrupt = |sheet: &mut ifm_core::Sheet| {
             sheet.parts[0].rows[1].factors.set(key::NUMBERS, key::PREDICTED);

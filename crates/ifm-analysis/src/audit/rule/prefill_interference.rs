@@ -6,9 +6,10 @@
 
 use super::super::streams::{Interval, Stream, streams};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Quantity, Statistic};
+use ifm_core::sheet::{Factors, Statistic};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
@@ -222,8 +223,8 @@ fn tell_tails(groups: &[Vec<&Stream>]) -> Option<Finding> {
 
 /// P99 of the gaps over their median.
 fn tail(cell: &Cell) -> Option<f64> {
-    let p99 = cell.row.value(&Quantity::Itl, Statistic::Percentile(99.0))?;
-    let median = cell.row.value(&Quantity::Itl, Statistic::Median)?;
+    let p99 = cell.row.value(Metric::Itl, Statistic::Percentile(99.0))?;
+    let median = cell.row.value(Metric::Itl, Statistic::Median)?;
     (median > 0.0).then(|| p99 / median)
 }
 
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use ifm_core::sheet::{PartKind, Row, RowRole, Unit, key};
 
-    fn stated(workload: &str, users: u32, quantity: Quantity, printed: &str, unit: Unit) -> Row {
+    fn stated(workload: &str, users: u32, quantity: Metric, printed: &str, unit: Unit) -> Row {
         let mut row = row(users, &[(quantity, Statistic::Value, printed, unit)]);
         row.role = RowRole::Stated;
         row.factors = row.factors.with(key::WORKLOAD, workload).with(key::CONCURRENCY, users);
@@ -243,11 +244,11 @@ mod tests {
     /// A short workload of 10 ms alone and 20 ms among 16; a long one of 11 ms alone.
     fn document(long: &str) -> Sheet {
         let speed = |workload, users, printed| {
-            stated(workload, users, Quantity::UserRate, printed, Unit::PerS)
+            stated(workload, users, Metric::UserSpeed, printed, Unit::PerS)
         };
         let rows = vec![
             speed("Search", 1, "100.0"),
-            stated("Search", 16, Quantity::Efficiency, "50", Unit::Percent),
+            stated("Search", 16, Metric::Efficiency, "50", Unit::Percent),
             speed("Code", 1, "90.9"),
             speed("Code", 16, long),
         ];
@@ -263,9 +264,9 @@ mod tests {
     }
 
     fn level(prompt: u32, mean: &str, median: &str, p99: &str) -> Row {
-        let p99 = (Quantity::Itl, Statistic::Percentile(99.0), p99, Unit::Ms);
-        let median = (Quantity::Itl, Statistic::Median, median, Unit::Ms);
-        let mut row = row(prompt, &[(Quantity::Itl, Statistic::Mean, mean, Unit::Ms), median, p99]);
+        let p99 = (Metric::Itl, Statistic::Percentile(99.0), p99, Unit::Ms);
+        let median = (Metric::Itl, Statistic::Median, median, Unit::Ms);
+        let mut row = row(prompt, &[(Metric::Itl, Statistic::Mean, mean, Unit::Ms), median, p99]);
         row.factors = row.factors.with(key::INPUT_TOKENS, prompt).with(key::CONCURRENCY, 32);
         row
     }

@@ -2,7 +2,7 @@
 
 use super::super::burst::{Burst, bursts};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
 
 pub(super) const RULE: Rule =
     Rule { id: "prompt_burst", title: "prompts take equally long to compute at every level", look };
@@ -74,7 +74,7 @@ fn look(subject: &Subject) -> Looked {
 /// level whose requests all began together, with as many prompts or fewer. With more prompts some
 /// may have waited for a place on the server.
 fn of_sweep<'c>(sweep: &[&'c Cell<'c>]) -> (usize, Vec<Fast<'c>>) {
-    let total = |cell: &Cell| Some((cell.tokens(&Quantity::InputTokens)?, cell.requests()?));
+    let total = |cell: &Cell| Some((cell.tokens(Metric::InputTokens)?, cell.requests()?));
     let fastest =
         |bursts: Vec<Burst>| bursts.into_iter().max_by(|a, b| a.rate().total_cmp(&b.rate()));
     let all: Vec<(&Cell, Burst)> =
@@ -110,10 +110,10 @@ mod tests {
             let mut row = row(
                 line,
                 &[
-                    (Quantity::RequestsOk, value, "500", count.clone()),
-                    (Quantity::InputTokens, value, tokens, count),
-                    (Quantity::Ttft, Statistic::Median, median, Unit::Ms),
-                    (Quantity::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
+                    (Metric::RequestsOk, value, "500", count.clone()),
+                    (Metric::InputTokens, value, tokens, count),
+                    (Metric::Ttft, Statistic::Median, median, Unit::Ms),
+                    (Metric::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
                 ],
             );
             if let Some(users) = users {

@@ -3,8 +3,9 @@
 use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use super::repeat_outlier;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "rank_outlier", title: "ranks do not rest on broken runs", look };
@@ -18,7 +19,7 @@ fn look(subject: &Subject) -> Looked {
         let ranked: Vec<(&Cell, f64, f64)> = table
             .iter()
             .filter_map(|cell| {
-                let place = cell.row.value(&Quantity::Rank, Statistic::Value)?;
+                let place = cell.row.value(Metric::Rank, Statistic::Value)?;
                 Some((*cell, place, mean_without(&repeats, &broken, cell)?))
             })
             .collect();
@@ -74,7 +75,7 @@ fn is_falling(table: &[&Cell]) -> bool {
     let mut placed: Vec<(f64, f64)> = table
         .iter()
         .filter_map(|cell| {
-            let place = cell.row.value(&Quantity::Rank, Statistic::Value)?;
+            let place = cell.row.value(Metric::Rank, Statistic::Value)?;
             Some((place, cell.central(cell.ranked_by()?)?.canonical()?))
         })
         .collect();
@@ -99,7 +100,7 @@ mod tests {
             [("a", ["500.0", "505.0", broken]), ("b", ["450.0", "452.0", "451.0"])]
         {
             for (repeat, speed) in (1..).zip(speeds) {
-                let figures = [(Quantity::OutputRate, Statistic::Value, speed, Unit::PerS)];
+                let figures = [(Metric::OutputRate, Statistic::Value, speed, Unit::PerS)];
                 let mut run = row(repeat, &figures);
                 run.factors = Factors::default().with(key::MODEL, model).with(key::REPEAT, repeat);
                 rows.push(run);
@@ -107,8 +108,8 @@ mod tests {
         }
         for (model, place, mean) in places {
             let figures = [
-                (Quantity::Rank, Statistic::Value, place, Unit::Count),
-                (Quantity::OutputRate, Statistic::Mean, mean, Unit::PerS),
+                (Metric::Rank, Statistic::Value, place, Unit::Count),
+                (Metric::OutputRate, Statistic::Mean, mean, Unit::PerS),
             ];
             let mut summary = row(20, &figures);
             summary.role = RowRole::Summary;

@@ -3,9 +3,10 @@
 use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::comparison::advantage::of_repeats;
-use crate::comparison::{Doubt, Measure, Metric, Verdict};
+use crate::comparison::{Doubt, Measure, Verdict};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "rank_tie", title: "ranks differ where the runs show a difference", look };
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule =
 struct Pair<'c> {
     above: &'c Cell<'c>,
     below: &'c Cell<'c>,
-    quantity: &'c Quantity,
+    quantity: Metric,
     values: (Vec<f64>, Vec<f64>),
 }
 
@@ -71,7 +72,7 @@ pub(super) fn rankings<'s>(subject: &'s Subject<'s>) -> Vec<Vec<&'s Cell<'s>>> {
 
 /// The place that a row states.
 pub(super) fn rank(cell: &Cell) -> Option<f64> {
-    cell.row.value(&Quantity::Rank, Statistic::Value)
+    cell.row.value(Metric::Rank, Statistic::Value)
 }
 
 fn pair<'c>(repeats: &[Vec<&Cell>], above: &'c Cell<'c>, below: &'c Cell<'c>) -> Option<Pair<'c>> {
@@ -97,7 +98,7 @@ mod tests {
         let mut rows = Vec::new();
         for (model, speeds) in [("a", ["100.0", "101.0", "99.0"]), ("b", second)] {
             for (repeat, speed) in (1..).zip(speeds) {
-                let figures = [(Quantity::OutputRate, Statistic::Value, speed, Unit::PerS)];
+                let figures = [(Metric::OutputRate, Statistic::Value, speed, Unit::PerS)];
                 let mut run = row(repeat, &figures);
                 run.factors = Factors::default().with(key::MODEL, model).with(key::REPEAT, repeat);
                 rows.push(run);
@@ -105,8 +106,8 @@ mod tests {
         }
         for (model, place, mean) in [("a", "1", "100.0"), ("b", "2", "90.0")] {
             let figures = [
-                (Quantity::Rank, Statistic::Value, place, Unit::Count),
-                (Quantity::OutputRate, Statistic::Mean, mean, Unit::PerS),
+                (Metric::Rank, Statistic::Value, place, Unit::Count),
+                (Metric::OutputRate, Statistic::Mean, mean, Unit::PerS),
             ];
             let mut summary = row(20, &figures);
             summary.role = RowRole::Summary;

@@ -6,7 +6,8 @@
 
 use super::super::subject::shown;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, Statistic};
 use ifm_core::spec::other_end;
 
 pub(super) const RULE: Rule =
@@ -31,7 +32,7 @@ fn look(subject: &Subject) -> Looked {
     let (mut seen, mut found) = (0, Vec::new());
     for role in [RowRole::Measured, RowRole::Summary, RowRole::Stated] {
         for cell in subject.cells(role) {
-            let of_user = |figure: &&Figure| figure.quantity == Quantity::UserRate;
+            let of_user = |figure: &&Figure| figure.quantity == Metric::UserSpeed;
             let percentiles: Vec<(&Figure, f64)> = cell
                 .row
                 .figures
@@ -43,7 +44,7 @@ fn look(subject: &Subject) -> Looked {
                 })
                 .collect();
             seen += percentiles.len();
-            let has_slow_side = cell.row.figure(&Quantity::UserRate, Statistic::Min).is_some()
+            let has_slow_side = cell.row.figure(Metric::UserSpeed, Statistic::Min).is_some()
                 || percentiles.iter().any(|(_, p)| *p < 50.0);
             if has_slow_side {
                 continue;
@@ -59,14 +60,13 @@ fn look(subject: &Subject) -> Looked {
 
 fn fast<'c>(cell: &'c Cell<'c>, figure: &'c Figure, p: f64) -> Option<Fast<'c>> {
     let value = figure.canonical()?;
-    let slow = [(Quantity::Tpot, "TPOT"), (Quantity::Itl, "ITL")].into_iter().find_map(
-        |(quantity, name)| {
-            let ms = cell.row.value(&quantity, Statistic::Percentile(p)).filter(|ms| *ms > 0.0)?;
+    let slow =
+        [(Metric::Tpot, "TPOT"), (Metric::Itl, "ITL")].into_iter().find_map(|(quantity, name)| {
+            let ms = cell.row.value(quantity, Statistic::Percentile(p)).filter(|ms| *ms > 0.0)?;
             Some((MS_PER_S / ms, name))
-        },
-    );
+        });
     let slow = slow.filter(|(speed, _)| value > speed * APART);
-    let median = cell.row.value(&Quantity::UserRate, Statistic::Median);
+    let median = cell.row.value(Metric::UserSpeed, Statistic::Median);
     let median = median.filter(|median| value > *median);
     (slow.is_some() || median.is_some()).then_some(Fast { cell, figure, p, slow, median })
 }
@@ -128,7 +128,7 @@ mod tests {
     use ifm_core::Sheet;
     use ifm_core::sheet::{PartKind, Unit};
 
-    fn document(figures: &[(Quantity, Statistic, &str, Unit)]) -> Sheet {
+    fn document(figures: &[(Metric, Statistic, &str, Unit)]) -> Sheet {
         sheet(PartKind::Serving, vec![row(3, figures)])
     }
 
@@ -139,8 +139,8 @@ mod tests {
     fn a_p90_that_its_own_times_contradict_is_strong() {
         let of = |speed: &str| {
             document(&[
-                (Quantity::UserRate, P90, speed, Unit::PerS),
-                (Quantity::Tpot, P90, "44.2", Unit::Ms),
+                (Metric::UserSpeed, P90, speed, Unit::PerS),
+                (Metric::Tpot, P90, "44.2", Unit::Ms),
             ])
         };
         let corrupt = |sheet: &mut Sheet| *sheet = of("371");
@@ -149,21 +149,21 @@ mod tests {
 
     #[test]
     fn p90_above_its_median_is_a_hint_unless_the_slow_side_is_given() {
-        let median = (Quantity::UserRate, Statistic::Median, "60", Unit::PerS);
-        let fast = (Quantity::UserRate, P90, "95", Unit::PerS);
-        let slow = (Quantity::UserRate, Statistic::Percentile(10.0), "31", Unit::PerS);
+        let median = (Metric::UserSpeed, Statistic::Median, "60", Unit::PerS);
+        let fast = (Metric::UserSpeed, P90, "95", Unit::PerS);
+        let slow = (Metric::UserSpeed, Statistic::Percentile(10.0), "31", Unit::PerS);
         let sound = document(&[median.clone(), fast.clone(), slow]);
         let corrupt = |sheet: &mut Sheet| *sheet = document(&[median, fast]);
         check("rate_tail", &sound, corrupt, Level::Hint, "its median is 60");
         let whole = document(&[
-            (Quantity::UserRate, Statistic::Min, "12", Unit::PerS),
-            (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
-            (Quantity::UserRate, P90, "95", Unit::PerS),
+            (Metric::UserSpeed, Statistic::Min, "12", Unit::PerS),
+            (Metric::UserSpeed, Statistic::Median, "60", Unit::PerS),
+            (Metric::UserSpeed, P90, "95", Unit::PerS),
         ]);
         assert_eq!(found("rate_tail", &[whole]), [], "the slowest is given");
         let ranked = document(&[
-            (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
-            (Quantity::UserRate, P90, "40", Unit::PerS),
+            (Metric::UserSpeed, Statistic::Median, "60", Unit::PerS),
+            (Metric::UserSpeed, P90, "40", Unit::PerS),
         ]);
         assert_eq!(found("rate_tail", &[ranked]), [], "already ranked from the slow side");
     }

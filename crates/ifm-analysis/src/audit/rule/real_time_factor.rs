@@ -3,7 +3,8 @@
 //! The factors of a request and of a level differ by the number of requests in flight.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Quantity, RowRole};
+use ifm_core::Metric;
+use ifm_core::sheet::RowRole;
 
 pub(super) const RULE: Rule =
     Rule { id: "real_time_factor", title: "real-time factors say what they cover", look };
@@ -18,8 +19,8 @@ fn look(subject: &Subject) -> Looked {
     let cells: Vec<&Cell> = roles.into_iter().flat_map(|role| subject.cells(role)).collect();
     let (mut seen, mut found) = (0, Vec::new());
     for cell in cells {
-        let known = [Quantity::Rtfx, Quantity::AudioRate];
-        seen += known.iter().filter(|quantity| cell.central(quantity).is_some()).count();
+        let known = [Metric::Rtfx, Metric::LevelRtfx];
+        seen += known.iter().filter(|quantity| cell.central(**quantity).is_some()).count();
         for other in cell.others().iter().filter(|other| other.value > 0.0) {
             if REAL_TIME.iter().any(|name| other.name.contains(name)) {
                 seen += 1;
@@ -61,8 +62,8 @@ mod tests {
 
     fn told(name: &str) -> Sheet {
         let figures = [
-            (Quantity::RequestsOk, Statistic::Value, "100", Unit::Count),
-            (Quantity::Other(name.to_owned()), Statistic::Value, "41.5", Unit::Count),
+            (Metric::RequestsOk, Statistic::Value, "100", Unit::Count),
+            (Metric::other(name), Statistic::Value, "41.5", Unit::Count),
         ];
         sheet(PartKind::Serving, vec![row(3, &figures)])
     }

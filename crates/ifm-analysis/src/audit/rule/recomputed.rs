@@ -4,7 +4,8 @@
 use super::super::requests;
 use super::super::subject::{self, repeats_of, slack, unit_word};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "recomputed", title: "stated means and deviations follow from the rows", look };
@@ -116,7 +117,7 @@ impl Tally {
         let (Some(stated), Some(factor)) = (figure.canonical(), figure.unit.factor()) else {
             return;
         };
-        let shown = values(rows, &figure.quantity);
+        let shown = values(rows, figure.quantity);
         if shown.len() != rows.len() || shown.len() < 2 {
             return;
         }
@@ -204,7 +205,7 @@ fn overflowed(values: &[f64]) -> Option<f64> {
 }
 
 /// What the runs show of a quantity, and how far each may be off by its rounding.
-fn values(rows: &[&Cell], quantity: &Quantity) -> Vec<(f64, f64)> {
+fn values(rows: &[&Cell], quantity: Metric) -> Vec<(f64, f64)> {
     let of = |cell: &&Cell| {
         let figure = cell.central(quantity)?;
         Some((figure.canonical()?, slack(figure)))
@@ -226,15 +227,15 @@ mod tests {
             .iter()
             .zip(1..)
             .map(|(rate, line)| {
-                row(line, &[(Quantity::OutputRate, Statistic::Value, *rate, Unit::PerS)])
+                row(line, &[(Metric::OutputRate, Statistic::Value, *rate, Unit::PerS)])
             })
             .collect();
         let std = Statistic::Std(StdKind::Unknown);
         let mut summary = row(
             9,
             &[
-                (Quantity::OutputRate, Statistic::Mean, "12.00", Unit::PerS),
-                (Quantity::OutputRate, std, deviation, Unit::PerS),
+                (Metric::OutputRate, Statistic::Mean, "12.00", Unit::PerS),
+                (Metric::OutputRate, std, deviation, Unit::PerS),
             ],
         );
         summary.role = RowRole::Summary;
@@ -256,7 +257,7 @@ mod tests {
     fn squares_that_overflow_are_named_as_the_cause() {
         let of = |deviation: f64| {
             let figure =
-                |statistic, value| Figure::new(Quantity::Duration, statistic, value, Unit::Ns);
+                |statistic, value| Figure::new(Metric::Duration, statistic, value, Unit::Ns);
             let mut rows = Vec::new();
             for threads in [1, 2] {
                 for (repeat, value) in (1..).zip([554_451_264.0, 6_624_516_462.0, 401_887_571.0]) {
@@ -291,12 +292,12 @@ mod tests {
             let mut row = row(
                 1,
                 &[
-                    (Quantity::RequestsOk, Statistic::Value, "4", Unit::Count),
-                    (Quantity::Ttft, Statistic::Median, median, Unit::Ms),
-                    (Quantity::Ttft, p, p99, Unit::Ms),
-                    (Quantity::Tpot, Statistic::Mean, tpot, Unit::Ms),
-                    (Quantity::Itl, Statistic::Mean, gap, Unit::Ms),
-                    (Quantity::OutputTokens, Statistic::Value, "44", Unit::Count),
+                    (Metric::RequestsOk, Statistic::Value, "4", Unit::Count),
+                    (Metric::Ttft, Statistic::Median, median, Unit::Ms),
+                    (Metric::Ttft, p, p99, Unit::Ms),
+                    (Metric::Tpot, Statistic::Mean, tpot, Unit::Ms),
+                    (Metric::Itl, Statistic::Mean, gap, Unit::Ms),
+                    (Metric::OutputTokens, Statistic::Value, "44", Unit::Count),
                 ],
             );
             row.requests = [10.0, 20.0, 30.0, 40.0]

@@ -2,7 +2,8 @@
 //! power limit.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic, StdKind, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "repeat_drift", title: "repeats of an engine scatter around one speed", look };
@@ -132,12 +133,12 @@ fn wide<'c>(cell: &'c Cell<'c>) -> Option<Wide<'c>> {
     if cell.part.kind != PartKind::Engine {
         return None;
     }
-    [Quantity::PrefillRate, Quantity::DecodeRate].iter().find_map(|quantity| {
-        let mean = cell.row.value(quantity, Statistic::Mean).filter(|mean| *mean > 0.0)?;
+    [Metric::PrefillRate, Metric::DecodeRate].iter().find_map(|quantity| {
+        let mean = cell.row.value(*quantity, Statistic::Mean).filter(|mean| *mean > 0.0)?;
         let std = [StdKind::Sample, StdKind::Population, StdKind::Unknown]
             .into_iter()
-            .find_map(|kind| cell.row.value(quantity, Statistic::Std(kind)))
-            .or_else(|| cell.row.value(quantity, Statistic::HalfWidth))?;
+            .find_map(|kind| cell.row.value(*quantity, Statistic::Std(kind)))
+            .or_else(|| cell.row.value(*quantity, Statistic::HalfWidth))?;
         // More than the mean cannot come from positive speeds in so few repeats by drift alone.
         (std < mean * REPEATS.sqrt()).then_some(Wide { cell, mean, std })
     })
@@ -157,8 +158,8 @@ mod tests {
             let mut row = row(
                 line,
                 &[
-                    (Quantity::PrefillRate, Statistic::Mean, mean, Unit::PerS),
-                    (Quantity::PrefillRate, kind, std, Unit::PerS),
+                    (Metric::PrefillRate, Statistic::Mean, mean, Unit::PerS),
+                    (Metric::PrefillRate, kind, std, Unit::PerS),
                 ],
             );
             row.factors = row.factors.with(key::TEST, "pp64").with(key::POWER_LIMIT_W, watts);

@@ -1,7 +1,7 @@
 //! A repeat that is not like the others is a fault of the measurement, not a slow run.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
 
 pub(super) const RULE: Rule =
     Rule { id: "repeat_outlier", title: "repeats agree with each other", look };
@@ -15,14 +15,14 @@ const SPREADS: f64 = 8.0;
 /// Share of the median within which another quantity counts as unchanged.
 const UNCHANGED: f64 = 0.1;
 /// Quantities that repeats are compared by.
-const LOOKED_AT: [Quantity; 7] = [
-    Quantity::OutputRate,
-    Quantity::TotalRate,
-    Quantity::PrefillRate,
-    Quantity::DecodeRate,
-    Quantity::E2e,
-    Quantity::Ttft,
-    Quantity::Itl,
+const LOOKED_AT: [Metric; 7] = [
+    Metric::OutputRate,
+    Metric::TotalRate,
+    Metric::PrefillRate,
+    Metric::DecodeRate,
+    Metric::E2e,
+    Metric::Ttft,
+    Metric::Itl,
 ];
 
 fn look(subject: &Subject) -> Looked {
@@ -33,13 +33,13 @@ fn look(subject: &Subject) -> Looked {
     }
     let mut findings: Vec<(String, Finding)> = Vec::new();
     for quantity in &LOOKED_AT {
-        let usual = usual_spread(&groups, quantity);
+        let usual = usual_spread(&groups, *quantity);
         for cells in &groups {
-            for (cell, value, middle) in outliers(cells, quantity, usual) {
+            for (cell, value, middle) in outliers(cells, *quantity, usual) {
                 let key = format!("{:?}", cell.spot());
                 // A run that is an outlier in several quantities is one finding.
                 if !findings.iter().any(|(known, _)| *known == key) {
-                    findings.push((key, tell(cells, cell, quantity, value, middle)));
+                    findings.push((key, tell(cells, cell, *quantity, value, middle)));
                 }
             }
         }
@@ -53,15 +53,15 @@ pub(super) fn outlying_rows<'c>(repeats: &[Vec<&'c Cell<'c>>]) -> Vec<&'c Cell<'
         repeats.iter().filter(|cells| cells.len() >= REPEATS_MIN).cloned().collect();
     let mut rows = Vec::new();
     for quantity in &LOOKED_AT {
-        let usual = usual_spread(&groups, quantity);
+        let usual = usual_spread(&groups, *quantity);
         for cells in &groups {
-            rows.extend(outliers(cells, quantity, usual).into_iter().map(|(cell, ..)| cell));
+            rows.extend(outliers(cells, *quantity, usual).into_iter().map(|(cell, ..)| cell));
         }
     }
     rows
 }
 
-fn value(cell: &Cell, quantity: &Quantity) -> Option<f64> {
+fn value(cell: &Cell, quantity: Metric) -> Option<f64> {
     cell.central(quantity)?.canonical().filter(|value| *value > 0.0)
 }
 
@@ -77,7 +77,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// Median over all repeats of all groups of how far each is from the median of its group, as a
 /// share.
-fn usual_spread(groups: &[Vec<&Cell>], quantity: &Quantity) -> f64 {
+fn usual_spread(groups: &[Vec<&Cell>], quantity: Metric) -> f64 {
     let mut shares = Vec::new();
     for cells in groups {
         let values: Vec<f64> = cells.iter().filter_map(|cell| value(cell, quantity)).collect();
@@ -90,7 +90,7 @@ fn usual_spread(groups: &[Vec<&Cell>], quantity: &Quantity) -> f64 {
 /// Repeats that are far from the median of their group: the cell, its value, the median.
 fn outliers<'c>(
     cells: &[&'c Cell<'c>],
-    quantity: &Quantity,
+    quantity: Metric,
     usual: f64,
 ) -> Vec<(&'c Cell<'c>, f64, f64)> {
     let values: Vec<(&Cell, f64)> =
@@ -119,7 +119,7 @@ fn outliers<'c>(
         .collect()
 }
 
-fn tell(cells: &[&Cell], cell: &Cell, quantity: &Quantity, found: f64, middle: f64) -> Finding {
+fn tell(cells: &[&Cell], cell: &Cell, quantity: Metric, found: f64, middle: f64) -> Finding {
     let share = found / middle;
     let mut text = format!(
         "{}: {quantity} is {:.0} % of the median of its {} repeats",
@@ -128,10 +128,10 @@ fn tell(cells: &[&Cell], cell: &Cell, quantity: &Quantity, found: f64, middle: f
         cells.len()
     );
     // The whole did not take longer: the part that the rate was computed from was timed wrongly.
-    let unchanged = [Quantity::E2e, Quantity::Duration].iter().find(|other| {
-        let values = cells.iter().filter_map(|cell| value(cell, other)).collect();
-        *other != quantity
-            && value(cell, other)
+    let unchanged = [Metric::E2e, Metric::Duration].iter().find(|other| {
+        let values = cells.iter().filter_map(|cell| value(cell, **other)).collect();
+        **other != quantity
+            && value(cell, **other)
                 .zip(median(values))
                 .is_some_and(|(value, middle)| (value / middle - 1.0).abs() < UNCHANGED)
     });
@@ -160,8 +160,8 @@ mod tests {
             row(
                 line,
                 &[
-                    (Quantity::OutputRate, Statistic::Value, rate, Unit::PerS),
-                    (Quantity::E2e, Statistic::Value, latency, Unit::S),
+                    (Metric::OutputRate, Statistic::Value, rate, Unit::PerS),
+                    (Metric::E2e, Statistic::Value, latency, Unit::S),
                 ],
             )
         };

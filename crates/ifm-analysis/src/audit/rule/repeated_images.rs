@@ -6,7 +6,8 @@
 
 use super::super::images::images_of_a_request;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "repeated_images",
@@ -45,7 +46,7 @@ fn look(subject: &Subject) -> Looked {
 }
 
 fn has_ttft(cell: &Cell) -> bool {
-    cell.central(&Quantity::Ttft).is_some()
+    cell.central(Metric::Ttft).is_some()
 }
 
 /// Prompt tokens of a request that a cache had, and of what they were.
@@ -63,9 +64,9 @@ impl Cached {
 }
 
 fn cached(cell: &Cell) -> Option<Cached> {
-    let mean = |quantity: &Quantity| cell.mean_tokens(quantity);
-    let (tokens, images) = (mean(&Quantity::CachedTokens)?, mean(&Quantity::ImageTokens)?);
-    let others = mean(&Quantity::InputTokens)? - images;
+    let mean = |quantity: Metric| cell.mean_tokens(quantity);
+    let (tokens, images) = (mean(Metric::CachedTokens)?, mean(Metric::ImageTokens)?);
+    let others = mean(Metric::InputTokens)? - images;
     (images > 0.0 && others >= 0.0).then_some(Cached { tokens, others, images })
 }
 
@@ -107,7 +108,7 @@ impl Pool {
 
 fn pool(cell: &Cell) -> Option<Pool> {
     let of_images = images_of_a_request(cell).is_some()
-        || cell.row.value(&Quantity::ImageTokens, Statistic::Value).is_some();
+        || cell.row.value(Metric::ImageTokens, Statistic::Value).is_some();
     let requests = cell.requests()?;
     let (name, different) = cell.factors.iter().find_map(|(name, value)| {
         let plain = name.to_lowercase().replace(['_', '-'], " ");
@@ -163,11 +164,11 @@ mod tests {
     /// 100 requests of 120 tokens of text and 299 of an image.
     fn document(cached: &str, different: u32) -> Sheet {
         let figures = [
-            (Quantity::Ttft, Statistic::Mean, "80.0", Unit::Ms),
-            (Quantity::RequestsOk, VALUE, "100", Unit::Count),
-            (Quantity::InputTokens, VALUE, "41900", Unit::Count),
-            (Quantity::ImageTokens, VALUE, "29900", Unit::Count),
-            (Quantity::CachedTokens, VALUE, cached, Unit::Count),
+            (Metric::Ttft, Statistic::Mean, "80.0", Unit::Ms),
+            (Metric::RequestsOk, VALUE, "100", Unit::Count),
+            (Metric::InputTokens, VALUE, "41900", Unit::Count),
+            (Metric::ImageTokens, VALUE, "29900", Unit::Count),
+            (Metric::CachedTokens, VALUE, cached, Unit::Count),
         ];
         let mut row = row(3, &figures);
         row.factors = row.factors.with("unique_images", different);

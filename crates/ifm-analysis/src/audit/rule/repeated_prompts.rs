@@ -5,8 +5,9 @@
 //! (`cached_total`), images (`repeated_images`).
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::sheet::meaning::PREFIX_HIT_RATE;
-use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "repeated_prompts",
@@ -34,7 +35,7 @@ fn look(subject: &Subject) -> Looked {
 fn same_prompts<'s>(subject: &'s Subject<'s>) -> Vec<Vec<&'s Cell<'s>>> {
     let mut groups: Vec<(Factors, [f64; 2], Vec<&Cell>)> = Vec::new();
     for cell in subject.cells(RowRole::Measured) {
-        let prompts = cell.tokens(&Quantity::InputTokens).zip(cell.requests());
+        let prompts = cell.tokens(Metric::InputTokens).zip(cell.requests());
         let Some((tokens, requests)) = prompts.filter(|_| is_usable(cell)) else { continue };
         let factors = cell.factors.without(&[key::OUTPUT_TOKENS, key::REPEAT]);
         let is_same = |(other, sent, cells): &&mut (Factors, [f64; 2], Vec<&Cell>)| {
@@ -62,7 +63,7 @@ fn is_usable(cell: &Cell) -> bool {
 fn first_token(cell: &Cell) -> Option<f64> {
     [Statistic::Median, Statistic::Mean]
         .into_iter()
-        .find_map(|statistic| cell.row.value(&Quantity::Ttft, statistic))
+        .find_map(|statistic| cell.row.value(Metric::Ttft, statistic))
         .filter(|ttft| *ttft > 0.0)
 }
 
@@ -103,7 +104,7 @@ fn check(cells: &[&Cell]) -> Option<Finding> {
          same {:.0} prompt tokens: {reason}",
         later.name(),
         before / ttft,
-        later.tokens(&Quantity::InputTokens)?
+        later.tokens(Metric::InputTokens)?
     );
     let mut finding = Finding::new(RULE.id, level, text)
         .at_all([later.spot(), earlier.spot()])
@@ -121,14 +122,14 @@ fn check(cells: &[&Cell]) -> Option<Finding> {
 /// The share of prompt tokens that came from a cache: of the later run itself, or of the lines of the
 /// server's log that follow the earlier run.
 fn hit_rate(earlier: &Cell, later: &Cell) -> Option<f64> {
-    let cached = later.tokens(&Quantity::CachedTokens).zip(later.tokens(&Quantity::InputTokens));
+    let cached = later.tokens(Metric::CachedTokens).zip(later.tokens(Metric::InputTokens));
     if let Some((cached, all)) = cached.filter(|(_, all)| *all > 0.0) {
         return Some(cached / all);
     }
-    let logged = Quantity::Other(PREFIX_HIT_RATE.to_owned());
+    let logged = Metric::other(PREFIX_HIT_RATE);
     let rows = later.sheet.parts.iter().flat_map(|part| &part.rows);
     let after = rows.filter(|row| row.place.line > earlier.row.place.line);
-    after.filter_map(|row| row.value(&logged, Statistic::Value)).reduce(f64::max)
+    after.filter_map(|row| row.value(logged, Statistic::Value)).reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -142,9 +143,9 @@ mod tests {
         let run = |line, ttft: &str, tokens: &str, length: u32| {
             let value = Statistic::Value;
             let figures = [
-                (Quantity::RequestsOk, value, "10", Unit::Count),
-                (Quantity::InputTokens, value, tokens, Unit::Count),
-                (Quantity::Ttft, Statistic::Median, ttft, Unit::Ms),
+                (Metric::RequestsOk, value, "10", Unit::Count),
+                (Metric::InputTokens, value, tokens, Unit::Count),
+                (Metric::Ttft, Statistic::Median, ttft, Unit::Ms),
             ];
             let mut row = row(line, &figures);
             row.factors.set(key::OUTPUT_TOKENS, length);
@@ -158,7 +159,7 @@ mod tests {
     }
 
     fn log(line: u32, hit: &str) -> Part {
-        let quantity = Quantity::Other(PREFIX_HIT_RATE.to_owned());
+        let quantity = Metric::other(PREFIX_HIT_RATE);
         let figures = [(quantity, Statistic::Value, hit, Unit::Percent)];
         let rows = vec![row(line, &figures)];
         Part { rows, ..Part::new(PartKind::Serving, Place::line(line)) }

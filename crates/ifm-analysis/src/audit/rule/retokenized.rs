@@ -4,8 +4,9 @@
 //! tokenizes the texts again and prints that number too.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::sheet::meaning::RETOKENIZED;
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "retokenized", title: "output token counts agree with the retokenized texts", look };
@@ -17,9 +18,9 @@ const FAR: f64 = 1.5;
 fn look(subject: &Subject) -> Looked {
     let (mut seen, mut findings) = (0, Vec::new());
     for cell in subject.cells(RowRole::Measured) {
-        let again = Quantity::Other(RETOKENIZED.to_owned());
-        let again = cell.tokens(&again).filter(|tokens| *tokens > 0.0);
-        let counted = cell.tokens(&Quantity::OutputTokens).filter(|tokens| *tokens > 0.0);
+        let again = Metric::other(RETOKENIZED);
+        let again = cell.tokens(again).filter(|tokens| *tokens > 0.0);
+        let counted = cell.tokens(Metric::OutputTokens).filter(|tokens| *tokens > 0.0);
         if let Some((counted, again)) = counted.zip(again) {
             seen += 1;
             findings.extend(check(cell, counted, again));
@@ -41,7 +42,7 @@ fn check(cell: &Cell, counted: f64, again: f64) -> Option<Finding> {
         ratio if ratio >= APART => Level::Hint,
         _ => return None,
     };
-    let rate = cell.row.value(&Quantity::OutputRate, Statistic::Value);
+    let rate = cell.row.value(Metric::OutputRate, Statistic::Value);
     let rate = rate.map_or("the output rate".to_owned(), |rate| {
         format!("the output rate of {rate:.2} tokens/s")
     });
@@ -71,9 +72,9 @@ mod tests {
     fn document(again: &str) -> Sheet {
         let value = Statistic::Value;
         let figures = [
-            (Quantity::OutputTokens, value, "110000", Unit::Count),
-            (Quantity::Other(RETOKENIZED.to_owned()), value, again, Unit::Count),
-            (Quantity::OutputRate, value, "440.00", Unit::PerS),
+            (Metric::OutputTokens, value, "110000", Unit::Count),
+            (Metric::other(RETOKENIZED), value, again, Unit::Count),
+            (Metric::OutputRate, value, "440.00", Unit::PerS),
         ];
         sheet(PartKind::Serving, vec![row(3, &figures)])
     }

@@ -9,8 +9,9 @@ use super::super::change::{Change, Direction, change};
 use super::super::sentence::{Sentence, sentences};
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic, Unit, key};
+use ifm_core::sheet::{RowRole, Statistic, Unit, key};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -27,31 +28,31 @@ pub(super) const SIDES: [&str; 6] =
 const PAIRS_MAX: usize = 10_000;
 
 /// Names of quantities in sentences. Of overlapping ones the longest counts.
-const NAMES: [(&str, Quantity); 24] = [
-    ("ttft", Quantity::Ttft),
-    ("time to first token", Quantity::Ttft),
-    ("first-token latency", Quantity::Ttft),
-    ("itl", Quantity::Itl),
-    ("inter-token latency", Quantity::Itl),
-    ("tpot", Quantity::Tpot),
-    ("time per output token", Quantity::Tpot),
-    ("end-to-end latency", Quantity::E2e),
-    ("e2e latency", Quantity::E2e),
-    ("request latency", Quantity::E2e),
-    ("latency", Quantity::E2e),
-    ("output throughput", Quantity::OutputRate),
-    ("output token throughput", Quantity::OutputRate),
-    ("total throughput", Quantity::TotalRate),
-    ("total token throughput", Quantity::TotalRate),
-    ("overall throughput", Quantity::TotalRate),
-    ("input throughput", Quantity::InputRate),
-    ("request throughput", Quantity::RequestRate),
-    ("requests per second", Quantity::RequestRate),
-    ("prefill speed", Quantity::PrefillRate),
-    ("prompt processing", Quantity::PrefillRate),
-    ("decode speed", Quantity::DecodeRate),
-    ("text generation", Quantity::DecodeRate),
-    ("goodput", Quantity::Goodput),
+const NAMES: [(&str, Metric); 24] = [
+    ("ttft", Metric::Ttft),
+    ("time to first token", Metric::Ttft),
+    ("first-token latency", Metric::Ttft),
+    ("itl", Metric::Itl),
+    ("inter-token latency", Metric::Itl),
+    ("tpot", Metric::Tpot),
+    ("time per output token", Metric::Tpot),
+    ("end-to-end latency", Metric::E2e),
+    ("e2e latency", Metric::E2e),
+    ("request latency", Metric::E2e),
+    ("latency", Metric::E2e),
+    ("output throughput", Metric::OutputRate),
+    ("output token throughput", Metric::OutputRate),
+    ("total throughput", Metric::TotalRate),
+    ("total token throughput", Metric::TotalRate),
+    ("overall throughput", Metric::TotalRate),
+    ("input throughput", Metric::InputRate),
+    ("request throughput", Metric::RequestRate),
+    ("requests per second", Metric::RequestRate),
+    ("prefill speed", Metric::PrefillRate),
+    ("prompt processing", Metric::PrefillRate),
+    ("decode speed", Metric::DecodeRate),
+    ("text generation", Metric::DecodeRate),
+    ("goodput", Metric::Goodput),
 ];
 /// Words that could be more than one quantity.
 const UNCLEAR: [&str; 8] =
@@ -276,13 +277,13 @@ fn words<'t>(text: &'t str, phrase: &'t str) -> impl Iterator<Item = Range<usize
 }
 
 /// The quantity that a sentence names; all of them where it names none.
-pub(super) fn quantities(lower: &str) -> Option<Vec<Quantity>> {
-    let mut places: Vec<(Range<usize>, &Quantity)> = NAMES
+pub(super) fn quantities(lower: &str) -> Option<Vec<Metric>> {
+    let mut places: Vec<(Range<usize>, Metric)> = NAMES
         .iter()
-        .flat_map(|(name, quantity)| words(lower, name).map(move |place| (place, quantity)))
+        .flat_map(|(name, quantity)| words(lower, name).map(move |place| (place, *quantity)))
         .collect();
     places.order_by_key(|(place, _)| std::cmp::Reverse(place.len()));
-    let mut outer: Vec<(Range<usize>, &Quantity)> = Vec::new();
+    let mut outer: Vec<(Range<usize>, Metric)> = Vec::new();
     for (place, quantity) in places {
         if !outer.iter().any(|(other, _)| other.start <= place.start && place.end <= other.end) {
             outer.push((place, quantity));
@@ -292,36 +293,36 @@ pub(super) fn quantities(lower: &str) -> Option<Vec<Quantity>> {
         outer.iter().any(|(other, _)| other.start <= place.start && place.end <= other.end)
     };
     let is_unclear = UNCLEAR.iter().any(|word| words(lower, word).any(|place| !is_covered(&place)));
-    let named: BTreeSet<&Quantity> = outer.iter().map(|(_, quantity)| *quantity).collect();
+    let named: BTreeSet<Metric> = outer.iter().map(|(_, quantity)| *quantity).collect();
     match named.len() {
         0 => Some(Vec::new()),
-        1 if !is_unclear => Some(named.into_iter().cloned().collect()),
+        1 if !is_unclear => Some(named.into_iter().collect()),
         _ => None,
     }
 }
 
 /// Whether a quantity is a time: less of it is faster.
-pub(super) fn is_time(quantity: &Quantity) -> bool {
+pub(super) fn is_time(quantity: Metric) -> bool {
     matches!(
         quantity,
-        Quantity::Ttft
-            | Quantity::Ttfot
-            | Quantity::Itl
-            | Quantity::Tpot
-            | Quantity::E2e
-            | Quantity::PrefillTime
-            | Quantity::KernelTime
-            | Quantity::Duration
+        Metric::Ttft
+            | Metric::Ttfat
+            | Metric::Itl
+            | Metric::Tpot
+            | Metric::E2e
+            | Metric::Prefill
+            | Metric::Kernel
+            | Metric::Duration
     )
 }
 
 /// What a row measured that two rows are compared by: times and rates.
-pub(super) fn measured(cell: &Cell) -> BTreeSet<Quantity> {
+pub(super) fn measured(cell: &Cell) -> BTreeSet<Metric> {
     let is_speed = |unit: &Unit| matches!(unit, Unit::PerS | Unit::PerMin | Unit::PerH);
     let figures = cell.row.figures.iter().filter(|figure| figure.value.is_some());
     figures
-        .filter(|figure| is_time(&figure.quantity) || is_speed(&figure.unit))
-        .map(|figure| figure.quantity.clone())
+        .filter(|figure| is_time(figure.quantity) || is_speed(&figure.unit))
+        .map(|figure| figure.quantity)
         .collect()
 }
 
@@ -334,7 +335,7 @@ fn compare(
     let mut sought = quantities(&sentence.lower)?;
     if sought.is_empty() {
         // A sentence that names none is of the only one there is.
-        let all: BTreeSet<Quantity> = a.iter().chain(b).flat_map(|cell| measured(cell)).collect();
+        let all: BTreeSet<Metric> = a.iter().chain(b).flat_map(|cell| measured(cell)).collect();
         sought = all.into_iter().collect();
     }
     let [quantity] = &sought[..] else { return None };
@@ -358,7 +359,7 @@ fn compare(
     let mut spans = Vec::new();
     for a in &first {
         for b in &second {
-            spans.push(span(change, is_time(quantity), *a, *b)?);
+            spans.push(span(change, is_time(*quantity), *a, *b)?);
         }
     }
     let (told, ..) = *spans.first()?;
@@ -385,8 +386,8 @@ mod tests {
             let mut row = row(
                 line,
                 &[
-                    (Quantity::OutputRate, Statistic::Value, rate, Unit::PerS),
-                    (Quantity::Ttft, Statistic::Mean, ttft, Unit::Ms),
+                    (Metric::OutputRate, Statistic::Value, rate, Unit::PerS),
+                    (Metric::Ttft, Statistic::Mean, ttft, Unit::Ms),
                 ],
             );
             row.factors = row.factors.with(key::MODEL, model).with(key::CONCURRENCY, 8);

@@ -8,33 +8,34 @@
 use super::super::sentence::{Sentence, sentences};
 use super::super::subject::{shown, slack};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "stated_figure", title: "figures in prose agree with their rows", look };
 
 /// Quantities that are sought, and under which names a table may hold them.
-const SOUGHT: [(Quantity, &[Quantity]); 10] = [
-    (Quantity::Ttft, &[Quantity::Ttft, Quantity::PrefillTime]),
-    (Quantity::Itl, &[Quantity::Itl, Quantity::Tpot]),
-    (Quantity::Tpot, &[Quantity::Itl, Quantity::Tpot]),
-    (Quantity::InFlight, &[Quantity::InFlight, Quantity::PeakInFlight]),
-    (Quantity::RequestRate, &[Quantity::RequestRate, Quantity::Goodput]),
-    (Quantity::OutputRate, &RATES),
-    (Quantity::InputRate, &RATES),
-    (Quantity::TotalRate, &RATES),
-    (Quantity::DecodeRate, &RATES),
-    (Quantity::PrefillRate, &RATES),
+const SOUGHT: [(Metric, &[Metric]); 10] = [
+    (Metric::Ttft, &[Metric::Ttft, Metric::Prefill]),
+    (Metric::Itl, &[Metric::Itl, Metric::Tpot]),
+    (Metric::Tpot, &[Metric::Itl, Metric::Tpot]),
+    (Metric::InFlight, &[Metric::InFlight, Metric::PeakInFlight]),
+    (Metric::RequestRate, &[Metric::RequestRate, Metric::Goodput]),
+    (Metric::OutputRate, &RATES),
+    (Metric::InputRate, &RATES),
+    (Metric::TotalRate, &RATES),
+    (Metric::DecodeRate, &RATES),
+    (Metric::PrefillRate, &RATES),
 ];
 /// Tokens per second, which sentences name loosely.
-const RATES: [Quantity; 7] = [
-    Quantity::OutputRate,
-    Quantity::InputRate,
-    Quantity::TotalRate,
-    Quantity::PeakOutputRate,
-    Quantity::UserRate,
-    Quantity::DecodeRate,
-    Quantity::PrefillRate,
+const RATES: [Metric; 7] = [
+    Metric::OutputRate,
+    Metric::InputRate,
+    Metric::TotalRate,
+    Metric::PeakOutputRate,
+    Metric::UserSpeed,
+    Metric::DecodeRate,
+    Metric::PrefillRate,
 ];
 /// Words with which a sentence gives no figure of its own rows, or no exact one.
 const OTHERS: [&str; 46] = [
@@ -131,7 +132,7 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-fn names_of(figure: &Figure) -> Option<&'static [Quantity]> {
+fn names_of(figure: &Figure) -> Option<&'static [Metric]> {
     let is_printed = figure.printed.is_some() && figure.canonical().is_some_and(|v| v > 0.0);
     let central = [Statistic::Value, Statistic::Mean, Statistic::Median, Statistic::Max];
     let is_one = central.contains(&figure.statistic)
@@ -143,7 +144,7 @@ fn names_of(figure: &Figure) -> Option<&'static [Quantity]> {
 /// Whether a sentence itself says which model its figure is of, and gives no second of its kind:
 /// "from 100 ms to 80 ms" may be of two.
 fn is_of_model(subject: &Subject, stated: &Cell) -> bool {
-    let quantity = |cell: &Cell| cell.row.figures.first().map(|figure| figure.quantity.clone());
+    let quantity = |cell: &Cell| cell.row.figures.first().map(|figure| figure.quantity);
     let others = subject.cells(RowRole::Stated).filter(|other| {
         std::ptr::eq(other.sheet, stated.sheet)
             && other.row.text == stated.row.text
@@ -155,7 +156,7 @@ fn is_of_model(subject: &Subject, stated: &Cell) -> bool {
 
 /// Rows of the model of a sentence that hold one of the quantities; of all models where it leaves
 /// open which one is meant.
-fn rows<'s>(subject: &'s Subject<'s>, stated: &Cell, names: &[Quantity]) -> Vec<&'s Cell<'s>> {
+fn rows<'s>(subject: &'s Subject<'s>, stated: &Cell, names: &[Metric]) -> Vec<&'s Cell<'s>> {
     let Some(model) = stated.factors.get(key::MODEL) else { return Vec::new() };
     let is_named = is_of_model(subject, stated);
     let is_same =
@@ -175,7 +176,7 @@ fn rows<'s>(subject: &'s Subject<'s>, stated: &Cell, names: &[Quantity]) -> Vec<
         .collect()
 }
 
-fn figures<'c>(cell: &'c Cell, names: &[Quantity]) -> Vec<&'c Figure> {
+fn figures<'c>(cell: &'c Cell, names: &[Metric]) -> Vec<&'c Figure> {
     let is_meant =
         |figure: &&Figure| names.contains(&figure.quantity) && figure.canonical().is_some();
     cell.row.figures.iter().filter(is_meant).collect()
@@ -264,12 +265,12 @@ mod tests {
         for (line, name, itl) in
             [(2, "base", "22.2"), (3, "base", "39.6"), (4, "int8", "14.7"), (5, "int8", "34.5")]
         {
-            let mut row = row(line, &[(Quantity::Itl, Statistic::Median, itl, Unit::Ms)]);
+            let mut row = row(line, &[(Metric::Itl, Statistic::Median, itl, Unit::Ms)]);
             row.factors.set(key::MODEL, name);
             rows.push(row);
         }
         let mut sheet = sheet(PartKind::Serving, rows);
-        let mut stated = row(9, &[(Quantity::Itl, Statistic::Value, itl, Unit::Ms)]);
+        let mut stated = row(9, &[(Metric::Itl, Statistic::Value, itl, Unit::Ms)]);
         stated.role = RowRole::Stated;
         stated.text = Some(sentence.to_owned());
         stated.factors.set(key::MODEL, model);

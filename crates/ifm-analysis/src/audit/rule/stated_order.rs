@@ -12,7 +12,8 @@ use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::stated_change::{SIDES, is_time, measured, named, others_fit, quantities};
 use super::stated_rank::printed;
-use ifm_core::sheet::{Figure, Quantity, RowRole, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, key};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -88,7 +89,7 @@ struct Held<'c> {
 
 /// Two rows of one setting that say the contrary of a sentence.
 struct Contrary<'c> {
-    quantity: Quantity,
+    quantity: Metric,
     of: (String, &'c Figure),
     other: (String, &'c Figure),
     spots: Vec<Spot>,
@@ -153,7 +154,7 @@ fn held<'c>(sentence: &Sentence, cells: &[&'c Cell<'c>], side: &str) -> Option<H
 /// Whether all settings say the contrary: of `b`, or of any other where none is named.
 fn compare<'c>(
     order: &Order,
-    sought: &[Quantity],
+    sought: &[Metric],
     cells: &[&'c Cell<'c>],
     (side, a, b): (&str, &str, Option<&str>),
 ) -> Option<Held<'c>> {
@@ -213,14 +214,14 @@ fn are_alike(one: &Cell, other: &Cell) -> bool {
 /// quantities say, if they do.
 fn contrary<'c>(
     order: &Order,
-    sought: &[Quantity],
+    sought: &[Metric],
     (a_name, a): (&str, &[&'c Cell<'c>]),
     (b_name, b): (&str, &[&'c Cell<'c>]),
 ) -> Option<Option<Contrary<'c>>> {
-    let of = |cells: &[&Cell]| -> BTreeSet<Quantity> {
+    let of = |cells: &[&Cell]| -> BTreeSet<Metric> {
         cells.iter().flat_map(|cell| measured(cell)).collect()
     };
-    let quantities: Vec<Quantity> = match sought {
+    let quantities: Vec<Metric> = match sought {
         [] => of(a).intersection(&of(b)).cloned().collect(),
         sought => sought.to_vec(),
     };
@@ -228,15 +229,15 @@ fn contrary<'c>(
     let mut compared = 0;
     for quantity in &quantities {
         let figures = |cells: &[&'c Cell<'c>]| -> Vec<&'c Figure> {
-            cells.iter().filter_map(|cell| cell.central(quantity)).collect()
+            cells.iter().filter_map(|cell| cell.central(*quantity)).collect()
         };
         let (first, second) = (figures(a), figures(b));
         // A number described as higher is greater; what is faster takes less time or does more.
         let is_more = match order.direction {
             Direction::Higher => true,
             Direction::Lower => false,
-            Direction::Faster => !is_time(quantity),
-            Direction::Slower | Direction::Unsaid => is_time(quantity),
+            Direction::Faster => !is_time(*quantity),
+            Direction::Slower | Direction::Unsaid => is_time(*quantity),
         };
         let ends = |figures: &[&Figure]| {
             let values =
@@ -255,7 +256,7 @@ fn contrary<'c>(
         }
         found = found.or_else(|| {
             Some(Contrary {
-                quantity: quantity.clone(),
+                quantity: *quantity,
                 of: (a_name.to_owned(), first.first()?),
                 other: (b_name.to_owned(), second.first()?),
                 spots: a.iter().chain(b).map(|cell| cell.spot()).collect(),
@@ -279,8 +280,8 @@ mod tests {
     fn document(text: &str, rows: &[(&str, u32, &str, &str)]) -> Sheet {
         let level = |(line, (model, users, rate, ttft)): (usize, &(&str, u32, &str, &str))| {
             let figures = [
-                (Quantity::OutputRate, Statistic::Value, *rate, Unit::PerS),
-                (Quantity::Ttft, Statistic::Mean, *ttft, Unit::Ms),
+                (Metric::OutputRate, Statistic::Value, *rate, Unit::PerS),
+                (Metric::Ttft, Statistic::Mean, *ttft, Unit::Ms),
             ];
             let mut row = row(line as u32 + 3, &figures);
             row.factors = row.factors.with(key::MODEL, *model).with(key::CONCURRENCY, *users);

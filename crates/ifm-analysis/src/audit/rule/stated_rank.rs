@@ -9,7 +9,8 @@ use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use super::rank_tie::{rank, rankings};
 use super::stated_change::{is_time, measured};
-use ifm_core::sheet::{Figure, Quantity};
+use ifm_core::Metric;
+use ifm_core::sheet::Figure;
 
 pub(super) const RULE: Rule =
     Rule { id: "stated_rank", title: "places in a ranking follow its figures", look };
@@ -52,19 +53,19 @@ fn look(subject: &Subject) -> Looked {
 }
 
 /// The time or rate of all rows of a ranking, if it is the only figure next to their places.
-fn ranked_by<'c>(ranking: &[&'c Cell<'c>]) -> Option<&'c Quantity> {
+fn ranked_by<'c>(ranking: &[&'c Cell<'c>]) -> Option<Metric> {
     let quantity = ranking.first()?.ranked_by()?;
     let is_all = |cell: &&Cell| {
-        let mut others = cell.row.figures.iter().filter(|figure| figure.quantity != Quantity::Rank);
-        others.all(|figure| figure.quantity == *quantity)
+        let mut others = cell.row.figures.iter().filter(|figure| figure.quantity != Metric::Rank);
+        others.all(|figure| figure.quantity == quantity)
             && cell.row.unknown.is_empty()
-            && measured(cell).contains(quantity)
+            && measured(cell).contains(&quantity)
     };
     ranking.iter().all(is_all).then_some(quantity)
 }
 
 /// Neighbours of different places in the wrong order, beyond what rounding explains.
-fn turned<'c>(neighbours: &[&'c Cell<'c>], quantity: &Quantity) -> Option<Turned<'c>> {
+fn turned<'c>(neighbours: &[&'c Cell<'c>], quantity: Metric) -> Option<Turned<'c>> {
     let [above, below] = neighbours else { return None };
     if rank(above) == rank(below) {
         return None;
@@ -95,11 +96,11 @@ mod tests {
     fn document(rows: &[(&str, &str, &str, &str)]) -> Sheet {
         let summary = |(model, place, rate, time): &(&str, &str, &str, &str)| {
             let mut figures = vec![
-                (Quantity::Rank, Statistic::Value, *place, Unit::Count),
-                (Quantity::OutputRate, Statistic::Mean, *rate, Unit::PerS),
+                (Metric::Rank, Statistic::Value, *place, Unit::Count),
+                (Metric::OutputRate, Statistic::Mean, *rate, Unit::PerS),
             ];
             if !time.is_empty() {
-                figures.push((Quantity::E2e, Statistic::Mean, *time, Unit::Ms));
+                figures.push((Metric::E2e, Statistic::Mean, *time, Unit::Ms));
             }
             let mut row = row(20, &figures);
             row.role = RowRole::Summary;

@@ -2,7 +2,8 @@
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "stated_ratio", title: "stated ratios agree with their numbers", look };
@@ -49,10 +50,10 @@ fn look(subject: &Subject) -> Looked {
 /// The ratio of a row, its numerator and its denominator.
 pub(super) fn parts<'c>(cell: &'c Cell) -> Option<(&'c Figure, &'c Figure, &'c Figure)> {
     let named = |name: &str| {
-        let quantity = Quantity::Other(name.to_owned());
-        cell.row.figure(&quantity, Statistic::Value)
+        let quantity = Metric::other(name);
+        cell.row.figure(quantity, Statistic::Value)
     };
-    let ratio = cell.row.figure(&Quantity::Ratio, Statistic::Value)?;
+    let ratio = cell.row.figure(Metric::Ratio, Statistic::Value)?;
     Some((ratio, named("numerator")?, named("denominator")?))
 }
 
@@ -85,11 +86,11 @@ mod tests {
     use ifm_core::sheet::{PartKind, Unit};
 
     fn document() -> Sheet {
-        let other = |name: &str| Quantity::Other(name.to_owned());
+        let other = |name: &str| Metric::other(name);
         let mut stated = row(
             5,
             &[
-                (Quantity::Ratio, Statistic::Value, "1.56", Unit::One),
+                (Metric::Ratio, Statistic::Value, "1.56", Unit::One),
                 (other("numerator"), Statistic::Value, "31.2", Unit::Other(String::new())),
                 (other("denominator"), Statistic::Value, "20.0", Unit::Other(String::new())),
             ],

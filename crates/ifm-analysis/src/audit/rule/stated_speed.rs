@@ -3,8 +3,9 @@
 use super::super::streams::{Sort, Stream, split, streams, users};
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Figure, Quantity, Row, RowRole, Statistic};
+use ifm_core::sheet::{Factors, Figure, Row, RowRole, Statistic};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
@@ -37,7 +38,7 @@ fn look(subject: &Subject) -> Looked {
         findings.extend(ends.filter(is_apart).map(|(low, high)| apart(low, high)));
     }
     for cell in subject.cells(RowRole::Stated) {
-        let efficiency = cell.row.figure(&Quantity::Efficiency, Statistic::Value);
+        let efficiency = cell.row.figure(Metric::Efficiency, Statistic::Value);
         let Some((efficiency, users)) = efficiency.zip(users(cell)) else { continue };
         let (workload, of) = split(&cell.factors);
         let at = |users: f64| -> Option<&&Stream> {
@@ -79,7 +80,7 @@ fn top<'r, 'c>(streams: &'r [Stream<'c>], of: &Cell, users: f64) -> Option<&'r S
     let fastest = |a: &&Stream, b: &&Stream| a.gap.middle().total_cmp(&b.gap.middle());
     let alone = streams.iter().filter(said).filter(|s| s.users == 1.0).min_by(fastest)?;
     let (workload, _) = split(&of.factors);
-    let share = |row: &Row| row.value(&Quantity::Efficiency, Statistic::Value);
+    let share = |row: &Row| row.value(Metric::Efficiency, Statistic::Value);
     let mut others = of.part.rows.iter().filter(|row| row.text == of.row.text);
     let is_largest = others.all(|row| share(row) <= share(of.row));
     let range: Vec<&Stream> = streams
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
     use ifm_core::sheet::{PartKind, Unit, key};
 
-    fn stated(users: u32, quantity: Quantity, printed: &str, unit: Unit) -> Row {
+    fn stated(users: u32, quantity: Metric, printed: &str, unit: Unit) -> Row {
         let mut row = row(users, &[(quantity, Statistic::Value, printed, unit)]);
         row.role = RowRole::Stated;
         row.factors = row.factors.with(key::WORKLOAD, "Chat").with(key::CONCURRENCY, users);
@@ -134,10 +135,10 @@ mod tests {
 
     fn document(gap: &str, efficiency: &str) -> Sheet {
         let rows = vec![
-            stated(1, Quantity::UserRate, "172.5", Unit::PerS),
-            stated(1, Quantity::Itl, gap, Unit::Ms),
-            stated(32, Quantity::UserRate, "70.6", Unit::PerS),
-            stated(32, Quantity::Efficiency, efficiency, Unit::Percent),
+            stated(1, Metric::UserSpeed, "172.5", Unit::PerS),
+            stated(1, Metric::Itl, gap, Unit::Ms),
+            stated(32, Metric::UserSpeed, "70.6", Unit::PerS),
+            stated(32, Metric::Efficiency, efficiency, Unit::Percent),
         ];
         sheet(PartKind::Conclusion, rows)
     }
@@ -146,15 +147,15 @@ mod tests {
     #[test]
     fn checks_an_efficiency_against_the_top_of_a_range() {
         let document = |top: &str, efficiency: &str| {
-            let mut rows = vec![stated(1, Quantity::UserRate, "172.5", Unit::PerS)];
+            let mut rows = vec![stated(1, Metric::UserSpeed, "172.5", Unit::PerS)];
             for (workload, share) in [("Chat", efficiency), ("Agent", "8")] {
-                let mut row = stated(32, Quantity::Efficiency, share, Unit::Percent);
+                let mut row = stated(32, Metric::Efficiency, share, Unit::Percent);
                 row.text = Some("efficiency ranges".to_owned());
                 row.factors.set(key::WORKLOAD, workload);
                 rows.push(row);
             }
             for speed in ["13.2", top] {
-                let mut row = stated(32, Quantity::UserRate, speed, Unit::PerS);
+                let mut row = stated(32, Metric::UserSpeed, speed, Unit::PerS);
                 row.factors = Factors::default().with(key::CONCURRENCY, 32);
                 row.text = Some("speed ranges".to_owned());
                 rows.push(row);

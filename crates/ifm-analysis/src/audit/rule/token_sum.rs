@@ -2,14 +2,15 @@
 
 use super::super::subject::slack;
 use super::super::{Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "token_sum", title: "total tokens are input plus output tokens", look };
 
-const SUMS: [[Quantity; 3]; 2] = [
-    [Quantity::InputTokens, Quantity::OutputTokens, Quantity::TotalTokens],
-    [Quantity::InputRate, Quantity::OutputRate, Quantity::TotalRate],
+const SUMS: [[Metric; 3]; 2] = [
+    [Metric::InputTokens, Metric::OutputTokens, Metric::TotalTokens],
+    [Metric::InputRate, Metric::OutputRate, Metric::TotalRate],
 ];
 /// Sums are over the whole population or means of one; medians do not add up.
 const STATISTICS: [Statistic; 3] = [Statistic::Value, Statistic::Mean, Statistic::Sum];
@@ -21,12 +22,12 @@ fn look(subject: &Subject) -> Looked {
         for [input, output, total] in &SUMS {
             for statistic in STATISTICS {
                 // The sum of rates is not a number of anything.
-                if statistic == Statistic::Sum && *total == Quantity::TotalRate {
+                if statistic == Statistic::Sum && *total == Metric::TotalRate {
                     continue;
                 }
                 let figure = |quantity| cell.row.figure(quantity, statistic);
                 let (Some(input), Some(output), Some(total)) =
-                    (figure(input), figure(output), figure(total))
+                    (figure(*input), figure(*output), figure(*total))
                 else {
                     continue;
                 };
@@ -80,9 +81,9 @@ mod tests {
             vec![row(
                 3,
                 &[
-                    (Quantity::InputRate, Statistic::Mean, "101.8", Unit::PerS),
-                    (Quantity::OutputRate, Statistic::Mean, "44.8", Unit::PerS),
-                    (Quantity::TotalRate, Statistic::Mean, "146.7", Unit::PerS),
+                    (Metric::InputRate, Statistic::Mean, "101.8", Unit::PerS),
+                    (Metric::OutputRate, Statistic::Mean, "44.8", Unit::PerS),
+                    (Metric::TotalRate, Statistic::Mean, "146.7", Unit::PerS),
                 ],
             )],
         );

@@ -1,7 +1,8 @@
 //! What a tool is known to count differently is named, with its corrected value.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "tool_bias", title: "figures have no known bias of their tool", look };
@@ -52,7 +53,7 @@ fn look(subject: &Subject) -> Looked {
 }
 
 fn tell_decode(worst: &Cell, bias: f64, all: &[(&Cell, f64)]) -> Finding {
-    let rate = worst.central(&Quantity::OutputRate).and_then(|figure| figure.canonical());
+    let rate = worst.central(Metric::OutputRate).and_then(|figure| figure.canonical());
     let mut text = format!(
         "{} output rates leave the prompt's time out; counted as all tokens over the time after the \
          first, as SGLang's one-batch tools do, they are up to {:.1} % too high, since the first \
@@ -78,8 +79,8 @@ fn decode_bias(cell: &Cell) -> Option<f64> {
     }
     let output = cell.factors.number(key::OUTPUT_TOKENS).filter(|output| *output > 1.0)?;
     let batch = cell.factors.number(key::BATCH_SIZE)?;
-    let figure = cell.central(&Quantity::OutputRate)?;
-    let e2e = cell.central(&Quantity::E2e)?;
+    let figure = cell.central(Metric::OutputRate)?;
+    let e2e = cell.central(Metric::E2e)?;
     // The shortest whole time that is printed so: a rate above it leaves something out.
     let least_s = (e2e.canonical()? - super::super::subject::slack(e2e)) / 1e3;
     let is_after_first = least_s > 0.0 && figure.canonical()? > batch * output / least_s;
@@ -88,7 +89,7 @@ fn decode_bias(cell: &Cell) -> Option<f64> {
 
 /// Peak in flight and the requested limit.
 fn peak(cell: &Cell) -> Option<(f64, f64)> {
-    let peak = cell.row.value(&Quantity::PeakInFlight, Statistic::Value)?;
+    let peak = cell.row.value(Metric::PeakInFlight, Statistic::Value)?;
     Some((peak, cell.factors.number(key::CONCURRENCY)?))
 }
 
@@ -104,8 +105,8 @@ mod tests {
         let mut row = row(
             3,
             &[
-                (Quantity::E2e, Statistic::Value, "2.00", Unit::S),
-                (Quantity::OutputRate, Statistic::Value, rate, Unit::PerS),
+                (Metric::E2e, Statistic::Value, "2.00", Unit::S),
+                (Metric::OutputRate, Statistic::Value, rate, Unit::PerS),
             ],
         );
         row.factors = row.factors.with(key::BATCH_SIZE, 4).with(key::OUTPUT_TOKENS, 21);
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn reports_a_peak_above_the_limit() {
-        let mut row = row(3, &[(Quantity::PeakInFlight, Statistic::Value, "8", Unit::Count)]);
+        let mut row = row(3, &[(Metric::PeakInFlight, Statistic::Value, "8", Unit::Count)]);
         row.factors = row.factors.with(key::CONCURRENCY, 8);
         let sound = sheet(PartKind::Serving, vec![row]);
         let corrupt = |sheet: &mut Sheet| sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 3);

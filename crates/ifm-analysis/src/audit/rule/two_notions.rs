@@ -6,26 +6,27 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::implied_definition::without_first;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Definition, Figure, Quantity, RowRole, Statistic, key, meaning};
+use ifm_core::sheet::{Definition, Figure, RowRole, Statistic, key, meaning};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const RULE: Rule =
     Rule { id: "two_notions", title: "one name means one thing in all documents", look };
 
 /// Names that tools share.
-const NAMES: [Quantity; 11] = [
-    Quantity::Tpot,
-    Quantity::Itl,
-    Quantity::Ttft,
-    Quantity::E2e,
-    Quantity::OutputRate,
-    Quantity::RequestRate,
-    Quantity::DecodeRate,
-    Quantity::PrefillRate,
-    Quantity::UserRate,
-    Quantity::OutputTokens,
-    Quantity::InputTokens,
+const NAMES: [Metric; 11] = [
+    Metric::Tpot,
+    Metric::Itl,
+    Metric::Ttft,
+    Metric::E2e,
+    Metric::OutputRate,
+    Metric::RequestRate,
+    Metric::DecodeRate,
+    Metric::PrefillRate,
+    Metric::UserSpeed,
+    Metric::OutputTokens,
+    Metric::InputTokens,
 ];
 /// Numbers that are compared: a value for the whole or a mean, otherwise the median.
 const CENTERS: [&[Statistic]; 2] = [&[Statistic::Mean, Statistic::Value], &[Statistic::Median]];
@@ -37,7 +38,7 @@ fn look(subject: &Subject) -> Looked {
     if tools.len() < 2 {
         return Looked::Needs("figures of two tools with known definitions");
     }
-    let names = NAMES.iter().filter_map(|name| of_name(subject, name));
+    let names = NAMES.iter().filter_map(|name| of_name(subject, *name));
     Looked::Found(names.chain(concurrency(subject)).collect())
 }
 
@@ -56,7 +57,7 @@ struct Notion<'c> {
     spot: Spot,
 }
 
-fn of_name(subject: &Subject, name: &Quantity) -> Option<Finding> {
+fn of_name(subject: &Subject, name: Metric) -> Option<Finding> {
     CENTERS.iter().find_map(|statistics| {
         let mut notions: BTreeMap<&str, Notion> = BTreeMap::new();
         for cell in subject.cells(RowRole::Measured) {
@@ -81,7 +82,7 @@ fn of_name(subject: &Subject, name: &Quantity) -> Option<Finding> {
 }
 
 /// A definition as text; absent where none is known.
-fn words<'d>(name: &Quantity, definition: &'d Definition) -> Option<&'d str> {
+fn words(name: Metric, definition: &Definition) -> Option<&str> {
     match definition {
         Definition::Same => ours(name),
         Definition::Derivable(words) | Definition::Different(words) => Some(words),
@@ -90,13 +91,13 @@ fn words<'d>(name: &Quantity, definition: &'d Definition) -> Option<&'d str> {
 }
 
 /// What this program means by a name, in the words of `docs/concepts/metrics.md`.
-fn ours(name: &Quantity) -> Option<&'static str> {
+fn ours(name: Metric) -> Option<&'static str> {
     Some(match name {
-        Quantity::Ttft => "from the start of the request to its first token",
-        Quantity::Itl => "gaps between tokens, one value for each gap",
-        Quantity::Tpot => "from first to last token, over the tokens after the first",
-        Quantity::E2e => "from the start of the request to its last token",
-        Quantity::OutputTokens | Quantity::InputTokens => "as the server counts them",
+        Metric::Ttft => "from the start of the request to its first token",
+        Metric::Itl => "gaps between tokens, one value for each gap",
+        Metric::Tpot => "from first to last token, over the tokens after the first",
+        Metric::E2e => "from the start of the request to its last token",
+        Metric::OutputTokens | Metric::InputTokens => "as the server counts them",
         // Of a rate it does not say over which window.
         _ => return None,
     })
@@ -122,7 +123,7 @@ fn conversion(cell: &Cell, figure: &Figure) -> Option<String> {
     }
 }
 
-fn tell(name: &Quantity, notions: &[Notion]) -> Finding {
+fn tell(name: Metric, notions: &[Notion]) -> Finding {
     // Tools that mean the same share a line.
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for notion in notions {
@@ -162,7 +163,7 @@ fn concurrency(subject: &Subject) -> Option<Finding> {
     let reached = |cell: &Cell| {
         [Statistic::Mean, Statistic::Value]
             .iter()
-            .find_map(|statistic| cell.row.value(&Quantity::InFlight, *statistic))
+            .find_map(|statistic| cell.row.value(Metric::InFlight, *statistic))
     };
     let cells: Vec<&Cell> = subject.cells(RowRole::Measured).collect();
     let measuring: BTreeSet<&str> =
@@ -185,9 +186,9 @@ fn concurrency(subject: &Subject) -> Option<Finding> {
          {reached_tool} (the mean number in flight, such as {in_flight:.1})"
     );
     let product = asked_cell
-        .central(&Quantity::RequestRate)
+        .central(Metric::RequestRate)
         .and_then(Figure::canonical)
-        .zip(asked_cell.row.value(&Quantity::E2e, Statistic::Mean))
+        .zip(asked_cell.row.value(Metric::E2e, Statistic::Mean))
         .map(|(rate, e2e_ms)| rate * e2e_ms / 1e3);
     text.push_str(&match product {
         Some(product) => {
@@ -219,12 +220,12 @@ mod tests {
         let mut row = row(
             3,
             &[
-                (Quantity::Tpot, Statistic::Mean, "15.0", Unit::Ms),
-                (Quantity::E2e, Statistic::Mean, "120", Unit::Ms),
-                (Quantity::Ttft, Statistic::Mean, "50", Unit::Ms),
-                (Quantity::RequestRate, Statistic::Value, "20", Unit::PerS),
-                (Quantity::OutputTokens, Statistic::Min, "8", Unit::Count),
-                (Quantity::OutputTokens, Statistic::Max, "8", Unit::Count),
+                (Metric::Tpot, Statistic::Mean, "15.0", Unit::Ms),
+                (Metric::E2e, Statistic::Mean, "120", Unit::Ms),
+                (Metric::Ttft, Statistic::Mean, "50", Unit::Ms),
+                (Metric::RequestRate, Statistic::Value, "20", Unit::PerS),
+                (Metric::OutputTokens, Statistic::Min, "8", Unit::Count),
+                (Metric::OutputTokens, Statistic::Max, "8", Unit::Count),
             ],
         );
         row.figures[0].definition = definition;
@@ -265,7 +266,7 @@ mod tests {
         asked.parts[0].rows[0].factors.set(key::CONCURRENCY, 4);
         let reached = |printed: &str| {
             let mut sheet = document("blue", Definition::Same);
-            let figure = row(1, &[(Quantity::InFlight, Statistic::Mean, printed, Unit::Count)]);
+            let figure = row(1, &[(Metric::InFlight, Statistic::Mean, printed, Unit::Count)]);
             sheet.parts[0].rows[0].figures.extend(figure.figures);
             sheet.parts[0].rows[0].factors.set(key::CONCURRENCY, 4);
             sheet

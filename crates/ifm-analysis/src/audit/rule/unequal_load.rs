@@ -2,7 +2,8 @@
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::stated_ratio::parts;
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "unequal_load", title: "compared figures were measured at equal load", look };
@@ -10,10 +11,10 @@ pub(super) const RULE: Rule =
 /// Share by which two loads may differ and count as equal.
 const EQUAL: f64 = 0.1;
 /// Times that grow with load.
-const TIMES: [Quantity; 4] = [Quantity::Itl, Quantity::Tpot, Quantity::Ttft, Quantity::E2e];
+const TIMES: [Metric; 4] = [Metric::Itl, Metric::Tpot, Metric::Ttft, Metric::E2e];
 /// Quantities that state a load, and their names.
-const LOADS: [(Quantity, &str); 2] =
-    [(Quantity::RequestRate, "requests per second"), (Quantity::InFlight, "requests in flight")];
+const LOADS: [(Metric, &str); 2] =
+    [(Metric::RequestRate, "requests per second"), (Metric::InFlight, "requests in flight")];
 
 /// A stated ratio of one model's time at a high and at a low load, with the rows that hold them.
 struct Growth<'c> {
@@ -21,7 +22,7 @@ struct Growth<'c> {
     ratio: f64,
     high_time: f64,
     low_time: f64,
-    time: &'c Quantity,
+    time: Metric,
     high: &'c Cell<'c>,
     rows: Vec<&'c Cell<'c>>,
 }
@@ -56,8 +57,8 @@ fn tell(more: &Growth, less: &Growth) -> Option<Finding> {
     let mut reverses = false;
     let mut evidence = Vec::new();
     for (quantity, name) in &LOADS {
-        let Some(statistic) = statistic(&[more, less], quantity) else { continue };
-        let of = |cell: &Cell| load(cell, quantity, statistic);
+        let Some(statistic) = statistic(&[more, less], *quantity) else { continue };
+        let of = |cell: &Cell| load(cell, *quantity, statistic);
         let (Some(load_more), Some(load_less)) = (of(more.high), of(less.high)) else { continue };
         if (load_more / load_less - 1.0).abs() <= EQUAL {
             continue;
@@ -147,11 +148,11 @@ fn growth<'s>(subject: &'s Subject, stated: &'s Cell<'s>) -> Option<Growth<'s>> 
                 && cell.factors.get(key::STRATEGY) != Some("throughput")
         })
         .collect();
-    let holds = |time: &Quantity, sought: &Figure| {
+    let holds = |time: Metric, sought: &Figure| {
         let is_same = |cell: &&&Cell| cell.central(time).and_then(|f| f.value) == sought.value;
         rows.iter().find(is_same).copied()
     };
-    TIMES.iter().find_map(|time| {
+    TIMES.iter().find_map(|&time| {
         let (high, low) = (holds(time, above)?, holds(time, below)?);
         let (high_time, low_time) = (value(high.central(time)?)?, value(low.central(time)?)?);
         let ratio = ratio.canonical()?;
@@ -166,9 +167,9 @@ fn value(figure: &Figure) -> Option<f64> {
 /// The statistic by which the loads of all these rows are stated: of requests in flight the mean,
 /// which agrees with the number of requests and their latency; of a rate the median, which a ramp
 /// does not move.
-fn statistic(growths: &[&Growth], quantity: &Quantity) -> Option<Statistic> {
+fn statistic(growths: &[&Growth], quantity: Metric) -> Option<Statistic> {
     let order = match quantity {
-        Quantity::InFlight => [Statistic::Value, Statistic::Mean, Statistic::Median],
+        Metric::InFlight => [Statistic::Value, Statistic::Mean, Statistic::Median],
         _ => [Statistic::Median, Statistic::Value, Statistic::Mean],
     };
     let rows = || growths.iter().flat_map(|growth| &growth.rows);
@@ -178,7 +179,7 @@ fn statistic(growths: &[&Growth], quantity: &Quantity) -> Option<Statistic> {
 }
 
 /// The load of a row.
-fn load(cell: &Cell, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+fn load(cell: &Cell, quantity: Metric, statistic: Statistic) -> Option<f64> {
     cell.row.value(quantity, statistic).filter(|load| *load > 0.0)
 }
 
@@ -194,8 +195,8 @@ mod tests {
             let mut row = row(
                 line,
                 &[
-                    (Quantity::RequestRate, Statistic::Median, *rate, Unit::PerS),
-                    (Quantity::Itl, Statistic::Median, *itl, Unit::Ms),
+                    (Metric::RequestRate, Statistic::Median, *rate, Unit::PerS),
+                    (Metric::Itl, Statistic::Median, *itl, Unit::Ms),
                 ],
             );
             row.factors.set(key::MODEL, model);
@@ -205,12 +206,12 @@ mod tests {
     }
 
     fn stated(model: &str, line: u32, [ratio, above, below]: [&str; 3]) -> Row {
-        let other = |name: &str| Quantity::Other(name.to_owned());
+        let other = |name: &str| Metric::other(name);
         let unit = || Unit::Other(String::new());
         let mut row = row(
             line,
             &[
-                (Quantity::Ratio, Statistic::Value, ratio, Unit::One),
+                (Metric::Ratio, Statistic::Value, ratio, Unit::One),
                 (other("numerator"), Statistic::Value, above, unit()),
                 (other("denominator"), Statistic::Value, below, unit()),
             ],
@@ -249,7 +250,7 @@ mod tests {
         let corrupt = |sheet: &mut Sheet| {
             *sheet = document(true);
             let rate = Unit::PerS;
-            let median = (Quantity::RequestRate, Statistic::Median, "1.5", rate);
+            let median = (Metric::RequestRate, Statistic::Median, "1.5", rate);
             sheet.parts[0].rows[1].figures[0] = row(4, &[median]).figures[0].clone();
         };
         let word = "these are 4 and 2 requests per second (median), and only one of them was \

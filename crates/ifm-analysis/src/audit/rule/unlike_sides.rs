@@ -6,8 +6,9 @@
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use super::cached_total::hit_share;
 use super::stated_ratio::parts;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{RowRole, Statistic, key};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule =
@@ -68,7 +69,7 @@ fn rankings(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     for role in [RowRole::Measured, RowRole::Summary, RowRole::Stated] {
         for table in subject.tables(role) {
             let is_ranked =
-                |cell: &&&Cell| cell.row.figure(&Quantity::Rank, Statistic::Value).is_some();
+                |cell: &&&Cell| cell.row.figure(Metric::Rank, Statistic::Value).is_some();
             let ranked: Vec<&Cell> = table.iter().filter(is_ranked).copied().collect();
             let Some((first, others)) = ranked.split_first() else { continue };
             *compared += usize::from(!others.is_empty());
@@ -142,13 +143,13 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
             sentences.entry((&cell.sheet.source.name, text)).or_default().push(cell);
         }
     }
-    let mut unlike: Vec<(Vec<&str>, &Quantity, Spot)> = Vec::new();
+    let mut unlike: Vec<(Vec<&str>, Metric, Spot)> = Vec::new();
     for cells in sentences.values() {
         let quantity = |cell: &Cell| Some(&cell.row.figures.first()?.quantity).cloned();
         let pairs = cells.windows(2).filter_map(|pair| {
             let [a, b] = pair else { return None };
             let of = quantity(a).filter(|of| quantity(b).as_ref() == Some(of))?;
-            (!matches!(of, Quantity::Other(_))).then_some((*a, *b))
+            (!matches!(of, Metric::Other(_))).then_some((*a, *b))
         });
         for (a, b) in pairs {
             *compared += 1;
@@ -156,7 +157,7 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
             what.extend(differing(a, b, &SETTINGS));
             let figure = a.row.figures.first();
             if let Some(figure) = figure.filter(|_| what.len() > 1) {
-                unlike.push((what, &figure.quantity, a.spot()));
+                unlike.push((what, figure.quantity, a.spot()));
             }
         }
     }
@@ -179,8 +180,8 @@ fn sentences(subject: &Subject, compared: &mut usize) -> Option<Finding> {
 fn references(subject: &Subject, compared: &mut usize) -> Option<Finding> {
     let mut found: Vec<&Cell> = Vec::new();
     for cell in subject.cells(RowRole::Stated) {
-        let is_reference = |quantity: &Quantity| matches!(quantity, Quantity::Other(name) if name.starts_with(REFERENCE));
-        if cell.row.figures.iter().any(|figure| is_reference(&figure.quantity)) {
+        let is_reference = |quantity: Metric| matches!(quantity, Metric::Other(name) if name.as_str().starts_with(REFERENCE));
+        if cell.row.figures.iter().any(|figure| is_reference(figure.quantity)) {
             *compared += 1;
             found.push(cell);
         }
@@ -214,10 +215,10 @@ mod tests {
     use ifm_core::sheet::{Figure, PartKind, Row, Unit};
 
     fn ranked(rank: u32, label: &str, input: &str) -> Row {
-        let mut row = row(rank, &[(Quantity::OutputRate, Statistic::Mean, "80.0", Unit::PerS)]);
+        let mut row = row(rank, &[(Metric::OutputRate, Statistic::Mean, "80.0", Unit::PerS)]);
         row.role = RowRole::Summary;
         row.label = Some(label.to_owned());
-        let rank = Figure::new(Quantity::Rank, Statistic::Value, f64::from(rank), Unit::Count);
+        let rank = Figure::new(Metric::Rank, Statistic::Value, f64::from(rank), Unit::Count);
         row.figures.push(rank);
         row.factors = row.factors.with(key::INPUT_TOKENS, input).with(key::BATCH_SIZE, 1);
         row
@@ -238,7 +239,7 @@ mod tests {
             let with = |rank, label, corpus: &str, hits: &str| {
                 let mut row = ranked(rank, label, "128");
                 row.factors = row.factors.with(key::WORKLOAD, corpus);
-                let name = Quantity::Other("cache hit rate".to_owned());
+                let name = Metric::other("cache hit rate");
                 let share =
                     Figure::new(name, Statistic::Value, hits.parse().unwrap(), Unit::Percent);
                 row.figures.push(share);
@@ -255,7 +256,7 @@ mod tests {
     }
 
     fn stated(workload: &str, users: u32, printed: &str) -> Row {
-        let mut row = row(6, &[(Quantity::UserRate, Statistic::Value, printed, Unit::PerS)]);
+        let mut row = row(6, &[(Metric::UserSpeed, Statistic::Value, printed, Unit::PerS)]);
         row.role = RowRole::Stated;
         row.text = Some("From the one down to the other.".to_owned());
         row.factors = row.factors.with(key::WORKLOAD, workload).with(key::CONCURRENCY, users);
@@ -276,16 +277,16 @@ mod tests {
     fn reports_a_ratio_across_machines_and_models() {
         let of = |gpu: &str| {
             let level = |line, model: &str, gpu: &str, printed: &str| {
-                let mut row = row(line, &[(Quantity::Itl, Statistic::Median, printed, Unit::Ms)]);
+                let mut row = row(line, &[(Metric::Itl, Statistic::Median, printed, Unit::Ms)]);
                 row.factors = row.factors.with(key::MODEL, model).with(key::GPU, gpu);
                 row
             };
-            let other = |name: &str| Quantity::Other(name.to_owned());
+            let other = |name: &str| Metric::other(name);
             let unit = || Unit::Other(String::new());
             let mut ratio = row(
                 9,
                 &[
-                    (Quantity::Ratio, Statistic::Value, "2.0", Unit::One),
+                    (Metric::Ratio, Statistic::Value, "2.0", Unit::One),
                     (other("numerator"), Statistic::Value, "30.0", unit()),
                     (other("denominator"), Statistic::Value, "15.0", unit()),
                 ],
@@ -305,7 +306,7 @@ mod tests {
             if !model.is_empty() {
                 own.factors = own.factors.with(key::MODEL, model).with(key::GPU, "l4");
             }
-            let limit = Quantity::Other("reference of Itl".to_owned());
+            let limit = Metric::other("reference of Itl");
             let mut other = row(9, &[(limit, Statistic::Value, "4", Unit::Ms)]);
             other.role = RowRole::Stated;
             other.text = Some("For reference, others reach 4 ms.".to_owned());

@@ -2,7 +2,8 @@
 
 use super::super::sentence::{Sentence, sentences};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Quantity, RowRole};
+use ifm_core::Metric;
+use ifm_core::sheet::RowRole;
 
 pub(super) const RULE: Rule =
     Rule { id: "unsupported_reason", title: "stated reasons rest on measurements", look };
@@ -20,14 +21,14 @@ const REASONS: [&str; 9] = [
     "thanks to ",
 ];
 /// What would show a mechanism: where time, bytes and operations go.
-const MECHANISMS: [Quantity; 7] = [
-    Quantity::KernelTime,
-    Quantity::Bandwidth,
-    Quantity::FlopRate,
-    Quantity::CachedTokens,
-    Quantity::AcceptLength,
-    Quantity::Power,
-    Quantity::Memory,
+const MECHANISMS: [Metric; 7] = [
+    Metric::Kernel,
+    Metric::Bandwidth,
+    Metric::FlopRate,
+    Metric::CachedTokens,
+    Metric::AcceptanceLength,
+    Metric::Power,
+    Metric::Memory,
 ];
 
 fn look(subject: &Subject) -> Looked {
@@ -67,7 +68,7 @@ mod tests {
     use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     fn document(text: &str) -> Sheet {
-        let mut row = row(4, &[(Quantity::Itl, Statistic::Value, "31", Unit::Ms)]);
+        let mut row = row(4, &[(Metric::Itl, Statistic::Value, "31", Unit::Ms)]);
         row.role = RowRole::Stated;
         row.text = Some(text.to_owned());
         sheet(PartKind::Conclusion, vec![row])
@@ -89,7 +90,7 @@ mod tests {
     #[test]
     fn a_measured_mechanism_silences_it() {
         let mut sheet = document("The ITL is 31 ms because copies are slow.");
-        let kernel = row(9, &[(Quantity::KernelTime, Statistic::Value, "25", Unit::Ms)]);
+        let kernel = row(9, &[(Metric::Kernel, Statistic::Value, "25", Unit::Ms)]);
         sheet.parts[0].rows.push(kernel);
         assert_eq!(super::super::super::testing::found("unsupported_reason", &[sheet]), []);
     }

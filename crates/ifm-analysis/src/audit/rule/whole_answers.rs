@@ -4,7 +4,8 @@
 //! answer: the TTFT is the end-to-end time, and nothing is left for the tokens after the first.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, RowRole, Statistic};
 
 pub(super) const RULE: Rule = Rule {
     id: "whole_answers",
@@ -27,7 +28,7 @@ fn look(subject: &Subject) -> Looked {
             continue;
         }
         let Some(tpot) = Tpot::read(cell) else { continue };
-        let has_first = STATISTICS.iter().any(|of| cell.row.figure(&Quantity::Ttft, *of).is_some());
+        let has_first = STATISTICS.iter().any(|of| cell.row.figure(Metric::Ttft, *of).is_some());
         if !has_first {
             continue;
         }
@@ -42,7 +43,7 @@ fn look(subject: &Subject) -> Looked {
 
 /// Whether answers have several tokens, or their number is unknown.
 fn is_long(cell: &Cell) -> bool {
-    cell.mean_tokens(&Quantity::OutputTokens).is_none_or(|tokens| tokens >= TOKENS_MIN)
+    cell.mean_tokens(Metric::OutputTokens).is_none_or(|tokens| tokens >= TOKENS_MIN)
 }
 
 /// The time per token of most answers.
@@ -57,7 +58,7 @@ impl Tpot {
         let of = |statistic: &Statistic| {
             let figures = &cell.row.figures;
             let is_meant = |figure: &&ifm_core::sheet::Figure| {
-                figure.quantity == Quantity::Tpot && figure.statistic == *statistic
+                figure.quantity == Metric::Tpot && figure.statistic == *statistic
             };
             let figure = figures.iter().find(is_meant)?;
             let is_zero = figure.value.is_none()
@@ -80,8 +81,8 @@ fn check(cell: &Cell, tpot: &Tpot) -> Option<Finding> {
         return None;
     }
     let share = |statistic: &Statistic| {
-        let first = cell.row.value(&Quantity::Ttft, *statistic)?;
-        let whole = cell.row.value(&Quantity::E2e, *statistic).filter(|whole| *whole > 0.0)?;
+        let first = cell.row.value(Metric::Ttft, *statistic)?;
+        let whole = cell.row.value(Metric::E2e, *statistic).filter(|whole| *whole > 0.0)?;
         Some((*statistic, first, whole))
     };
     // A mean of all is near, or at least the median: half of them.
@@ -135,11 +136,11 @@ mod tests {
 
     fn document(ttft: &str, tpot: &str, tokens: &str) -> Sheet {
         let figures = [
-            (Quantity::Ttft, Statistic::Mean, ttft, Unit::Ms),
-            (Quantity::E2e, Statistic::Mean, "1900.00", Unit::Ms),
-            (Quantity::Tpot, Statistic::Median, tpot, Unit::Ms),
-            (Quantity::RequestsOk, Statistic::Value, "500", Unit::Count),
-            (Quantity::OutputTokens, Statistic::Value, tokens, Unit::Count),
+            (Metric::Ttft, Statistic::Mean, ttft, Unit::Ms),
+            (Metric::E2e, Statistic::Mean, "1900.00", Unit::Ms),
+            (Metric::Tpot, Statistic::Median, tpot, Unit::Ms),
+            (Metric::RequestsOk, Statistic::Value, "500", Unit::Count),
+            (Metric::OutputTokens, Statistic::Value, tokens, Unit::Count),
         ];
         sheet(PartKind::Serving, vec![row(3, &figures)])
     }

@@ -1,8 +1,9 @@
 //! Who is ranked by decode speed is not the fastest where most of the time goes into the prompt.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule = Rule {
     id: "wrong_metric",
@@ -17,7 +18,7 @@ const PREFILL_BOUND: f64 = 0.5;
 /// By how much the whole time of another must be shorter to be called faster.
 const FASTER: f64 = 0.05;
 /// Quantities that say how fast tokens follow each other once prompts are read.
-const DECODE: [Quantity; 3] = [Quantity::OutputRate, Quantity::DecodeRate, Quantity::UserRate];
+const DECODE: [Metric; 3] = [Metric::OutputRate, Metric::DecodeRate, Metric::UserSpeed];
 
 struct Place<'c> {
     cell: &'c Cell<'c>,
@@ -86,16 +87,16 @@ fn tell(places: &[Place]) -> Option<Finding> {
 }
 
 fn rank(cell: &Cell) -> f64 {
-    cell.row.value(&Quantity::Rank, Statistic::Value).unwrap_or(f64::MAX)
+    cell.row.value(Metric::Rank, Statistic::Value).unwrap_or(f64::MAX)
 }
 
 /// A place of a ranking by decode speed, with the whole time of what is ranked.
 fn place<'c>(subject: &'c Subject, cell: &'c Cell<'c>) -> Option<Place<'c>> {
-    cell.row.value(&Quantity::Rank, Statistic::Value)?;
+    cell.row.value(Metric::Rank, Statistic::Value)?;
     if cell.part.kind != PartKind::StaticBatch {
         return None;
     }
-    let rate = DECODE.iter().find_map(|quantity| cell.central(quantity)?.canonical())?;
+    let rate = DECODE.iter().find_map(|quantity| cell.central(*quantity)?.canonical())?;
     let output = cell.factors.number(key::OUTPUT_TOKENS)?;
     let batch = cell.factors.number(key::BATCH_SIZE).unwrap_or(1.0);
     let e2e_ms = whole_time(subject, cell)?;
@@ -108,7 +109,7 @@ fn place<'c>(subject: &'c Subject, cell: &'c Cell<'c>) -> Option<Place<'c>> {
 fn whole_time(subject: &Subject, place: &Cell) -> Option<f64> {
     let own =
         |cell: &&Cell| std::ptr::eq(cell.sheet, place.sheet) && cell.setting() == place.setting();
-    let time = |cell: &Cell| cell.central(&Quantity::E2e)?.canonical().filter(|ms| *ms > 0.0);
+    let time = |cell: &Cell| cell.central(Metric::E2e)?.canonical().filter(|ms| *ms > 0.0);
     if let Some(stated) = subject.cells(RowRole::Summary).filter(own).find_map(time) {
         return Some(stated);
     }
@@ -127,9 +128,9 @@ mod tests {
         let mut row = row(
             line,
             &[
-                (Quantity::Rank, Statistic::Value, rank, Unit::Count),
-                (Quantity::OutputRate, Statistic::Mean, rate, Unit::PerS),
-                (Quantity::E2e, Statistic::Mean, e2e, Unit::S),
+                (Metric::Rank, Statistic::Value, rank, Unit::Count),
+                (Metric::OutputRate, Statistic::Mean, rate, Unit::PerS),
+                (Metric::E2e, Statistic::Mean, e2e, Unit::S),
             ],
         );
         row.role = RowRole::Summary;

@@ -6,7 +6,8 @@ use super::{CENTER, curves, efficiency_curves, told_by};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, Pool};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 /// A latency that grows by less stays flat.
 const FLAT_MAX: f64 = 1.3;
@@ -30,9 +31,9 @@ fn look(question: &Question) -> Vec<Insight> {
     let by = told_by(question);
     let mut found: Vec<Insight> = Vec::new();
     found.extend(context(&efficiency_curves(&pool, &by)));
-    let itl = growths(&pool, &by, &Quantity::Itl, CENTER);
-    let ttft = growths(&pool, &by, &Quantity::Ttft, CENTER);
-    let output = growths(&pool, &by, &Quantity::OutputRate, &[Statistic::Value]);
+    let itl = growths(&pool, &by, Metric::Itl, CENTER);
+    let ttft = growths(&pool, &by, Metric::Ttft, CENTER);
+    let output = growths(&pool, &by, Metric::OutputRate, &[Statistic::Value]);
     for growth in &ttft {
         let same = |other: &&Growth| other.name == growth.name && other.loads == growth.loads;
         let Some(itl) = itl.iter().find(same) else { continue };
@@ -102,12 +103,7 @@ impl Growth {
     }
 }
 
-fn growths(
-    pool: &Pool,
-    by: &[String],
-    quantity: &Quantity,
-    statistics: &[Statistic],
-) -> Vec<Growth> {
+fn growths(pool: &Pool, by: &[String], quantity: Metric, statistics: &[Statistic]) -> Vec<Growth> {
     let growth = |curve: &Curve| {
         let (first, last) = (curve.points.first()?, curve.points.last()?);
         (first.at > 0.0 && last.at > first.at && first.reading.value > 0.0).then(|| Growth {

@@ -6,7 +6,8 @@ use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::slo;
 use crate::survey::{Cold, Fitting, Miss, Pool};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "cold_level",
@@ -28,7 +29,7 @@ fn look(question: &Question) -> Vec<Insight> {
 
 fn told(cold: &Cold) -> Option<Insight> {
     let name = match (&cold.quantity, cold.tail.statistic) {
-        (Quantity::Itl, Statistic::Percentile(p)) => format!("ITL p{p}"),
+        (Metric::Itl, Statistic::Percentile(p)) => format!("ITL p{p}"),
         (_, Statistic::Percentile(p)) => format!("TTFT p{p}"),
         _ => return None,
     };
@@ -91,10 +92,8 @@ mod tests {
             point.kind = PartKind::Serving;
             point.part = part;
             point.load = Some(Load::Users(*users));
-            point.readings = vec![
-                Reading::new(Quantity::Itl, p99, *itl),
-                Reading::new(Quantity::Ttft, p99, *ttft),
-            ];
+            point.readings =
+                vec![Reading::new(Metric::Itl, p99, *itl), Reading::new(Metric::Ttft, p99, *ttft)];
             points.push(point);
         }
         Survey { origins: Vec::new(), points }

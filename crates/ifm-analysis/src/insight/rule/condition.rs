@@ -243,7 +243,8 @@ mod tests {
     use super::*;
     use crate::insight::insights;
     use crate::survey::{Point, Reading, Survey};
-    use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, key};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{Factors, PartKind, RowRole, key};
 
     /// One measured or announced cell: mean and P99 in ms, three repeats that differ by a
     /// thousandth.
@@ -261,7 +262,7 @@ mod tests {
                     .iter()
                     .flat_map(|(mean, p99)| {
                         [(MEAN, mean), (P99, p99)]
-                            .map(|(of, value)| Reading::new(Quantity::E2e, of, value * factor))
+                            .map(|(of, value)| Reading::new(Metric::E2e, of, value * factor))
                     })
                     .collect(),
             )

@@ -26,7 +26,7 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
     let mut things: Vec<usize> = first.iter().map(|place| place.thing).collect();
     things.extend(open.filter(|thing| first.iter().all(|place| place.thing != *thing)));
     let names: Vec<&str> = things.iter().map(|thing| matrix.thing(*thing)).collect();
-    let how = measured(&configuration.measure);
+    let how = measured(configuration.measure);
     let is_decided = first.iter().all(|place| place.placement.decided().is_some());
     let first = match names.as_slice() {
         [_] => say!("{} is the fastest:"; name),
@@ -47,7 +47,7 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
     let sentence = say!(
         "{} {} {}{}.";
         first, Sentence::number(leader.sample.mean, how, true),
-        measure_word(&configuration.measure), against.unwrap_or_default()
+        measure_word(configuration.measure), against.unwrap_or_default()
     );
 
     let insight = Insight::new(RULE.id, Topic::Ranking, Tone::Note, sentence);

@@ -5,7 +5,8 @@ use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use crate::level::Load;
 use crate::say;
 use crate::survey::{Curve, Pool, Pooled, Reading};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "efficiency",
@@ -20,7 +21,7 @@ pub fn efficiency_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     pool.curves_against(&names, |cell| {
         let Load::Users(users) = cell.load()? else { return None };
-        let stated = || cell.central(&Quantity::Efficiency);
+        let stated = || cell.central(Metric::Efficiency);
         Some((f64::from(users), computed(&speeds, cell).or_else(stated)?))
     })
 }
@@ -43,7 +44,7 @@ fn computed(speeds: &[Curve], cell: &Pooled) -> Option<Reading> {
         high: here.high.map(share),
         n: here.n,
         is_enough: here.is_enough,
-        ..Reading::new(Quantity::Efficiency, Statistic::Value, share(here.value))
+        ..Reading::new(Metric::Efficiency, Statistic::Value, share(here.value))
     })
 }
 

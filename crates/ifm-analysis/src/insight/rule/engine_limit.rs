@@ -4,7 +4,8 @@ use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::roof;
 use crate::say;
 use crate::survey::Point;
-use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, key};
 use ifm_roofline::Binding;
 
 const BYTES_PER_GIB: f64 = (1u64 << 30) as f64;
@@ -49,11 +50,11 @@ pub struct DecodeLimit {
 
 /// The limit that the producer of a row measured on its own machine.
 fn measured(point: &Point) -> Option<DecodeLimit> {
-    let value = |quantity: &Quantity| point.value(quantity, Statistic::Value);
+    let value = |quantity: Metric| point.value(quantity, Statistic::Value);
     Some(DecodeLimit {
-        tok_per_s: value(&Quantity::Other("roofline rate".to_owned()))?,
+        tok_per_s: value(Metric::other("roofline rate"))?,
         bytes_per_token: None,
-        bytes_per_s: value(&Quantity::Bandwidth)?,
+        bytes_per_s: value(Metric::Bandwidth)?,
         machine: "this machine".to_owned(),
         source: "measured with the same threads before the tests".to_owned(),
         is_measured: true,
@@ -66,10 +67,10 @@ pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
     if let Some(limit) = measured(point) {
         return Some(EngineLimit::AtMost(limit));
     }
-    let value = |quantity: &Quantity| point.value(quantity, Statistic::Value);
-    let size = value(&Quantity::Other("model_size".to_owned()));
+    let value = |quantity: Metric| point.value(quantity, Statistic::Value);
+    let size = value(Metric::other("model_size"));
     let named = (question.gpu.as_deref(), question.model.as_deref());
-    let known = roof::setup(named, &point.setting, value(&Quantity::Parameters), size)?;
+    let known = roof::setup(named, &point.setting, value(Metric::Parameters), size)?;
     let setup = known.as_told()?;
     let machine = setup.machine();
     let (weight_bytes, memory) = (setup.weight_bytes(), machine.memory_gib);
@@ -96,7 +97,7 @@ pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
 
 fn look(question: &Question) -> Vec<Insight> {
     let shares = question.survey.engine_tests().filter_map(|point| {
-        let rate = point.central(&Quantity::DecodeRate)?.value;
+        let rate = point.central(Metric::DecodeRate)?.value;
         match decode_limit(question, point)? {
             // Exceeding one of these is possible: the weights came from a cache.
             EngineLimit::AtMost(limit) if limit.is_measured => None,
@@ -135,8 +136,8 @@ mod tests {
         point.setting.set(key::GPU, gpu);
         point.setting.set(key::MODEL, model);
         let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
-        point.readings.push(reading(Quantity::Parameters, parameters));
-        let size = Quantity::Other("model_size".to_owned());
+        point.readings.push(reading(Metric::Parameters, parameters));
+        let size = Metric::other("model_size");
         point.readings.push(reading(size, gib * BYTES_PER_GIB));
         point
     }

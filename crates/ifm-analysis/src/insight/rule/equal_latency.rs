@@ -5,7 +5,6 @@ use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
 use ifm_core::Metric;
-use ifm_core::sheet::Quantity;
 
 /// Distances of round limits, ms, the finest first.
 const STEPS_MS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
@@ -56,9 +55,9 @@ fn carried(name: &str, curve: &Curve, limit: f64) -> Option<Sentence> {
 fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for versus in &Versus::all(question) {
-        let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
+        let base = versus.curve(&versus.base, Metric::Itl, CENTER);
         for party in &versus.others {
-            let other = versus.curve(party, &Quantity::Itl, CENTER);
+            let other = versus.curve(party, Metric::Itl, CENTER);
             let limits = itl_limits(question, &[&base, &other]);
             let names = [versus.base.short_as_base(), &party.short];
             let at_limit = |limit: f64| {
@@ -78,7 +77,7 @@ fn look(question: &Question) -> Vec<Insight> {
             );
             let output = |party, curve: &Curve| {
                 let at = curve.crossing(limit)?[0].at;
-                let output = versus.curve(party, &Quantity::OutputRate, OUTPUT);
+                let output = versus.curve(party, Metric::OutputRate, OUTPUT);
                 Some(output.at(at)?.reading.value)
             };
             if let Some((from, to)) = output(&versus.base, &base).zip(output(party, &other)) {

@@ -4,7 +4,8 @@ use super::{CENTER, curves, subject, told_by};
 use crate::insight::{Band, Bands, Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, CurvePoint};
-use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::Metric;
+use ifm_core::sheet::PartKind;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "first_crossing",
@@ -18,10 +19,10 @@ fn look(question: &Question) -> Vec<Insight> {
     let bands = Bands::get();
     let mut found = Vec::new();
     for (quantity, name, topic, band) in [
-        (Quantity::Itl, "ITL", Topic::Itl, &bands.itl_ms),
-        (Quantity::Ttft, "TTFT", Topic::Ttft, &bands.ttft_ms),
+        (Metric::Itl, "ITL", Topic::Itl, &bands.itl_ms),
+        (Metric::Ttft, "TTFT", Topic::Ttft, &bands.ttft_ms),
     ] {
-        for curve in curves(&pool, &by, &quantity, CENTER) {
+        for curve in curves(&pool, &by, quantity, CENTER) {
             found.extend(crossing(&curve, name, topic, band));
         }
     }

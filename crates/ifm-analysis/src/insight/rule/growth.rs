@@ -4,7 +4,7 @@ use crate::insight::versus::{CENTER, Versus};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "itl_growth",
@@ -51,10 +51,10 @@ fn words(name: &str, growth: &Growth) -> Sentence {
 fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for versus in &Versus::all(question) {
-        let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
+        let base = versus.curve(&versus.base, Metric::Itl, CENTER);
         let Some(own) = growth(&base, None) else { continue };
         for (party, matched) in versus.compared() {
-            let other = versus.curve(party, &Quantity::Itl, CENTER);
+            let other = versus.curve(party, Metric::Itl, CENTER);
             let Some(its) = growth(&other, None) else { continue };
             let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
             let mut sentence = say!(

@@ -6,7 +6,8 @@ use crate::level::Load;
 use crate::roof;
 use crate::say;
 use crate::survey::{CurvePoint, Pooled};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic, key};
 use ifm_roofline::{Bound, Setup};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -34,11 +35,11 @@ pub fn step_users(cell: &Pooled) -> Option<f64> {
 pub fn step_limit(question: &Question, cell: &Pooled) -> Option<Bound> {
     let set = |name: &str| cell.setting()?.number(name).filter(|number| *number >= 1.0);
     let counted = |quantity| {
-        let sum = cell.reading(&quantity, Statistic::Value)?.value;
+        let sum = cell.reading(quantity, Statistic::Value)?.value;
         Some(sum / cell.requests_ok()?).filter(|mean| *mean >= 1.0)
     };
-    let prompt = set(key::INPUT_TOKENS).or_else(|| counted(Quantity::InputTokens));
-    let answer = set(key::OUTPUT_TOKENS).or_else(|| counted(Quantity::OutputTokens));
+    let prompt = set(key::INPUT_TOKENS).or_else(|| counted(Metric::InputTokens));
+    let answer = set(key::OUTPUT_TOKENS).or_else(|| counted(Metric::OutputTokens));
     let context = prompt.unwrap_or(1.0) + answer.unwrap_or(0.0) / 2.0;
     Some(setup_of(question, cell)?.decode(step_users(cell)?, context))
 }

@@ -4,7 +4,8 @@ use super::{at_load, told_by};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::{Pooled, name_of};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 /// Levels that one sentence names, at most.
 const NAMED_MAX: usize = 4;
@@ -33,7 +34,7 @@ fn look(question: &Question) -> Vec<Insight> {
 
 /// Whether the requests in flight were not reported, so that they follow from Little's law.
 fn is_derived(cell: &Pooled) -> bool {
-    cell.reading(&Quantity::InFlight, Statistic::Mean).is_none()
+    cell.reading(Metric::InFlight, Statistic::Mean).is_none()
 }
 
 fn told(name: &str, held: &[(&Pooled, f64)]) -> Option<Insight> {

@@ -3,7 +3,8 @@
 use crate::insight::versus::{Party, Versus, is_burst};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "in_flight_words",
@@ -16,7 +17,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn largest(party: &Party, of_bursts: bool) -> Option<(f64, Option<f64>)> {
     let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
     let in_flight = |cell: &crate::survey::Pooled| {
-        let of = |statistic| Some(cell.reading(&Quantity::InFlight, statistic)?.value);
+        let of = |statistic| Some(cell.reading(Metric::InFlight, statistic)?.value);
         Some((of(Statistic::Median)?, of(Statistic::Mean)))
     };
     rows.filter_map(in_flight).max_by(|a, b| a.0.total_cmp(&b.0))

@@ -5,7 +5,8 @@ use crate::insight::delta::if_open;
 use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, CurvePoint};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 /// A mean that exceeds the median by this factor shows what the median hides: gaps in which the
 /// server computes the prompts of other requests.
@@ -19,7 +20,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let curves = curves(&pool, &told_by(question), &Quantity::Itl, CENTER);
+    let curves = curves(&pool, &told_by(question), Metric::Itl, CENTER);
     let band = &Bands::get().itl_ms;
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
@@ -33,7 +34,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let tone = if band.is_poor(value(&worst)) { Tone::Warn } else { Tone::Note };
     let mean = mean_beside(worst.1).map(|mean| say!("; mean {}"; mean => Ms)).unwrap_or_default();
     let [low, high] = [&best, &worst].map(|(curve, point)| measured_at(curve, point));
-    let open = if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Itl, CENTER));
+    let open = if_open(question.delta(&best.1.cell, &worst.1.cell, Metric::Itl, CENTER));
     let (shortest, longest) = (value(&best), value(&worst));
     let sentence = match (band.word(shortest), band.word(longest)) {
         (word, same) if word == same => say!(
@@ -53,6 +54,6 @@ fn mean_beside(point: &CurvePoint) -> Option<f64> {
     if point.reading.statistic != Statistic::Median {
         return None;
     }
-    let mean = point.cell.reading(&Quantity::Itl, Statistic::Mean)?.value;
+    let mean = point.cell.reading(Metric::Itl, Statistic::Mean)?.value;
     (mean > WORTH * point.reading.value).then_some(mean)
 }

@@ -4,7 +4,8 @@ use super::{CENTER, curves, headed, told_by};
 use crate::insight::{Bands, Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, CurvePoint, Pooled, Reading};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "knee",
@@ -45,13 +46,13 @@ fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<Step<'c, 'a>> {
 }
 
 /// The middle of a latency.
-fn middle(cell: &Pooled, quantity: &Quantity) -> Option<Reading> {
+fn middle(cell: &Pooled, quantity: Metric) -> Option<Reading> {
     CENTER.iter().find_map(|statistic| cell.reading(quantity, *statistic))
 }
 
 /// Added to a median between two clusters of values: the mean and the range. Such a median jumps
 /// from one cluster to the other, so its change says little.
-fn spread(cell: &Pooled, quantity: &Quantity, middle: &Reading) -> Option<Sentence> {
+fn spread(cell: &Pooled, quantity: Metric, middle: &Reading) -> Option<Sentence> {
     let of = |statistic| Some(cell.reading(quantity, statistic)?.value);
     let (mean, min, max) = (of(Statistic::Mean)?, of(Statistic::Min)?, of(Statistic::Max)?);
     let is_uneven = (mean / middle.value - 1.0).abs() >= UNEVEN;
@@ -63,7 +64,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
     let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
-    let output = curves(&pool, &by, &Quantity::OutputRate, &value);
+    let output = curves(&pool, &by, Metric::OutputRate, &value);
     let mut found = Vec::new();
     for curve in &output {
         let Some(Step { low, high, gain, word }) = past(curve) else { continue };
@@ -71,8 +72,8 @@ fn look(question: &Question) -> Vec<Insight> {
             "{} {} beyond {}: going to {} brings {} output";
             headed(&curve.name(), "output"), word, low.at => Load, high.at => Load, gain => Change
         );
-        for (quantity, word) in [(Quantity::Tpot, "TPOT"), (Quantity::Ttft, "TTFT")] {
-            let pair = middle(&low.cell, &quantity).zip(middle(&high.cell, &quantity));
+        for (quantity, word) in [(Metric::Tpot, "TPOT"), (Metric::Ttft, "TTFT")] {
+            let pair = middle(&low.cell, quantity).zip(middle(&high.cell, quantity));
             let is_alike = |(before, after): &(Reading, Reading)| {
                 before.value > 0.0 && before.statistic == after.statistic
             };
@@ -85,7 +86,7 @@ fn look(question: &Question) -> Vec<Insight> {
             sentence = say!(
                 "{}, {} {}{}{}";
                 sentence, after.value / before.value - 1.0 => Change, of, word,
-                spread(&high.cell, &quantity, &after).unwrap_or_default()
+                spread(&high.cell, quantity, &after).unwrap_or_default()
             );
         }
         let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Note, say!("{}."; sentence));
@@ -106,12 +107,12 @@ mod tests {
         let mut points = Vec::new();
         for (users, output, median, mean) in [(2, 1593.0, 36.3, 36.5), (4, 1855.0, 49.7, mean)] {
             let mut point = level((users, 10.0, 100.0, 10.0, 9e4));
-            let ttft = Quantity::Ttft;
+            let ttft = Metric::Ttft;
             point.readings = vec![
-                reading(Quantity::OutputRate, Statistic::Value, output),
-                reading(ttft.clone(), Statistic::Median, median),
-                reading(ttft.clone(), Statistic::Mean, mean),
-                reading(ttft.clone(), Statistic::Min, 18.0),
+                reading(Metric::OutputRate, Statistic::Value, output),
+                reading(ttft, Statistic::Median, median),
+                reading(ttft, Statistic::Mean, mean),
+                reading(ttft, Statistic::Min, 18.0),
                 reading(ttft, Statistic::Max, 73.9),
             ];
             points.push(point);

@@ -3,7 +3,8 @@
 use super::super::{Insight, Meant, Piece, Question, Topic, insights};
 use crate::matrix::testing::{batch, repeats, survey, timed};
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic, StdKind, key};
 
 /// Two models at the smallest and the largest batch of the report.
 fn published() -> Survey {
@@ -122,7 +123,7 @@ fn reports_noisy_repeats() {
     engine.kind = PartKind::Engine;
     engine.setting.set(key::TEST, "pp512");
     engine.setting.set(key::POWER_LIMIT_W, 200);
-    let rate = |statistic, value| Reading::new(Quantity::PrefillRate, statistic, value);
+    let rate = |statistic, value| Reading::new(Metric::PrefillRate, statistic, value);
     engine.readings =
         vec![rate(Statistic::Mean, 9115.39), rate(Statistic::Std(StdKind::Sample), 4243.14)];
     points.push(engine);

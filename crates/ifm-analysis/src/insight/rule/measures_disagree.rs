@@ -4,7 +4,7 @@ use super::{joined, matrix, measure_word, span};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::matrix::{Contrary, Matrix};
 use crate::say;
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "measures_disagree",
@@ -34,8 +34,8 @@ fn of_configuration(matrix: &Matrix, of: usize) -> Vec<Insight> {
     groups.iter().filter_map(|group| tell(matrix, of, group)).collect()
 }
 
-fn measures(contrary: &Contrary) -> Vec<&Quantity> {
-    contrary.others.iter().map(|(measure, _)| measure).collect()
+fn measures(contrary: &Contrary) -> Vec<Metric> {
+    contrary.others.iter().map(|(measure, _)| *measure).collect()
 }
 
 fn tell(matrix: &Matrix, of: usize, group: &[Contrary]) -> Option<Insight> {
@@ -47,13 +47,13 @@ fn tell(matrix: &Matrix, of: usize, group: &[Contrary]) -> Option<Insight> {
         true => ("faster", "slower"),
         false => ("slower", "faster"),
     };
-    let measure = measure_word(&configuration.measure);
+    let measure = measure_word(configuration.measure);
     let mut weight: f64 = 0.0;
     let others = first.others.iter().enumerate().map(|(index, (measure, _))| {
         let ratios = group.iter().filter_map(|contrary| contrary.others.get(index));
         let ratios: Vec<f64> = ratios.map(|(_, ratio)| ratio.value).collect();
         weight = ratios.iter().map(|ratio| ratio.ln().abs()).fold(weight, f64::max);
-        say!("{} ({})"; measure_word(measure), span(ratios))
+        say!("{} ({})"; measure_word(*measure), span(ratios))
     });
     let others = Sentence::list(others.collect::<Vec<_>>(), " and ", " and ");
     let sentence = say!(

@@ -7,8 +7,9 @@ use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::media_figures::{NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use crate::say;
 use crate::survey::{Pooled, Reading, factor_words};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Definition, PartKind, Quantity, Statistic, meaning};
+use ifm_core::sheet::{Definition, PartKind, Statistic, meaning};
 
 pub(super) const SHARE: InsightRule = InsightRule {
     id: "media_share",
@@ -40,26 +41,26 @@ const UPLOAD_MUCH: f64 = 0.25;
 const CACHED_MIN: f64 = 0.05;
 
 /// What is carried, as a sentence begins.
-const KINDS: [(&str, Quantity); 3] = [
-    ("Images are", Quantity::ImageTokens),
-    ("Audio is", Quantity::AudioTokens),
-    ("Videos are", Quantity::VideoTokens),
+const KINDS: [(&str, Metric); 3] = [
+    ("Images are", Metric::ImageTokens),
+    ("Audio is", Metric::AudioTokens),
+    ("Videos are", Metric::VideoTokens),
 ];
 
-fn other(name: &str) -> Quantity {
-    Quantity::Other(name.to_owned())
+fn other(name: &str) -> Metric {
+    Metric::other(name)
 }
 
 /// Tokens of two kinds by the same statistic, of a request where the number of requests is known: the
 /// part, and the whole.
-fn part_of(cell: &Pooled, part: &Quantity, whole: &Quantity) -> Option<(f64, f64)> {
+fn part_of(cell: &Pooled, part: Metric, whole: Metric) -> Option<(f64, f64)> {
     let both = |statistic| {
-        let reading = |quantity: &Quantity| cell.reading(quantity, statistic);
+        let reading = |quantity: Metric| cell.reading(quantity, statistic);
         let whole = reading(whole)?;
         // Of a tool that counts them twice.
         let twice = Definition::Different(meaning::MEDIA_TWICE.to_owned());
         let is_twice = whole.definition == twice;
-        let media = KINDS.iter().filter_map(|(_, kind)| Some(reading(kind)?.value));
+        let media = KINDS.iter().filter_map(|(_, kind)| Some(reading(*kind)?.value));
         let more = if is_twice { media.sum() } else { 0.0 };
         Some((reading(part)?.value, whole.value - more))
     };
@@ -74,9 +75,8 @@ fn part_of(cell: &Pooled, part: &Quantity, whole: &Quantity) -> Option<(f64, f64
 
 fn share(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let of_kind = |(words, kind): &(&str, Quantity)| {
-        let parts =
-            pool.cells.iter().filter_map(|cell| part_of(cell, kind, &Quantity::InputTokens));
+    let of_kind = |(words, kind): &(&str, Metric)| {
+        let parts = pool.cells.iter().filter_map(|cell| part_of(cell, *kind, Metric::InputTokens));
         let mut parts: Vec<(f64, f64)> = parts.collect();
         parts.order_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
         let ((least, of_least), (most, of_most)) = (*parts.first()?, *parts.last()?);
@@ -112,7 +112,7 @@ fn at(question: &Question, cell: &Pooled) -> Sentence {
 
 fn upload(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let told = |cell: &Pooled| Some(cell.reading(&other(UPLOAD_SHARE), Statistic::Value)?.value);
+    let told = |cell: &Pooled| Some(cell.reading(other(UPLOAD_SHARE), Statistic::Value)?.value);
     let all = pool.cells.iter().filter_map(|cell| Some((cell, told(cell)?)));
     let most = all.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= UPLOAD_MIN);
     let Some((cell, share)) = most else { return Vec::new() };
@@ -145,16 +145,16 @@ impl Shown {
 }
 
 fn shown(cell: &Pooled) -> Option<Shown> {
-    let median = |name: &str| Some(cell.reading(&other(name), Statistic::Median)?.value);
-    let ratio = cell.reading(&other(SEEN_RATIO), Statistic::Value);
+    let median = |name: &str| Some(cell.reading(other(name), Statistic::Median)?.value);
+    let ratio = cell.reading(other(SEEN_RATIO), Statistic::Value);
     let ratio = ratio.filter(|ratio| ratio.high.is_some_and(|high| high < 1.0));
     let times = || {
-        let share = cell.reading(&other(SEEN_SHARE), Statistic::Value)?.value;
+        let share = cell.reading(other(SEEN_SHARE), Statistic::Value)?.value;
         Some(Shown::Times(Box::new(ratio?), [median(SEEN_TTFT)?, median(NEW_TTFT)?], share))
     };
     let tokens = || {
-        let (image, whole) = part_of(cell, &Quantity::ImageTokens, &Quantity::InputTokens)?;
-        let (cached, _) = part_of(cell, &Quantity::CachedTokens, &Quantity::InputTokens)?;
+        let (image, whole) = part_of(cell, Metric::ImageTokens, Metric::InputTokens)?;
+        let (cached, _) = part_of(cell, Metric::CachedTokens, Metric::InputTokens)?;
         let share = (cached - (whole - image)) / image;
         (share > CACHED_MIN).then_some(Shown::Tokens(share))
     };

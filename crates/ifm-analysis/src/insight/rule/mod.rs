@@ -46,8 +46,9 @@ use crate::level::Load;
 use crate::matrix::Matrix;
 use crate::say;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Definition, PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{Definition, PartKind, Statistic, key};
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::counted;
 use std::collections::BTreeMap;
@@ -168,7 +169,7 @@ fn determines(question: &Question, names: &[&String], other: &str) -> bool {
 fn curves<'a>(
     pool: &Pool<'a>,
     by: &[String],
-    quantity: &Quantity,
+    quantity: Metric,
     statistics: &[Statistic],
 ) -> Vec<Curve<'a>> {
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
@@ -197,8 +198,8 @@ fn keep_one_definition(curve: &mut Curve) {
 pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
     pool.curves_against(&by, |cell| {
-        let own = cell.central(&Quantity::UserRate);
-        let inverse = |quantity: &Quantity| {
+        let own = cell.central(Metric::UserSpeed);
+        let inverse = |quantity: Metric| {
             let time = cell.central(quantity).filter(|time| time.value > 0.0)?;
             let speed = |ms: f64| 1e3 / ms;
             Some(Reading {
@@ -206,11 +207,11 @@ pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
                 low: time.high.map(speed),
                 high: time.low.filter(|low| *low > 0.0).map(speed),
                 printed: None,
-                quantity: Quantity::UserRate,
+                quantity: Metric::UserSpeed,
                 ..time
             })
         };
-        let speed = own.or_else(|| inverse(&Quantity::Tpot)).or_else(|| inverse(&Quantity::Itl))?;
+        let speed = own.or_else(|| inverse(Metric::Tpot)).or_else(|| inverse(Metric::Itl))?;
         Some((cell.load()?.value(), speed))
     })
 }
@@ -224,10 +225,10 @@ fn matrix<'a>(question: &Question<'a>) -> Option<Matrix<'a>> {
 }
 
 /// The name of a matrix's measure in a sentence.
-fn measure_word(measure: &Quantity) -> String {
+fn measure_word(measure: Metric) -> String {
     match measure {
-        Quantity::TotalRate => "overall throughput".to_owned(),
-        Quantity::E2e => "latency".to_owned(),
+        Metric::TotalRate => "overall throughput".to_owned(),
+        Metric::E2e => "latency".to_owned(),
         other => other.to_string(),
     }
 }
@@ -245,9 +246,9 @@ fn span(ratios: impl IntoIterator<Item = f64>) -> Sentence {
 }
 
 /// How a number of a matrix is written.
-fn measured(measure: &Quantity) -> Meant {
+fn measured(measure: Metric) -> Meant {
     match measure {
-        Quantity::E2e => Meant::Ms,
+        Metric::E2e => Meant::Ms,
         _ => Meant::TokPerS,
     }
 }
@@ -330,7 +331,7 @@ fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
         Some(Load::ReqPerS(rate)) => format!("{rate} req/s"),
         None => [Statistic::Mean, Statistic::Median]
             .into_iter()
-            .find_map(|statistic| cell.reading(&Quantity::InFlight, statistic))
+            .find_map(|statistic| cell.reading(Metric::InFlight, statistic))
             .map_or("load not given".to_owned(), |at| format!("{} in flight", at.value)),
     };
     match curve.name() {

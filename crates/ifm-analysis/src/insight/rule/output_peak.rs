@@ -5,7 +5,8 @@ use crate::comparison::{Doubt, Settings, Verdict};
 use crate::insight::{Delta, Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, CurvePoint};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "output_peak",
@@ -16,10 +17,10 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
-    let output = curves(&pool, &told_by(question), &Quantity::OutputRate, &value);
+    let output = curves(&pool, &told_by(question), Metric::OutputRate, &value);
     let ends: Vec<(&Curve, &CurvePoint, &CurvePoint)> = output.iter().filter_map(ends).collect();
     let pairs = ends.iter().map(|(_, peak, last)| (&peak.cell, &last.cell));
-    let deltas = question.deltas(pairs, &Quantity::OutputRate, &value);
+    let deltas = question.deltas(pairs, Metric::OutputRate, &value);
     ends.iter().zip(deltas).filter_map(|(ends, delta)| told(ends, &delta?)).collect()
 }
 
@@ -64,7 +65,7 @@ mod tests {
         let mut points: Vec<_> =
             [4, 16, 32].map(|users| level((users, 10.0, 100.0, 10.0, 9e4))).to_vec();
         for (point, rate) in points.iter_mut().zip(output) {
-            point.readings.push(Reading::new(Quantity::OutputRate, Statistic::Value, rate));
+            point.readings.push(Reading::new(Metric::OutputRate, Statistic::Value, rate));
         }
         let survey = Survey { origins: Vec::new(), points };
         let all = insights(&Question::new(&survey));

@@ -7,7 +7,8 @@ use crate::insight::versus::OUTPUT;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::{Curve, Pool, Pooled};
-use ifm_core::sheet::{PartKind, Quantity, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, key};
 
 /// Names of dominated configurations in one sentence, at most.
 const NAMED_MAX: usize = 4;
@@ -71,7 +72,7 @@ pub fn configurations<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Configuration<'
     let per_gpu = is_per_gpu(pool);
     let place = |point: crate::survey::CurvePoint<'a>| {
         let gpus = point.cell.setting()?.number(key::TENSOR_PARALLEL).filter(|_| per_gpu);
-        let output = point.cell.central(&Quantity::OutputRate)?.value / gpus.unwrap_or(1.0);
+        let output = point.cell.central(Metric::OutputRate)?.value / gpus.unwrap_or(1.0);
         Some(Place { speed: point.reading.value, output, cell: point.cell })
     };
     let configuration = |curve: Curve<'a>| {
@@ -111,7 +112,7 @@ fn dominating(question: &Question, all: &[&Configuration]) -> Vec<Option<usize>>
         }
     }
     let cells = || pairs.iter().map(|(_, _, a, b)| (&a.cell, &b.cell));
-    let outputs = question.deltas(cells(), &Quantity::OutputRate, OUTPUT);
+    let outputs = question.deltas(cells(), Metric::OutputRate, OUTPUT);
     let speeds = user_speeds(question, cells);
     let is_shown: Vec<bool> = outputs
         .iter()

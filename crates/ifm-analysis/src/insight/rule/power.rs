@@ -3,7 +3,7 @@
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::{PowerPoint, PowerSeries};
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "power",
@@ -14,7 +14,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn look(question: &Question) -> Vec<Insight> {
     let series = question.survey.power_series();
     // Generation takes most of the time; prompts are reported only if there is nothing else.
-    let is_prompt = |series: &&PowerSeries| series.quantity == Quantity::PrefillRate;
+    let is_prompt = |series: &&PowerSeries| series.quantity == Metric::PrefillRate;
     let all_prompts = series.iter().all(|series| is_prompt(&series));
     series
         .iter()

@@ -4,8 +4,9 @@ use super::{matrix, measure_word, measured};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::matrix::{Cell, TRUSTED_CV_MAX};
 use crate::say;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
+use ifm_core::sheet::{Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "repeat_noise",
@@ -68,25 +69,25 @@ fn tell(spread: &Spread) -> Insight {
 
 fn of_matrix(question: &Question) -> Vec<Spread> {
     let Some(matrix) = matrix(question) else { return Vec::new() };
-    let spread = |(cell, measure): (&Cell, Quantity)| {
+    let spread = |(cell, measure): (&Cell, Metric)| {
         let configuration = matrix.configurations.get(cell.configuration)?;
-        let sample = cell.sample(&measure)?;
+        let sample = cell.sample(measure)?;
         let is_ranked = measure == configuration.measure;
-        let by = if is_ranked { String::new() } else { format!(", {}", measure_word(&measure)) };
+        let by = if is_ranked { String::new() } else { format!(", {}", measure_word(measure)) };
         let name = configuration.name();
         // What does not rank is reported only if it says nothing at all.
         (is_ranked || !sample.is_trusted()).then_some(Spread {
             name: format!("{} at {name}{by}", matrix.thing(cell.thing)),
             mean: sample.mean,
             std: sample.std?,
-            how: measured(&measure),
+            how: measured(measure),
             topic: Topic::Ranking,
             of: Some(name),
         })
     };
     let measures = |cell: &Cell| {
-        let ranked = matrix.configurations.get(cell.configuration).map(|of| of.measure.clone());
-        let output = Some(Quantity::OutputRate).filter(|output| Some(output) != ranked.as_ref());
+        let ranked = matrix.configurations.get(cell.configuration).map(|of| of.measure);
+        let output = Some(Metric::OutputRate).filter(|output| Some(output) != ranked.as_ref());
         ranked.into_iter().chain(output)
     };
     let all = matrix.cells.iter().flat_map(|cell| measures(cell).map(move |by| (cell, by)));
@@ -98,9 +99,9 @@ fn of_engines(question: &Question) -> Vec<Spread> {
     let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
     let mut found = Vec::new();
     for point in question.survey.engine_tests() {
-        for quantity in [Quantity::PrefillRate, Quantity::DecodeRate] {
-            let mean = point.central(&quantity).map(|reading| reading.value);
-            let std = kinds.iter().find_map(|kind| point.value(&quantity, Statistic::Std(*kind)));
+        for quantity in [Metric::PrefillRate, Metric::DecodeRate] {
+            let mean = point.central(quantity).map(|reading| reading.value);
+            let std = kinds.iter().find_map(|kind| point.value(quantity, Statistic::Std(*kind)));
             let (Some(mean), Some(std)) = (mean.filter(|mean| *mean > 0.0), std) else { continue };
             let factor = |name: &str| point.factor(name).unwrap_or_default();
             let power = point.factor(key::POWER_LIMIT_W);

@@ -4,7 +4,8 @@ use super::told_by;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::Pooled;
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic};
 
 /// With fewer levels there is nothing to share.
 const LEVELS_MIN: usize = 2;
@@ -48,7 +49,7 @@ fn is_own(question: &Question, cell: &Pooled) -> bool {
 /// Prompt tokens and requests of a level, where the prompts cannot all be of one length: equal
 /// sums of equal lengths say nothing.
 fn sent(cell: &Pooled) -> Option<(f64, f64)> {
-    let tokens = cell.reading(&Quantity::InputTokens, Statistic::Value)?.value;
+    let tokens = cell.reading(Metric::InputTokens, Statistic::Value)?.value;
     let requests = cell.requests_ok()?;
     (tokens > requests && tokens % requests != 0.0).then_some((tokens, requests))
 }
@@ -79,7 +80,7 @@ mod tests {
         let mut survey = sweep();
         for (point, tokens) in survey.points.iter_mut().zip(tokens) {
             let is =
-                |reading: &&mut crate::survey::Reading| reading.quantity == Quantity::InputTokens;
+                |reading: &&mut crate::survey::Reading| reading.quantity == Metric::InputTokens;
             point.readings.iter_mut().find(is).expect("told").value = tokens;
         }
         survey

@@ -6,7 +6,8 @@ use crate::insight::scheme::Scheme;
 use crate::insight::versus::{CENTER, Versus};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
-use ifm_core::sheet::{Quantity, key};
+use ifm_core::Metric;
+use ifm_core::sheet::key;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "scheme_reason",
@@ -17,17 +18,17 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for versus in &Versus::all(question) {
-        let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
+        let base = versus.curve(&versus.base, Metric::Itl, CENTER);
         for (party, matched) in versus.compared() {
             let quantization = party.cells.first().and_then(|cell| cell.factor(key::QUANTIZATION));
             let Some(scheme) = Scheme::of(&party.name, quantization.as_deref()) else { continue };
-            let other = versus.curve(party, &Quantity::Itl, CENTER);
+            let other = versus.curve(party, Metric::Itl, CENTER);
             let Some(end) = matched.last() else { continue };
             let both = growth(&base, Some(end.at)).zip(growth(&other, Some(end.at)));
             // Only what is shown asks for a reason.
             let verdicts: Vec<Verdict> = matched
                 .iter()
-                .filter_map(|at| Some(at.delta(&Quantity::Itl, CENTER)?.verdict))
+                .filter_map(|at| Some(at.delta(Metric::Itl, CENTER)?.verdict))
                 .collect();
             let is_shown = verdicts.iter().any(|v| [Verdict::Better, Verdict::Worse].contains(v));
             let is_steeper = is_shown && both.is_some_and(|(own, its)| its.ratio() > own.ratio());

@@ -3,7 +3,8 @@
 use super::super::{Meant, Question, Topic, insights};
 use crate::level::Load;
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 
 /// Levels of one scenario: users, ITL in ms, output in tok/s.
 fn levels(scenario: &str, levels: &[(u32, f64, f64)]) -> Vec<Point> {
@@ -13,8 +14,8 @@ fn levels(scenario: &str, levels: &[(u32, f64, f64)]) -> Vec<Point> {
             PartKind::Serving,
             Factors::default().with(key::WORKLOAD, scenario),
             vec![
-                Reading::new(Quantity::Itl, Statistic::Mean, *itl),
-                Reading::new(Quantity::OutputRate, Statistic::Value, *output),
+                Reading::new(Metric::Itl, Statistic::Mean, *itl),
+                Reading::new(Metric::OutputRate, Statistic::Value, *output),
             ],
         )
     };
@@ -114,7 +115,7 @@ fn a_long_context_costs_by_sharing() {
 fn prompts_are_guessed_where_only_the_first_token_waits() {
     let add = |points: &mut Vec<Point>, ttft: &[f64]| {
         for (point, ms) in points.iter_mut().zip(ttft) {
-            point.readings.push(Reading::new(Quantity::Ttft, Statistic::Median, *ms));
+            point.readings.push(Reading::new(Metric::Ttft, Statistic::Median, *ms));
         }
     };
     let mut waits = levels("a", &[(1, 10.0, 100.0), (8, 11.0, 600.0)]);
@@ -165,7 +166,7 @@ fn a_configuration_that_another_is_shown_to_beat_everywhere_is_named() {
 fn capacity_and_price_are_those_of_measured_loads() {
     let mut points = levels("a", &[(128, 53.9, 2553.0), (256, 75.8, 3451.0)]);
     for (point, ms) in points.iter_mut().zip([32.1, 67.2]) {
-        point.readings.push(Reading::new(Quantity::Itl, Statistic::Percentile(99.0), ms));
+        point.readings.push(Reading::new(Metric::Itl, Statistic::Percentile(99.0), ms));
     }
     let survey = Survey { origins: Vec::new(), points };
     let slo = crate::slo::parse("itl:p99<50ms").expect("a target");
@@ -210,7 +211,7 @@ fn the_best_wait_may_come_without_its_load() {
     let mut points = levels("chat", &[(1, 5.8, 172.5)]);
     points.extend(levels("tools", &[(32, 75.8, 422.4)]));
     for (point, ms) in points.iter_mut().zip([211.0, 6180.0]) {
-        point.readings = vec![Reading::new(Quantity::Ttft, Statistic::Value, ms)];
+        point.readings = vec![Reading::new(Metric::Ttft, Statistic::Value, ms)];
     }
     points[0].load = None;
     let survey = Survey { origins: Vec::new(), points };

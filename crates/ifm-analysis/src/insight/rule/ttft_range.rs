@@ -6,7 +6,8 @@ use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic, is_burs
 use crate::level::Load;
 use crate::say;
 use crate::survey::{Pool, Pooled};
-use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::Metric;
+use ifm_core::sheet::PartKind;
 use ifm_core::words::plural;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -18,14 +19,14 @@ pub(super) const RULE: InsightRule = InsightRule {
 /// The middle of the TTFT of measurements with an unknown load, ms.
 fn unknown_load(pool: &Pool) -> Vec<f64> {
     let cells = pool.cells.iter().filter(|cell| cell.load().is_none() && !is_burst(cell));
-    let middle = |cell: &Pooled| CENTER.iter().find_map(|of| cell.reading(&Quantity::Ttft, *of));
+    let middle = |cell: &Pooled| CENTER.iter().find_map(|of| cell.reading(Metric::Ttft, *of));
     cells.filter_map(|cell| Some(middle(cell)?.value)).collect()
 }
 
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
-    let mut curves = curves(&pool, &by, &Quantity::Ttft, CENTER);
+    let mut curves = curves(&pool, &by, Metric::Ttft, CENTER);
     let mut unplaced = unknown_load(&pool);
     if curves.iter().map(|curve| curve.points.len()).sum::<usize>() < 2 {
         unplaced.clear();
@@ -33,7 +34,7 @@ fn look(question: &Question) -> Vec<Insight> {
         let names: Vec<&str> = by.iter().map(String::as_str).collect();
         curves = pool.curves_against(&names, |cell| {
             let reading =
-                CENTER.iter().find_map(|statistic| cell.reading(&Quantity::Ttft, *statistic))?;
+                CENTER.iter().find_map(|statistic| cell.reading(Metric::Ttft, *statistic))?;
             Some((cell.load().map_or(0.0, Load::value), reading))
         });
     }
@@ -64,7 +65,7 @@ fn look(question: &Question) -> Vec<Insight> {
         "Best TTFT {} ({}), worst {} ({}){}{}.";
         best.1.reading.value => Ms, measured_at(best.0, best.1), worst.1.reading.value => Ms,
         measured_at(worst.0, worst.1),
-        if_open(question.delta(&best.1.cell, &worst.1.cell, &Quantity::Ttft, CENTER)),
+        if_open(question.delta(&best.1.cell, &worst.1.cell, Metric::Ttft, CENTER)),
         left_out.unwrap_or_default()
     );
     vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]

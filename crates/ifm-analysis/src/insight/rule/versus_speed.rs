@@ -6,8 +6,9 @@ use crate::insight::versus::{CENTER, Matched, OUTPUT, Party, Versus};
 use crate::insight::{Delta, Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
+use ifm_core::Metric;
 use ifm_core::metric::Direction;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::Statistic;
 use ifm_core::words::counted;
 
 /// The tails that a sentence adds to a median or mean, the best known first.
@@ -32,10 +33,10 @@ pub(super) const TIE: InsightRule = InsightRule {
 };
 
 /// What is compared: topic, quantity, statistics.
-const COMPARED: [(Topic, Quantity, &[Statistic]); 3] = [
-    (Topic::Itl, Quantity::Itl, CENTER),
-    (Topic::Ttft, Quantity::Ttft, CENTER),
-    (Topic::Throughput, Quantity::OutputRate, OUTPUT),
+const COMPARED: [(Topic, Metric, &[Statistic]); 3] = [
+    (Topic::Itl, Metric::Itl, CENTER),
+    (Topic::Ttft, Metric::Ttft, CENTER),
+    (Topic::Throughput, Metric::OutputRate, OUTPUT),
 ];
 
 /// One quantity of a party against the baseline.
@@ -43,7 +44,7 @@ struct Pair<'v, 'a> {
     versus: &'v Versus<'a>,
     party: &'v Party<'a>,
     topic: Topic,
-    quantity: &'v Quantity,
+    quantity: &'v Metric,
     /// The loads, rising, with the difference at each.
     deltas: Vec<(f64, Delta)>,
 }
@@ -74,7 +75,7 @@ fn pairs(question: &Question, mut each: impl FnMut(&Pair)) {
         for (topic, quantity, statistics) in &COMPARED {
             for (party, matched) in versus.compared() {
                 let delta =
-                    |matched: &Matched| Some((matched.at, matched.delta(quantity, statistics)?));
+                    |matched: &Matched| Some((matched.at, matched.delta(*quantity, statistics)?));
                 let deltas = matched.iter().filter_map(delta).collect();
                 each(&Pair { versus, party, topic: *topic, quantity, deltas });
             }
@@ -216,7 +217,7 @@ fn with_tail(pair: &Pair, places: &[f64], sentence: Sentence, tone: Tone) -> (Se
     let tails = TAILS.into_iter().find_map(|p| {
         let statistics = [Statistic::Percentile(p)];
         let of =
-            |name, party| Tail::new(name, pair.versus.curve(party, pair.quantity, &statistics));
+            |name, party| Tail::new(name, pair.versus.curve(party, *pair.quantity, &statistics));
         let base = of(pair.versus.base.short_as_base(), &pair.versus.base);
         let other = of(&pair.party.short, pair.party);
         let told: Vec<(f64, f64, f64)> =

@@ -4,7 +4,8 @@
 use super::super::{Insight, Piece, Question, Versus, insights};
 use crate::level::Load;
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 
 const BASE: [(f64, f64, f64); 10] = [
     (1.0, 22.2, 44.8),
@@ -48,10 +49,10 @@ fn twin(model: &str, rows: &[(f64, f64, f64)], (held, at_once): (f64, f64)) -> V
     let row = |(index, (in_flight, itl, output)): (usize, &(f64, f64, f64))| {
         let median = if index == 1 { at_once } else { held.min(*in_flight * 1.2) };
         let readings = vec![
-            Reading::new(Quantity::InFlight, Statistic::Mean, *in_flight),
-            Reading::new(Quantity::InFlight, Statistic::Median, median),
-            Reading::new(Quantity::Itl, Statistic::Median, *itl),
-            Reading::new(Quantity::OutputRate, Statistic::Mean, *output),
+            Reading::new(Metric::InFlight, Statistic::Mean, *in_flight),
+            Reading::new(Metric::InFlight, Statistic::Median, median),
+            Reading::new(Metric::Itl, Statistic::Median, *itl),
+            Reading::new(Metric::OutputRate, Statistic::Mean, *output),
         ];
         let mut point = point(model, None, readings);
         point.setting.set(key::STRATEGY, if index == 1 { "throughput" } else { "constant" });
@@ -141,7 +142,7 @@ fn a_reason_is_a_hypothesis_and_asks_for_a_difference_that_is_shown() {
         let level = |(users, times): (u32, f64)| {
             [0.999, 1.0, 1.001].map(|factor| {
                 let value = itl * times * factor;
-                let reading = Reading::new(Quantity::Itl, Statistic::Median, value);
+                let reading = Reading::new(Metric::Itl, Statistic::Median, value);
                 point(model, Some(Load::Users(users)), vec![reading])
             })
         };
@@ -170,7 +171,7 @@ fn one_side_or_one_load_gives_no_insight() {
 
 /// Levels of users with their output, each measured once.
 fn levels(model: &str, rows: &[(u32, f64)]) -> Vec<Point> {
-    let reading = |output| Reading::new(Quantity::OutputRate, Statistic::Value, output);
+    let reading = |output| Reading::new(Metric::OutputRate, Statistic::Value, output);
     let level = |(users, output): &(u32, f64)| {
         point(model, Some(Load::Users(*users)), vec![reading(*output)])
     };

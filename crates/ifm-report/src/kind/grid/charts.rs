@@ -8,8 +8,9 @@ use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Dash, Form, Heading, HeatScale, Heatmap, Mark, Note,
     Plot, Point, Scale, Series, Tone,
 };
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::Statistic;
 
 /// Titles of the two charts of every row.
 pub(super) const TITLES: [&str; 2] = ["End-to-End Latency (Mean)", "End-to-End Latency (P99)"];
@@ -202,13 +203,13 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
 /// The change of TTFT against the change of ITL: cost of the prompt, or of every token.
 pub(super) fn split(grid: &Grid) -> Option<Chart> {
     let point = |cell: &GridCell| {
-        let change = |quantity: &Quantity| {
+        let change = |quantity: Metric| {
             ifm_analysis::insight::CENTER
                 .iter()
                 .find_map(|statistic| cell.change(quantity, *statistic))
                 .map(|change| change * 100.0)
         };
-        let (x, y) = (change(&Quantity::Ttft)?, change(&Quantity::Itl)?);
+        let (x, y) = (change(Metric::Ttft)?, change(Metric::Itl)?);
         let load = grid.rows.get(cell.row).map(|row| crate::model::load(row.load));
         let text = meant(y / 100.0, Meant::Change);
         Some(Point { label: load, ..Point::at(x, y).told(text) })

@@ -7,8 +7,9 @@ use crate::page::{Pictures, html, markdown};
 use crate::testing::model;
 use ifm_analysis::insight::GridWorkload;
 use ifm_analysis::testing::{NoisyLoop, noisy_run};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Quantity, Row, Source, Unit, key};
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Unit, key};
 
 /// Model, users, condition, and mean and P99 in seconds where measured.
 type CellOf<'a> = (&'a str, u32, &'a str, Option<(f64, f64)>);
@@ -23,8 +24,8 @@ fn sheet(cells: &[CellOf]) -> Sheet {
             .with(key::CONCURRENCY, users)
             .with(key::CONDITION, condition);
         if let Some((mean, p99)) = times {
-            row.figures.push(Figure::new(Quantity::E2e, MEAN, *mean, Unit::S));
-            row.figures.push(Figure::new(Quantity::E2e, P99, *p99, Unit::S));
+            row.figures.push(Figure::new(Metric::E2e, MEAN, *mean, Unit::S));
+            row.figures.push(Figure::new(Metric::E2e, P99, *p99, Unit::S));
         }
         row
     };

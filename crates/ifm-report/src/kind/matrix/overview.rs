@@ -55,7 +55,7 @@ fn colours(matrix: &Matrix) -> String {
 fn measures(matrix: &Matrix) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for of in &matrix.configurations {
-        let name = configuration::measure_unit(&of.measure).0;
+        let name = configuration::measure_unit(of.measure).0;
         let by = format!("{name}{}", ranking::reason(of));
         match groups.iter_mut().find(|(known, _)| *known == by) {
             Some((_, names)) => names.push(plain(&of.name())),

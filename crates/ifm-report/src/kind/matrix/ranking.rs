@@ -23,7 +23,7 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let all = &matrix.configurations;
     let first = all.first().map(|of| &of.measure);
     let by = match (first, all.iter().all(|of| Some(&of.measure) == first)) {
-        (Some(measure), true) => format!(" (by {})", measure_unit(measure).0),
+        (Some(measure), true) => format!(" (by {})", measure_unit(*measure).0),
         _ => String::new(),
     };
     let heading = format!("Performance Ranking{by}");
@@ -36,7 +36,7 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let mut sections = vec![Section::new(heading, vec![Block::Prose(note)])];
     for (index, configuration) in all.iter().enumerate() {
         let places = matrix.ranking(index);
-        let (name, _, how) = measure_unit(&configuration.measure);
+        let (name, _, how) = measure_unit(configuration.measure);
         let mut blocks = Vec::new();
         if by.is_empty() || configuration.why != Why::Output {
             blocks.push(Block::Prose(format!("By {name}{}.", reason(configuration))));

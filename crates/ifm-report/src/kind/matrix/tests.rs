@@ -5,7 +5,8 @@ use super::super::testing::{self, Results};
 use crate::page::{Page, Pictures, markdown};
 use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_analysis::testing::{closed_loop, run};
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 
 /// Repeats of a batch: model, size with lengths, output rates. The second label occurs twice.
 fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
@@ -18,9 +19,9 @@ fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -
         let all = rate * f64::from(input + output) / f64::from(output);
         let e2e_ms = f64::from(size * output) / rate * 1e3;
         let readings = vec![
-            Reading::new(Quantity::OutputRate, Statistic::Value, *rate),
-            Reading::new(Quantity::TotalRate, Statistic::Value, all),
-            Reading::new(Quantity::E2e, Statistic::Value, e2e_ms),
+            Reading::new(Metric::OutputRate, Statistic::Value, *rate),
+            Reading::new(Metric::TotalRate, Statistic::Value, all),
+            Reading::new(Metric::E2e, Statistic::Value, e2e_ms),
         ];
         // As in common reports: the second label occurs twice.
         let label = Some(format!("{model}_run{}", index.max(1)));
@@ -250,7 +251,7 @@ fn the_whole_time_of_a_batch_has_a_picture_of_its_own() {
     let slow =
         |point: &&mut Point| point.label.as_deref().is_some_and(|l| l.starts_with("w8a8_chat"));
     for point in survey.points.iter_mut().filter(slow) {
-        let e2e = point.readings.iter_mut().find(|reading| reading.quantity == Quantity::E2e);
+        let e2e = point.readings.iter_mut().find(|reading| reading.quantity == Metric::E2e);
         e2e.expect("timed").value = 64.0 / 135.0 * 1e3 / 0.8;
     }
     let whole = cells(&survey, "speed-up-whole").expect("drawn");
@@ -258,7 +259,7 @@ fn the_whole_time_of_a_batch_has_a_picture_of_its_own() {
         |cell: &&ifm_chart::Cell| cell.value.is_some_and(|value| (value - 0.794).abs() < 0.005);
     assert_eq!(whole.iter().filter(value).count(), 1, "{whole:?}");
     for point in &mut survey.points {
-        point.readings.retain(|reading| reading.quantity != Quantity::E2e);
+        point.readings.retain(|reading| reading.quantity != Metric::E2e);
     }
     assert!(cells(&survey, "speed-up-whole").is_none(), "it was not timed");
 }

@@ -10,7 +10,8 @@ use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Scale, Series};
-use ifm_core::sheet::{Quantity, key};
+use ifm_core::Metric;
+use ifm_core::sheet::key;
 use serde_json::Value;
 
 /// The chapters; none without an engine row or a power series.
@@ -67,13 +68,13 @@ fn power(subject: &Subject, all: &[PowerSeries]) -> Option<Section> {
     };
     for (quantities, id, title, rule) in [
         (
-            [Quantity::DecodeRate, Quantity::OutputRate].as_slice(),
+            [Metric::DecodeRate, Metric::OutputRate].as_slice(),
             "power-decode",
             "How much speed does a lower limit cost?",
             "power",
         ),
         (
-            [Quantity::PrefillRate].as_slice(),
+            [Metric::PrefillRate].as_slice(),
             "power-prompt",
             "And how much for prompts?",
             "repeat_noise",
@@ -192,11 +193,10 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
     let mut tiles = Vec::new();
     let points: Vec<&Point> = survey.engine_tests().collect();
     let models = models::listed(&points);
-    let fastest =
-        models.first().and_then(|model| Some((model, model.speed(&Quantity::DecodeRate)?)));
+    let fastest = models.first().and_then(|model| Some((model, model.speed(Metric::DecodeRate)?)));
     if let Some((model, (rate, ..))) = fastest {
         let slowest = models.iter().rev().find_map(|model| {
-            let (rate, ..) = model.speed(&Quantity::DecodeRate)?;
+            let (rate, ..) = model.speed(Metric::DecodeRate)?;
             let name = plain(&model.named(&models));
             Some(format!("; slowest {name} {}", meant(rate, Meant::TokPerS)))
         });
@@ -205,7 +205,7 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
         tiles.push(Tile::new("How fast does it generate?", number(rate), "tok/s", detail));
     }
     let survey_series = survey.power_series();
-    let is_decode = |series: &&PowerSeries| series.quantity != Quantity::PrefillRate;
+    let is_decode = |series: &&PowerSeries| series.quantity != Metric::PrefillRate;
     let shown = survey_series.iter().find(is_decode).or(survey_series.first());
     if let Some(series) = shown
         && let (Some(keeping), Some(highest)) = (series.keeping(), series.highest())
@@ -232,8 +232,8 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
 fn beside_prompts(all: &[PowerSeries], shown: &PowerSeries, limit_w: f64) -> Option<String> {
     let model = |series: &PowerSeries| series.name.split(", ").next().map(str::to_owned);
     let is_beside = |series: &&PowerSeries| {
-        series.quantity == Quantity::PrefillRate
-            && shown.quantity != Quantity::PrefillRate
+        series.quantity == Metric::PrefillRate
+            && shown.quantity != Metric::PrefillRate
             && model(series) == model(shown)
     };
     let prompts = all.iter().find(is_beside)?;

@@ -4,13 +4,14 @@ use super::super::testing::{self, Results};
 use crate::page::{Page, Pictures, html, markdown};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Statistic, StdKind, key};
 
 fn point(kind: PartKind, part: usize, setting: Factors, readings: Vec<Reading>) -> Point {
     Point { part, ..ifm_analysis::testing::point(kind, setting, readings) }
 }
 
-fn reading(quantity: Quantity, statistic: Statistic, value: f64) -> Reading {
+fn reading(quantity: Metric, statistic: Statistic, value: f64) -> Reading {
     Reading::new(quantity, statistic, value)
 }
 
@@ -23,12 +24,12 @@ fn engine(part: usize, (model, power): (&str, u32), test: &str, (mean, std): (f6
         .with("backends", "CUDA")
         .with("n_gpu_layers", 99)
         .with("flash_attn", 1);
-    let rate = if test.starts_with("pp") { Quantity::PrefillRate } else { Quantity::DecodeRate };
-    let size = Quantity::Other("model_size".to_owned());
+    let rate = if test.starts_with("pp") { Metric::PrefillRate } else { Metric::DecodeRate };
+    let size = Metric::other("model_size");
     let readings = vec![
         reading(size, Statistic::Value, 3.56 * (1u64 << 30) as f64),
-        reading(Quantity::Parameters, Statistic::Value, 6.74e9),
-        reading(rate.clone(), Statistic::Mean, mean),
+        reading(Metric::Parameters, Statistic::Value, 6.74e9),
+        reading(rate, Statistic::Mean, mean),
         reading(rate, Statistic::Std(StdKind::Sample), std),
     ];
     let headings = vec!["llama.cpp".to_owned(), "llama2-7b".to_owned(), format!("{power}W")];
@@ -38,8 +39,8 @@ fn engine(part: usize, (model, power): (&str, u32), test: &str, (mean, std): (f6
 fn kernel(part: usize, mask: &str, name: &str, pass: &str, (ms, tflops): (f64, f64)) -> Point {
     let setting = Factors::default().with("mask", mask).with("kernel", name).with("pass", pass);
     let readings = vec![
-        reading(Quantity::KernelTime, Statistic::Value, ms),
-        reading(Quantity::FlopRate, Statistic::Value, tflops * 1e12),
+        reading(Metric::Kernel, Statistic::Value, ms),
+        reading(Metric::FlopRate, Statistic::Value, tflops * 1e12),
     ];
     point(PartKind::Kernel, part, setting, readings)
 }
@@ -47,12 +48,12 @@ fn kernel(part: usize, mask: &str, name: &str, pass: &str, (ms, tflops): (f64, f
 fn level(part: usize, users: u32, output: f64, (ttft, itl): (f64, f64)) -> Point {
     let p99 = Statistic::Percentile(99.0);
     let readings = vec![
-        reading(Quantity::RequestsOk, Statistic::Value, 1000.0),
-        reading(Quantity::OutputRate, Statistic::Value, output),
-        reading(Quantity::Ttft, Statistic::Mean, ttft / 2.0),
-        reading(Quantity::Ttft, p99, ttft),
-        reading(Quantity::Itl, Statistic::Mean, itl / 2.0),
-        reading(Quantity::Itl, p99, itl),
+        reading(Metric::RequestsOk, Statistic::Value, 1000.0),
+        reading(Metric::OutputRate, Statistic::Value, output),
+        reading(Metric::Ttft, Statistic::Mean, ttft / 2.0),
+        reading(Metric::Ttft, p99, ttft),
+        reading(Metric::Itl, Statistic::Mean, itl / 2.0),
+        reading(Metric::Itl, p99, itl),
     ];
     let setting = Factors::default().with(key::MODEL, "m");
     Point { load: Some(Load::Users(users)), ..point(PartKind::Serving, part, setting, readings) }
@@ -99,7 +100,7 @@ fn note() -> Survey {
         points.push(kernel(2, "Sliding Window 1024", name, "backward", backward));
     }
     let mask = Factors::default().with("mask", "Sliding Window 1024");
-    let sparsity = vec![reading(Quantity::Sparsity, Statistic::Value, 0.8682)];
+    let sparsity = vec![reading(Metric::Sparsity, Statistic::Value, 0.8682)];
     let drawn = point(PartKind::Kernel, 2, mask, sparsity);
     points.push(Point { text: Some("░░\n██░░\n  ██░░".to_owned()), ..drawn });
     points.push(level(3, 32, 1090.59, (135.56, 84.66)));
@@ -107,10 +108,10 @@ fn note() -> Survey {
     points.push(level(5, 128, 2553.3, (217.02, 38.51)));
     points.push(level(6, 256, 3004.18, (380.03, 67.17)));
     let training = vec![
-        reading(Quantity::Memory, Statistic::Min, 85e9),
-        reading(Quantity::Memory, Statistic::Max, 88e9),
-        reading(Quantity::Duration, Statistic::Min, 180.0 * 60e3),
-        reading(Quantity::Duration, Statistic::Max, 200.0 * 60e3),
+        reading(Metric::Memory, Statistic::Min, 85e9),
+        reading(Metric::Memory, Statistic::Max, 88e9),
+        reading(Metric::Duration, Statistic::Min, 180.0 * 60e3),
+        reading(Metric::Duration, Statistic::Max, 200.0 * 60e3),
     ];
     let setting = Factors::default().with(key::MODEL, "llama-3.2-1b").with(key::BATCH_SIZE, 32);
     points.push(point(PartKind::Training, 7, setting, training));
@@ -148,13 +149,13 @@ fn the_chapter_is_headed_by_what_was_measured() {
         }
         point(PartKind::Training, part, setting, vec![reading(quantity, Statistic::Value, 1000.0)])
     };
-    let sleep = || run(0, Some("sleep 1"), Quantity::Duration);
-    let steps = || run(1, Some("python train.py"), Quantity::StepRate);
-    let noted = || run(2, None, Quantity::Duration);
+    let sleep = || run(0, Some("sleep 1"), Metric::Duration);
+    let steps = || run(1, Some("python train.py"), Metric::StepRate);
+    let noted = || run(2, None, Metric::Duration);
     for (points, heading, counts) in [
         (vec![sleep()], "## Command\n", "1 run of a command"),
         (
-            vec![sleep(), run(3, Some("make"), Quantity::Duration)],
+            vec![sleep(), run(3, Some("make"), Metric::Duration)],
             "## Commands\n",
             "2 runs of commands",
         ),
@@ -216,8 +217,8 @@ fn a_limit_of_the_client_is_told_beside_the_answer() {
     let mut survey = note();
     let of_serving = |point: &&mut Point| point.kind == PartKind::Serving;
     for point in survey.points.iter_mut().filter(of_serving) {
-        point.readings.push(reading(Quantity::RequestRate, Statistic::Value, 28.09));
-        point.readings.push(reading(Quantity::E2e, Statistic::Mean, 2968.7));
+        point.readings.push(reading(Metric::RequestRate, Statistic::Value, 28.09));
+        point.readings.push(reading(Metric::E2e, Statistic::Mean, 2968.7));
     }
     let mut no_limit = level(8, 1, 2096.79, (19349.72, 733.29));
     no_limit.load = None;

@@ -7,8 +7,9 @@ use ifm_analysis::insight::{Insight, Meant, Question, Topic, told_by};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Point, Series, Weight};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::sheet::{PartKind, Statistic};
 
 /// The median of a population if reported, else its mean.
 pub(super) const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
@@ -59,7 +60,7 @@ impl<'q> Data<'q> {
     }
 
     /// Curves of a quantity against the users, in the order of the scenarios.
-    pub fn curves(&self, quantity: &Quantity, statistics: &[Statistic]) -> Vec<Curve<'q>> {
+    pub fn curves(&self, quantity: Metric, statistics: &[Statistic]) -> Vec<Curve<'q>> {
         self.ordered(self.users.curves_against(&self.keys(), |cell| {
             Some((cell.load()?.value(), cell.first_of(quantity, statistics)?))
         }))

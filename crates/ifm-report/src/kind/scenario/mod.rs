@@ -20,7 +20,8 @@ use dispute::Dispute;
 use ifm_analysis::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Pool, Survey};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic, key};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 /// Scenarios that a condition line names, at most.
@@ -42,7 +43,7 @@ fn fits(subject: &Subject) -> bool {
     let by = told_by(&subject.question);
     let sent = [key::WORKLOAD, key::INPUT_TOKENS, key::OUTPUT_TOKENS, "scenario"];
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
-    let curves = survey.pool(PartKind::Serving).curves(&names, &Quantity::Ttft, Statistic::Median);
+    let curves = survey.pool(PartKind::Serving).curves(&names, Metric::Ttft, Statistic::Median);
     !by.is_empty()
         && by.iter().all(|name| sent.contains(&name.as_str()))
         && curves.iter().filter(|curve| curve.points.len() > 1).count() > 1
@@ -151,13 +152,13 @@ fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
 
 /// Requests that were sent, and those that failed.
 fn requests(pool: &Pool) -> (f64, f64) {
-    let sum = |quantity: &Quantity| -> f64 {
+    let sum = |quantity: Metric| -> f64 {
         let points = pool.cells.iter().flat_map(|cell| &cell.points);
         points.filter_map(|point| point.value(quantity, Statistic::Value)).sum()
     };
-    let failed = sum(&Quantity::RequestsFailed);
-    let sent = sum(&Quantity::Requests);
-    let ok = sum(&Quantity::RequestsOk);
+    let failed = sum(Metric::RequestsFailed);
+    let sent = sum(Metric::Requests);
+    let ok = sum(Metric::RequestsOk);
     (if sent > 0.0 { sent } else { ok + failed }, failed)
 }
 
@@ -180,14 +181,14 @@ fn extremes(
 }
 
 fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
-    data.curves(&Quantity::OutputRate, &[Statistic::Value, Statistic::Mean, Statistic::Median])
+    data.curves(Metric::OutputRate, &[Statistic::Value, Statistic::Mean, Statistic::Median])
 }
 
 /// Times to first token, those without a load among them.
 fn waits<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
     let pool = data.question.survey.pool(PartKind::Serving);
     pool.curves_against(&data.keys(), |cell| {
-        Some((cell.load().map_or(0.0, Load::value), cell.first_of(&Quantity::Ttft, CENTER)?))
+        Some((cell.load().map_or(0.0, Load::value), cell.first_of(Metric::Ttft, CENTER)?))
     })
 }
 
@@ -241,7 +242,7 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
     };
     let alone = Some(Load::Users(1));
     let speeds = data.ordered(user_speed_curves(&data.users, &data.by));
-    let ttft = data.curves(&Quantity::Ttft, CENTER);
+    let ttft = data.curves(Metric::Ttft, CENTER);
     add("speed for a single user", &speeds, alone, Meant::TokPerS);
     add("speed for one user, all loads", &speeds, None, Meant::TokPerS);
     add("TTFT of a single user", &ttft, alone, Meant::Ms);

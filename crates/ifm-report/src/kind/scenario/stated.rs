@@ -7,7 +7,8 @@ use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
 use ifm_analysis::insight::{Meant, Tone, user_speed_curves};
 use ifm_analysis::survey::{CurvePoint, Point, Reading, Survey};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic, key, meaning};
 
 /// Before any number.
 const BANNER: &str = "⚠ The document states these figures and shows no data: none of \
@@ -32,9 +33,9 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
             unnamed.join(" and no ")
         ));
     }
-    let quantity = Quantity::Other(USE_CASES.to_owned());
+    let quantity = Metric::other(USE_CASES);
     let counts = survey.of_role(RowRole::Stated);
-    let counts = counts.filter_map(|point| point.value(&quantity, Statistic::Value));
+    let counts = counts.filter_map(|point| point.value(quantity, Statistic::Value));
     let counted = counts.fold(0.0, f64::max);
     let named: Vec<&str> =
         named.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
@@ -55,7 +56,7 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
 /// users times speed. It is what comes out while all of them get tokens, so what comes out over the
 /// whole time is at most that.
 pub(super) fn implied_output(data: &Data, dispute: Option<Dispute>) -> Option<Block> {
-    let is_told = data.users.cells.iter().any(|cell| cell.central(&Quantity::OutputRate).is_some());
+    let is_told = data.users.cells.iter().any(|cell| cell.central(Metric::OutputRate).is_some());
     if !data.is_stated || is_told {
         return None;
     }
@@ -127,7 +128,7 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
             },
             |line| meant(line, Meant::Count),
         )
-        .text("quantity", |of| plain(&quantity_words(&of.reading.quantity)))
+        .text("quantity", |of| plain(&quantity_words(of.reading.quantity)))
         .cell(Head::number("figure"), |of| of.cell(dispute))
         .text("statistic", Figure::statistic)
         .text("use case", |of| or_absent(of.point.factor(key::WORKLOAD).as_deref()))
@@ -155,8 +156,8 @@ impl Figure<'_> {
             None => Cell { value: Some(value), ..Cell::text(written(self.reading)) },
         };
         let is_disputed = |dispute: Dispute| match self.reading.quantity {
-            Quantity::Itl | Quantity::Tpot => dispute.is_gap(value),
-            Quantity::UserRate => dispute.is_speed(value),
+            Metric::Itl | Metric::Tpot => dispute.is_gap(value),
+            Metric::UserSpeed => dispute.is_speed(value),
             _ => false,
         };
         disputed(cell, dispute.is_some_and(is_disputed))
@@ -175,49 +176,29 @@ impl Figure<'_> {
     }
 }
 
-/// Quantities whose names an import puts after `limit of`, `reference of` and `supposed`.
-const BEHIND: [(&str, Quantity); 8] = [
-    ("Itl", Quantity::Itl),
-    ("Ttft", Quantity::Ttft),
-    ("Tpot", Quantity::Tpot),
-    ("E2e", Quantity::E2e),
-    ("UserRate", Quantity::UserRate),
-    ("OutputRate", Quantity::OutputRate),
-    ("RequestRate", Quantity::RequestRate),
-    ("Efficiency", Quantity::Efficiency),
-];
-
-/// The prefix of another quantity's name, and that quantity.
-fn behind(quantity: &Quantity) -> Option<(String, &'static Quantity)> {
-    let Quantity::Other(name) = quantity else { return None };
-    let (of, name) = name.rsplit_once(' ')?;
-    let (_, inner) = BEHIND.iter().find(|(word, _)| *word == name)?;
-    Some((of.to_owned(), inner))
-}
-
 /// How a quantity is written.
-fn how(quantity: &Quantity) -> Meant {
+fn how(quantity: Metric) -> Meant {
     match quantity {
-        Quantity::Ttft | Quantity::Itl | Quantity::Tpot | Quantity::E2e => Meant::Ms,
-        Quantity::UserRate | Quantity::OutputRate | Quantity::TotalRate => Meant::TokPerS,
-        Quantity::Efficiency | Quantity::ErrorRate => Meant::Share,
-        Quantity::RequestRate => Meant::ReqPerS,
-        Quantity::Other(name) if name == USE_CASES => Meant::Count,
-        other => behind(other).map_or(Meant::Plain, |(_, inner)| how(inner)),
+        Metric::Ttft | Metric::Itl | Metric::Tpot | Metric::E2e => Meant::Ms,
+        Metric::UserSpeed | Metric::OutputRate | Metric::TotalRate => Meant::TokPerS,
+        Metric::Efficiency | Metric::ErrorRate => Meant::Share,
+        Metric::RequestRate => Meant::ReqPerS,
+        Metric::Other(name) if name.as_str() == USE_CASES => Meant::Count,
+        other => meaning::behind(other).map_or(Meant::Plain, |(_, inner)| how(inner)),
     }
 }
 
 /// A figure as it is printed, where that says more than our digits.
 fn written(reading: &Reading) -> String {
-    match (how(&reading.quantity), &reading.printed) {
+    match (how(reading.quantity), &reading.printed) {
         (Meant::TokPerS, Some(printed)) => plain(&format!("{printed} tok/s")),
         (how, _) => meant(reading.value, how),
     }
 }
 
 /// A quantity in words.
-fn quantity_words(quantity: &Quantity) -> String {
-    match behind(quantity) {
+fn quantity_words(quantity: Metric) -> String {
+    match meaning::behind(quantity) {
         Some((of, inner)) => format!("{of} {inner}"),
         None => quantity.to_string(),
     }
@@ -234,8 +215,8 @@ mod tests {
             ("supposed Efficiency", "supposed efficiency"),
             ("use cases", "use cases"),
         ] {
-            assert_eq!(quantity_words(&Quantity::Other(name.to_owned())), expect);
+            assert_eq!(quantity_words(Metric::other(name)), expect);
         }
-        assert_eq!(quantity_words(&Quantity::Ttft), Quantity::Ttft.to_string());
+        assert_eq!(quantity_words(Metric::Ttft), Metric::Ttft.to_string());
     }
 }

@@ -13,7 +13,7 @@ use ifm_analysis::survey::{Curve, CurvePoint, Pool, Pooled, readings_of};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Plot, Point, Scale, Series, Weight};
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::sheet::{PartKind, Statistic};
 use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
 
@@ -77,7 +77,7 @@ pub(super) fn marks(chart: &Chart) -> Option<String> {
 }
 
 /// A quantity against the load, where two loads have it.
-fn curve<'a>(pool: &Pool<'a>, quantity: &Quantity, statistics: &[Statistic]) -> Option<Curve<'a>> {
+fn curve<'a>(pool: &Pool<'a>, quantity: Metric, statistics: &[Statistic]) -> Option<Curve<'a>> {
     let reading =
         |cell: &Pooled| Some((cell.load()?.value(), cell.first_of(quantity, statistics)?));
     let curve = pool.curves_against(&[], reading).pop()?;
@@ -94,7 +94,7 @@ fn is_inside(cell: &Pooled) -> bool {
 }
 
 fn output(pool: &Pool) -> Option<Chart> {
-    let curves = [curve(pool, &Quantity::OutputRate, OUTPUT)?];
+    let curves = [curve(pool, Metric::OutputRate, OUTPUT)?];
     let mut series = lines(&curves, Meant::TokPerS);
     for line in &mut series {
         line.name = "output".to_owned();
@@ -110,12 +110,12 @@ fn output(pool: &Pool) -> Option<Chart> {
 /// Output of the server against the speed for one user, a point for each load.
 fn pareto(pool: &Pool) -> Option<Chart> {
     let speed = |cell: &Pooled| {
-        let estimated = || cell.central(&Quantity::Other(USER_RATE_ESTIMATED.to_owned()));
-        cell.central(&Quantity::UserRate).or_else(estimated)
+        let estimated = || cell.central(Metric::other(USER_RATE_ESTIMATED));
+        cell.central(Metric::UserSpeed).or_else(estimated)
     };
     let by_load = pool.curves_against(&[], |cell| Some((cell.load()?.value(), speed(cell)?)));
     let point = |at: &CurvePoint| {
-        let output = at.cell.first_of(&Quantity::OutputRate, OUTPUT)?.value;
+        let output = at.cell.first_of(Metric::OutputRate, OUTPUT)?.value;
         let point = Point::at(at.reading.value, output).trusted(is_inside(&at.cell));
         let label = Some(load(at.cell.load()));
         Some(Point { label, ..point.told(meant(output, Meant::TokPerS)) })
@@ -178,7 +178,7 @@ fn over_the_load(model: &ReportModel, pool: &Pool, metric: Metric) -> Option<Cha
     let (mut curves, mut series) = (Vec::new(), Vec::new());
     for (index, p) in [50.0].into_iter().chain(tails).enumerate() {
         let of_p = [Statistic::percentile(p)];
-        let curves_of = quantities.iter().map(|quantity| curve(pool, quantity, &of_p));
+        let curves_of = quantities.iter().map(|quantity| curve(pool, *quantity, &of_p));
         let Some(curve) = curves_of.flatten().next() else { continue };
         for mut line in lines(std::slice::from_ref(&curve), how) {
             for point in line.points.iter_mut().filter(|point| !point.is_trusted) {

@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::{model, single};
     use crate::{TerminalStyle, html, json, markdown, terminal};
     use ifm_analysis::testing::telemetry;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
 
     #[test]
     fn drafts_are_told_everywhere_and_nowhere_without_them() {
@@ -96,11 +96,11 @@ mod tests {
         let mut series = |quantity, source: &str, by: f64| {
             run.series.push(telemetry(quantity, source, (0.0, 100.0), &|at_s| by * at_s));
         };
-        series(Quantity::ServerDrafts, "vLLM /metrics", 400.0);
-        series(Quantity::ServerDraftTokens, "vLLM /metrics", 800.0);
-        series(Quantity::ServerAcceptedTokens, "vLLM /metrics", 520.0);
-        series(Quantity::ServerAcceptedAt, "vLLM /metrics position 0", 320.0);
-        series(Quantity::ServerAcceptedAt, "vLLM /metrics position 1", 200.0);
+        series(Signal::ServerDrafts, "vLLM /metrics", 400.0);
+        series(Signal::ServerDraftTokens, "vLLM /metrics", 800.0);
+        series(Signal::ServerAcceptedTokens, "vLLM /metrics", 520.0);
+        series(Signal::ServerAcceptedAt, "vLLM /metrics position 0", 320.0);
+        series(Signal::ServerAcceptedAt, "vLLM /metrics position 1", 200.0);
         let mut several = ifm_analysis::summarize(&run);
         let again = several.levels.first().cloned();
         several.levels.extend(again);

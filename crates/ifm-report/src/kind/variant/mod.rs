@@ -18,8 +18,9 @@ use crate::format::plain;
 use crate::page::{Block, Columns, Figure, Page, Remark, Section, Table};
 use ifm_analysis::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
 use ifm_analysis::machine::told_of;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, key};
+use ifm_core::sheet::{RowRole, key};
 use std::borrow::Cow;
 
 /// Maximum number of others next to the base that are still recognized as a comparison of variants.
@@ -51,7 +52,7 @@ fn fits(subject: &Subject) -> bool {
         let is_changed = |name: &str| {
             [key::MODEL, key::QUANTIZATION].contains(&versus.by.as_str()) && scheme(name) != base
         };
-        let points = |party| versus.curve(party, &Quantity::Itl, CENTER).points.len();
+        let points = |party| versus.curve(party, Metric::Itl, CENTER).points.len();
         (1..=OTHERS_MAX).contains(&versus.others.len())
             && versus.others.iter().all(|party| is_changed(&party.name))
             && versus.parties().all(|party| points(party) > 1)

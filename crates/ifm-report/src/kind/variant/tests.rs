@@ -21,11 +21,11 @@ fn sheet(models: &[(&str, &[RowOf])]) -> Sheet {
             row.factors = Factors::default().with(key::STRATEGY, "constant");
             let median = Statistic::Median;
             row.figures = vec![
-                Figure::new(Quantity::InFlight, Statistic::Mean, *in_flight, Unit::Count),
-                Figure::new(Quantity::Itl, median, *itl, Unit::Ms),
-                Figure::new(Quantity::Ttft, median, *ttft, Unit::Ms),
-                Figure::new(Quantity::OutputRate, Statistic::Mean, *output, Unit::PerS),
-                Figure::new(Quantity::RequestRate, median, output / 500.0, Unit::PerS)
+                Figure::new(Metric::InFlight, Statistic::Mean, *in_flight, Unit::Count),
+                Figure::new(Metric::Itl, median, *itl, Unit::Ms),
+                Figure::new(Metric::Ttft, median, *ttft, Unit::Ms),
+                Figure::new(Metric::OutputRate, Statistic::Mean, *output, Unit::PerS),
+                Figure::new(Metric::RequestRate, median, output / 500.0, Unit::PerS)
                     .as_printed("0.1"),
             ];
             row
@@ -129,8 +129,8 @@ fn output_stands_against_what_was_offered() {
         let point = |(rate, output): &(f64, f64)| {
             let setting = Factors::default().with(key::MODEL, model).with(key::OUTPUT_TOKENS, 100);
             let readings = vec![
-                Reading::new(Quantity::OutputRate, Statistic::Mean, *output),
-                Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
+                Reading::new(Metric::OutputRate, Statistic::Mean, *output),
+                Reading::new(Metric::Itl, Statistic::Median, 10.0 + rate),
             ];
             let load = Some(ifm_analysis::level::Load::ReqPerS(*rate));
             Point { load, ..ifm_analysis::testing::point(PartKind::Serving, setting, readings) }
@@ -174,9 +174,9 @@ fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
     for (part, rows) in sheet.parts.iter_mut().zip(rows) {
         for (row, of) in part.rows.iter_mut().zip(rows) {
             let rate = |quantity, value| Figure::new(quantity, Statistic::Mean, value, Unit::PerS);
-            row.figures.push(rate(Quantity::InputRate, 2.0 * of.3));
-            row.figures.push(rate(Quantity::TotalRate, 2.5 * of.3));
-            row.figures.push(Figure::new(Quantity::Tpot, Statistic::Median, tpot_of(of), Unit::Ms));
+            row.figures.push(rate(Metric::InputRate, 2.0 * of.3));
+            row.figures.push(rate(Metric::TotalRate, 2.5 * of.3));
+            row.figures.push(Figure::new(Metric::Tpot, Statistic::Median, tpot_of(of), Unit::Ms));
         }
     }
     sheet

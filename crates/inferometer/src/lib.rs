@@ -1,6 +1,6 @@
 //! The program: reads the command line, calls the libraries, prints, and says how to exit.
 //!
-//! Only this crate reads the environment, prints, and decides how the program ends. It is a library,
+//! Only this crate reads the environment and decides how the program ends. It is a library,
 //! which `main.rs` starts, because a library compiles while its dependencies are still being optimized.
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,6 @@ mod dated;
 mod doctor;
 mod documents;
 mod exec;
-mod exit;
 mod exported;
 mod facts;
 mod guard;
@@ -43,7 +42,6 @@ mod predict;
 mod preflight;
 mod probe;
 mod push;
-mod secrets;
 mod server;
 mod server_engine;
 mod session;
@@ -53,7 +51,6 @@ mod sink;
 mod stored;
 mod subjects;
 mod telemetry;
-mod terminal;
 #[cfg(test)]
 mod testing;
 mod tokenize;
@@ -61,7 +58,8 @@ mod url;
 mod what_if;
 
 use clap::error::ErrorKind;
-use exit::Code;
+use ifm_terminal::exit::Code;
+use ifm_terminal::{exit, secrets, streams as terminal};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 

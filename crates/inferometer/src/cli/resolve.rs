@@ -76,7 +76,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     check_readers(args.readers)?;
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
-    let forms = Asked::read(&args.workload.forms)?;
+    let forms = args.workload.asked_forms()?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
     // Several models with shares are a mix; the first one is used where a single model is needed.
     let models = args.model.as_deref().and_then(mix::models);
@@ -386,7 +386,7 @@ pub fn resolve_simulated(
     check_cadence(workload, &opened)?;
     let mut levels = load_specs(levels, seed, &opened)?;
     end_at_broken_target(&mut levels, results);
-    let forms = Asked::read(&workload.forms)?;
+    let forms = workload.asked_forms()?;
     let api = match opened.dataset.has_conversations() || !forms.is_empty() {
         true => Api::Chat,
         false => Api::Completions,

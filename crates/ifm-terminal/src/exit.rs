@@ -1,7 +1,5 @@
 //! How the program ends: the exit codes, and errors that say what to do.
 
-use ifm_compat::CompatError;
-use ifm_form::FormError;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -130,25 +128,6 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
-    }
-}
-
-impl From<CompatError> for Failure {
-    fn from(error: CompatError) -> Failure {
-        let code = match error {
-            CompatError::Table(_) => Code::Internal,
-            CompatError::Line(_)
-            | CompatError::Flags { .. }
-            | CompatError::OtherBenchmark { .. }
-            | CompatError::UnknownTool { .. } => Code::Usage,
-        };
-        Failure::new(code, error.to_string())
-    }
-}
-
-impl From<FormError> for Failure {
-    fn from(error: FormError) -> Failure {
-        Failure::usage(error.to_string())
     }
 }
 

@@ -274,14 +274,14 @@ fn command() -> std::io::Result<Command> {
 /// The test binary is not inferometer: the process lives among its tests.
 #[cfg(test)]
 fn command() -> std::io::Result<Command> {
-    Ok(crate::testing::process("guard::tests::the_process"))
+    Ok(ifm_probe::testing::process("guard::tests::the_process"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
     use ifm_bench::process_tree::TOKEN;
+    use ifm_probe::testing;
     use std::path::Path;
 
     #[test]

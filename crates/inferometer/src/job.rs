@@ -2,21 +2,21 @@
 //!
 //! Not here: how it follows from the command line (`cli::resolve`), and running it (`session`).
 
-use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::output::Format;
 use crate::predict::Deployed;
-use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::Secrets;
-use crate::server::Inspection;
-use crate::url::BaseUrl;
 use ifm_core::Facts;
 use ifm_core::PlanCell;
 use ifm_core::manifest::RejectedField;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
+use ifm_probe::preflight::{FieldRules, Preflight};
+use ifm_probe::server::Inspection;
+use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
+use ifm_probe::url::BaseUrl;
 use ifm_report::VllmLines;
 use ifm_wire::dialect::FormSpeech;
 use ifm_wire::{Expect, RequestTemplate};

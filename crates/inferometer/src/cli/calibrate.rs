@@ -14,17 +14,17 @@ use crate::predict::{
     Calibration, CalibrationDocument, Deployed, Fitted, MEASURE_IT, MeasuredRow, ending, fitted,
     misses, of_run, page, rows, text,
 };
-use crate::server;
 use crate::session::store_root;
 use crate::stored::{find, load};
 use crate::subjects::{self, Subjects};
-use crate::url::BaseUrl;
 use crate::{output, terminal};
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::tag::check_name;
 use ifm_core::words::counted;
+use ifm_probe::server;
+use ifm_probe::url::BaseUrl;
 use ifm_roofline::{KvFormat, Machine, WeightFormat};
 use ifm_sim::Kind;
 use ifm_store::Store;

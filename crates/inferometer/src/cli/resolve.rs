@@ -5,27 +5,27 @@ use super::first_requests;
 use super::load_args::{LoadArgs, ResultArgs};
 use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
-use crate::calibration::CalibrationAsk;
-use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
 use crate::host::Stamps;
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
-use crate::key::{authorization, key_env};
 use crate::lengths::{self, LengthsAsk};
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::predict::Deployed;
-use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
-use crate::server::{self, Inspection, PageReader};
-use crate::tokenize::ServerTokenizer;
-use crate::url::BaseUrl;
 use ifm_core::Facts;
 use ifm_core::regular::read_named_text;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_form::Asked;
+use ifm_probe::key::{authorization, key_env};
+use ifm_probe::preflight::{FieldRules, Preflight};
+use ifm_probe::prompt_calibration::CalibrationAsk;
+use ifm_probe::server::{self, Inspection, PageReader};
+use ifm_probe::server_tokenizer::ServerTokenizer;
+use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
+use ifm_probe::url::BaseUrl;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
@@ -107,7 +107,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         None => server::find_local()?,
     };
     let addresses = url.resolve()?;
-    if !args.yes && addresses.iter().any(crate::url::is_public) {
+    if !args.yes && addresses.iter().any(ifm_probe::url::is_public) {
         return Err(Failure::usage(format!("{} is a public address", url.authority())).hint(
             "load costs money and can look like an attack: add --yes if you may load this server",
         ));

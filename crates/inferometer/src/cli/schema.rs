@@ -83,7 +83,7 @@ const SCHEMAS: &[Published] = &[
     ),
     published!("what-if", "predict --vary", ["predict --vary"], crate::what_if::WhatIfDocument),
     published!("calibration", "calibrate", ["calibrate"], crate::predict::CalibrationDocument),
-    published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
+    published!("probe", "probe", ["probe"], ifm_probe::question::ProbeDocument),
     published!(
         "conformance",
         "conform",

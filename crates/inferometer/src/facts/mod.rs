@@ -11,9 +11,9 @@ pub use document::{FactsDocument, read, settings_text, text};
 pub use process::of_process;
 
 use crate::job::MetricsAsk;
-use crate::server::{Inspection, PageReader};
 use ifm_core::Facts;
 use ifm_core::facts::{Confidential, ServerProcess};
+use ifm_probe::server::{Inspection, PageReader};
 use ifm_telemetry::{Page, engine_facts, gpu_facts, host};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

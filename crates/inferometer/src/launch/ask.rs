@@ -2,9 +2,9 @@
 
 use super::kind::Kind;
 use crate::exit::Failure;
-use crate::key::authorization;
 use crate::secrets::Secrets;
 use ifm_bench::process_tree::GRACE;
+use ifm_probe::key::authorization;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -18,14 +18,14 @@ pub use ask::{Ask, Container};
 pub use cold::cool;
 pub use kind::Kind;
 
-use crate::caller::{Caller, Endpoint};
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Held, Undo};
 use crate::secrets::Secrets;
-use crate::url::BaseUrl;
 use ifm_bench::process_tree::Tree;
 use ifm_core::StartUp;
 use ifm_core::manifest::ServerInfo;
+use ifm_probe::traced_client::{Caller, Endpoint};
+use ifm_probe::url::BaseUrl;
 use log::Log;
 use order::Order;
 use ready::{Unready, Wait};

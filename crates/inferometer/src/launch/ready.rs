@@ -2,12 +2,12 @@
 //! answered a request with a token. When each happened is a result of its own.
 
 use super::ask::Ask;
-use crate::caller::{Caller, Endpoint, Reply};
-use crate::preflight::{Sending, exchange, one_token};
-use crate::probe::{Wish, template};
-use crate::server::{self, Inspection};
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt, StartUp};
+use ifm_probe::preflight::{Sending, exchange, one_token};
+use ifm_probe::question::{Wish, template};
+use ifm_probe::server::{self, Inspection};
+use ifm_probe::traced_client::{Caller, Endpoint, Reply};
 use ifm_wire::Expect;
 use ifm_wire::request::Ask as RequestAsk;
 use serde_json::Value;

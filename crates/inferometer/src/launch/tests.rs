@@ -1,7 +1,7 @@
 //! Servers that misbehave, played by a process of this binary.
 
 use super::*;
-use crate::testing::{self, Asked, Said};
+use ifm_probe::testing::{self, Asked, Said};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -2,14 +2,14 @@
 //! prompt, always the likeliest token, and as many as were asked for.
 
 use super::told::Heard;
-use crate::caller::{CallLimits, Caller, Endpoint, Reply};
-use crate::preflight::{FieldRules, Preflight, Sending, TRIES, exchange, one_token};
-use crate::probe::{Wish, template};
-use crate::tokenize::ServerTokenizer;
 use ifm_bench::engine::Trouble;
 use ifm_core::manifest::RejectedField;
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};
+use ifm_probe::preflight::{FieldRules, Preflight, Sending, TRIES, exchange, one_token};
+use ifm_probe::question::{Wish, template};
+use ifm_probe::server_tokenizer::ServerTokenizer;
+use ifm_probe::traced_client::{CallLimits, Caller, Endpoint, Reply};
 use ifm_wire::request::Ask;
 use ifm_wire::{Expect, RequestBytes};
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
 //! Requests that begin together, each on a connection and a thread of its own.
 
-use crate::caller::{Caller, Reply};
 use crate::interrupt::Urge;
 use ifm_bench::disturbance::{Disturbance, Watch};
 use ifm_bench::engine::Trouble;
 use ifm_bench::program::Limits;
 use ifm_core::order::Order as _;
+use ifm_probe::traced_client::{Caller, Reply};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;

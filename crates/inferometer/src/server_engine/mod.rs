@@ -14,13 +14,13 @@ mod told;
 #[cfg(test)]
 mod tests;
 
-use crate::caller::{Caller, Endpoint};
-use crate::server::{Inspection, PATIENCE, inspect};
 use asker::Asker;
 use batch::Sent;
 use ifm_bench::engine::{About, Case, Engine, Repeat, ServerEngine, Setup, Trouble};
 use ifm_bench::program::Limits;
 use ifm_core::Prompt;
+use ifm_probe::server::{Inspection, PATIENCE, inspect};
+use ifm_probe::traced_client::{Caller, Endpoint};
 use overhead::Overhead;
 use prompts::Prompts;
 use repeat::Seen;

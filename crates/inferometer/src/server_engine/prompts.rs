@@ -4,11 +4,11 @@
 //! Not here: how many tokens the server counted (`repeat`).
 
 use super::Asker;
-use crate::calibration::{CalibrationAsk, Fault, calibrate};
-use crate::caller::Caller;
-use crate::preflight::Preflight;
-use crate::tokenize::ServerTokenizer;
 use ifm_core::Prompt;
+use ifm_probe::preflight::Preflight;
+use ifm_probe::prompt_calibration::{CalibrationAsk, Fault, calibrate};
+use ifm_probe::server_tokenizer::ServerTokenizer;
+use ifm_probe::traced_client::Caller;
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{Generator, LengthRange, LengthScale, RandomSpec, Rng, word_texts};
 use std::collections::BTreeSet;

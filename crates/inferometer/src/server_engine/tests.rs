@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::interrupt::Interrupts;
-use crate::testing::{Asked, Said, server};
+use ifm_probe::testing::{Asked, Said, server};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //!
 //! Not here: what follows from it (`repeat`).
 
-use crate::caller::Reply;
+use ifm_probe::traced_client::Reply;
 use ifm_wire::Answer;
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! All telemetry sources of a run: found once, read repeatedly.
 
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
-use crate::server::PageReader;
 use ifm_core::series::Quantity;
+use ifm_probe::server::PageReader;
 use ifm_telemetry::drm::Cards;
 use ifm_telemetry::engine::{self, ENGINES, Engine};
 use ifm_telemetry::nvml::Gpus;

@@ -7,10 +7,10 @@ use crate::guard::Guard;
 use crate::interrupt::Interrupts;
 use crate::server_engine::Target;
 use crate::terminal;
-use crate::url::BaseUrl;
 use ifm_bench::engine::{self, Ask, Limits, Setup, Shape, Test, Which};
 use ifm_bench::program::{self, span};
 use ifm_engine::Preset;
+use ifm_probe::url::BaseUrl;
 use std::sync::Arc;
 use std::time::Duration;
 

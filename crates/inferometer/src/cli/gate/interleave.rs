@@ -10,7 +10,7 @@ use crate::child::{OwnServer, own_command};
 use crate::cli::repeats;
 use crate::exit::{Code, Failure};
 use crate::terminal;
-use crate::url::BaseUrl;
+use ifm_probe::url::BaseUrl;
 use serde_json::Value;
 use std::net::TcpStream;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Requests before a load against strict, flaky and refusing servers.
 
 use super::*;
-use crate::caller::Endpoint;
 use crate::testing::{Asked, Said, server};
+use crate::traced_client::Endpoint;
 use ifm_core::spec::Api;
 use ifm_wire::request::TemplateSpec;
 use serde_json::{Map, Value, json};

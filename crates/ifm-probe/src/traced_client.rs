@@ -5,11 +5,11 @@
 //! Blocking, with one connection that is kept open between questions. Every question has a time limit,
 //! and the user's limits for requests also apply.
 
-use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use ifm_core::outcome::TimeoutKind;
 use ifm_core::spec::LimitSpec;
 use ifm_drive::TlsTarget;
+use ifm_terminal::secrets::Secrets;
 use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect, ResponseReader, Step};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 use serde_json::Value;

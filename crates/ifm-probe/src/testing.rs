@@ -1,8 +1,9 @@
 //! A server that answers by a function, child processes, and waiting for conditions, for the tests
-//! of this crate.
+//! of this crate and of its callers.
+#![allow(clippy::unwrap_used, reason = "only tests use it")]
 
-use crate::caller::{Caller, Endpoint};
 use crate::preflight::{FieldRules, Preflight};
+use crate::traced_client::{Caller, Endpoint};
 use crate::url::BaseUrl;
 use ifm_core::spec::Api;
 use ifm_wire::request::TemplateSpec;

@@ -85,7 +85,7 @@ fn is_text_api(api: Api) -> bool {
 }
 
 /// A proxy that identifies itself only in its answers.
-fn note_proxy(inquiry: &mut Inquiry, reply: &crate::caller::Reply) {
+fn note_proxy(inquiry: &mut Inquiry, reply: &crate::traced_client::Reply) {
     if let Some(version) = reply.header("x-litellm-version") {
         inquiry.server.kind = Some("LiteLLM".to_owned());
         inquiry.server.version = Some(version);

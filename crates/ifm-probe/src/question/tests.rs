@@ -1,8 +1,8 @@
 //! Probes of servers that keep their promises, that do not, and that report nothing.
 
 use super::*;
-use crate::caller::{Caller, Endpoint};
 use crate::testing::{Asked, Said, server};
+use crate::traced_client::{Caller, Endpoint};
 use ifm_core::manifest::ServerInfo;
 use ifm_tokenizer::Tokenizer;
 use ifm_truth::slower_and_slower;

@@ -2,7 +2,7 @@
 //!
 //! Not here: what follows from it (`lengths`, `clock`).
 
-use crate::caller::Reply;
+use crate::traced_client::Reply;
 use jiff::fmt::rfc2822::DateTimeParser;
 
 /// Nanoseconds of a second.

@@ -1,9 +1,9 @@
 //! Calibration against servers that count by other rules.
 
 use super::*;
-use crate::caller::Caller;
 use crate::preflight::FieldRules;
 use crate::testing::{Said, server};
+use crate::traced_client::Caller;
 use ifm_core::spec::Api;
 use ifm_wire::request::TemplateSpec;
 use ifm_wire::{Expect, RequestTemplate};

@@ -2,8 +2,8 @@
 //! questions showed.
 
 use super::noted::{self, Length};
-use crate::caller::{Caller, Endpoint, Reply};
 use crate::preflight::{Exchange, Sending, TRIES, exchange, one_token};
+use crate::traced_client::{Caller, Endpoint, Reply};
 use ifm_core::manifest::{RejectedField, ServerInfo};
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};

@@ -4,7 +4,7 @@
 //! vLLM and SGLang accept `prompt`, llama.cpp accepts `content`, and TGI accepts `inputs`. The
 //! answer is an object with `count` or with the list `tokens`, or (TGI) the list itself.
 
-use crate::caller::Caller;
+use crate::traced_client::Caller;
 use serde_json::{Map, Value};
 use std::time::Duration;
 

@@ -7,12 +7,12 @@
 //! Not here: how a server's message is parsed (`ifm_wire::dialect::rejected_fields`), and what is
 //! requested (`calibration`, `session::pairing`, `probe`, `engine`).
 
-use crate::caller::{Caller, Reply};
-use crate::exit::Failure;
 use crate::server;
-use crate::terminal;
+use crate::traced_client::{Caller, Reply};
 use ifm_core::manifest::RejectedField;
 use ifm_core::{Outcome, Prompt};
+use ifm_terminal::exit::Failure;
+use ifm_terminal::streams as terminal;
 use ifm_wire::dialect::{Rejection, is_overflow, rejected_fields};
 use ifm_wire::request::Ask;
 use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate};

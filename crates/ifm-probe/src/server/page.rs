@@ -1,8 +1,8 @@
 //! Pages that are read repeatedly during a run: metrics of servers and devices.
 
 use super::{ANSWER_BYTES_MAX, Client};
-use crate::client::agent;
-use crate::secrets::mask_url;
+use crate::http_client::agent;
+use ifm_terminal::secrets::mask_url;
 use std::time::Duration;
 use ureq::Agent;
 

@@ -10,11 +10,11 @@
 //! tokens of both texts counted separately, minus the tokens of both in one prompt, are the constant part
 //! of every prompt.
 
-use crate::exit::Failure;
 use crate::preflight::{self, Preflight, one_token};
-use crate::tokenize::ServerTokenizer;
+use crate::server_tokenizer::ServerTokenizer;
 use ifm_core::Prompt;
 use ifm_core::spec::Calibration;
+use ifm_terminal::exit::Failure;
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{Generator, LengthRange, LengthScale, RandomSpec, word_texts};
 use std::time::{Duration, Instant};

@@ -12,13 +12,13 @@ const NAME_COLUMNS: usize = 21;
 
 /// What `probe --json` writes.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeDocument<'a> {
     /// Version of the document. Major versions are not compatible.
-    #[cfg_attr(test, schemars(extend("pattern" = "^1[.]")))]
+    #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^1[.]")))]
     schema_version: &'static str,
     /// The kind of the document.
-    #[cfg_attr(test, schemars(extend("const" = "inferometer_probe")))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "inferometer_probe")))]
     kind: &'static str,
     /// Address.
     url: &'a str,

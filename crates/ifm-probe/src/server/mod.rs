@@ -5,11 +5,11 @@ mod page;
 
 pub use page::PageReader;
 
-use crate::client::{self, agent};
-use crate::exit::Failure;
-use crate::secrets::Secrets;
+use crate::http_client::{self, agent};
 use crate::url::BaseUrl;
 use ifm_core::manifest::ServerInfo;
+use ifm_terminal::exit::Failure;
+use ifm_terminal::secrets::Secrets;
 use ifm_wire::dialect::custom::{Description, ModelList};
 use ifm_wire::dialect::without_version;
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ pub fn find_local() -> Result<BaseUrl, Failure> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         if TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
             let (url, _) = BaseUrl::parse(&format!("http://127.0.0.1:{port}"))?;
-            crate::terminal::tell(&format!("no URL given: using {url}"));
+            ifm_terminal::streams::tell(&format!("no URL given: using {url}"));
             return Ok(url);
         }
     }
@@ -160,7 +160,7 @@ impl Client<'_> {
         let at = list_url(url, list);
         let told = self.get(&at);
         if let Err(error) = &told
-            && (wanted.is_none() || client::is_unreachable(error))
+            && (wanted.is_none() || http_client::is_unreachable(error))
         {
             return Err(unreachable(url, error, patience));
         }
@@ -177,7 +177,7 @@ impl Client<'_> {
             let Some(model) = wanted else { return Err(failure) };
             let is_absent = answer.is_some_and(|answer| ABSENT.contains(&answer.status));
             if !is_absent {
-                crate::terminal::warn(&format!(
+                ifm_terminal::streams::warn(&format!(
                     "the model list cannot be read ({}); requests ask for \"{model}\"",
                     failure.sentence()
                 ));
@@ -314,7 +314,7 @@ fn choose(
         // requests decide. If every request is refused, the level ends early with the server's own
         // message.
         (Some(model), _) => {
-            crate::terminal::warn(&format!(
+            ifm_terminal::streams::warn(&format!(
                 "{url} does not list the model \"{model}\"; {}",
                 list()
             ));
@@ -330,7 +330,7 @@ fn choose(
 
 fn unreachable(url: &BaseUrl, error: &ureq::Error, patience: Duration) -> Failure {
     const WANTED: &str = "check that the URL is that of an OpenAI-compatible server, http or https";
-    client::unreachable(&url.to_string(), error, patience, WANTED)
+    http_client::unreachable(&url.to_string(), error, patience, WANTED)
 }
 
 /// Why a server that refuses a key, or the lack of one, cannot be measured. `words` is the server's

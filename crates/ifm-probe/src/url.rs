@@ -1,9 +1,9 @@
 //! Base URLs of servers: from what people type to what is requested and stored.
 
-use crate::exit::Failure;
 use http::Uri;
 use ifm_core::order::Order as _;
 use ifm_core::spec::Api;
+use ifm_terminal::exit::Failure;
 use ifm_wire::dialect;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};

@@ -4,7 +4,7 @@
 //! Not here: what is requested and sent (`server`, `push`), and connections that are measured
 //! (`ifm-drive`).
 
-use crate::exit::Failure;
+use ifm_terminal::exit::Failure;
 use std::time::Duration;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Proxy, ProxyProtocol};

@@ -2,7 +2,7 @@
 //!
 //! The key is never printed and never stored.
 
-use crate::exit::Failure;
+use ifm_terminal::exit::Failure;
 
 /// The variable with the API key: the named one, or the usual one if it is set.
 pub fn key_env(named: Option<&str>) -> Option<String> {

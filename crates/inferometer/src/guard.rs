@@ -72,7 +72,7 @@ fn restore(undo: &Undo) -> Result<(), String> {
         Undo::Clocks { gpu } => Restore::Clocks { gpu },
         Undo::EndServer { .. } | Undo::Command { .. } => return Ok(()),
     };
-    let library = crate::facts::library();
+    let library = ifm_machine::facts::library();
     ifm_telemetry::control::restore(library.as_deref(), what).map_err(|error| error.to_string())
 }
 

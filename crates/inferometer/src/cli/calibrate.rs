@@ -5,10 +5,8 @@ use super::deployment_args::DeploymentArgs;
 use super::quiet_args::QuietArgs;
 use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
-use crate::facts;
 use crate::guard::Guard;
 use crate::interrupt;
-use crate::measured_machine;
 use crate::plan::measure::{Measured, measure};
 use crate::predict::{
     Calibration, CalibrationDocument, Deployed, Fitted, MEASURE_IT, MeasuredRow, ending, fitted,
@@ -23,6 +21,8 @@ use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::tag::check_name;
 use ifm_core::words::counted;
+use ifm_machine::facts;
+use ifm_machine::measured_machine;
 use ifm_probe::server;
 use ifm_probe::url::BaseUrl;
 use ifm_roofline::{KvFormat, Machine, WeightFormat};

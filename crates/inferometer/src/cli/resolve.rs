@@ -7,9 +7,8 @@ use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
 use crate::course::Course;
 use crate::exit::Failure;
-use crate::facts;
 use crate::host::Stamps;
-use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
+use crate::job::Job;
 use crate::lengths::{self, LengthsAsk};
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::predict::Deployed;
@@ -19,6 +18,8 @@ use ifm_core::regular::read_named_text;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_form::Asked;
+use ifm_machine::facts;
+use ifm_machine::telemetry::{MetricsAsk, PowerAsk, TelemetryAsk};
 use ifm_probe::key::{authorization, key_env};
 use ifm_probe::preflight::{FieldRules, Preflight};
 use ifm_probe::prompt_calibration::CalibrationAsk;
@@ -155,7 +156,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let known = facts::Known {
         addresses: &addresses,
         inspection: &inspection,
-        metrics: &telemetry.metrics,
+        reads_metrics: telemetry.metrics != MetricsAsk::Off,
         page: PageReader::new(page, args.insecure, key.clone(), asking.clone()),
     };
     let mut machine = facts::of_run(attached, &known);

@@ -97,8 +97,8 @@ const SCHEMAS: &[Published] = &[
         super::workload::PreviewDocument
     ),
     published!("workload-list", "workload list", ["workload list"], super::workload::WorkloadList),
-    published!("facts", "facts", ["facts"], crate::facts::FactsDocument),
-    published!("doctor", "doctor", ["doctor"], crate::doctor::DoctorDocument<'static>),
+    published!("facts", "facts", ["facts"], ifm_machine::facts::FactsDocument),
+    published!("doctor", "doctor", ["doctor"], ifm_machine::doctor::DoctorDocument<'static>),
     published!("limit", "limit", ["limit"], crate::limit::LimitDocument),
     published!("limit-list", "limit --list", ["limit --list"], crate::limit::LimitList),
     published!("runs", "runs, runs list", ["runs", "runs list"], super::run_list::RunList),

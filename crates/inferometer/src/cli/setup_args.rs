@@ -2,9 +2,9 @@
 
 use crate::exit::Failure;
 use crate::limit::FormatOrigin;
-use crate::measured_machine;
 use crate::predict::Calibration;
 use clap::Args;
+use ifm_machine::measured_machine;
 use ifm_roofline::{KvFormat, Machine, Model, Precision, RooflineError, Setup, WeightFormat};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};

@@ -14,11 +14,11 @@ mod row;
 pub use output::Stream;
 pub use process::NotStarted;
 
-use crate::job::TelemetryAsk;
 use crate::secrets::Secrets;
-use crate::telemetry::Telemetry;
 use ifm_core::Sheet;
 use ifm_core::sheet::Factors;
+use ifm_machine::telemetry::Telemetry;
+use ifm_machine::telemetry::TelemetryAsk;
 use pattern::Patterns;
 use process::{Lived, Order, Runner};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Measured {
 pub fn measure(ask: &Ask, id: &str) -> Result<Measured, NotStarted> {
     let runner = Runner::start();
     let origin_ns = ifm_sys::mono_ns();
-    let telemetry = Telemetry::watch(&ask.telemetry, None, ask.tells, origin_ns);
+    let telemetry = Telemetry::start(&ask.telemetry, None, ask.tells, origin_ns);
     let order = Order {
         words: &ask.words,
         timeout: ask.timeout,

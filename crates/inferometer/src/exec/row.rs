@@ -45,7 +45,7 @@ pub fn sheet(ask: &Ask, id: &str, lives: &[Lived], recorded: (&[Series], u64)) -
     if let Some(cpu) = ifm_sys::host::cpu_name() {
         part.factors.set(key::HARDWARE, cpu);
     }
-    let (facts, _) = crate::facts::of_host();
+    let (facts, _) = ifm_machine::facts::of_host();
     let gpus: BTreeSet<&String> = facts.gpus.iter().filter_map(|gpu| gpu.name.as_ref()).collect();
     if let (Some(gpu), 1) = (gpus.first(), gpus.len()) {
         part.factors.set(key::GPU, gpu);

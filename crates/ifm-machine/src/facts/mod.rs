@@ -10,7 +10,6 @@ mod process;
 pub use document::{FactsDocument, read, settings_text, text};
 pub use process::of_process;
 
-use crate::job::MetricsAsk;
 use ifm_core::Facts;
 use ifm_core::facts::{Confidential, ServerProcess};
 use ifm_probe::server::{Inspection, PageReader};
@@ -75,7 +74,7 @@ pub struct Known<'a> {
     /// What it reported.
     pub inspection: &'a Inspection,
     /// Whether its metrics are read.
-    pub metrics: &'a MetricsAsk,
+    pub reads_metrics: bool,
     /// Its metrics page, requested with the key.
     pub page: PageReader,
 }
@@ -107,7 +106,7 @@ fn add_cache(server: &mut ServerProcess, known: &Known<'_>) {
     let notes = &known.inspection.info.notes;
     let noted = CAPACITY_NOTES.iter().find_map(|name| notes.get(*name)?.parse().ok());
     server.kv_capacity_tokens = noted;
-    if noted.is_some() || *known.metrics == MetricsAsk::Off {
+    if noted.is_some() || !known.reads_metrics {
         return;
     }
     let Ok(text) = known.page.read() else { return };

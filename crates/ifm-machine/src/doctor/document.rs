@@ -13,13 +13,13 @@ const NAME_COLUMNS_MIN: usize = 34;
 
 /// What `doctor --json` writes.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorDocument<'a> {
     /// What the document is.
-    #[cfg_attr(test, schemars(extend("const" = KIND)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = KIND)))]
     kind: &'static str,
     /// Version of the document.
-    #[cfg_attr(test, schemars(extend("const" = VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = VERSION)))]
     version: u32,
     /// When the machine was looked at: UTC, RFC 3339.
     taken_utc: String,

@@ -1,10 +1,10 @@
 //! Facts as a JSON document and as text.
 
-use crate::exit::Failure;
 use ifm_analysis::machine::{Part, told_of};
 use ifm_core::regular::read_named_text;
 use ifm_core::{Facts, Setting};
 use ifm_report::TerminalStyle;
+use ifm_terminal::exit::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -18,13 +18,13 @@ const NAME_COLUMNS: usize = 38;
 
 /// What `facts --json` writes, and `--facts` reads.
 #[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FactsDocument {
     /// What the document is.
-    #[cfg_attr(test, schemars(extend("const" = KIND)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = KIND)))]
     kind: String,
     /// Version of the document.
-    #[cfg_attr(test, schemars(extend("const" = VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = VERSION)))]
     version: u32,
     #[serde(flatten)]
     facts: Facts,

@@ -6,14 +6,15 @@
 //! values. Not here: the content of pages and devices (`ifm-telemetry`), and what follows from it
 //! (`ifm-analysis`).
 
+mod ask;
 mod sources;
 
-use crate::job::{Job, TelemetryAsk};
-use crate::output::Format;
-use crate::terminal::{say, warn};
+pub use ask::{MeteredServer, MetricsAsk, PowerAsk, TelemetryAsk};
+
 use ifm_core::series::Quantity;
 use ifm_core::{RequestRecord, Series};
 use ifm_telemetry::Recorder;
+use ifm_terminal::streams::{say, warn};
 use sources::Sources;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -106,16 +107,11 @@ impl State {
 }
 
 impl Telemetry {
-    /// Looks for available sources, reports them, and starts.
-    pub fn start(job: &Job, origin_ns: u64) -> Telemetry {
-        let reports = !job.quiet && job.format == Format::Text;
-        Telemetry::watch(&job.telemetry, Some(job), reports, origin_ns)
-    }
-
-    /// The same for what runs on this host without a server: for a job only if there is one.
-    pub fn watch(
+    /// Looks for available sources and starts. `reports` says whether to print what is recorded. Without a
+    /// server, the devices of this host count.
+    pub fn start(
         ask: &TelemetryAsk,
-        server: Option<&Job>,
+        server: Option<&MeteredServer<'_>>,
         reports: bool,
         origin_ns: u64,
     ) -> Telemetry {

@@ -1,6 +1,6 @@
 //! All telemetry sources of a run: found once, read repeatedly.
 
-use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
+use super::ask::{MeteredServer, MetricsAsk, PowerAsk, TelemetryAsk};
 use ifm_core::series::Quantity;
 use ifm_probe::server::PageReader;
 use ifm_telemetry::drm::Cards;
@@ -56,14 +56,14 @@ impl Watched {
 
 impl Sources {
     /// Looks for the requested sources. Without a server, this host's devices do the work.
-    pub fn find(ask: &TelemetryAsk, server: Option<&Job>) -> (Sources, Absent) {
+    pub fn find(ask: &TelemetryAsk, server: Option<&MeteredServer<'_>>) -> (Sources, Absent) {
         let mut sources = Sources::default();
         let mut absent = Absent::new();
-        match server.map_or(Ok(None), counters) {
+        match server.map_or(Ok(None), |server| counters(ask, server)) {
             Ok(counters) => sources.counters = counters,
             Err(why) => absent.push((why, matches!(ask.metrics, MetricsAsk::At(_)))),
         }
-        let mut addresses = server.into_iter().flat_map(|job| &job.addresses);
+        let mut addresses = server.into_iter().flat_map(|server| server.addresses);
         let is_loopback = addresses.all(|address| address.ip().is_loopback());
         match &ask.power {
             PowerAsk::Off => {}
@@ -164,8 +164,8 @@ enum Computes {
     Nowhere,
 }
 
-fn computes(server: &Job) -> Computes {
-    let info = &server.inspection.info;
+fn computes(server: &MeteredServer<'_>) -> Computes {
+    let info = server.info;
     let is_ours = info.kind.as_deref() == Some("inferometer");
     match is_ours {
         true if info.is_simulated() => Computes::Nowhere,
@@ -175,24 +175,24 @@ fn computes(server: &Job) -> Computes {
 }
 
 /// The page of the server's metrics, if a known format is found there.
-fn counters(job: &Job) -> Result<Option<Counters>, String> {
-    let root = job.url.root();
-    let url = match &job.telemetry.metrics {
+fn counters(ask: &TelemetryAsk, server: &MeteredServer<'_>) -> Result<Option<Counters>, String> {
+    let root = &server.root;
+    let url = match &ask.metrics {
         MetricsAsk::Off => return Ok(None),
         MetricsAsk::At(url) => url.clone(),
         MetricsAsk::Tried => {
-            let kind = job.inspection.info.kind.as_deref();
+            let kind = server.info.kind.as_deref();
             let known = ENGINES.iter().find(|engine| Some(engine.name) == kind);
             format!("{root}{}", known.map_or("/metrics", |engine| engine.path))
         }
     };
     // Keys are sent only to the server that they are for.
-    let is_server = url.strip_prefix(&root).is_some_and(|path| path.starts_with('/'));
+    let is_server = url.strip_prefix(root.as_str()).is_some_and(|path| path.starts_with('/'));
     let (key, headers) = match is_server {
-        true => (job.authorization.clone(), job.headers.clone()),
+        true => (server.authorization.map(str::to_owned), server.headers.to_vec()),
         false => (None, Vec::new()),
     };
-    let reader = PageReader::new(url, job.spec.target.insecure_tls, key, headers);
+    let reader = PageReader::new(url, server.insecure, key, headers);
     let text = reader.read().map_err(|error| format!("the server's counters: {error}"))?;
     match engine::recognise(&Page::read(&text)) {
         Some(engine) => Ok(Some(Counters { page: Watched::new(reader), engine })),
@@ -202,8 +202,8 @@ fn counters(job: &Job) -> Result<Option<Counters>, String> {
     }
 }
 
-fn exporter(server: Option<&Job>, url: &str) -> Result<Watched, String> {
-    let insecure = server.is_some_and(|job| job.spec.target.insecure_tls);
+fn exporter(server: Option<&MeteredServer<'_>>, url: &str) -> Result<Watched, String> {
+    let insecure = server.is_some_and(|server| server.insecure);
     let reader = PageReader::new(url.to_owned(), insecure, None, Vec::new());
     let text = reader.read().map_err(|error| format!("power: {error}"))?;
     match dcgm::read(&Page::read(&text)).is_empty() {

@@ -1,8 +1,8 @@
 //! The process of a server from the kernel: which process listens on a port, and its command line.
 
-use crate::exit::Failure;
-use crate::secrets::mask_flags;
 use ifm_core::facts::ServerProcess;
+use ifm_terminal::exit::Failure;
+use ifm_terminal::secrets::mask_flags;
 use std::fs;
 use std::path::Path;
 

@@ -2,12 +2,12 @@
 //!
 //! Not here: what a ceiling is (`ifm-analysis`), and what it means for a model (`ifm-roofline`).
 
-use crate::exit::Failure;
 use crate::facts;
 use ifm_analysis::measured_machine::{Device, NoCeilings, Stored, devices, measured_machine};
 use ifm_core::Facts;
 use ifm_roofline::Machine;
 use ifm_store::{Import, Store};
+use ifm_terminal::exit::Failure;
 use std::fs;
 
 /// The word of the flag.

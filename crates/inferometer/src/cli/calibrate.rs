@@ -5,7 +5,6 @@ use super::deployment_args::DeploymentArgs;
 use super::quiet_args::QuietArgs;
 use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
-use crate::guard::Guard;
 use crate::interrupt;
 use crate::plan::measure::{Measured, measure};
 use crate::predict::{
@@ -21,6 +20,7 @@ use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::tag::check_name;
 use ifm_core::words::counted;
+use ifm_launch::guard::Guard;
 use ifm_machine::facts;
 use ifm_machine::measured_machine;
 use ifm_probe::server;

@@ -2,11 +2,11 @@
 //!
 //! Not here: the translation of their flags (`ifm-compat`).
 
-use crate::child::own_command;
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, Command};
 use ifm_compat::{Becomes, CompatError, Draft, Table, Translation, shell};
+use ifm_launch::own_program::own_command;
 use serde::Serialize;
 use std::io::{Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -5,7 +5,7 @@
 
 use super::Experiment;
 use crate::exit::{Code, Failure};
-use crate::guard::{self, Guard, Held, Undo};
+use ifm_launch::guard::{self, Guard, Held, Undo};
 use ifm_plan::{Cell, Condition, Setter};
 use serde::Serialize;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Power limits and clocks as conditions: held by the guard, set, read back, and followed by a wait
 //! for a steady temperature.
 
-use crate::guard::{Guard, Held, Undo};
 use crate::terminal;
+use ifm_launch::guard::{Guard, Held, Undo};
 use ifm_plan::{Condition, Setter};
 use ifm_telemetry::control::{Control, ControlError};
 use ifm_telemetry::steady::{Steadiness, SteadyRule, steadiness};

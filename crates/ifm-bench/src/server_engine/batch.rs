@@ -1,9 +1,9 @@
 //! Requests that begin together, each on a connection and a thread of its own.
 
-use crate::interrupt::Urge;
-use ifm_bench::disturbance::{Disturbance, Watch};
-use ifm_bench::engine::Trouble;
-use ifm_bench::program::Limits;
+use crate::disturbance::{Disturbance, Watch};
+use crate::engine::Trouble;
+use crate::interrupts::Urge;
+use crate::program::Limits;
 use ifm_core::order::Order as _;
 use ifm_probe::traced_client::{Caller, Reply};
 use std::sync::mpsc::{RecvTimeoutError, channel};

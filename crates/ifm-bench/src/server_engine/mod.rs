@@ -14,10 +14,10 @@ mod told;
 #[cfg(test)]
 mod tests;
 
+use crate::engine::{About, Case, Engine, Repeat, ServerEngine, Setup, Trouble};
+use crate::program::Limits;
 use asker::Asker;
 use batch::Sent;
-use ifm_bench::engine::{About, Case, Engine, Repeat, ServerEngine, Setup, Trouble};
-use ifm_bench::program::Limits;
 use ifm_core::Prompt;
 use ifm_probe::server::{Inspection, PATIENCE, inspect};
 use ifm_probe::traced_client::{Caller, Endpoint};
@@ -91,7 +91,7 @@ fn start(target: &Target, setup: &Setup, limits: &Limits) -> Result<Server, Stri
     let prompts = prompts.calibrated(&mut preflight, &asker, info.context_tokens, seed)?;
     asker.rejected.extend_from_slice(preflight.rejected());
     for field in &asker.rejected {
-        crate::terminal::warn(&ifm_analysis::warning::rejection_sentence(field));
+        ifm_terminal::streams::warn(&ifm_analysis::warning::rejection_sentence(field));
     }
     let note = |names: &[&str]| names.iter().find_map(|name| info.notes.get(*name)).cloned();
     asker.keeps_nothing = note(&["prefix_cache"]).is_some_and(|word| word == "false")

@@ -105,7 +105,7 @@ fn stand_in(folder: &Path, manner: &str) -> Ask {
     let program = std::env::current_exe().unwrap().display().to_string();
     // Behind it come the model and the flags for host and port.
     let line = format!(
-        "{PORT}=$4 exec '{program}' --ignored --exact --nocapture launch::tests::the_server"
+        "{PORT}=$4 exec '{program}' --ignored --exact --nocapture server::tests::the_server"
     );
     ask.command = ["sh".to_owned(), "-c".to_owned(), line].to_vec();
     ask.model = Some("stand-in".to_owned());
@@ -305,7 +305,7 @@ fn the_starter() {
 #[test]
 fn a_server_ends_when_whoever_started_it_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let mut starter = testing::process("launch::tests::the_starter")
+    let mut starter = testing::process("server::tests::the_starter")
         .env("IFM_TEST_PATH", folder.path())
         .stdout(Stdio::piped())
         .spawn()

@@ -2,7 +2,7 @@
 //! prompt, always the likeliest token, and as many as were asked for.
 
 use super::told::Heard;
-use ifm_bench::engine::Trouble;
+use crate::engine::Trouble;
 use ifm_core::manifest::RejectedField;
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};

@@ -14,11 +14,11 @@ mod row;
 pub use output::Stream;
 pub use process::NotStarted;
 
-use crate::secrets::Secrets;
 use ifm_core::Sheet;
 use ifm_core::sheet::Factors;
 use ifm_machine::telemetry::Telemetry;
 use ifm_machine::telemetry::TelemetryAsk;
+use ifm_terminal::secrets::Secrets;
 use pattern::Patterns;
 use process::{Lived, Order, Runner};
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 
 use super::ask::{Ask, Container};
 use super::kind::{Key, Kind, Listen, ModelWord};
-use crate::exit::Failure;
 use ifm_bench::process_tree::TOKEN;
+use ifm_terminal::exit::Failure;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -51,7 +51,7 @@ impl Order {
         if order.words.first().is_some_and(|word| word == "{inferometer}") {
             let own = std::env::current_exe().map_err(|error| Failure::files(error.to_string()))?;
             order.words[0] = own.display().to_string();
-            order.variables.push(pair(crate::child::PROJECT_VARIABLE, ""));
+            order.variables.push(pair(crate::own_program::PROJECT_VARIABLE, ""));
         }
         if order.words.is_empty() && kind.name == "command" {
             return Err(Failure::usage("a server of this kind needs a command"));

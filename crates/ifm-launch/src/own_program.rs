@@ -1,6 +1,6 @@
 //! The embedded engine as a child process: started on a free port, ended with its parent.
 
-use crate::exit::{Code, Failure};
+use ifm_terminal::exit::{Code, Failure};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};

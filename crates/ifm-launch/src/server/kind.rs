@@ -4,7 +4,7 @@
 //! The wording is each project's own documentation. The software and version of a server that
 //! already runs are detected by asking it (`server`).
 
-use crate::exit::Failure;
+use ifm_terminal::exit::Failure;
 
 /// A kind of server.
 #[derive(Debug)]

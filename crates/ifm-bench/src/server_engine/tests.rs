@@ -1,7 +1,7 @@
 //! Whole repeats against servers that answer by a script.
 
 use super::*;
-use crate::interrupt::Interrupts;
+use crate::interrupts::Interrupts;
 use ifm_probe::testing::{Asked, Said, server};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

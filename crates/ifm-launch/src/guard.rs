@@ -4,11 +4,11 @@
 //! reads what is held and what is released, one JSON object per line. When that input ends, it undoes
 //! what is still held, the latest first, and exits.
 
-use crate::exit::{Code, Failure};
-use crate::terminal;
 use ifm_bench::process_tree::Tree;
 use ifm_bench::program;
 use ifm_telemetry::control::Restore;
+use ifm_terminal::exit::{Code, Failure};
+use ifm_terminal::streams as terminal;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -266,7 +266,7 @@ pub fn guard() -> Result<Code, Failure> {
 
 #[cfg(not(test))]
 fn command() -> std::io::Result<Command> {
-    let mut command = crate::child::own_command()?;
+    let mut command = crate::own_program::own_command()?;
     command.arg("guard");
     Ok(command)
 }

@@ -6,7 +6,7 @@
 use super::overhead::Overhead;
 use super::together::{Span, together};
 use super::told::Heard;
-use ifm_bench::engine::{Case, Repeat, Trouble};
+use crate::engine::{Case, Repeat, Trouble};
 use serde_json::{Map, Value, json};
 
 /// By how much a server may count otherwise than was asked for, as a share, and in tokens.

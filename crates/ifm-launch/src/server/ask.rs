@@ -1,10 +1,10 @@
 //! What is asked of a server that is to be started.
 
 use super::kind::Kind;
-use crate::exit::Failure;
-use crate::secrets::Secrets;
 use ifm_bench::process_tree::GRACE;
 use ifm_probe::key::authorization;
+use ifm_terminal::exit::Failure;
+use ifm_terminal::secrets::Secrets;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

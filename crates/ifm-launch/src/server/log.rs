@@ -1,8 +1,8 @@
 //! The output of a server: kept in a file, without secrets, and bounded. The beginning and the end
 //! stay; the file states how much was left out between them.
 
-use crate::exit::Failure;
-use crate::secrets::Secrets;
+use ifm_terminal::exit::Failure;
+use ifm_terminal::secrets::Secrets;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt as _;

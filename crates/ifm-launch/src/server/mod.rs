@@ -18,14 +18,14 @@ pub use ask::{Ask, Container};
 pub use cold::cool;
 pub use kind::Kind;
 
-use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Held, Undo};
-use crate::secrets::Secrets;
 use ifm_bench::process_tree::Tree;
 use ifm_core::StartUp;
 use ifm_core::manifest::ServerInfo;
 use ifm_probe::traced_client::{Caller, Endpoint};
 use ifm_probe::url::BaseUrl;
+use ifm_terminal::exit::{Code, Failure};
+use ifm_terminal::secrets::Secrets;
 use log::Log;
 use order::Order;
 use ready::{Unready, Wait};
@@ -113,7 +113,7 @@ struct Running {
 /// Why it is not: one sentence, with the last line of its log. Nothing of it runs then.
 pub fn start(guard: &Guard, ask: &Ask) -> Result<Launched, Failure> {
     let secrets = Arc::new(ask.secrets()?);
-    crate::terminal::hide(&secrets);
+    ifm_terminal::streams::hide(&secrets);
     let mut tries = if ask.port.is_some() { 1 } else { PORTS };
     loop {
         tries -= 1;

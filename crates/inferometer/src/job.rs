@@ -6,7 +6,6 @@ use crate::course::Course;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::output::Format;
-use crate::predict::Deployed;
 use crate::secrets::Secrets;
 use ifm_core::Facts;
 use ifm_core::PlanCell;
@@ -14,6 +13,7 @@ use ifm_core::manifest::RejectedField;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
 use ifm_machine::telemetry::{MeteredServer, TelemetryAsk};
+use ifm_predict::SimulatedDeployment;
 use ifm_probe::preflight::{FieldRules, Preflight};
 use ifm_probe::server::Inspection;
 use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
@@ -78,7 +78,7 @@ pub struct Job {
     /// The machine of the server; absent if unknown.
     pub machine: Option<Facts>,
     /// The simulation that answers instead of a server; absent if a server is measured.
-    pub deployed: Option<Deployed>,
+    pub deployed: Option<SimulatedDeployment>,
     /// Number of reading threads; absent means by the number of users.
     pub readers: Option<usize>,
     /// Processors for the reading threads.

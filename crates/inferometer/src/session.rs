@@ -16,7 +16,6 @@ use crate::live_view::{self, StandardError};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
-use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::{output, stored, terminal};
@@ -36,6 +35,7 @@ use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, St
 use ifm_form::Checker;
 use ifm_live::{Board, Live, Manner, RunFacts};
 use ifm_machine::telemetry::{self, Telemetry};
+use ifm_predict::Simulated;
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_session::media_token_estimate::Pairs;
 use ifm_session::source::{Carrying, Source};

@@ -20,7 +20,7 @@ use ifm_machine::telemetry::Telemetry;
 use ifm_machine::telemetry::TelemetryAsk;
 use ifm_terminal::secrets::Secrets;
 use pattern::Patterns;
-use process::{Lived, Order, Runner};
+use process::{Order, ProcessStats, Runner};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ pub fn measure(ask: &Ask, id: &str) -> Result<Measured, NotStarted> {
         output: ask.output,
         patterns: Arc::new(ask.patterns.clone()),
     };
-    let mut lives: Vec<Lived> = Vec::new();
+    let mut lives: Vec<ProcessStats> = Vec::new();
     let mut code = 0;
     for run in 0..ask.warmups + ask.repeats {
         telemetry.sample();

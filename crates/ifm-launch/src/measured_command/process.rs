@@ -73,7 +73,7 @@ pub struct NotStarted {
 
 /// What a run did.
 #[derive(Debug)]
-pub struct Lived {
+pub struct ProcessStats {
     /// How it ended.
     pub end: End,
     /// From before the start to the end, nanoseconds of the monotonic clock.
@@ -140,7 +140,7 @@ impl Runner {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(&self, order: &Order) -> Result<Lived, NotStarted> {
+    pub fn run(&self, order: &Order) -> Result<ProcessStats, NotStarted> {
         let tree = Tree::planned();
         let hold = |tree: Tree| self.guard.as_ref()?.hold(Undo::EndServer(tree)).ok();
         let by_token = hold(tree.clone());
@@ -180,7 +180,7 @@ impl Runner {
         let sum = |time: fn(&Ended) -> u64| accounts.iter().map(time).sum();
         let largest = accounts.iter().map(|ended| ended.peak_bytes).max();
         let heard = std::mem::take(&mut *output::lock(&heard));
-        Ok(Lived {
+        Ok(ProcessStats {
             end: cause.unwrap_or(match (ended.status.code(), ended.status.signal()) {
                 (Some(code), _) => End::Code(code),
                 (None, signal) => End::Signal(signal.unwrap_or_default()),

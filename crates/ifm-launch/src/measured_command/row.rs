@@ -7,7 +7,7 @@
 
 use super::Ask;
 use super::pattern::Field;
-use super::process::{End, Lived};
+use super::process::{End, ProcessStats};
 use super::progress::Mark;
 use ifm_analysis::telemetry::{
     Drawn, EnergyMethod, LostReadings, PoweredBy, gpu_memory_last, gpu_memory_peak,
@@ -37,7 +37,7 @@ const GPU_MEMORY: &str = "most memory in use on the GPUs together, whole devices
                           processes, sampled once a second";
 
 /// The document of all runs.
-pub fn sheet(ask: &Ask, id: &str, lives: &[Lived], recorded: (&[Series], u64)) -> Sheet {
+pub fn sheet(ask: &Ask, id: &str, lives: &[ProcessStats], recorded: (&[Series], u64)) -> Sheet {
     let mut part = Part::new(PartKind::Training, Place::default());
     part.headings.extend(ask.name.clone());
     let command = command(ask);
@@ -86,7 +86,12 @@ fn command(ask: &Ask) -> String {
     ask.secrets.blot(&ifm_report::command_line(&ask.words)).into_owned()
 }
 
-fn row(ask: &Ask, lived: &Lived, (series, origin_ns): (&[Series], u64), place: Place) -> Row {
+fn row(
+    ask: &Ask,
+    lived: &ProcessStats,
+    (series, origin_ns): (&[Series], u64),
+    place: Place,
+) -> Row {
     let mut row = Row::new(RowRole::Measured, place);
     let figures = figures(ask, lived, (series, origin_ns));
     let (kept, left): (Vec<Figure>, Vec<Figure>) =
@@ -148,7 +153,7 @@ fn counts(end: End, quantity: &Quantity) -> bool {
     }
 }
 
-fn figures(ask: &Ask, lived: &Lived, (series, origin_ns): (&[Series], u64)) -> Vec<Figure> {
+fn figures(ask: &Ask, lived: &ProcessStats, (series, origin_ns): (&[Series], u64)) -> Vec<Figure> {
     let span = (lived.span_ns.0 - origin_ns, lived.span_ns.1.saturating_sub(origin_ns));
     let seconds = span.1.saturating_sub(span.0) as f64 / 1e9;
     let other = |name: &str| Quantity::Other(name.to_owned());
@@ -208,7 +213,7 @@ fn drawn_by(drawn: &Drawn) -> &'static str {
 /// What deserves caution, in words.
 fn remarks_of(
     ask: &Ask,
-    lived: &Lived,
+    lived: &ProcessStats,
     (series, origin_ns): (&[Series], u64),
 ) -> Vec<(RemarkKind, String)> {
     let progress = &lived.heard.progress;
@@ -288,7 +293,7 @@ fn remarks_of(
 }
 
 /// The marks that were kept, columns for JSON.
-fn progress(lived: &Lived, origin_ns: u64) -> Value {
+fn progress(lived: &ProcessStats, origin_ns: u64) -> Value {
     let marks: Vec<Mark> = lived.heard.progress.marks().collect();
     let step = marks.len().div_ceil(KEPT_MAX).max(1);
     let column = |of: fn(&Mark, u64) -> Value| -> Value {

@@ -11,7 +11,6 @@ use crate::host::Stamps;
 use crate::job::Job;
 use crate::lengths::{self, LengthsAsk};
 use crate::levels::{LevelRequest, items_max, load_specs};
-use crate::predict::Deployed;
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
 use ifm_core::Facts;
 use ifm_core::regular::read_named_text;
@@ -20,6 +19,7 @@ use ifm_drive::TlsTarget;
 use ifm_form::Asked;
 use ifm_machine::facts;
 use ifm_machine::telemetry::{MetricsAsk, PowerAsk, TelemetryAsk};
+use ifm_predict::SimulatedDeployment;
 use ifm_probe::key::{authorization, key_env};
 use ifm_probe::preflight::{FieldRules, Preflight};
 use ifm_probe::prompt_calibration::CalibrationAsk;
@@ -373,7 +373,7 @@ fn end_at_broken_target(levels: &mut [LoadSpec], results: &ResultArgs) {
 /// The first error.
 pub fn resolve_simulated(
     (workload, results): (&WorkloadArgs, &ResultArgs),
-    deployed: Deployed,
+    deployed: SimulatedDeployment,
     levels: &[LevelRequest],
     words: &[String],
 ) -> Result<Job, Failure> {

@@ -81,8 +81,13 @@ const SCHEMAS: &[Published] = &[
         ["plan check", "plan run", "plan resume", "plan show", "plan collect"],
         crate::plan::document::PlanDocument
     ),
-    published!("what-if", "predict --vary", ["predict --vary"], crate::what_if::WhatIfDocument),
-    published!("calibration", "calibrate", ["calibrate"], crate::predict::CalibrationDocument),
+    published!(
+        "what-if",
+        "predict --vary",
+        ["predict --vary"],
+        ifm_predict::what_if::WhatIfDocument
+    ),
+    published!("calibration", "calibrate", ["calibrate"], ifm_predict::CalibrationDocument),
     published!("probe", "probe", ["probe"], ifm_probe::question::ProbeDocument),
     published!(
         "conformance",
@@ -99,8 +104,8 @@ const SCHEMAS: &[Published] = &[
     published!("workload-list", "workload list", ["workload list"], super::workload::WorkloadList),
     published!("facts", "facts", ["facts"], ifm_machine::facts::FactsDocument),
     published!("doctor", "doctor", ["doctor"], ifm_machine::doctor::DoctorDocument<'static>),
-    published!("limit", "limit", ["limit"], crate::limit::LimitDocument),
-    published!("limit-list", "limit --list", ["limit --list"], crate::limit::LimitList),
+    published!("limit", "limit", ["limit"], ifm_predict::limit::LimitDocument),
+    published!("limit-list", "limit --list", ["limit --list"], ifm_predict::limit::LimitList),
     published!("runs", "runs, runs list", ["runs", "runs list"], super::run_list::RunList),
     published!(
         "list",

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 /// Where the format of the weights comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FormatOrigin {
     /// A flag.
     #[serde(rename = "flag")]

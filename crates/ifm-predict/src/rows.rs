@@ -2,10 +2,10 @@
 //!
 //! Not here: constants (`ifm_sim::fit`).
 
-use crate::subjects::Subjects;
 use ifm_analysis::level::Load as Asked;
 use ifm_analysis::survey::{Point, Survey};
 use ifm_analysis::tpot::TPOT_ESTIMATED;
+use ifm_core::Sheet;
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic as Of, key};
 use ifm_core::spec::ArrivalLaw;
 use ifm_report::ReportModel;
@@ -60,12 +60,12 @@ pub fn lengths_words(row: &Observation) -> String {
 
 /// The measurements in results: a row for each load that has lengths and a time. Given lengths apply
 /// to documents without them.
-pub fn rows(subjects: &Subjects, given: Option<(f64, f64)>) -> Vec<MeasuredRow> {
+pub fn rows(runs: &[ReportModel], sheets: &[Sheet], given: Option<(f64, f64)>) -> Vec<MeasuredRow> {
     let mut all = Vec::new();
-    for run in &subjects.runs {
+    for run in runs {
         all.extend(of_run(run));
     }
-    for sheet in &subjects.sheets {
+    for sheet in sheets {
         let survey = Survey::of_sheets(std::slice::from_ref(sheet));
         let name = sheet.source.name.clone();
         let points = survey.measured(PartKind::Serving).filter(|point| is_measured(point));

@@ -11,13 +11,13 @@ const VERSION: u32 = 1;
 
 /// What `limit --json` writes.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitDocument<'a> {
     /// What the document is.
-    #[cfg_attr(test, schemars(extend("const" = "inferometer_limit")))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "inferometer_limit")))]
     kind: &'static str,
     /// Version of the document.
-    #[cfg_attr(test, schemars(extend("const" = VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = VERSION)))]
     version: u32,
     /// The machine: peak rates and memory.
     machine: &'a Machine,
@@ -55,7 +55,7 @@ pub struct LimitDocument<'a> {
 
 /// The limit of some users.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LimitLevel<'a> {
     /// Users.
     users: u32,
@@ -67,7 +67,7 @@ struct LimitLevel<'a> {
 
 /// A measured value and its bound.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MeasuredShare<'a> {
     /// As given by the user.
     given: &'a str,
@@ -79,7 +79,7 @@ struct MeasuredShare<'a> {
 
 /// The shortest times for one question, with the terms that they consist of.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RatedBound<'a> {
     /// The question; sizes in tokens.
     question: Question,
@@ -99,12 +99,12 @@ struct RatedBound<'a> {
 
 /// A shortest time and its rate.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RatedLimit {
     #[serde(flatten)]
     limit: Limit,
     /// Tokens per second at that time; null where the time is 0.
-    #[cfg_attr(test, schemars(extend("type" = ["number", "null"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["number", "null"])))]
     tokens_per_s: f64,
 }
 
@@ -163,13 +163,13 @@ impl<'a> From<&'a Bound> for RatedBound<'a> {
 
 /// What `limit --list --json` writes.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitList {
     /// What the document is.
-    #[cfg_attr(test, schemars(extend("const" = "inferometer_limit_list")))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "inferometer_limit_list")))]
     kind: &'static str,
     /// Version of the document.
-    #[cfg_attr(test, schemars(extend("const" = VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = VERSION)))]
     version: u32,
     /// The known machines.
     machines: Vec<&'static Machine>,
@@ -181,7 +181,7 @@ pub struct LimitList {
 
 /// A model and its size.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ListedModel {
     /// The model: its dimensions.
     model: &'static Model,
@@ -193,7 +193,7 @@ struct ListedModel {
 
 impl LimitList {
     /// Everything that is known.
-    pub fn new() -> LimitList {
+    pub fn of_tables() -> LimitList {
         let listed = |model: &'static Model| ListedModel {
             model,
             parameters: model.parameters(),

@@ -2,7 +2,7 @@
 //!
 //! Not here: what is left open (`ifm_sim::fit`), and how well the law fits the server.
 
-use super::rows::{lengths_words, load_words};
+use crate::rows::{lengths_words, load_words};
 use ifm_core::spec::LoadSpec;
 use ifm_sim::{Deployment, Load, Observation, Predicted, Span, Spread, predict, steady};
 
@@ -66,8 +66,8 @@ impl Range {
                 "{}: mean {name} may be anything from {} to {} ms (95 %), since the calibration does not \
                  determine all constants that this load depends on",
                 self.load,
-                super::calibration::digits(*low),
-                super::calibration::digits(*high)
+                crate::calibration::digits(*low),
+                crate::calibration::digits(*high)
             )
         })
         .collect()

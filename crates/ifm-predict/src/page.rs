@@ -2,9 +2,9 @@
 //!
 //! Not here: its text for the terminal (`fitted`), and its JSON document (`calibration`).
 
-use super::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
-use super::calibration::{digits, misses};
-use super::fitted::{engine_words, source_of};
+use crate::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
+use crate::calibration::{digits, misses};
+use crate::fitted::{engine_words, source_of};
 use ifm_report::page::{Block, Columns, Page, Section};
 
 /// The page of a calibration. `refusal` is the reason why its constants are unusable.

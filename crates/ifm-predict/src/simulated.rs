@@ -1,7 +1,7 @@
 //! A simulated server, instead of a measured one.
 //!
 //! ```text
-//! flags ──► Deployed ──► drive_level: the requests of a run, in virtual time ──► records
+//! flags ──► SimulatedDeployment ──► drive_level: the requests of a run, in virtual time ──► records
 //!              ▲
 //!         Calibration
 //! ```
@@ -9,24 +9,10 @@
 //! Everything else of a run is unchanged: workload, loads, store, summaries. Not here: the
 //! simulation (`ifm-sim`), and how predicted runs are reported (`ifm-analysis`, `ifm-report`).
 
-mod calibration;
-mod content;
-mod drive;
-mod fitted;
-mod grammars;
-mod page;
-mod range;
-mod rows;
-
-pub use calibration::{Calibration, CalibrationDocument, misses};
-use content::Contents;
-use drive::{Flow, drive_level};
-pub use fitted::{Fitted, MEASURE_IT, ending, fitted, text};
-use grammars::Grammars;
-pub use page::page;
-use range::Range;
-pub use rows::{MeasuredRow, of_run, rows};
-
+use crate::content::Contents;
+use crate::drive::{Flow, drive_level};
+use crate::grammars::Grammars;
+use crate::range::Range;
 use ifm_core::FormSpec;
 use ifm_core::Prediction;
 use ifm_core::manifest::ServerInfo;
@@ -38,7 +24,7 @@ use std::collections::BTreeMap;
 
 /// A deployment, and the source of its constants.
 #[derive(Debug, Clone)]
-pub struct Deployed {
+pub struct SimulatedDeployment {
     /// The simulated deployment.
     pub deployment: Deployment,
     /// The kind of its server.
@@ -51,7 +37,7 @@ pub struct Deployed {
     pub spread: Option<Spread>,
 }
 
-impl Deployed {
+impl SimulatedDeployment {
     /// The address in a run of it.
     pub fn address(&self) -> String {
         let setup = &self.deployment.setup;
@@ -136,7 +122,7 @@ pub struct Simulated {
 
 impl Simulated {
     /// An idle server that is asked for answers of these forms.
-    pub fn new(deployed: &Deployed, forms: &[FormSpec]) -> Simulated {
+    pub fn new(deployed: &SimulatedDeployment, forms: &[FormSpec]) -> Simulated {
         let takes_s = deployed.deployment.step.constants().grammar_compile_s;
         Simulated {
             simulation: Simulation::new(deployed.deployment.clone()),

@@ -2,17 +2,17 @@
 //!
 //! Not here: the search for constants (`ifm_sim::fit`), and where rows come from (`rows`).
 
-use super::calibration::{
+use crate::calibration::{
     Calibration, ComparedDocument, EstimateDocument, RowDocument, SpreadDocument, digits, misses,
 };
-use super::rows::MeasuredRow;
-use crate::exit::Failure;
-use crate::terminal::wrapped;
+use crate::rows::MeasuredRow;
 use ifm_roofline::Machine;
 use ifm_sim::{
     CONSTANTS, Deployment, Doubt, Fit, FitError, Pair, Predicted, Suspect, estimate,
     free_by_default, held_out, predict,
 };
+use ifm_terminal::exit::Failure;
+use ifm_terminal::streams::wrapped;
 use std::fmt::Write as _;
 
 const MS_PER_S: f64 = 1e3;
@@ -257,13 +257,13 @@ fn document(row: &MeasuredRow, predicted: &Predicted, held_out: bool) -> RowDocu
 }
 
 /// The engine as reported by the server, else the assumed scheduler.
-pub(super) fn engine_words(calibration: &Calibration) -> String {
+pub(crate) fn engine_words(calibration: &Calibration) -> String {
     let assumed = || format!("unknown server, scheduler of {} assumed", calibration.server.word());
     calibration.engine.clone().unwrap_or_else(assumed)
 }
 
 /// What a constant means if the rows determine it, else the source of its value.
-pub(super) fn source_of(estimate: &EstimateDocument) -> String {
+pub(crate) fn source_of(estimate: &EstimateDocument) -> String {
     match &estimate.rival {
         _ if estimate.is_determined => estimate.meaning.clone(),
         Some(rival) => format!("only known together with {rival}"),

@@ -7,8 +7,8 @@
 //!
 //! Not here: the workload, and the use of the records.
 
-use super::content::Contents;
-use super::grammars::Grammars;
+use crate::content::Contents;
+use crate::grammars::Grammars;
 use ifm_core::manifest::{LevelEnd, LevelInfo};
 use ifm_core::record::{CountSource, Counted, TokenEvents};
 use ifm_core::{Outcome, Phase, Reply, RequestRecord};

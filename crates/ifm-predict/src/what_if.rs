@@ -1,22 +1,21 @@
 //! What-if questions: measures one load of a deployment, and ranks deployments by cost.
 //!
-//! Not here: which deployments and which loads (`cli::predict`).
+//! Not here: which deployments and which loads (`inferometer`).
 
-use crate::exit::{Code, Failure};
-use crate::job::Job;
-use crate::predict::{Deployed, Simulated};
-use crate::session::{level_plan, request_template};
+use crate::simulated::{Simulated, SimulatedDeployment};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::{LevelSummary, Seen, summarize_level};
 use ifm_core::Metric;
 use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
-use ifm_drive::{Progress, Sink, Stop};
+use ifm_core::spec::RunSpec;
+use ifm_drive::{LevelPlan, Progress, Sink, Stop};
 use ifm_report::TerminalStyle;
 use ifm_report::page::{Block, Cell, Columns, Head, Page, Section, Table, table_terminal};
-use ifm_session::source::{Carrying, Source};
+use ifm_session::source::Source;
 use ifm_sim::{CONSTANTS, Constants, Deployment};
+use ifm_terminal::exit::{Code, Failure};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -53,29 +52,28 @@ pub struct Looked {
     assumption: Option<Assumption>,
 }
 
-/// Answers the first level of a job, and stores nothing.
+/// Answers the first level of a run, whose requests `source` is about to give, and stores nothing.
 ///
 /// # Errors
 /// A workload that cannot be created.
-pub fn look(job: Job) -> Result<Looked, Failure> {
-    let nothing = || Failure::new(Code::Internal, "no simulation or no load");
-    let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
+pub fn look(
+    deployed: &SimulatedDeployment,
+    spec: &RunSpec,
+    plan: &LevelPlan,
+    source: &mut Source,
+) -> Result<Looked, Failure> {
     // Intervals cost a dozen further forecasts, and variants are compared by the most likely
     // values.
-    let deployed = &Deployed { spread: None, ..deployed.clone() };
+    let deployed = &SimulatedDeployment { spread: None, ..deployed.clone() };
     let mut simulated = Simulated::new(deployed, &[]);
-    let template = request_template(&job, "simulated")?;
-    let mut source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
-    let load = job.spec.levels.first().ok_or_else(nothing)?;
-    source.begin_level(0, load).map_err(Failure::usage)?;
-    let plan = level_plan(&job, 0, 0, &source);
+    let load = spec.levels.first().ok_or_else(|| Failure::new(Code::Internal, "no load"))?;
     let mut records = Records::default();
     let (stop, progress) = (Stop::default(), Progress::default());
     let driven = simulated
-        .drive(&plan, load, &mut source, &mut records, (&stop, &progress))
+        .drive(plan, load, source, &mut records, (&stop, &progress))
         .map_err(|error| Failure::usage(error.to_string()))?;
     let seen = Seen { requests: &records.0, ended: source.ended_early() };
-    let summary = summarize_level(&job.spec, 0, driven.info.as_ref(), seen);
+    let summary = summarize_level(spec, 0, driven.info.as_ref(), seen);
     Ok(Looked {
         deployment: deployed.deployment.clone(),
         constants_from: deployed.constants_from.clone(),
@@ -180,7 +178,7 @@ impl Looked {
 
 /// The constant to which an answer is most sensitive.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assumption {
     /// The constant, with its unit.
     pub constant: String,
@@ -198,7 +196,7 @@ pub struct Assumption {
 
 /// One deployment and its answer.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Variant {
     /// Flags and their values.
     pub setting: Vec<(String, String)>,
@@ -360,7 +358,7 @@ impl Variant {
 
 /// Variants as a document.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIfDocument {
     /// Version of this form.
     pub schema_version: u32,

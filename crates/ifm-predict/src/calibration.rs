@@ -2,9 +2,9 @@
 //!
 //! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
 
-use crate::exit::Failure;
 use ifm_sim::{Constants, Kind, MISS, Settings, Spread};
 use ifm_store::Store;
+use ifm_terminal::exit::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub struct Calibration {
 
 /// A fitted constant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EstimateDocument {
     /// Name with the unit.
     pub name: String,
@@ -105,7 +105,7 @@ impl EstimateDocument {
 
 /// Alternative sets of constants: each set replaces the calibration's constants.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpreadDocument {
     /// Both ends of independent directions, each at the end of its 95 % interval.
     pub directions: Vec<[BTreeMap<String, f64>; 2]>,
@@ -149,7 +149,7 @@ impl SpreadDocument {
 
 /// A measured load and its prediction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowDocument {
     /// Load and lengths.
     pub load: String,
@@ -167,7 +167,7 @@ pub struct RowDocument {
 
 /// A measured value and a predicted one, in ms or tokens per second.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedDocument {
     /// Measured.
     pub measured: f64,
@@ -179,7 +179,7 @@ pub struct ComparedDocument {
 
 /// A calibration as a document.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CalibrationDocument {
     /// Version of this form.
     pub schema_version: u32,
@@ -248,7 +248,7 @@ pub fn misses(rows: &[RowDocument]) -> Vec<String> {
 }
 
 /// Three significant digits.
-pub(super) fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
         size => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,

@@ -1,10 +1,10 @@
-//! Engines and kernels measured without a server in between: repeats, what disturbed each, and the
-//! document of the results.
+//! Engines and kernels measured by themselves: repeats, what disturbed each, and the document of the
+//! results.
 //!
 //! Each engine and each provider of kernels is a process of its own that speaks a protocol
-//! (`program`). Not here: flags, what is printed, the signals of this process, and the guard that
-//! ends processes if this one dies (`inferometer`); servers as engines, which the caller adds by
-//! [`engine::ServerEngine`].
+//! (`program`), or a server that gets requests (`server_engine`). Not here: the guard that ends
+//! processes if this one dies (`ifm-launch`), flags, what is printed, and the signals of this process
+//! (`inferometer`).
 #![forbid(unsafe_code)]
 
 pub mod disturbance;
@@ -13,3 +13,4 @@ pub mod interrupts;
 pub mod kernel;
 pub mod process_tree;
 pub mod program;
+pub mod server_engine;

@@ -2,21 +2,22 @@
 //!
 //! Not here: how it follows from the command line (`cli::resolve`), and running it (`session`).
 
-use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::output::Format;
-use crate::predict::Deployed;
-use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::Secrets;
-use crate::server::Inspection;
-use crate::url::BaseUrl;
 use ifm_core::Facts;
 use ifm_core::PlanCell;
 use ifm_core::manifest::RejectedField;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
+use ifm_machine::telemetry::{MeteredServer, TelemetryAsk};
+use ifm_predict::SimulatedDeployment;
+use ifm_probe::preflight::{FieldRules, Preflight};
+use ifm_probe::server::Inspection;
+use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
+use ifm_probe::url::BaseUrl;
 use ifm_report::VllmLines;
 use ifm_wire::dialect::FormSpeech;
 use ifm_wire::{Expect, RequestTemplate};
@@ -77,7 +78,7 @@ pub struct Job {
     /// The machine of the server; absent if unknown.
     pub machine: Option<Facts>,
     /// The simulation that answers instead of a server; absent if a server is measured.
-    pub deployed: Option<Deployed>,
+    pub deployed: Option<SimulatedDeployment>,
     /// Number of reading threads; absent means by the number of users.
     pub readers: Option<usize>,
     /// Processors for the reading threads.
@@ -127,6 +128,18 @@ impl Job {
         })
     }
 
+    /// Its server, as far as telemetry is concerned.
+    pub fn metered_server(&self) -> MeteredServer<'_> {
+        MeteredServer {
+            addresses: &self.addresses,
+            root: self.url.root(),
+            info: &self.inspection.info,
+            authorization: self.authorization.as_deref(),
+            headers: &self.headers,
+            insecure: self.spec.target.insecure_tls,
+        }
+    }
+
     /// Preflight requests, written by this template.
     pub fn preflight(&self, template: RequestTemplate) -> Option<Preflight> {
         let target = &self.spec.target;
@@ -134,41 +147,4 @@ impl Job {
         let caller = Caller::new(self.endpoint()?).with_limits(CallLimits::of(&self.spec.limits));
         Some(Preflight::new(caller, template, expect, self.field_rules.clone()))
     }
-}
-
-/// What to record.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TelemetryAsk {
-    /// The server's metrics.
-    pub metrics: MetricsAsk,
-    /// Power.
-    pub power: PowerAsk,
-    /// Whether to report what is missing.
-    pub verbose: bool,
-}
-
-/// Where the server's metrics are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MetricsAsk {
-    /// Do not read them.
-    Off,
-    /// At the usual place, if a known format is found there.
-    Tried,
-    /// At this URL.
-    At(String),
-}
-
-/// The source of the server's power.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PowerAsk {
-    /// No device.
-    Off,
-    /// This host's devices, if the server is on loopback.
-    IfLoopback,
-    /// This host's devices, or these of its GPUs.
-    Local(Option<Vec<u32>>),
-    /// The GPUs on the page of a DCGM exporter.
-    Exporter(String),
-    /// This many watts, as given by the user.
-    Stated(f64),
 }

@@ -2,13 +2,15 @@
 //!
 //! Not here: how the server's count is determined (`calibration`).
 
-use crate::calibration::{Calibrated, CalibrationAsk, Fault, calibrate, measure_template};
 use crate::exit::Failure;
-use crate::preflight::Preflight;
 use crate::terminal;
 use clap::ValueEnum;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::spec::{LengthCounter, PromptLengths};
+use ifm_probe::preflight::Preflight;
+use ifm_probe::prompt_calibration::{
+    Calibrated, CalibrationAsk, Fault, calibrate, measure_template,
+};
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::LengthScale;
 

@@ -1,67 +1,42 @@
 //! The program: reads the command line, calls the libraries, prints, and says how to exit.
 //!
-//! Only this crate reads the environment, prints, and decides how the program ends. It is a library,
+//! Only this crate reads the environment and decides how the program ends. It is a library,
 //! which `main.rs` starts, because a library compiles while its dependencies are still being optimized.
 #![forbid(unsafe_code)]
 
 mod again;
 mod beside;
 mod bug;
-mod calibration;
-mod caller;
 mod capacity;
-mod child;
 mod cli;
-mod client;
 mod conformance;
 mod copies;
 mod course;
 mod dated;
-mod doctor;
 mod documents;
-mod exec;
-mod exit;
 mod exported;
-mod facts;
-mod guard;
 mod host;
 mod interrupt;
 mod job;
-mod key;
-mod launch;
 mod lengths;
 mod levels;
-mod limit;
 mod live_view;
-mod measured_machine;
 mod monitor;
 mod notes;
 mod output;
 mod pacing;
 mod plan;
-mod predict;
-mod preflight;
-mod probe;
 mod push;
-mod secrets;
-mod server;
-mod server_engine;
 mod session;
 mod settings;
 mod signals;
 mod sink;
 mod stored;
 mod subjects;
-mod telemetry;
-mod terminal;
-#[cfg(test)]
-mod testing;
-mod tokenize;
-mod url;
-mod what_if;
 
 use clap::error::ErrorKind;
-use exit::Code;
+use ifm_terminal::exit::Code;
+use ifm_terminal::{exit, secrets, streams as terminal};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 

@@ -16,10 +16,8 @@ use crate::live_view::{self, StandardError};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
-use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
-use crate::telemetry::{self, Telemetry};
 use crate::{output, stored, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::definitions::{self, Definitions};
@@ -36,6 +34,8 @@ use ifm_core::{
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
 use ifm_form::Checker;
 use ifm_live::{Board, Live, Manner, RunFacts};
+use ifm_machine::telemetry::{self, Telemetry};
+use ifm_predict::Simulated;
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_session::media_token_estimate::Pairs;
 use ifm_session::source::{Carrying, Source};
@@ -87,7 +87,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // Findings are reported before a full screen starts.
-    let telemetry = Telemetry::start(&job, clock.mono_ns);
+    let reports = !job.quiet && job.format == Format::Text;
+    let server = job.metered_server();
+    let telemetry = Telemetry::start(&job.telemetry, Some(&server), reports, clock.mono_ns);
     // A simulation ends before a line could be read.
     let manner = if job.deployed.is_some() { Manner::Quiet } else { live_view::manner(&job) };
     let live = Live::start(&board, manner, &StandardError);

@@ -100,7 +100,7 @@ fn fields_of_the_manifest() {
 
 #[test]
 fn exit_codes() {
-    let source = read("crates/inferometer/src/exit.rs");
+    let source = read("crates/ifm-terminal/src/exit.rs");
     let codes: Vec<&str> = source
         .lines()
         .skip_while(|line| !line.starts_with("pub enum Code"))

@@ -5,26 +5,26 @@ use super::deployment_args::DeploymentArgs;
 use super::quiet_args::QuietArgs;
 use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
-use crate::facts;
-use crate::guard::Guard;
 use crate::interrupt;
-use crate::measured_machine;
 use crate::plan::measure::{Measured, measure};
-use crate::predict::{
-    Calibration, CalibrationDocument, Deployed, Fitted, MEASURE_IT, MeasuredRow, ending, fitted,
-    misses, of_run, page, rows, text,
-};
-use crate::server;
 use crate::session::store_root;
 use crate::stored::{find, load};
 use crate::subjects::{self, Subjects};
-use crate::url::BaseUrl;
 use crate::{output, terminal};
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::tag::check_name;
 use ifm_core::words::counted;
+use ifm_launch::guard::Guard;
+use ifm_machine::facts;
+use ifm_machine::measured_machine;
+use ifm_predict::{
+    Calibration, CalibrationDocument, Fitted, MEASURE_IT, MeasuredRow, SimulatedDeployment, ending,
+    fitted, misses, of_run, page, rows, text,
+};
+use ifm_probe::server;
+use ifm_probe::url::BaseUrl;
 use ifm_roofline::{KvFormat, Machine, WeightFormat};
 use ifm_sim::Kind;
 use ifm_store::Store;
@@ -361,7 +361,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
 /// Rows of existing results.
 fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
     let subjects: Subjects = subjects::open(store, &args.from)?;
-    let all = rows(&subjects, args.lengths).into_iter();
+    let all = rows(&subjects.runs, &subjects.sheets, args.lengths).into_iter();
     let meant = all.filter(|row| args.table.is_none_or(|table| row.table == table));
     let takes_part = |row: &MeasuredRow| {
         args.loads.is_empty() || args.loads.iter().any(|number| row.is_at(*number))
@@ -379,7 +379,7 @@ fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
 fn calibration(
     (args, asked): (&CalibrateArgs, &SetupArgs),
     store: &Store,
-    (deployed, seen): (&Deployed, &Seen),
+    (deployed, seen): (&SimulatedDeployment, &Seen),
     found: Fitted,
 ) -> Result<Calibration, Failure> {
     let setup = &deployed.deployment.setup;
@@ -438,7 +438,7 @@ fn calibration(
 
 fn document(
     calibration: &Calibration,
-    deployed: &Deployed,
+    deployed: &SimulatedDeployment,
     (path, refusal): (Option<String>, Option<&Failure>),
 ) -> CalibrationDocument {
     CalibrationDocument {

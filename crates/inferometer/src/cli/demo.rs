@@ -4,7 +4,6 @@ use super::load_args::{JsonKind, LoadArgs};
 use super::quiet_args::QuietArgs;
 use super::resolve::resolve;
 use super::{Alone, levels};
-use crate::child::OwnServer;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
@@ -14,6 +13,7 @@ use ifm_core::words::counted;
 use ifm_engine::{
     Compute, Model, ModelSource, Preset, Quantization, StaticBatch, suggested_threads,
 };
+use ifm_launch::own_program::OwnServer;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! The flags that describe a simulated server: a machine, a model, and the server's settings.
 //!
-//! Not here: the load (`workload_args`), and the result (`crate::predict`).
+//! Not here: the load (`workload_args`), and the result (`ifm_predict`).
 
 use super::setup_args::SetupArgs;
 use crate::exit::Failure;
-use crate::predict::{Calibration, Deployed};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
+use ifm_predict::{Calibration, SimulatedDeployment};
 use ifm_roofline::Setup;
 use ifm_sim::{
     Constants, Deployment, DeploymentError, Disaggregation, Kind, Policy, Router, Settings,
@@ -140,7 +140,7 @@ impl DeploymentArgs {
     ///
     /// # Errors
     /// Unknown names, contradictory settings, or a model that does not fit.
-    pub fn deployed(&self, store: &Store, seed: u64) -> Result<Deployed, Failure> {
+    pub fn deployed(&self, store: &Store, seed: u64) -> Result<SimulatedDeployment, Failure> {
         let calibration = match &self.calibration {
             Some(name) => Some(Calibration::open(store, name)?),
             None => None,
@@ -180,7 +180,7 @@ impl DeploymentArgs {
         if !undetermined.is_empty() {
             from.push_str(&format!(" (not determined: {})", undetermined.join(", ")));
         }
-        Ok(Deployed { deployment, kind, constants_from: from, unsaid, spread })
+        Ok(SimulatedDeployment { deployment, kind, constants_from: from, unsaid, spread })
     }
 
     /// The model on the machines; by default, both are from the calibration.

@@ -1,10 +1,10 @@
 //! `inferometer doctor`: checks what on this machine distorts measurements, and how to fix it.
 
-use crate::doctor::{self, DoctorDocument, Machine, State};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use crate::terminal;
 use clap::Args;
+use ifm_machine::doctor::{self, DoctorDocument, Machine, State};
 use ifm_store::Store;
 use std::path::PathBuf;
 

@@ -1,10 +1,7 @@
 //! `inferometer exec -- CMD…`: runs any command with the telemetry of runs, and stores the result.
 
 use super::telemetry_args::{PowerWord, power, power_ask, watts};
-use crate::exec::pattern::{Field, Patterns};
-use crate::exec::{self, Ask, Stream};
 use crate::exit::Failure;
-use crate::job::{MetricsAsk, TelemetryAsk};
 use crate::secrets::Secrets;
 use crate::session::store_root;
 use crate::{output, terminal};
@@ -16,6 +13,9 @@ use ifm_core::duration::seconds;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
 use ifm_core::tag::check_name;
 use ifm_core::{Sheet, parse_tag};
+use ifm_launch::measured_command::pattern::{Field, Patterns};
+use ifm_launch::measured_command::{self, Ask, Stream};
+use ifm_machine::telemetry::{MetricsAsk, TelemetryAsk};
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::{self, Page};
 use ifm_store::{Import, Store, new_run_id};
@@ -164,7 +164,7 @@ pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
         Failure::files(format!("cannot create the store {}: {error}", root.display()))
     })?;
     let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
-    let measured = match exec::measure(&ask, &id) {
+    let measured = match measured_command::measure(&ask, &id) {
         Ok(measured) => measured,
         Err(error) => {
             terminal::say(&Failure::usage(error.sentence).to_string());

@@ -2,10 +2,10 @@
 
 use super::project;
 use crate::exit::{Code, Failure};
-use crate::facts::{self, FactsDocument};
 use crate::output::check_folder;
 use crate::terminal;
 use clap::Args;
+use ifm_machine::facts::{self, FactsDocument};
 use std::path::PathBuf;
 
 /// Flags of `facts`.

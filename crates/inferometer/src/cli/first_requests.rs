@@ -5,10 +5,10 @@
 
 use super::load_args::LoadArgs;
 use crate::exit::Failure;
-use crate::preflight::{EXTRA_BODY, Fault, FieldRules, Preflight};
 use crate::terminal;
 use ifm_analysis::warning::rejection_sentence;
 use ifm_core::manifest::{RejectedField, ServerInfo};
+use ifm_probe::preflight::{EXTRA_BODY, Fault, FieldRules, Preflight};
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::Dialect;
 use serde_json::{Map, Value};

@@ -5,5 +5,5 @@ use crate::exit::{Code, Failure};
 
 /// Runs the command.
 pub fn run() -> Result<Code, Failure> {
-    crate::guard::guard()
+    ifm_launch::guard::guard()
 }

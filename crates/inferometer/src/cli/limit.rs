@@ -4,12 +4,12 @@ use super::levels;
 use super::page_args::PageArgs;
 use super::setup_args::SetupArgs;
 use crate::exit::{Code, Failure};
-use crate::limit::{self, Answer, LimitDocument, LimitList, Measured, Request};
 use crate::output::{self, OwnFormats};
 use crate::secrets::mask_command;
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
+use ifm_predict::limit::{self, Answer, LimitDocument, LimitList, Measured, Request};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -78,7 +78,7 @@ pub fn run(args: &LimitArgs, words: &[String]) -> Result<Code, Failure> {
     let is_json = args.json || args.format == LimitFormat::Json;
     if args.list {
         match is_json {
-            true => terminal::print_document(&LimitList::new()),
+            true => terminal::print_document(&LimitList::of_tables()),
             false => _ = terminal::print(&terminal::folded(&limit::list_text())),
         }
         return Ok(Code::Done);

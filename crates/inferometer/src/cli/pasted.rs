@@ -2,11 +2,11 @@
 //!
 //! Not here: the translation of their flags (`ifm-compat`).
 
-use crate::child::own_command;
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, Command};
-use ifm_compat::{Becomes, Draft, Table, Translation, shell};
+use ifm_compat::{Becomes, CompatError, Draft, Table, Translation, shell};
+use ifm_launch::own_program::own_command;
 use serde::Serialize;
 use std::io::{Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -96,7 +96,7 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
         terminal::print(&help(&table));
         return Ok(Code::Done as u8);
     }
-    let translation = ifm_compat::translate(line, &ours)?;
+    let translation = ifm_compat::translate(line, &ours).map_err(refused)?;
     if let Some(missing) = translation.missing() {
         return Err(Failure::usage(format!("{}: {missing}", translation.tool)));
     }
@@ -112,8 +112,8 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     terminal::say(&format!("runs as: {}", shown(&translation.draft)));
     let parsed = super::serve::told_apart(super::engine::spelled_out(words.clone()));
     // The line is complete by itself: only the folders of the project file apply.
-    let read = super::read_as(&words, parsed, &["store", "presets"]).map_err(|refused| {
-        let error = match refused {
+    let read = super::read_as(&words, parsed, &["store", "presets"]).map_err(|refusal| {
+        let error = match refusal {
             super::Refused::File(failure) => return failure,
             super::Refused::Typed(error) => error,
         };
@@ -137,7 +137,7 @@ pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
         terminal::print(&help(&table));
         return Ok(Code::Done);
     }
-    let translation = ifm_compat::translate(line, &ours)?;
+    let translation = ifm_compat::translate(line, &ours).map_err(refused)?;
     write_files(&translation)?;
     if args.json {
         terminal::print_document(&document(translation));
@@ -165,14 +165,14 @@ fn write_files(translation: &Translation) -> Result<(), Failure> {
 /// The pasted line.
 fn line_of(given: &[String]) -> Result<shell::Line, Failure> {
     if given != ["-"] {
-        return Ok(ifm_compat::words_of(given, variable)?);
+        return ifm_compat::words_of(given, variable).map_err(refused);
     }
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
         .map_err(|error| Failure::usage(format!("standard input: {error}")))?;
     // If it contains a space, it is a line in any case.
-    Ok(ifm_compat::words_of(&[format!("{text} ")], variable)?)
+    ifm_compat::words_of(&[format!("{text} ")], variable).map_err(refused)
 }
 
 /// A variable of this process, as a shell puts it into a line.
@@ -209,10 +209,22 @@ fn ours(verb: &str, flag: &str) -> Option<bool> {
     Some(arg.get_action().takes_values() && !arg.is_require_equals_set())
 }
 
+/// A line that is not translated, as an error of the program.
+fn refused(error: CompatError) -> Failure {
+    let code = match error {
+        CompatError::Table(_) => Code::Internal,
+        CompatError::Line(_)
+        | CompatError::Flags { .. }
+        | CompatError::OtherBenchmark { .. }
+        | CompatError::UnknownTool { .. } => Code::Usage,
+    };
+    Failure::new(code, error.to_string())
+}
+
 /// The table of a tool whose line asks for help.
 fn asks_for_help(words: &[String]) -> Result<Option<Table>, Failure> {
     match words.iter().any(|word| word == "--help" || word == "-h") {
-        true => Ok(ifm_compat::table_of(words)?),
+        true => ifm_compat::table_of(words).map_err(refused),
         false => Ok(None),
     }
 }

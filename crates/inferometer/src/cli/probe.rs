@@ -3,17 +3,18 @@
 use super::api_word::ApiWord;
 use super::resolve;
 use super::workload_args::open_tokenizer;
-use crate::caller::Caller;
 use crate::exit::{Code, Failure};
-use crate::key::authorization;
-use crate::probe::{Inquiry, ProbeDocument, Report, Wish};
-use crate::url::BaseUrl;
-use crate::{probe, server, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_core::Prompt;
 use ifm_core::duration::seconds;
 use ifm_core::regular::read_named;
 use ifm_core::spec::Api;
+use ifm_probe::key::authorization;
+use ifm_probe::question::{Inquiry, ProbeDocument, Report, Wish};
+use ifm_probe::traced_client::Caller;
+use ifm_probe::url::BaseUrl;
+use ifm_probe::{question, server};
 use ifm_wire::dialect;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -109,7 +110,7 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
         resolve::fresh_seed(),
         (limit, since),
     );
-    let (findings, inquiry) = probe::probe(inquiry);
+    let (findings, inquiry) = question::probe(inquiry);
     let report = Report {
         url: url.to_string(),
         findings,
@@ -120,7 +121,7 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
     let style = terminal::style(args.no_color, args.ascii);
     match args.json {
         true => terminal::print_document(&ProbeDocument::from(&report)),
-        false => _ = terminal::print(&probe::text(&report, &style)),
+        false => _ = terminal::print(&question::text(&report, &style)),
     }
     match report.has_answers {
         true => Ok(Code::Done),
@@ -158,10 +159,10 @@ fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
         }
     };
     let is_streamed = dialect::of(api).endpoint.stream.is_some();
-    let answer = probe::custom::answer(api, &response, is_streamed);
+    let answer = question::custom::answer(api, &response, is_streamed);
     let report = Report {
         url: subject,
-        findings: probe::custom::findings(api, &response, &answer),
+        findings: question::custom::findings(api, &response, &answer),
         requests,
         took: since.elapsed(),
         has_answers: answer.outcome.is_ok(),
@@ -169,7 +170,7 @@ fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
     let style = terminal::style(args.no_color, args.ascii);
     match args.json {
         true => terminal::print_document(&ProbeDocument::from(&report)),
-        false => _ = terminal::print(&probe::text(&report, &style)),
+        false => _ = terminal::print(&question::text(&report, &style)),
     }
     match report.has_answers {
         true => Ok(Code::Done),
@@ -184,7 +185,7 @@ fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
 fn saved(path: &Path) -> Result<Vec<u8>, Failure> {
     let told = |why: String| Failure::usage(format!("{} cannot be read: {why}", path.display()));
     let bytes = read_named(path, SAVED_BYTES_MAX).map_err(|error| told(error.to_string()))?;
-    Ok(probe::custom::response(&bytes))
+    Ok(question::custom::response(&bytes))
 }
 
 /// Asks a server for a first answer: its address, and the response as received.
@@ -216,7 +217,7 @@ fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
         ignore_eos: false,
         fields: serde_json::Value::Null,
     };
-    let request = probe::written(&endpoint, &model, &wish).map_err(Failure::usage)?;
+    let request = question::written(&endpoint, &model, &wish).map_err(Failure::usage)?;
     let reply = Caller::new(endpoint).send(&request, Duration::from_secs_f64(args.limit));
     if reply.status().is_none() {
         return Err(Failure::server(format!("{url}: {}", reply.fault())));

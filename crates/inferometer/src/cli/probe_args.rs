@@ -4,16 +4,16 @@
 
 use super::resolve::{fresh_seed, made_up_lengths};
 use super::workload_args::WorkloadArgs;
-use crate::calibration::CalibrationAsk;
 use crate::exit::Failure;
 use crate::job::Job;
 use crate::lengths::{self, LengthsAsk, LengthsWord};
 use crate::session::request_template;
 use crate::terminal;
-use crate::tokenize::ServerTokenizer;
 use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_core::spec::{ProbeSpec, PromptLengths, TrafficClass};
+use ifm_probe::prompt_calibration::CalibrationAsk;
+use ifm_probe::server_tokenizer::ServerTokenizer;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect;
 use ifm_workload::{LengthScale, OpenedWorkload, WorkloadRequest};

@@ -3,8 +3,8 @@
 use super::resolve::headers;
 use crate::exit::Failure;
 use crate::push::{Target, authorization};
-use crate::url::checked;
 use clap::Args;
+use ifm_probe::url::checked;
 
 /// Flags for sending results.
 #[derive(Debug, Args)]

@@ -5,27 +5,28 @@ use super::first_requests;
 use super::load_args::{LoadArgs, ResultArgs};
 use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
-use crate::calibration::CalibrationAsk;
-use crate::caller::{CallLimits, Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
-use crate::facts;
 use crate::host::Stamps;
-use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
-use crate::key::{authorization, key_env};
+use crate::job::Job;
 use crate::lengths::{self, LengthsAsk};
 use crate::levels::{LevelRequest, items_max, load_specs};
-use crate::predict::Deployed;
-use crate::preflight::{FieldRules, Preflight};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
-use crate::server::{self, Inspection, PageReader};
-use crate::tokenize::ServerTokenizer;
-use crate::url::BaseUrl;
 use ifm_core::Facts;
 use ifm_core::regular::read_named_text;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_form::Asked;
+use ifm_machine::facts;
+use ifm_machine::telemetry::{MetricsAsk, PowerAsk, TelemetryAsk};
+use ifm_predict::SimulatedDeployment;
+use ifm_probe::key::{authorization, key_env};
+use ifm_probe::preflight::{FieldRules, Preflight};
+use ifm_probe::prompt_calibration::CalibrationAsk;
+use ifm_probe::server::{self, Inspection, PageReader};
+use ifm_probe::server_tokenizer::ServerTokenizer;
+use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
+use ifm_probe::url::BaseUrl;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
@@ -76,7 +77,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     check_readers(args.readers)?;
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
-    let forms = Asked::read(&args.workload.forms)?;
+    let forms = args.workload.asked_forms()?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
     // Several models with shares are a mix; the first one is used where a single model is needed.
     let models = args.model.as_deref().and_then(mix::models);
@@ -107,7 +108,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         None => server::find_local()?,
     };
     let addresses = url.resolve()?;
-    if !args.yes && addresses.iter().any(crate::url::is_public) {
+    if !args.yes && addresses.iter().any(ifm_probe::url::is_public) {
         return Err(Failure::usage(format!("{} is a public address", url.authority())).hint(
             "load costs money and can look like an attack: add --yes if you may load this server",
         ));
@@ -155,7 +156,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let known = facts::Known {
         addresses: &addresses,
         inspection: &inspection,
-        metrics: &telemetry.metrics,
+        reads_metrics: telemetry.metrics != MetricsAsk::Off,
         page: PageReader::new(page, args.insecure, key.clone(), asking.clone()),
     };
     let mut machine = facts::of_run(attached, &known);
@@ -372,7 +373,7 @@ fn end_at_broken_target(levels: &mut [LoadSpec], results: &ResultArgs) {
 /// The first error.
 pub fn resolve_simulated(
     (workload, results): (&WorkloadArgs, &ResultArgs),
-    deployed: Deployed,
+    deployed: SimulatedDeployment,
     levels: &[LevelRequest],
     words: &[String],
 ) -> Result<Job, Failure> {
@@ -386,7 +387,7 @@ pub fn resolve_simulated(
     check_cadence(workload, &opened)?;
     let mut levels = load_specs(levels, seed, &opened)?;
     end_at_broken_target(&mut levels, results);
-    let forms = Asked::read(&workload.forms)?;
+    let forms = workload.asked_forms()?;
     let api = match opened.dataset.has_conversations() || !forms.is_empty() {
         true => Api::Chat,
         false => Api::Completions,

@@ -81,9 +81,14 @@ const SCHEMAS: &[Published] = &[
         ["plan check", "plan run", "plan resume", "plan show", "plan collect"],
         crate::plan::document::PlanDocument
     ),
-    published!("what-if", "predict --vary", ["predict --vary"], crate::what_if::WhatIfDocument),
-    published!("calibration", "calibrate", ["calibrate"], crate::predict::CalibrationDocument),
-    published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
+    published!(
+        "what-if",
+        "predict --vary",
+        ["predict --vary"],
+        ifm_predict::what_if::WhatIfDocument
+    ),
+    published!("calibration", "calibrate", ["calibrate"], ifm_predict::CalibrationDocument),
+    published!("probe", "probe", ["probe"], ifm_probe::question::ProbeDocument),
     published!(
         "conformance",
         "conform",
@@ -97,10 +102,10 @@ const SCHEMAS: &[Published] = &[
         super::workload::PreviewDocument
     ),
     published!("workload-list", "workload list", ["workload list"], super::workload::WorkloadList),
-    published!("facts", "facts", ["facts"], crate::facts::FactsDocument),
-    published!("doctor", "doctor", ["doctor"], crate::doctor::DoctorDocument<'static>),
-    published!("limit", "limit", ["limit"], crate::limit::LimitDocument),
-    published!("limit-list", "limit --list", ["limit --list"], crate::limit::LimitList),
+    published!("facts", "facts", ["facts"], ifm_machine::facts::FactsDocument),
+    published!("doctor", "doctor", ["doctor"], ifm_machine::doctor::DoctorDocument<'static>),
+    published!("limit", "limit", ["limit"], ifm_predict::limit::LimitDocument),
+    published!("limit-list", "limit --list", ["limit --list"], ifm_predict::limit::LimitList),
     published!("runs", "runs, runs list", ["runs", "runs list"], super::run_list::RunList),
     published!(
         "list",

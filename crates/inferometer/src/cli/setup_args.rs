@@ -1,10 +1,10 @@
 //! The flags that name a machine, a model and how its weights are stored.
 
 use crate::exit::Failure;
-use crate::limit::FormatOrigin;
-use crate::measured_machine;
-use crate::predict::Calibration;
 use clap::Args;
+use ifm_machine::measured_machine;
+use ifm_predict::Calibration;
+use ifm_predict::limit::FormatOrigin;
 use ifm_roofline::{KvFormat, Machine, Model, Precision, RooflineError, Setup, WeightFormat};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@
 use super::deployment_args::DeploymentArgs;
 use super::load_args::LoadArgs;
 use crate::exit::Failure;
-use crate::predict::Deployed;
 use crate::session::store_root;
 use clap::Parser;
+use ifm_predict::SimulatedDeployment;
 use ifm_store::Store;
 
 /// What such a URL begins with.
@@ -25,7 +25,7 @@ struct Flags {
 ///
 /// # Errors
 /// An unknown machine, model or setting.
-pub fn deployed(load: &LoadArgs) -> Result<Option<Deployed>, Failure> {
+pub fn deployed(load: &LoadArgs) -> Result<Option<SimulatedDeployment>, Failure> {
     let url = load.url.as_deref().or(load.base_url.as_deref());
     let Some(rest) = url.and_then(|url| url.strip_prefix(SCHEME)) else { return Ok(None) };
     let (names, settings) = rest.split_once('?').unwrap_or((rest, ""));

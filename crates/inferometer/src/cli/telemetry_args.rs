@@ -1,9 +1,9 @@
 //! The flags for telemetry during a run: the server's metrics, and power.
 
 use crate::exit::Failure;
-use crate::job::{MetricsAsk, PowerAsk, TelemetryAsk};
 use clap::Args;
 use http::Uri;
+use ifm_machine::telemetry::{MetricsAsk, PowerAsk, TelemetryAsk};
 
 /// Maximum power draw that can be given, watts.
 const WATTS_MAX: f64 = 1e7;

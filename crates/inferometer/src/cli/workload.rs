@@ -240,7 +240,7 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
 
 /// The forms, and how many of the items' first requests draw each.
 fn previewed_forms(args: &PreviewArgs, items: u32) -> Result<Vec<PreviewedForm>, Failure> {
-    let asked = Asked::read(&args.workload.forms)?;
+    let asked = args.workload.asked_forms()?;
     let drawn = Asked::forms(&asked, args.workload.seed.unwrap_or(0));
     let draws: Vec<u16> =
         (0..items).filter_map(|item| drawn.draw(form_key(item, None, None))).collect();

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
+use ifm_form::Asked;
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
     AfterLast, Answers, HubAccess, Lengths, OnBadRow, OpenedWorkload, RangeRatio, WorkloadError,
@@ -136,6 +137,14 @@ pub struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
+    /// The forms that answers have to keep.
+    ///
+    /// # Errors
+    /// A form that cannot be read.
+    pub fn asked_forms(&self) -> Result<Vec<Asked>, Failure> {
+        Asked::read(&self.forms).map_err(|error| Failure::usage(error.to_string()))
+    }
+
     /// The tokenizer that counts prompts.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 use super::Experiment;
 use crate::exit::{Code, Failure};
-use crate::guard::{self, Guard, Held, Undo};
+use ifm_launch::guard::{self, Guard, Held, Undo};
 use ifm_plan::{Cell, Condition, Setter};
 use serde::Serialize;
 use std::path::Path;
@@ -173,7 +173,7 @@ fn filled(words: &[String], value: &str) -> Vec<String> {
 /// of confidential computing.
 fn observe(condition: &Condition) -> Result<String, Failure> {
     let Some((program, rest)) = condition.read.split_first() else {
-        let state = crate::facts::confidential_state();
+        let state = ifm_machine::facts::confidential_state();
         return state.map(str::to_owned).ok_or_else(|| {
             Failure::usage(format!(
                 "condition {}: neither the GPU's driver nor the kernel reports whether confidential \

@@ -1,10 +1,10 @@
 //! Measures one cell in a separate process of this program.
 
-use crate::child::own_command;
 use crate::exit::{Code, Failure};
-use crate::guard::{Guard, Undo};
 use crate::interrupt::{Interrupts, Urge};
 use ifm_bench::process_tree::{TOKEN, Tree};
+use ifm_launch::guard::{Guard, Undo};
+use ifm_launch::own_program::own_command;
 use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;
 use std::fs::File;
@@ -71,7 +71,7 @@ pub fn measure(
     let tree = Tree::planned();
     command.env(TOKEN, &tree.token);
     // A cell is defined by its words, whatever folder the plan is run in.
-    command.env(crate::child::PROJECT_VARIABLE, "");
+    command.env(ifm_launch::own_program::PROJECT_VARIABLE, "");
     let planned = guard.hold(Undo::EndServer(tree.clone()))?;
     let mut child = command.spawn().map_err(cannot)?;
     let held = guard.hold(Undo::EndServer(tree.with_head(child.id())))?;

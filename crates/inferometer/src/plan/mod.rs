@@ -19,8 +19,8 @@ pub use run::{Limits, run};
 pub use simulated::{Simulated, predicted};
 
 use crate::exit::Failure;
-use crate::launch::Kind;
 use ifm_core::regular::read_named_text;
+use ifm_launch::server::Kind;
 use ifm_plan::{Cell, Group, Journal, Plan, cells, groups};
 use ifm_report::kind::{KINDS, Kind as ReportKind};
 use ifm_store::{PlanFolder, Store};

@@ -1,8 +1,8 @@
 //! Power limits and clocks as conditions: held by the guard, set, read back, and followed by a wait
 //! for a steady temperature.
 
-use crate::guard::{Guard, Held, Undo};
 use crate::terminal;
+use ifm_launch::guard::{Guard, Held, Undo};
 use ifm_plan::{Condition, Setter};
 use ifm_telemetry::control::{Control, ControlError};
 use ifm_telemetry::steady::{Steadiness, SteadyRule, steadiness};
@@ -24,7 +24,7 @@ pub fn set(
     is_first: bool,
 ) -> Result<Vec<Held>, String> {
     let words = |error: ControlError| error.to_string();
-    let control = Control::open(crate::facts::library().as_deref()).map_err(words)?;
+    let control = Control::open(ifm_machine::facts::library().as_deref()).map_err(words)?;
     let number: f64 = value.parse().map_err(|_| format!("{value} is not a number"))?;
     let gpus: Vec<u32> = match condition.gpus.is_empty() {
         true => (0..control.count()).collect(),
@@ -60,7 +60,7 @@ pub fn set(
 /// Why no value of a condition can be set on this machine, as far as that is known without setting
 /// one.
 pub fn obstacle(condition: &Condition) -> Option<String> {
-    let control = match Control::open(crate::facts::library().as_deref()) {
+    let control = match Control::open(ifm_machine::facts::library().as_deref()) {
         Ok(control) => control,
         Err(ControlError::NoDriver(why)) => return Some(format!("no NVIDIA driver ({why})")),
         Err(error) => return Some(error.to_string()),

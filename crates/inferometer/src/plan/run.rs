@@ -7,15 +7,15 @@ use super::conditions::{self, Conditions, Ready};
 use super::measure::{Measured, measure};
 use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
-use crate::facts::{self, FactsDocument};
-use crate::guard::Guard;
 use crate::interrupt::{self, Interrupts, Urge};
-use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
 use crate::secrets::mask_words;
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_core::facts::ServerProcess;
 use ifm_core::words::counted;
+use ifm_launch::guard::Guard;
+use ifm_launch::server::{self, Ask, Container, Kind, Launched, Reset};
+use ifm_machine::facts::{self, FactsDocument};
 use ifm_plan::{Cell, CellLoad, Event, Fate, Journal, Line, Words, estimate, groups, words};
 use ifm_store::PlanJournal;
 use std::collections::BTreeSet;
@@ -266,13 +266,13 @@ impl<'a> Runner<'a> {
         let label = ask.secrets()?.blot_words(&mask_words(&words)).join(" ");
         if cell.what == (CellLoad::StartUp { cold: true }) {
             // A start that is recorded as cold but is not would give a wrong number.
-            if let Err(why) = launch::cool(&ask) {
+            if let Err(why) = server::cool(&ask) {
                 return Ok(Start::Failed { reason: why, is_final: false });
             }
         }
         terminal::tell(&format!("starting {}: {label}", server.name));
         let begun = Instant::now();
-        match launch::start(&self.guard, &ask) {
+        match server::start(&self.guard, &ask) {
             Ok(launched) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 let log = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -281,7 +281,7 @@ impl<'a> Runner<'a> {
             }
             Err(failure) => Ok(Start::Failed {
                 reason: failure.sentence().to_owned(),
-                is_final: failure.code == Code::Usage || launch::refuses_command(&failure),
+                is_final: failure.code == Code::Usage || server::refuses_command(&failure),
             }),
         }
     }

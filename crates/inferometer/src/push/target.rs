@@ -1,9 +1,9 @@
 //! Where to send results: a URL, a key and headers, and the response.
 
-use crate::client::{agent, unreachable};
 use crate::exit::Failure;
 use crate::secrets::Secrets;
 use http::Uri;
+use ifm_probe::http_client::{agent, unreachable};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use ureq::{Agent, Proxy};

@@ -6,11 +6,11 @@
 use crate::exit::Failure;
 use crate::host;
 use crate::job::Job;
-use crate::predict::Deployed;
 use ifm_core::manifest::{ClockInfo, HostInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::words::counted;
 use ifm_core::{Manifest, Message, Prompt, Role, RunState};
 use ifm_drive::{LevelPlan, Limits, Loop, Target};
+use ifm_predict::SimulatedDeployment;
 use ifm_session::source::{Source, Templates, slots};
 use ifm_sys::ClockPair;
 use ifm_wire::dialect;
@@ -108,7 +108,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         health: None,
         capacity: None,
         plan: job.plan.clone(),
-        predicted: job.deployed.as_ref().map(Deployed::prediction),
+        predicted: job.deployed.as_ref().map(SimulatedDeployment::prediction),
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

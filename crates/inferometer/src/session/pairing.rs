@@ -7,10 +7,10 @@
 
 use crate::exit::Failure;
 use crate::job::Job;
-use crate::preflight::{Fault, Preflight, one_token};
 use crate::terminal;
 use ifm_core::manifest::MediaPair;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role};
+use ifm_probe::preflight::{Fault, Preflight, one_token};
 use ifm_session::media_token_estimate::{Shape, shape};
 use ifm_wire::{Answer, RequestTemplate};
 use ifm_workload::{Dataset, FAR_ITEM};
@@ -217,7 +217,7 @@ fn answer(preflight: &mut Preflight, medium: Option<&Arc<Medium>>, until: Instan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Said, preflight, server};
+    use ifm_probe::testing::{Said, preflight, server};
     use ifm_workload::{Turn, WorkItem, WorkloadError};
     use serde_json::json;
     use std::sync::Mutex;

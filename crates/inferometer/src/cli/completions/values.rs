@@ -5,7 +5,6 @@
 
 use super::Candidate;
 use crate::cli::{engine, kernel, project, schema};
-use crate::predict::Calibration;
 use crate::session::store_root;
 use clap::{Arg, ValueHint};
 use ifm_analysis::comparison::Measure;
@@ -14,6 +13,7 @@ use ifm_bench::kernel as kernels;
 use ifm_core::order::Order as _;
 use ifm_core::{FormKind, Metric};
 use ifm_engine::{Preset, Quantization};
+use ifm_predict::Calibration;
 use ifm_roofline::{KvFormat, Machine, Model, WeightFormat};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;

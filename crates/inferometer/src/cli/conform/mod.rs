@@ -187,7 +187,7 @@ fn own_command() -> Result<String, Failure> {
         Failure::new(Code::Internal, format!("cannot determine the current folder: {error}"))
     })?;
     let program = details::quoted(&program.display().to_string());
-    let alone = crate::child::PROJECT_VARIABLE;
+    let alone = ifm_launch::own_program::PROJECT_VARIABLE;
     Ok(format!(
         "{alone}= {program} run {{base}} --model mock --api {{api}} -c 1 -n {{requests}} -w 0 -W 16/16 \
          --store {{out}}/runs --first-token-timeout {{first_token_s}} --idle-timeout {{idle_s}} \

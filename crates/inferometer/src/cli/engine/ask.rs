@@ -3,14 +3,14 @@
 use super::{EngineArgs, Numbers};
 use crate::cli::resolve::endpoint;
 use crate::exit::Failure;
-use crate::guard::Guard;
 use crate::interrupt::Interrupts;
-use crate::server_engine::Target;
 use crate::terminal;
-use crate::url::BaseUrl;
 use ifm_bench::engine::{self, Ask, Limits, Setup, Shape, Test, Which};
 use ifm_bench::program::{self, span};
+use ifm_bench::server_engine::Target;
 use ifm_engine::Preset;
+use ifm_launch::guard::Guard;
+use ifm_probe::url::BaseUrl;
 use std::sync::Arc;
 use std::time::Duration;
 

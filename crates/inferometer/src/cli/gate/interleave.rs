@@ -6,11 +6,11 @@
 //!
 //! Not here: judging, which is the same for stored runs.
 
-use crate::child::{OwnServer, own_command};
 use crate::cli::repeats;
 use crate::exit::{Code, Failure};
 use crate::terminal;
-use crate::url::BaseUrl;
+use ifm_launch::own_program::{OwnServer, own_command};
+use ifm_probe::url::BaseUrl;
 use serde_json::Value;
 use std::net::TcpStream;
 use std::path::Path;

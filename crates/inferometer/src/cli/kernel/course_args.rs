@@ -2,13 +2,13 @@
 
 use super::super::kept::KeptArgs;
 use crate::exit::Failure;
-use crate::facts;
-use crate::guard::Guard;
 use crate::interrupt::Interrupts;
 use crate::terminal;
 use clap::Args;
 use ifm_bench::kernel::{Ask, Case, Load, Masks, Provider, VERSION};
 use ifm_bench::program::{self, Limits, span};
+use ifm_launch::guard::Guard;
+use ifm_machine::facts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Sizes on the command line.
 
-use crate::measured_machine::last_cache_bytes;
 use ifm_analysis::measured_machine::CACHES;
+use ifm_machine::measured_machine::last_cache_bytes;
 
 /// The sizes of attention: sequences, heads of queries and of keys, queries, keys, width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,7 +34,7 @@ fn parsed(text: &str) -> String {
 
 fn said(text: &str) -> String {
     let refused = translate(line(text), &ours).map(|it| typed(&it.draft)).expect_err(text);
-    Failure::from(refused).sentence().to_owned()
+    super::refused(refused).sentence().to_owned()
 }
 
 #[derive(Deserialize)]

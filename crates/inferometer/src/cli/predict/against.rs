@@ -6,13 +6,13 @@ use crate::cli::resolve::resolve_simulated;
 use crate::cli::{Alone, calibrate};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
-use crate::predict::{Deployed, rows};
 use crate::session::{execute, store_root};
 use crate::subjects;
 use crate::terminal;
 use clap::{Parser as _, ValueEnum as _};
 use ifm_core::Manifest;
 use ifm_core::spec::LoadSpec;
+use ifm_predict::{SimulatedDeployment, rows};
 use ifm_sim::Load;
 use ifm_store::Store;
 use std::path::Path;
@@ -24,7 +24,7 @@ use std::path::Path;
 pub fn against(
     args: &PredictArgs,
     result: &Path,
-    deployed: Deployed,
+    deployed: SimulatedDeployment,
     words: &[String],
 ) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.results.store.as_ref()));
@@ -60,7 +60,7 @@ pub fn against(
         }
         _ => {
             let given = calibrate::lengths(&args.workload.workload).ok();
-            let rows = rows(&subjects, given);
+            let rows = rows(&subjects.runs, &subjects.sheets, given);
             let Some(first) = rows.first() else {
                 return Err(Failure::usage(format!(
                     "{} contains no load with lengths and times",

@@ -8,9 +8,9 @@ use crate::cli::load_args::ResultArgs;
 use crate::cli::workload_args::WorkloadArgs;
 use crate::exit::Failure;
 use crate::levels::LevelRequest;
-use crate::predict::Deployed;
 use crate::session::store_root;
 use clap::{ArgGroup, Args};
+use ifm_predict::SimulatedDeployment;
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -79,7 +79,7 @@ impl PredictArgs {
     ///
     /// # Errors
     /// As [`DeploymentArgs::deployed`].
-    pub fn deployed(&self) -> Result<Deployed, Failure> {
+    pub fn deployed(&self) -> Result<SimulatedDeployment, Failure> {
         let store = Store::at(store_root(self.results.store.as_ref()));
         self.deployment.deployed(&store, self.workload.seed.unwrap_or(0))
     }

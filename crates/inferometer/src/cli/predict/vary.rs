@@ -1,23 +1,25 @@
 //! `inferometer predict --vary`: finds the cheapest of many deployments that meet a latency target.
 //!
 //! Each variant is the same command line with other values of some flags. Not here: the measurement
-//! of one load (`crate::what_if`).
+//! of one load (`ifm_predict::what_if`).
 
 use super::args::PredictArgs;
 use crate::cli::price::money;
 use crate::cli::resolve::{resolve_simulated, slo};
 use crate::cli::{Cli, Verb, command};
 use crate::exit::{Code, Failure};
+use crate::job::Job;
 use crate::levels::{Ending, LevelRequest};
 use crate::output::{self, Format, OwnFormats};
-use crate::predict::Deployed;
-use crate::session::store_root;
+use crate::session::{level_plan, request_template, store_root};
 use crate::terminal;
-use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 use ifm_core::spec::Api;
+use ifm_predict::SimulatedDeployment;
+use ifm_predict::what_if::{self, Looked, Variant, WhatIfDocument};
 use ifm_report::page::{Pictures, markdown};
+use ifm_session::source::{Carrying, Source};
 use ifm_store::Store;
 
 /// Maximum variants of one question.
@@ -169,22 +171,33 @@ fn price(text: Option<&str>, args: &PredictArgs) -> Result<Option<f64>, Failure>
     Ok(None)
 }
 
+/// Answers the first level of a job, and stores nothing.
+fn look(job: &Job) -> Result<Looked, Failure> {
+    let nothing = || Failure::new(Code::Internal, "no simulation or no load");
+    let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
+    let template = request_template(job, "simulated")?;
+    let mut source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
+    let load = job.spec.levels.first().ok_or_else(nothing)?;
+    source.begin_level(0, load).map_err(Failure::usage)?;
+    what_if::look(deployed, &job.spec, &level_plan(job, 0, 0, &source), &mut source)
+}
+
 /// The load at which to compare a variant: the given one, or the largest that meets the target.
 fn search(
     args: &PredictArgs,
-    deployed: Deployed,
+    deployed: SimulatedDeployment,
     words: &[String],
 ) -> Result<Result<Looked, String>, Failure> {
-    let with = |deployed: Deployed, level: LevelRequest| {
+    let with = |deployed: SimulatedDeployment, level: LevelRequest| {
         let asked = (&args.workload, &args.results);
         let mut job = resolve_simulated(asked, deployed, &[level], words)?;
         // Without a named target, the best variant is that for the default target.
         job.spec.slo.is_default = false;
-        look(job)
+        look(&job)
     };
     let other = |constants| {
         let deployment = deployed.deployment.with_constants(constants);
-        Deployed { deployment, ..deployed.clone() }
+        SimulatedDeployment { deployment, ..deployed.clone() }
     };
     if args.names_a_load()? {
         let levels = args.levels()?;

@@ -2,12 +2,12 @@
 //!
 //! Not here: what an entry means (`keys`).
 
-use crate::child::PROJECT_VARIABLE;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Arg, ValueHint};
 use ifm_core::order::Order as _;
 use ifm_core::regular::read_regular_text;
+use ifm_launch::own_program::PROJECT_VARIABLE;
 use ifm_sys::process::user_id;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

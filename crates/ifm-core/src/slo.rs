@@ -1,7 +1,7 @@
 //! A latency target as it is asked for and stored: terms, each a bound from above.
 //!
 //! What is asked for from below, a speed or a share that is to be large, is kept as the bound on what it
-//! leaves. Not here: how targets are written, and how a level is judged (`ifm-analysis`).
+//! leaves. Not here: how targets are written, and how a level is judged (`ifm-metrics`).
 
 use crate::metric::{Metric, MetricUnit};
 use crate::sheet::Statistic;

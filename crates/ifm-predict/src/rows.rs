@@ -2,13 +2,13 @@
 //!
 //! Not here: constants (`ifm_sim::fit`).
 
-use ifm_analysis::level::Load as Asked;
-use ifm_analysis::survey::{Point, Survey};
-use ifm_analysis::tpot::TPOT_ESTIMATED;
-use ifm_core::{Metric, Sheet};
 use ifm_core::sheet::{PartKind, RowRole, Statistic as Of, key};
 use ifm_core::spec::ArrivalLaw;
+use ifm_core::{Metric, Sheet};
+use ifm_metrics::level::Load as Asked;
+use ifm_metrics::tpot::TPOT_ESTIMATED;
 use ifm_report::ReportModel;
+use ifm_results::survey::{Point, Survey};
 use ifm_sim::{Load, Observation, Span, Statistic};
 
 const MS_PER_S: f64 = 1e3;
@@ -176,8 +176,8 @@ fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<Mea
     if first.is_none() && gap.is_none() {
         return None;
     }
-    let seconds = |reading: &ifm_analysis::survey::Reading| reading.value / MS_PER_S;
-    let error = |reading: &ifm_analysis::survey::Reading| {
+    let seconds = |reading: &ifm_results::survey::Reading| reading.value / MS_PER_S;
+    let error = |reading: &ifm_results::survey::Reading| {
         let width = reading.high? - reading.low?;
         Some(width / 2.0 / HALF_95 / reading.value).filter(|error| error.is_finite())
     };

@@ -85,7 +85,7 @@ fn block(model: &ReportModel, row: &Row, index: usize) -> String {
 mod tests {
     use super::*;
     use crate::testing::{model, sweep};
-    use ifm_analysis::definitions::{self, Definitions};
+    use ifm_metrics::definitions::{self, Definitions};
 
     #[test]
     fn the_layout_is_that_of_sglang() {

@@ -1,6 +1,6 @@
 //! The result of a capacity search, as text and JSON.
 //!
-//! Not here: the search (`course`), the numbers (`ifm-analysis`).
+//! Not here: the search (`course`), the numbers (`ifm-metrics`).
 
 mod media;
 mod text;
@@ -10,14 +10,14 @@ use crate::course::{CapacityCourse, Judged, Scout};
 use crate::job::Job;
 use crate::output::Format;
 use crate::terminal;
-use ifm_analysis::capacity::{
-    Bracket, Carriers, Economics, Finding, Pace, People, Price, busy_s, gpus_told, people, replicas,
-};
-use ifm_analysis::level::{Load, WindowSummary};
-use ifm_analysis::telemetry::tokens_per_kwh;
-use ifm_analysis::{LevelSummary, slo};
 use ifm_core::Metric;
 use ifm_core::{CapacityFound, Manifest};
+use ifm_metrics::capacity::{
+    Bracket, Carriers, Economics, Finding, Pace, People, Price, busy_s, gpus_told, people, replicas,
+};
+use ifm_metrics::level::{Load, WindowSummary};
+use ifm_metrics::telemetry::tokens_per_kwh;
+use ifm_metrics::{LevelSummary, slo};
 use ifm_report::{ReportModel, TerminalStyle, missed_sign, shares_fields, value_and_limit};
 use serde_json::{Value, json};
 

@@ -8,10 +8,10 @@ use crate::documents;
 use crate::exit::Failure;
 use crate::stored::{self, Meant, find_either, load_beside};
 use crate::terminal;
-use ifm_analysis::survey::{Given, Survey};
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, settle_together};
 use ifm_report::ReportModel;
+use ifm_results::survey::{Given, Survey};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -210,7 +210,7 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
         let model = match run {
             Subject::Run(entry) => load_beside(store, &entry, &tools)?,
             Subject::RunFile(run) => {
-                ReportModel::beside_documents(&run, ifm_analysis::summarize(&run), &tools)
+                ReportModel::beside_documents(&run, ifm_metrics::summarize(&run), &tools)
             }
             Subject::Documents(..) => continue,
         };

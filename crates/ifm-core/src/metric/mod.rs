@@ -2,7 +2,7 @@
 //!
 //! One row of the table each: its word on the command line, its names in tables, sentences, JSON and
 //! stored documents, its unit and which way is better. What is not here: how it is computed
-//! (`ifm-analysis`), and what other tools call it (`ifm-interop`).
+//! (`ifm-metrics`), and what other tools call it (`ifm-interop`).
 
 mod name;
 mod row;

@@ -3,7 +3,7 @@
 //! Everything keeps its place in the file, the printed digits and the written unit, together with
 //! the producing tool's definition of the number. A cell that was empty, or said that nothing was
 //! measured, has no value. Not here: reading files (`ifm-interop`), judging what was found
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 mod factor;
 mod figure;

@@ -9,9 +9,6 @@ use super::Ask;
 use super::pattern::Field;
 use super::process::{End, ProcessStats};
 use super::progress::Mark;
-use ifm_analysis::telemetry::{
-    Drawn, EnergyMethod, LostReadings, PoweredBy, gpu_memory_last, gpu_memory_peak,
-};
 use ifm_core::Metric;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source,
@@ -19,6 +16,9 @@ use ifm_core::sheet::{
 };
 use ifm_core::words::counted;
 use ifm_core::{Series, Sheet};
+use ifm_metrics::telemetry::{
+    Drawn, EnergyMethod, LostReadings, PoweredBy, gpu_memory_last, gpu_memory_peak,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 

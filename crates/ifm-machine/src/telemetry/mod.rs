@@ -4,7 +4,7 @@
 //! A low-priority thread reads everything once a second. It also reads before and after each level,
 //! so that counters can be assigned to levels. If a source fails, the run continues without its
 //! values. Not here: the content of pages and devices (`ifm-telemetry`), and what follows from it
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 mod ask;
 mod sources;

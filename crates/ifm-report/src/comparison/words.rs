@@ -6,15 +6,15 @@ pub(crate) use super::difference_words::{differences, kind, sides};
 
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
-use ifm_analysis::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
+use ifm_compare::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Doubt,
     Measure, Metric, Over, Pair, RepeatedPrompt, Row, Shortage, SpeedUp, Unit, Verdict,
 };
-use ifm_analysis::level::Load;
-use ifm_analysis::stat::Estimate;
-use ifm_analysis::{Severity, Warning};
 use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_metrics::stat::Estimate;
+use ifm_metrics::{Severity, Warning};
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;

@@ -9,12 +9,12 @@ use super::metrics::LevelMetrics;
 use super::objects;
 use super::part::Part;
 use super::session::Sessions;
-use ifm_analysis::level::{self, GapLabel};
-use ifm_analysis::stat::Estimate;
-use ifm_analysis::telemetry::{self, tokens_per_kwh};
-use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
 use ifm_core::LevelEnd;
 use ifm_core::Metric;
+use ifm_metrics::level::{self, GapLabel};
+use ifm_metrics::stat::Estimate;
+use ifm_metrics::telemetry::{self, tokens_per_kwh};
+use ifm_metrics::{LevelSummary, Repeated, goodput, speculation};
 use std::collections::BTreeMap;
 
 objects! {

@@ -5,12 +5,12 @@ use crate::format::{meant, plain};
 use crate::model::{ReportModel, workload_parts};
 use crate::page::{Check, Page, Remark, Tile, Trust};
 use crate::words::tally;
-use ifm_analysis::audit::{Audit, Finding, Level, Looked};
-use ifm_analysis::insight::{Bands, Insight, Meant, Tone, Topic};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Reading, Survey};
 use ifm_chart::{Axis, Point, Scale, Series};
 use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Curve, Reading, Survey};
+use ifm_rules::audit::{Audit, Finding, Level, Looked};
+use ifm_rules::insight::{Bands, Insight, Meant, Tone, Topic};
 
 /// Workloads and servers that are named; of more the number is given.
 const NAMED_MAX: usize = 2;

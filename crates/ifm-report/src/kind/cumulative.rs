@@ -7,13 +7,13 @@ use super::target;
 use crate::ReportModel;
 use crate::format::{meant, percent, span};
 use crate::page::Figure;
-use ifm_analysis::insight::Meant;
-use ifm_analysis::stat::Cumulative;
-use ifm_analysis::survey::{Pooled, Reading};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mark, Plot, Point, Scale, Series, Tone};
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_metrics::stat::Cumulative;
+use ifm_results::survey::{Pooled, Reading};
+use ifm_rules::insight::Meant;
 
 const NS_PER_MS: f64 = 1e6;
 const PERCENT: f64 = 100.0;

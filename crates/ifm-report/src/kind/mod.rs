@@ -24,9 +24,9 @@ pub use note::kernel_overview;
 
 use crate::ReportModel;
 use crate::page::Page;
-use ifm_analysis::audit::Audit;
-use ifm_analysis::insight::{Insight, Question};
 use ifm_core::Sheet;
+use ifm_rules::audit::Audit;
+use ifm_rules::insight::{Insight, Question};
 
 /// What a report is about.
 #[derive(Debug)]

@@ -66,10 +66,10 @@ fn words(remark: &Remark) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::insight::Question;
-    use ifm_analysis::survey::Survey;
     use ifm_core::Sheet;
     use ifm_core::sheet::{Place, Source};
+    use ifm_results::survey::Survey;
+    use ifm_rules::insight::Question;
 
     fn section_of(remarks: &[(RemarkKind, &str)]) -> Option<Section> {
         section_of_format("text", remarks)

@@ -3,10 +3,10 @@
 use super::{Kind, Subject};
 use crate::ReportModel;
 use crate::page::Page;
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::{Origin, Point, Survey};
+use ifm_compare::comparison::SurveyEvidence;
 use ifm_core::Sheet;
+use ifm_results::survey::{Origin, Point, Survey};
+use ifm_rules::insight::{Question, insights};
 
 /// What a page is made of.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Results<'_> {
         let mut question = Question { evidence: &evidence, ..Question::new(&survey) };
         ask(&mut question);
         let insights = insights(&question);
-        let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
+        let audit = ifm_rules::audit::audit(&ifm_rules::audit::Subject::new(sheets));
         let audit = is_audited.then_some(&audit);
         let subject = Subject { runs, sheets, question, insights: &insights, audit, title: None };
         let kind = match kind {

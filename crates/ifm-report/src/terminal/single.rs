@@ -6,10 +6,10 @@ use crate::metric_table;
 use crate::model::level_load_words;
 use crate::parts;
 use crate::words::{accounting, first_wave, level_facts, note};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::goodput::Goodput;
-use ifm_analysis::level::{GapLabel, MetricValues, TokenFacts, WindowSummary};
 use ifm_core::Metric;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::goodput::Goodput;
+use ifm_metrics::level::{GapLabel, MetricValues, TokenFacts, WindowSummary};
 
 /// Width of the name of a metric and its mean.
 const NAME_AND_MEAN: usize = 19;

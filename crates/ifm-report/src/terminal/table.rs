@@ -7,9 +7,9 @@ use crate::format::{ABSENT, marked_span, number, percent};
 use crate::model::load;
 use crate::parts;
 use crate::words::{due, first_wave, note};
-use ifm_analysis::level::GapLabel;
-use ifm_analysis::stat::Distribution;
-use ifm_analysis::{LevelSummary, slo::VerdictState};
+use ifm_metrics::level::GapLabel;
+use ifm_metrics::stat::Distribution;
+use ifm_metrics::{LevelSummary, slo::VerdictState};
 
 /// Room that is kept for the note at the end of a row.
 const NOTE_WIDTH: usize = 16;

@@ -5,11 +5,11 @@
 
 use super::{fact, levels_at};
 use crate::course::Judged;
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::WindowSummary;
-use ifm_analysis::survey::MEDIA_RATES;
 use ifm_core::Metric;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::WindowSummary;
 use ifm_report::{ReportModel, bystander, media_rate};
+use ifm_results::survey::MEDIA_RATES;
 use serde_json::{Map, Value, json};
 
 /// Whether answers at the load are tokens, so that their rate is meaningful.

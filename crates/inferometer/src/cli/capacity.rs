@@ -20,11 +20,11 @@ use crate::pacing::span_words;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use ifm_analysis::capacity::{Search, Worth};
-use ifm_analysis::slo;
 use ifm_core::Metric;
 use ifm_core::duration::seconds;
 use ifm_core::spec::SloSpec;
+use ifm_metrics::capacity::{Search, Worth};
+use ifm_metrics::slo;
 
 /// What is varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

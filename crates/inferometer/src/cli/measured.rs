@@ -2,7 +2,7 @@
 //! lies.
 //!
 //! Sends nothing. Not here: the search on a server (`capacity`), and the judging
-//! ([`ifm_analysis::survey`]).
+//! ([`ifm_results::survey`]).
 
 use super::load_args::LoadArgs;
 use super::page_args::PageArgs;
@@ -14,14 +14,14 @@ use crate::output::{Format, OwnFormats};
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::terminal;
-use ifm_analysis::capacity::Worth;
-use ifm_analysis::insight::{Question, told_by};
-use ifm_analysis::slo;
-use ifm_analysis::survey::{Fitting, Point};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
+use ifm_metrics::capacity::Worth;
+use ifm_metrics::slo;
 use ifm_report::FittingText;
 use ifm_report::page::{Block, Page, Section};
+use ifm_results::survey::{Fitting, Point};
+use ifm_rules::insight::{Question, told_by};
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 

@@ -13,20 +13,20 @@ use crate::subjects::{self, Subjects};
 use crate::{notes, output, terminal};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser as _};
-use ifm_analysis::audit::{Audit, Subject as Audited, audit};
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::definitions::{self, Definitions};
-use ifm_analysis::insight::{Question, Ranks, insights};
-use ifm_analysis::matrix::RankBy;
-use ifm_analysis::slo;
-use ifm_analysis::survey::Survey;
+use ifm_compare::comparison::SurveyEvidence;
+use ifm_compare::matrix::RankBy;
 use ifm_core::sheet::key;
 use ifm_core::spec::SloSpec;
 use ifm_machine::measured_machine::beside;
+use ifm_metrics::definitions::{self, Definitions};
+use ifm_metrics::slo;
 use ifm_plan::Journal;
 use ifm_report::kind::{KINDS, Kind, Subject};
 use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{Charts, ReportModel, history_page};
+use ifm_results::survey::Survey;
+use ifm_rules::audit::{Audit, Subject as Audited, audit};
+use ifm_rules::insight::{Question, Ranks, insights};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -262,7 +262,7 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
         let run = subjects::open_run(store, name)?;
-        let model = ReportModel::new(&run, ifm_analysis::summarize(&run));
+        let model = ReportModel::new(&run, ifm_metrics::summarize(&run));
         let sheet = definitions::sheet(&run, Definitions::Sglang);
         terminal::print(&ifm_report::sglang(&model, &sheet));
     }

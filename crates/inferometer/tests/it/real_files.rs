@@ -4,12 +4,12 @@
 //! file, or no longer checks one. A finding may join the list once it was checked manually. After an
 //! intended change: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
 
-use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
-use ifm_analysis::survey::Survey;
 use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Row, RowRole, Statistic};
 use ifm_interop::{Input, settle_together};
+use ifm_results::survey::Survey;
+use ifm_rules::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! figures.
 //!
 //! Both are one measurement: the requests go to the row of their figures. Not here: figures of requests that
-//! have none (`ifm-analysis`).
+//! have none (`ifm-results`).
 
 use super::forms::are_of_one;
 use super::{At, Found, folder, remark, rows, take_out};

@@ -6,12 +6,12 @@ use crate::format::{meant, number, percent};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Figure, Head, Remark, Section, Table};
 use crate::words;
-use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Fitting, Pooled, Reading, Yield};
 use ifm_chart::{Cartesian, Chart};
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Fitting, Pooled, Reading, Yield};
+use ifm_rules::insight::{Insight, Meant, Topic};
 
 /// The rule that says that later levels may have been cheaper than new prompts are.
 const SAME_PROMPTS: &str = "same_prompts";

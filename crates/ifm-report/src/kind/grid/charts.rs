@@ -2,8 +2,6 @@
 
 use super::{MEAN, P99, load_title, row_title, workload_title};
 use crate::format::{TimeUnit, meant, plain};
-use ifm_analysis::insight::{Delta, Grid, GridCell, Meant};
-use ifm_analysis::survey::Reading;
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Dash, Form, Heading, HeatScale, Heatmap, Mark, Note,
     Plot, Point, Scale, Series, Tone,
@@ -11,6 +9,8 @@ use ifm_chart::{
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::Statistic;
+use ifm_results::survey::Reading;
+use ifm_rules::insight::{Delta, Grid, GridCell, Meant};
 
 /// Titles of the two charts of every row.
 pub(super) const TITLES: [&str; 2] = ["End-to-End Latency (Mean)", "End-to-End Latency (P99)"];
@@ -204,7 +204,7 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
 pub(super) fn split(grid: &Grid) -> Option<Chart> {
     let point = |cell: &GridCell| {
         let change = |quantity: Metric| {
-            ifm_analysis::insight::CENTER
+            ifm_rules::insight::CENTER
                 .iter()
                 .find_map(|statistic| cell.change(quantity, *statistic))
                 .map(|change| change * 100.0)

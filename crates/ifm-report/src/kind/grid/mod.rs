@@ -2,7 +2,7 @@
 //!
 //! One overview, then a pair of charts for every workload and load, mean next to P99, in the order
 //! and under the titles of the published grid that this kind is modeled on. Cells that were not
-//! measured are outlined and listed. Not here: what a condition costs (`ifm-analysis/src/insight/grid`).
+//! measured are outlined and listed. Not here: what a condition costs (`ifm-rules/src/insight/grid`).
 
 mod charts;
 mod missing;
@@ -11,14 +11,14 @@ use super::common::{bounds, nothing, page as frame};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, meant, plain, sentence};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Remark, Section, Table, Tile};
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{
+use ifm_compare::comparison::Verdict;
+use ifm_core::sheet::{RowRole, Statistic, key};
+use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_rules::insight::{
     Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Question, Tone, Topic,
     median_change,
 };
-use ifm_analysis::level::Load;
-use ifm_core::sheet::{RowRole, Statistic, key};
-use ifm_core::words::counted;
 
 const MEAN: Statistic = Statistic::Mean;
 const P99: Statistic = Statistic::Percentile(99.0);
@@ -293,7 +293,7 @@ fn table(grid: &Grid) -> Table {
     let place = |cell: &GridCell| grid.rows.get(cell.row);
     let load = |cell: &GridCell| place(cell).and_then(|place| place.load);
     let repeats =
-        |side: &Option<ifm_analysis::survey::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
+        |side: &Option<ifm_results::survey::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
     let model = |cell: &GridCell| grid.models.get(cell.model).map(|model| plain(model));
     let mut columns = Columns::<GridCell>::default()
         .name("workload", |cell| place(cell).map(workload_title).unwrap_or_default())

@@ -5,11 +5,11 @@ use super::*;
 use crate::ReportModel;
 use crate::page::{Pictures, html, markdown};
 use crate::testing::model;
-use ifm_analysis::insight::GridWorkload;
-use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Unit, key};
+use ifm_metrics::testing::{NoisyLoop, noisy_run};
+use ifm_rules::insight::GridWorkload;
 
 /// Model, users, condition, and mean and P99 in seconds where measured.
 type CellOf<'a> = (&'a str, u32, &'a str, Option<(f64, f64)>);
@@ -220,7 +220,7 @@ fn what_differs_within_a_cell_is_a_column() {
     for (row, gpu) in sheet.parts[0].rows.iter_mut().zip(["A", "B", "A", "B"]) {
         row.factors.set(key::GPU, gpu);
     }
-    let survey = ifm_analysis::survey::Survey::of_sheets(&[sheet]);
+    let survey = ifm_results::survey::Survey::of_sheets(&[sheet]);
     let grid = Grid::of(&Question::new(&survey)).expect("a grid");
     assert_eq!(grid.models, ["m · A", "m · B"]);
     let means = |cell: &GridCell| [true, false].map(|base| Some(cell.reading(base, MEAN)?.value));

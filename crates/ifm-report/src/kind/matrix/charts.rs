@@ -3,14 +3,14 @@
 use super::super::common::{LINES_MAX, ends, numbered};
 use super::measure::{measure_unit, unit};
 use crate::format::{TimeUnit, meant, plain};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::{Configuration, Matrix, Place, Ratio};
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Form, Guide, Heading, HeatScale, Heatmap, Mark, Plot,
     Point, Scale, Series, Tone,
 };
+use ifm_compare::matrix::{Configuration, Matrix, Place, Ratio};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
+use ifm_rules::insight::Meant;
 
 /// Ratio at which a colour is full.
 const RATIO_FULL: f64 = 1.5;

@@ -5,10 +5,10 @@ pub(super) use super::measure::{measure_unit, unit};
 use super::{NOT_MEASURED, charts, many, of_configuration, ranking};
 use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
-use ifm_analysis::insight::{Meant, Ranks, Tone};
-use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample};
 use ifm_chart::rounded;
+use ifm_compare::matrix::{Contrary, Matrix, Place, Sample};
 use ifm_core::Metric;
+use ifm_rules::insight::{Meant, Ranks, Tone};
 
 const MS_PER_S: f64 = 1e3;
 /// Decimals of means and deviations.
@@ -69,7 +69,7 @@ static OF_MEDIA: [Column; 6] = [
 fn columns(matrix: &Matrix) -> Vec<&'static Column> {
     let has = |column: &&Column| {
         let central =
-            |point: &&ifm_analysis::survey::Point| point.central(column.quantity).is_some();
+            |point: &&ifm_results::survey::Point| point.central(column.quantity).is_some();
         matrix.cells.iter().any(|cell| cell.points.iter().any(&central))
     };
     COLUMNS.iter().chain(OF_MEDIA.iter().filter(has)).collect()
@@ -105,7 +105,7 @@ pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
     sections
 }
 
-fn ending(configuration: &ifm_analysis::matrix::Configuration) -> String {
+fn ending(configuration: &ifm_compare::matrix::Configuration) -> String {
     match &configuration.ending {
         Some(ending) => format!(". In the document their names end in {}", plain(ending)),
         None => String::new(),

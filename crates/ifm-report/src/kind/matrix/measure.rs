@@ -1,8 +1,8 @@
 //! What a configuration counts and is ranked by: names and units.
 
-use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::Matrix;
+use ifm_compare::matrix::Matrix;
 use ifm_core::Metric;
+use ifm_rules::insight::Meant;
 
 /// What the size of a configuration counts.
 pub(super) fn unit(matrix: &Matrix) -> &'static str {

@@ -1,7 +1,7 @@
 //! A matrix of batches: what is fastest where, how sure that is, and every repeat.
 //!
 //! The headings follow common static-batch reports, so that their readers find their way. Not
-//! here: tests and ranks, which `ifm_analysis::matrix` makes.
+//! here: tests and ranks, which `ifm_compare::matrix` makes.
 
 mod charts;
 mod configuration;
@@ -14,12 +14,12 @@ use super::common::{REMARKS_MAX, about, sources, trust};
 use super::{Kind, Subject};
 use crate::format::{count, meant, plain};
 use crate::page::{Block, Page, Remark, Section};
-use ifm_analysis::comparison::Doubt;
-use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::matrix::{Matrix, Ratio};
+use ifm_compare::comparison::Doubt;
+use ifm_compare::matrix::{Matrix, Ratio};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::PartKind;
+use ifm_rules::insight::{Insight, Meant, Topic};
 
 /// Shown for a missing measurement.
 const NOT_MEASURED: &str = "n/a";

@@ -4,8 +4,8 @@ use super::super::Subject;
 use super::{NOT_MEASURED, charts, configuration, many, range, ranking};
 use crate::format::{count, meant, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
-use ifm_analysis::insight::{Insight, Meant, Tone};
-use ifm_analysis::matrix::{Matrix, Over, Overall};
+use ifm_compare::matrix::{Matrix, Over, Overall};
+use ifm_rules::insight::{Insight, Meant, Tone};
 
 const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: the wait for a \
                           whole batch, prompt processing included, regardless of the ranking \

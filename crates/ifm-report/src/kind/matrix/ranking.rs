@@ -4,9 +4,9 @@ use super::measure::measure_unit;
 use crate::comparison::words::reason_of_pair;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
-use ifm_analysis::comparison::{Measure, Metric};
-use ifm_analysis::insight::{Meant, Ranks};
-use ifm_analysis::matrix::{Configuration, Matrix, Place, Why};
+use ifm_compare::comparison::{Measure, Metric};
+use ifm_compare::matrix::{Configuration, Matrix, Place, Why};
+use ifm_rules::insight::{Meant, Ranks};
 
 /// What the first place is marked with. The others have numbers: what comes next may well be the
 /// last.

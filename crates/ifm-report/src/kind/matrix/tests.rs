@@ -3,10 +3,10 @@
 use super::super::KINDS;
 use super::super::testing::{self, Results};
 use crate::page::{Page, Pictures, markdown};
-use ifm_analysis::survey::{Point, Reading, Survey};
-use ifm_analysis::testing::{closed_loop, run};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Statistic, key};
+use ifm_metrics::testing::{closed_loop, run};
+use ifm_results::survey::{Point, Reading, Survey};
 
 /// Repeats of a batch: model, size with lengths, output rates. The second label occurs twice.
 fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
@@ -25,7 +25,7 @@ fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -
         ];
         // As in common reports: the second label occurs twice.
         let label = Some(format!("{model}_run{}", index.max(1)));
-        Point { label, ..ifm_analysis::testing::point(PartKind::StaticBatch, setting, readings) }
+        Point { label, ..ifm_results::testing::point(PartKind::StaticBatch, setting, readings) }
     };
     rates.iter().enumerate().map(point).collect()
 }
@@ -81,7 +81,7 @@ fn runs_with_tags_are_a_matrix() {
             let mut run = run(&[1, 4], requests);
             run.manifest.tags.insert("quant".to_owned(), quant.to_owned());
             run.manifest.run_id = format!("{quant}-{repeat}");
-            survey.extend(Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run)));
+            survey.extend(Survey::of_run(&run.manifest, &ifm_metrics::summarize(&run)));
         }
     }
     assert_eq!(recognised(&survey), Some("matrix"));

@@ -7,9 +7,9 @@
 use super::{configuration, many, range};
 use crate::format::{count, meant, percent, plain};
 use crate::page::Tile;
-use ifm_analysis::insight::{Bands, Meant, Tone};
-use ifm_analysis::matrix::{Cell, Leader, Matrix, Over, Overall, Ratio};
+use ifm_compare::matrix::{Cell, Leader, Matrix, Over, Overall, Ratio};
 use ifm_core::Metric;
+use ifm_rules::insight::{Bands, Meant, Tone};
 
 /// Who leads, how far, and over which configurations.
 struct Lead {

@@ -5,10 +5,10 @@
 use super::super::Subject;
 use crate::format::{ABSENT, count, number, plain, with_spread};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use ifm_analysis::stat::welch::Moments;
-use ifm_analysis::survey::Pooled;
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_metrics::stat::welch::Moments;
+use ifm_results::survey::Pooled;
 
 /// The chapter; none without a static batch.
 pub(super) fn section(subject: &Subject) -> Option<Section> {

@@ -4,9 +4,9 @@
 //! attention-gym prints with Python's tabulate ("grid"), and of `vllm bench serve` 0.10.
 
 use crate::vllm::{line, rule};
-use ifm_analysis::survey::{KernelMask, KernelTime, Point};
 use ifm_core::Metric;
 use ifm_core::sheet::{Statistic, StdKind, key};
+use ifm_results::survey::{KernelMask, KernelTime, Point};
 
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
@@ -232,8 +232,8 @@ pub(super) fn vllm(point: &Point) -> String {
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
     let users = point.load.and_then(|load| match load {
-        ifm_analysis::level::Load::Users(users) => Some(f64::from(users)),
-        ifm_analysis::level::Load::ReqPerS(_) => None,
+        ifm_metrics::level::Load::Users(users) => Some(f64::from(users)),
+        ifm_metrics::level::Load::ReqPerS(_) => None,
     });
     let peak = value(Metric::PeakOutputRate);
     // Versions with a peak write "token" small.

@@ -7,11 +7,11 @@ use super::blocks::llama_bench;
 use super::models;
 use crate::format::{change, meant, number, percent, plain, with_spread};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
-use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Scale, Series};
 use ifm_core::Metric;
 use ifm_core::sheet::key;
+use ifm_results::survey::{Point, PowerPoint, PowerSeries, Survey};
+use ifm_rules::insight::{Insight, Meant, Topic};
 use serde_json::Value;
 
 /// The chapters; none without an engine row or a power series.

@@ -17,9 +17,9 @@ pub use kernel::overview as kernel_overview;
 use super::common::page as frame;
 use super::{Kind, Subject, matrix};
 use crate::page::{Page, Section, Tile};
-use ifm_analysis::survey::{KernelMask, Point, Survey};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, PartKind, key};
+use ifm_results::survey::{KernelMask, Point, Survey};
 use std::collections::BTreeSet;
 
 pub(super) const KIND: Kind = Kind {

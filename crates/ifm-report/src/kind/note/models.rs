@@ -5,13 +5,13 @@ use super::super::common::about;
 use super::blocks::speed;
 use crate::format::{ABSENT, bytes, meant, number, percent, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
-use ifm_analysis::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
-use ifm_analysis::survey;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Statistic, key};
 use ifm_core::words::counted;
+use ifm_results::survey;
+use ifm_rules::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
 
 /// The setting of llama-bench and of our engine.
 const THREADS: &str = "n_threads";

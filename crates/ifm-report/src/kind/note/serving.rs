@@ -8,11 +8,11 @@ use super::blocks::vllm;
 use crate::format::{number, plain};
 use crate::model::load_words;
 use crate::page::{Block, Remark, Section, Tile};
-use ifm_analysis::insight::{Topic, told_by};
-use ifm_analysis::survey::{Point, Pool, Pooled};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_results::survey::{Point, Pool, Pooled};
+use ifm_rules::insight::{Topic, told_by};
 
 /// Rules whose sentences hold for all charts and tables of the chapter.
 const STANDING: [&str; 3] = ["cold_level", "held_load", "same_prompts"];

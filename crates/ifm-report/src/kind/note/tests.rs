@@ -2,13 +2,13 @@
 
 use super::super::testing::{self, Results};
 use crate::page::{Page, Pictures, html, markdown};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Statistic, StdKind, key};
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Point, Reading, Survey};
 
 fn point(kind: PartKind, part: usize, setting: Factors, readings: Vec<Reading>) -> Point {
-    Point { part, ..ifm_analysis::testing::point(kind, setting, readings) }
+    Point { part, ..ifm_results::testing::point(kind, setting, readings) }
 }
 
 fn reading(quantity: Metric, statistic: Statistic, value: f64) -> Reading {
@@ -124,7 +124,7 @@ fn page(survey: &Survey) -> (&'static str, Page) {
         let results = Results { points: survey.clone(), kind, ..Results::default() };
         results.draw(|question| {
             question.usd_per_hour = Some(1.8);
-            question.slo = ifm_analysis::slo::parse("chat").expect("a preset");
+            question.slo = ifm_metrics::slo::parse("chat").expect("a preset");
         })
     };
     (draw(None).0, draw(Some("note")).1)

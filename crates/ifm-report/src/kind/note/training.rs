@@ -4,9 +4,9 @@
 use super::super::Subject;
 use crate::format::{ABSENT, count, number, plain, span};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use ifm_analysis::survey::{Point, Pooled};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_results::survey::{Point, Pooled};
 
 const NS_PER_MS: f64 = 1e6;
 const MS_PER_S: f64 = 1e3;

@@ -1,7 +1,7 @@
 //! Predictions in reports of every kind: what is said before any number, what a prediction was made
 //! from, and predicted against measured where both are there.
 //!
-//! Not here: the errors and what they point to (`ifm_analysis::forecast`), and the check of a run
+//! Not here: the errors and what they point to (`ifm_compare::forecast`), and the check of a run
 //! that says the same.
 
 use super::Subject;
@@ -10,14 +10,14 @@ use crate::ReportModel;
 use crate::format::{ABSENT, change, count, meant, number, percent, plain, sentence};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
-use ifm_analysis::forecast::{Forecast, Off, Pair, Speeds};
-use ifm_analysis::insight::{Meant, told_by};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Cartesian, Chart, Dash, Point as ChartPoint, Series};
+use ifm_compare::forecast::{Forecast, Off, Pair, Speeds};
 use ifm_core::Metric;
 use ifm_core::PredictedLevel;
 use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Curve, Pool, Pooled};
+use ifm_rules::insight::{Meant, told_by};
 use std::collections::BTreeSet;
 
 /// Predictions that are named one by one, at most.

@@ -4,9 +4,9 @@ use super::super::testing::Results;
 use crate::ReportModel;
 use crate::page::{Page, Pictures, markdown};
 use crate::testing::{model, sweep};
-use ifm_analysis::testing::{closed_loop, predicted, run};
 use ifm_chart::Plot;
 use ifm_core::RunData;
+use ifm_metrics::testing::{closed_loop, predicted, run};
 
 const USERS: [u32; 5] = [1, 2, 4, 8, 16];
 

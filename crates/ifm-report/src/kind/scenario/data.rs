@@ -3,13 +3,13 @@
 use super::super::common::{LINES_MAX, about, ends, load_axis, numbered, point};
 use crate::format::plain;
 use crate::page::{Block, Figure, Section};
-use ifm_analysis::insight::{Insight, Meant, Question, Topic, told_by};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Point, Series, Weight};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Statistic};
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Curve, Pool, Pooled};
+use ifm_rules::insight::{Insight, Meant, Question, Topic, told_by};
 
 /// The median of a population if reported, else its mean.
 pub(super) const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];

@@ -1,8 +1,8 @@
 //! The words of the page with their formulas, and what a document calls them.
 
 use crate::page::{Block, Columns, Section};
-use ifm_analysis::survey::Survey;
 use ifm_core::sheet::RowRole;
+use ifm_results::survey::Survey;
 
 /// A term of inferometer, what it means here, and other words for it in documents, in small letters.
 struct Word {

@@ -17,11 +17,11 @@ use crate::model::load_words;
 use crate::page::{Block, Columns, Page, Section, Tile};
 use data::{CENTER, Data};
 use dispute::Dispute;
-use ifm_analysis::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Pool, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Pool, Survey};
+use ifm_rules::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 /// Scenarios that a condition line names, at most.
@@ -106,7 +106,7 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
         tiles: tiles(&data, &answers, dispute),
         trust: super::sweep::trust_of(subject.runs).or(of_documents.trust),
         sections,
-        footer: vec![format!("bands {}", ifm_analysis::insight::Bands::get().version)],
+        footer: vec![format!("bands {}", ifm_rules::insight::Bands::get().version)],
         ..of_documents
     }
 }
@@ -164,7 +164,7 @@ fn requests(pool: &Pool) -> (f64, f64) {
 
 /// Best and worst of a set of points with their places in words.
 fn extremes(
-    curves: &[ifm_analysis::survey::Curve],
+    curves: &[ifm_results::survey::Curve],
     wanted: Option<Load>,
 ) -> [Option<(f64, String)>; 2] {
     let all = || {
@@ -180,12 +180,12 @@ fn extremes(
     [all().min_by(|a, b| a.0.total_cmp(&b.0)), all().max_by(|a, b| a.0.total_cmp(&b.0))]
 }
 
-fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
+fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_results::survey::Curve<'q>> {
     data.curves(Metric::OutputRate, &[Statistic::Value, Statistic::Mean, Statistic::Median])
 }
 
 /// Times to first token, those without a load among them.
-fn waits<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
+fn waits<'q>(data: &Data<'q>) -> Vec<ifm_results::survey::Curve<'q>> {
     let pool = data.question.survey.pool(PartKind::Serving);
     pool.curves_against(&data.keys(), |cell| {
         Some((cell.load().map_or(0.0, Load::value), cell.first_of(Metric::Ttft, CENTER)?))
@@ -233,7 +233,7 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
             false => lowest,
         }
     };
-    let mut add = |name: &str, curves: &[ifm_analysis::survey::Curve], wanted, how| {
+    let mut add = |name: &str, curves: &[ifm_results::survey::Curve], wanted, how| {
         if let [Some(low), Some(high)] = extremes(curves, wanted) {
             let is_of = |dispute: &Dispute| how == Meant::TokPerS && dispute.is_speed(low.0);
             let mark = dispute.filter(is_of).map(|dispute| format!("; ⚠ {}", dispute.words()));
@@ -270,8 +270,8 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
 }
 
 /// Output at the highest load over that of a single user, for the scenario that gains most.
-fn scaling(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
-    let gain = |curve: &ifm_analysis::survey::Curve| {
+fn scaling(output: &[ifm_results::survey::Curve]) -> Option<(String, String)> {
+    let gain = |curve: &ifm_results::survey::Curve| {
         let (alone, last) = (curve.at(1.0)?, curve.points.last()?);
         let ratio = last.reading.value / alone.reading.value;
         (last.at > 1.0 && ratio.is_finite()).then(|| {
@@ -289,7 +289,7 @@ fn scaling(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
 }
 
 /// Tokens per hour at the lowest, a middle and the highest load of the first scenario.
-fn hours(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
+fn hours(output: &[ifm_results::survey::Curve]) -> Option<(String, String)> {
     let curve = output.first()?;
     let middle = curve.points.len() / 2;
     let mut places = vec![0, middle, curve.points.len().saturating_sub(1)];

@@ -6,15 +6,15 @@ use super::data::{CENTER, Data, Drawn};
 use super::range::band;
 use crate::format::{meant, percent, plain};
 use crate::page::Section;
-use ifm_analysis::insight::{
-    Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
-};
-use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
     Along, Axis, Chart, Dash, Guide, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
+use ifm_results::survey::{Curve, CurvePoint};
+use ifm_rules::insight::{
+    Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
+};
 
 const MS_PER_S: f64 = 1e3;
 /// Maximum number of scenarios whose tail shares a chart with their median.

@@ -5,10 +5,10 @@ use super::dispute::Dispute;
 use crate::format::{ABSENT, count, meant, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use ifm_analysis::insight::{Meant, Tone, user_speed_curves};
-use ifm_analysis::survey::{CurvePoint, Point, Reading, Survey};
 use ifm_core::Metric;
 use ifm_core::sheet::{RowRole, Statistic, key, meaning};
+use ifm_results::survey::{CurvePoint, Point, Reading, Survey};
+use ifm_rules::insight::{Meant, Tone, user_speed_curves};
 
 /// Before any number.
 const BANNER: &str = "⚠ The document states these figures and shows no data: none of \

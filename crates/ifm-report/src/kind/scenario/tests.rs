@@ -4,13 +4,13 @@ use super::super::testing::Results;
 use crate::ReportModel;
 use crate::TerminalStyle;
 use crate::page::{Block, Page, Pictures, html, markdown, terminal};
-use ifm_analysis::insight::Question;
-use ifm_analysis::testing::{closed_loop, run};
 use ifm_chart::Plot;
 use ifm_core::Metric;
 use ifm_core::sheet::{
     Factors, Figure, Part, PartKind, Place, Row, RowRole, Sheet, Source, Statistic, Unit, key,
 };
+use ifm_metrics::testing::{closed_loop, run};
+use ifm_rules::insight::Question;
 
 /// A run of one use case: users with TTFT and ITL in ms, and the prompt length in tokens.
 fn model(name: &str, tokens: u32, levels: &[(u32, f64, f64)]) -> ReportModel {

@@ -6,16 +6,16 @@ use super::super::target;
 use crate::ReportModel;
 use crate::format::meant;
 use crate::model::load;
-use ifm_analysis::insight::{Meant, OUTPUT, Question, Topic};
-use ifm_analysis::level::USER_RATE_ESTIMATED;
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Curve, CurvePoint, Pool, Pooled, readings_of};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Plot, Point, Scale, Series, Weight};
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
+use ifm_metrics::level::USER_RATE_ESTIMATED;
+use ifm_metrics::slo::VerdictState;
+use ifm_results::survey::{Curve, CurvePoint, Pool, Pooled, readings_of};
+use ifm_rules::insight::{Meant, OUTPUT, Question, Topic};
 
 /// A latency limit is drawn up to this multiple of the largest value: further away it would flatten
 /// the curves.
@@ -206,9 +206,9 @@ fn over_the_load(model: &ReportModel, pool: &Pool, metric: Metric) -> Option<Cha
 mod tests {
     use crate::ReportModel;
     use crate::testing::{model, single, sweep};
-    use ifm_analysis::insight::Question;
-    use ifm_analysis::survey::Survey;
     use ifm_chart::{Guide, Plot};
+    use ifm_results::survey::Survey;
+    use ifm_rules::insight::Question;
 
     #[test]
     fn a_sweep_has_four_charts_and_a_single_level_none() {
@@ -228,7 +228,7 @@ mod tests {
         assert!(drawn(&model(&single())).is_empty());
         let mut asked = model(&sweep());
         asked.manifest.spec.slo =
-            ifm_analysis::slo::parse("e2e:p90<1s,speed:p5>20").expect("a target");
+            ifm_metrics::slo::parse("e2e:p90<1s,speed:p5>20").expect("a target");
         let charts = drawn(&asked);
         let ids: Vec<&str> = charts.iter().map(|(chart, ..)| chart.id.as_str()).collect();
         assert_eq!(ids, ["output", "pareto", "ttft", "itl", "e2e"]);

@@ -11,19 +11,19 @@ use super::KIND;
 use crate::format::{meant, number, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::comparison::Doubt;
-use ifm_analysis::insight::{
-    CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
-    user_speed_curves,
-};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Pool, Pooled, Reading, factor_words};
 use ifm_chart::{Cartesian, Chart, Plot};
+use ifm_compare::comparison::Doubt;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Statistic, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_results::survey::{Curve, Pool, Pooled, Reading, factor_words};
+use ifm_rules::insight::{
+    CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
+    user_speed_curves,
+};
 
 /// The page.
 pub(super) fn page(subject: &Subject) -> Page {

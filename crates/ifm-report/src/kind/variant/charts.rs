@@ -4,15 +4,15 @@ use super::super::common::{ends, largest, point, value_axis};
 use super::drawing::{chart, lines};
 use super::offered;
 use crate::format::{meant, number, plain};
-use ifm_analysis::insight::{
-    Bands, CENTER, Growth, LoadAxis, Matched, Meant, OUTPUT, Topic, Versus, growth,
-};
-use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
     Along, Axis, Cartesian, Chart, Form, Guide, Note, Point, Scale, Series, Tone, Weight,
 };
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
+use ifm_results::survey::{Curve, CurvePoint};
+use ifm_rules::insight::{
+    Bands, CENTER, Growth, LoadAxis, Matched, Meant, OUTPUT, Topic, Versus, growth,
+};
 
 const MS_PER_S: f64 = 1e3;
 

@@ -2,7 +2,7 @@
 //!
 //! Both are compared at the same load, never at the highest load of each, since those differ. The
 //! sections follow the order of the published comparison that this kind is modeled on. Not here:
-//! the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
+//! the sentences (`ifm-rules/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 
 mod charts;
 mod drawing;
@@ -16,11 +16,11 @@ use super::common::{REMARKS_MAX, about, bounds, nothing, page as frame};
 use super::{Kind, Subject};
 use crate::format::plain;
 use crate::page::{Block, Columns, Figure, Page, Remark, Section, Table};
-use ifm_analysis::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
-use ifm_analysis::machine::told_of;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{RowRole, key};
+use ifm_metrics::machine::told_of;
+use ifm_rules::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
 use std::borrow::Cow;
 
 /// Maximum number of others next to the base that are still recognized as a comparison of variants.
@@ -158,7 +158,7 @@ fn hardware(subject: &Subject) -> Section {
 /// What is compared, by name, and how it is quantized.
 fn models(versus: &Versus) -> Vec<Section> {
     let name = |name: &str| Block::Prose(plain(name));
-    let quantization = |party: &ifm_analysis::insight::Party| {
+    let quantization = |party: &ifm_rules::insight::Party| {
         party.cells.first().and_then(|cell| cell.factor(key::QUANTIZATION))
     };
     let mut sections = vec![Section::new("Base Model", vec![name(&versus.base.name)])];

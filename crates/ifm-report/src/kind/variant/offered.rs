@@ -3,13 +3,13 @@
 use super::super::common::{ends, point};
 use super::drawing::{chart, lines};
 use crate::format::{count, meant};
-use ifm_analysis::insight::{Meant, OUTPUT, Party, Versus};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::Pooled;
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Guide, Point, Series};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Statistic, key};
+use ifm_metrics::level::Load;
+use ifm_results::survey::Pooled;
+use ifm_rules::insight::{Meant, OUTPUT, Party, Versus};
 
 /// Why a comparison of rates has no such chart.
 pub(super) const ABSENT_BECAUSE: &str = "Output against offered load is not drawn: the document \

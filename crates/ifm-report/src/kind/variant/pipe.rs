@@ -5,12 +5,12 @@
 
 use super::super::Subject;
 use crate::format::{ABSENT, plain};
-use ifm_analysis::insight::Party;
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::Pooled;
 use ifm_core::Metric;
 use ifm_core::sheet::{Statistic, key};
 use ifm_core::spec::ArrivalLaw;
+use ifm_metrics::level::Load;
+use ifm_results::survey::Pooled;
+use ifm_rules::insight::Party;
 
 const MS_PER_S: f64 = 1e3;
 const MEDIAN: Statistic = Statistic::Median;

@@ -4,9 +4,9 @@ use super::super::Subject;
 use super::super::cumulative::{Of, figures};
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
-use ifm_analysis::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};
-use ifm_analysis::survey::Pooled;
 use ifm_core::Metric;
+use ifm_results::survey::Pooled;
+use ifm_rules::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};
 
 /// The chapter; it says why where there is nothing to draw.
 pub(super) fn section(

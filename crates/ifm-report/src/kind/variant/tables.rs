@@ -3,13 +3,13 @@
 use crate::comparison::words::verdict as verdict_words;
 use crate::format::{meant, plain, sentence};
 use crate::page::{Cell, Column, Columns, Head, Table};
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{
-    CENTER, Delta, Growth, LoadAxis, Meant, Party, Question, Versus, growth, is_burst, itl_limits,
-};
-use ifm_analysis::survey::{Curve, Pooled};
+use ifm_compare::comparison::Verdict;
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
+use ifm_results::survey::{Curve, Pooled};
+use ifm_rules::insight::{
+    CENTER, Delta, Growth, LoadAxis, Meant, Party, Question, Versus, growth, is_burst, itl_limits,
+};
 
 /// Rows of a table at most: there may be as many loads as a document has lines.
 const ROWS_MAX: usize = 200;

@@ -4,11 +4,11 @@ use super::super::testing::Results;
 use super::*;
 use crate::page::{Pictures, Tile, html, markdown};
 use crate::testing::model;
-use ifm_analysis::insight::Tone;
-use ifm_analysis::survey::{Point, Reading, Survey};
-use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Statistic, Unit};
+use ifm_metrics::testing::{NoisyLoop, noisy_run};
+use ifm_results::survey::{Point, Reading, Survey};
+use ifm_rules::insight::Tone;
 
 /// Requests in flight, ITL and TTFT in ms, output in tok/s.
 type RowOf = (f64, f64, f64, f64);
@@ -132,8 +132,8 @@ fn output_stands_against_what_was_offered() {
                 Reading::new(Metric::OutputRate, Statistic::Mean, *output),
                 Reading::new(Metric::Itl, Statistic::Median, 10.0 + rate),
             ];
-            let load = Some(ifm_analysis::level::Load::ReqPerS(*rate));
-            Point { load, ..ifm_analysis::testing::point(PartKind::Serving, setting, readings) }
+            let load = Some(ifm_metrics::level::Load::ReqPerS(*rate));
+            Point { load, ..ifm_results::testing::point(PartKind::Serving, setting, readings) }
         };
         rows.iter().map(point).collect()
     };

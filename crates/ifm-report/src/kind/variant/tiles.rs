@@ -5,13 +5,13 @@ use super::super::common::TOKEN_SUM;
 use super::Compared;
 use crate::format::{meant, number, percent, sentence};
 use crate::page::Tile;
-use ifm_analysis::audit::Audit;
-use ifm_analysis::capacity::Price;
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{
+use ifm_compare::comparison::Verdict;
+use ifm_core::Metric;
+use ifm_metrics::capacity::Price;
+use ifm_rules::audit::Audit;
+use ifm_rules::insight::{
     CENTER, Delta, Matched, Meant, OUTPUT, Party, Tone, Topic, Versus, itl_limits, output_off,
 };
-use ifm_core::Metric;
 
 /// Share by which an output rate may be off what other figures make of it and still be confirmed.
 const OUTPUT_OFF_MAX: f64 = 0.1;

@@ -14,11 +14,11 @@ use crate::interrupt;
 use crate::{output, terminal};
 use clap::{Args, Subcommand};
 use course_args::CourseArgs;
-use ifm_analysis::survey::Survey;
 use ifm_bench::kernel::{self, Ask, Done};
 use ifm_core::Sheet;
 use ifm_report::kind::kernel_overview;
 use ifm_report::page::{self, Block, Page, Section};
+use ifm_results::survey::Survey;
 use ifm_store::Import;
 use serde::Serialize;
 

@@ -7,10 +7,10 @@ use super::super::common::about;
 use super::blocks::attention;
 use crate::format::{count, meant, number, percent, plain};
 use crate::page::{Block, Figure, Section, Table, Tile};
-use ifm_analysis::insight::{Meant, Topic};
-use ifm_analysis::survey::{KernelMask, KernelTime, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mask, Plot, Point, Scale, Series, Tone};
 use ifm_core::sheet::Part;
+use ifm_results::survey::{KernelMask, KernelTime, Survey};
+use ifm_rules::insight::{Meant, Topic};
 use serde_json::Value;
 
 const FLOP_PER_TFLOP: f64 = 1e12;

@@ -5,11 +5,11 @@ use super::super::super::Subject;
 use super::super::part;
 use crate::format::{ABSENT, count, meant, percent, plain, time};
 use crate::page::{Block, Cell, Column, Columns, Head, Section, Table};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::survey::{CeilingTime, KernelMask, KernelTime};
 use ifm_core::Metric;
 use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYPE};
 use ifm_core::sheet::{RowRole, Statistic, WHY};
+use ifm_results::survey::{CeilingTime, KernelMask, KernelTime};
+use ifm_rules::insight::Meant;
 use serde_json::Value;
 
 /// Whether a mask's rows contain more than another tool's output has room for.

@@ -1,0 +1,176 @@
+//! Repeats of the same measurement, taken together.
+
+use super::{Point, Reading, Survey};
+use ifm_core::Metric;
+use ifm_core::metric::MetricUnit;
+use ifm_core::sheet::{Factors, PartKind, RowRole, Statistic};
+use ifm_metrics::level::Load;
+use ifm_metrics::slo::VerdictState;
+use ifm_metrics::stat::welch::mean_interval_of_amounts;
+
+/// Confidence of every interval over repeats.
+pub const CONFIDENCE: f64 = 0.95;
+/// Minimum number of repeats for an interval; over two it is so wide that it says nothing.
+pub const REPEATS_MIN: usize = 3;
+
+/// Points with the same setting and load: one measurement, or its repeats.
+#[derive(Debug, Clone)]
+pub struct Pooled<'a> {
+    /// The repeats, in order; never empty.
+    pub points: Vec<&'a Point>,
+}
+
+/// All measurements of a kind, repeats taken together, in the order of their first points.
+#[derive(Debug, Clone)]
+pub struct Pool<'a> {
+    /// The measurements.
+    pub cells: Vec<Pooled<'a>>,
+}
+
+impl Survey {
+    /// The measured points of a kind, repeats taken together. Points are repeats of each other if
+    /// kind, setting, load and headings are the same; two blocks of a document that give neither
+    /// load nor a number of the repeat are two measurements. Sides differ in their settings: see
+    /// [`with_sides`](Survey::with_sides).
+    pub fn pool(&self, kind: PartKind) -> Pool<'_> {
+        self.pool_of(kind, |_| true)
+    }
+
+    /// As [`pool`](Survey::pool), of the points that `keep` says yes to.
+    pub fn pool_of(&self, kind: PartKind, keep: impl Fn(&Point) -> bool) -> Pool<'_> {
+        let mut cells: Vec<Pooled> = Vec::new();
+        for point in self.measured(kind).filter(|point| keep(point)) {
+            match cells.iter_mut().find(|cell| cell.holds(point)) {
+                Some(cell) => cell.points.push(point),
+                None => cells.push(Pooled { points: vec![point] }),
+            }
+        }
+        Pool { cells }
+    }
+
+    /// Cells that a document announces and does not fill.
+    pub fn planned(&self) -> impl Iterator<Item = &Point> {
+        self.of_role(RowRole::Planned)
+    }
+}
+
+impl<'a> Pooled<'a> {
+    fn holds(&self, point: &Point) -> bool {
+        let Some(first) = self.points.first() else { return false };
+        let can_repeat = point.kind != PartKind::Serving || point.load.is_some();
+        can_repeat
+            && point.kind != PartKind::Kernel
+            && first.setting == point.setting
+            && first.load == point.load
+            && first.headings == point.headings
+    }
+
+    /// The first of the repeats.
+    pub fn first(&self) -> Option<&'a Point> {
+        self.points.first().copied()
+    }
+
+    /// What was set.
+    pub fn factor(&self, name: &str) -> Option<String> {
+        self.first()?.factor(name)
+    }
+
+    /// What was set, the load and the repeat apart.
+    pub fn setting(&self) -> Option<&'a Factors> {
+        Some(&self.first()?.setting)
+    }
+
+    /// The load.
+    pub fn load(&self) -> Option<Load> {
+        self.first()?.load
+    }
+
+    /// Whether it is inside the latency target: only if each repeat is.
+    pub fn verdict(&self) -> VerdictState {
+        let any = |state| self.points.iter().any(|point| point.verdict == state);
+        match (any(VerdictState::Fail), any(VerdictState::Unknown)) {
+            (true, _) => VerdictState::Fail,
+            (false, true) => VerdictState::Unknown,
+            (false, false) => VerdictState::Pass,
+        }
+    }
+
+    /// The value of every repeat that has one, in order.
+    pub fn values(&self, quantity: Metric, statistic: Statistic) -> Vec<f64> {
+        self.points.iter().filter_map(|point| point.value(quantity, statistic)).collect()
+    }
+
+    /// The statistic of a quantity; absent where one of the repeats does not have it, since the others
+    /// are not all of them. A single point is returned as it is. Repeats give their mean, and
+    /// from three repeats with different values on its 95 % interval (Student); `n` is then the number
+    /// of repeats.
+    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Reading> {
+        let readings: Vec<&Reading> =
+            self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
+        let first = *readings.first().filter(|_| readings.len() == self.points.len())?;
+        if readings.len() == 1 {
+            return Some(first.clone());
+        }
+        let values: Vec<f64> = readings.iter().map(|reading| reading.value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let interval = (values.len() >= REPEATS_MIN)
+            .then(|| mean_interval_of_amounts(&values, CONFIDENCE, most(quantity)))
+            .flatten();
+        Some(Reading {
+            value: mean,
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+            n: Some(values.len() as u64),
+            is_enough: readings.iter().all(|reading| reading.is_enough),
+            printed: None,
+            ..first.clone()
+        })
+    }
+
+    /// The first of these statistics that it has.
+    pub fn first_of(&self, quantity: Metric, statistics: &[Statistic]) -> Option<Reading> {
+        statistics.iter().find_map(|statistic| self.reading(quantity, *statistic))
+    }
+
+    /// The central reading of a quantity: the first of [`Statistic::central`].
+    pub fn central(&self, quantity: Metric) -> Option<Reading> {
+        Statistic::central(quantity)
+            .into_iter()
+            .find_map(|statistic| self.reading(quantity, statistic))
+    }
+}
+
+/// The largest value that a quantity can have.
+fn most(quantity: Metric) -> f64 {
+    let is_share = match quantity {
+        Metric::ErrorRate | Metric::Attainment | Metric::Sparsity => true,
+        known => known.unit() == MetricUnit::Share,
+    };
+    if is_share { 1.0 } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Origin;
+    use super::*;
+    use crate::testing::repeat as point;
+
+    #[test]
+    fn repeats_become_a_mean_with_students_interval() {
+        let points =
+            vec![point(1, 1, 10.0), point(2, 1, 30.0), point(1, 2, 12.0), point(1, 3, 14.0)];
+        let survey = Survey { origins: vec![Origin::of_document("x")], points };
+        let pool = survey.pool(PartKind::StaticBatch);
+        assert_eq!(pool.cells.len(), 2);
+        let one = pool.cells[0].central(Metric::OutputRate).expect("measured");
+        assert_eq!((one.value, one.n), (12.0, Some(3)));
+        // s = 2, t(0.975, 2) = 4.302653: 12 ± 4.302653 · 2 / √3.
+        assert!((one.high.expect("three repeats") - 16.968_273).abs() < 1e-5);
+        let far = vec![point(1, 1, 1.0), point(1, 2, 40.0), point(1, 3, 90.0)];
+        let survey = Survey { origins: Vec::new(), points: far };
+        let wide = survey.pool(PartKind::StaticBatch).cells[0].central(Metric::OutputRate);
+        assert_eq!(wide.expect("measured").low, Some(0.0), "no rate is below zero");
+        let two = pool.cells[1].central(Metric::OutputRate).expect("measured");
+        assert_eq!((two.value, two.n, two.low), (30.0, None, None));
+    }
+}

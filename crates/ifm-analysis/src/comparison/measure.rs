@@ -5,6 +5,7 @@
 
 use crate::level::Load;
 use crate::slo::SPEED;
+use crate::stat::Scale;
 use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 use ifm_core::sheet::{Quantity, Statistic};
 use ifm_core::spec::SloTerm;
@@ -247,6 +248,11 @@ impl Measure {
     /// and not as a ratio. A percentile of shares (one per request) is a value like any other.
     pub fn is_share(&self) -> bool {
         self.unit() == Unit::Share && !self.metric.has_many_values()
+    }
+
+    /// On which scale its repeats are taken together.
+    pub(crate) fn repeat_scale(&self) -> Scale {
+        if self.is_share() { Scale::Share } else { Scale::Ratio }
     }
 
     /// The percentile that it is, if it is one.

@@ -10,6 +10,7 @@ use crate::capacity::climb::{Step, climb};
 use crate::capacity::{Carriers, People, Worth, busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{self, Bounded, Known, TermVerdict, VerdictState};
+use crate::stat::{Scale, center};
 use crate::tpot::TPOT_ESTIMATED;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
@@ -117,7 +118,7 @@ impl Pooled<'_> {
         let of_all = |quantity: &Quantity| {
             let values = self.values(quantity, Statistic::Value);
             let is_whole = !values.is_empty() && values.len() == self.points.len();
-            is_whole.then(|| values.iter().sum::<f64>() / values.len() as f64)
+            center(&values, Scale::Ratio).filter(|_| is_whole)
         };
         Carriers {
             gpus: worth.gpus(told),

@@ -205,6 +205,23 @@ fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{burst, model};
+
+    /// Each of 32 users begins with a request that misses the target; all others meet it.
+    #[test]
+    fn goodput_covers_the_requests_that_the_verdict_covers() {
+        let mut run = burst(900);
+        run.manifest.spec.slo.is_default = false;
+        let model = model(&run);
+        let level = &model.summary.levels[0];
+        assert_eq!(level.verdict.state, ifm_analysis::slo::VerdictState::Pass);
+        let words = goodput_of(level).expect("a target");
+        assert!(words.starts_with("100% of the requests met the whole target; "), "{words}");
+        let all = percent(level.goodput.and_then(|all| all.attainment()).expect("requests"));
+        let rest = format!("{all} with each user's first request included, as in good req/s");
+        assert!(words.ends_with(&rest), "{words}");
+        assert_ne!(all, "100%");
+    }
 
     #[test]
     fn requests_of_which_nobody_knows_are_no_share_of_the_goodput() {

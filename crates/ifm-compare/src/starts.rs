@@ -5,7 +5,7 @@
 
 use ifm_core::{Manifest, StartUp};
 use ifm_metrics::stat::Estimate;
-use ifm_metrics::stat::welch::mean_interval_of_amounts;
+use ifm_metrics::stat::{Scale, center, center_interval};
 use ifm_results::survey::{CONFIDENCE, REPEATS_MIN, factor_words};
 use std::collections::BTreeMap;
 
@@ -88,9 +88,9 @@ pub fn starts<'a>(runs: impl IntoIterator<Item = &'a Manifest>) -> Vec<Starts> {
 fn until(seconds: Vec<f64>) -> Option<Until> {
     let (low, high) =
         (seconds.iter().copied().reduce(f64::min)?, seconds.iter().copied().reduce(f64::max)?);
-    let mean_s = seconds.iter().sum::<f64>() / seconds.len() as f64;
-    let interval = (seconds.len() >= REPEATS_MIN)
-        .then(|| mean_interval_of_amounts(&seconds, CONFIDENCE, f64::INFINITY));
+    let mean_s = center(&seconds, Scale::Ratio)?;
+    let interval =
+        (seconds.len() >= REPEATS_MIN).then(|| center_interval(&seconds, Scale::Ratio, CONFIDENCE));
     Some(Until { mean_s, interval: interval.flatten(), range_s: (low, high) })
 }
 
@@ -129,10 +129,12 @@ mod tests {
         let [cold, warm] = &starts(&runs)[..] else { panic!("two kinds of starts") };
         assert_eq!((cold.name.as_str(), cold.n), ("cold", 4));
         let ready = cold.ready.unwrap();
-        assert_eq!((ready.mean_s, ready.range_s), (11.0, (10.0, 12.0)));
-        // Student's 97.5 % quantile of two degrees of freedom is 4.303; the deviation is 1.
-        let reach = 4.302_653 / 3.0_f64.sqrt();
-        assert!((ready.interval.unwrap().high - 11.0 - reach).abs() < 1e-4);
+        assert_eq!(ready.range_s, (10.0, 12.0));
+        assert!((ready.mean_s - 1_320.0_f64.cbrt()).abs() < 1e-9, "the geometric mean");
+        // Student's 97.5 % quantile of two degrees of freedom is 4.303; the logarithms' deviation is
+        // 0.091192.
+        let reach = 4.302_653 * 0.091_192_25 / 3.0_f64.sqrt();
+        assert!((ready.interval.unwrap().high / ready.mean_s - reach.exp()).abs() < 1e-6);
         assert_eq!(cold.listening, None);
         assert_eq!((warm.name.as_str(), warm.ready.unwrap().interval), ("warm", None));
     }

@@ -10,6 +10,7 @@ use crate::capacity::pooled;
 use crate::level::{GapLabel, LevelSummary, Load, Seen, WindowKind, summarize_level};
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
+use crate::stat::{Scale, center};
 use crate::warning::{CheckResult, CheckState};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
@@ -406,8 +407,7 @@ fn share_of_best(level: &LevelSummary, levels: &[LevelSummary]) -> Option<f64> {
     let mean = |levels: &[&LevelSummary]| {
         let rates: Option<Vec<f64>> =
             levels.iter().map(|level| level.output_over(window)).collect();
-        let rates = rates.filter(|rates| !rates.is_empty())?;
-        Some(rates.iter().sum::<f64>() / rates.len() as f64)
+        center(&rates?, Scale::Ratio)
     };
     let loads = by_load(levels);
     let here = level.held_load();
@@ -452,7 +452,7 @@ fn joules_per_output_token(
     let Some(load) = load else { return joules(level) };
     let same = levels.iter().filter(|level| level.held_load() == Some(load));
     let known: Vec<f64> = same.filter_map(joules).collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    center(&known, Scale::Ratio)
 }
 
 #[cfg(test)]

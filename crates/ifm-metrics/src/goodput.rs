@@ -8,7 +8,6 @@
 //! good nor not, unless another term is broken. A term over whole sessions applies to no request.
 //! Not here: percentiles over requests.
 
-use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::stat::quantile::percentile_is_at_most;
 use ifm_core::spec::{SloSpec, SloTerm};
@@ -44,9 +43,10 @@ pub(crate) struct Evaluation {
 }
 
 impl Evaluation {
-    pub fn goodput(&self, counts: &Counts) -> Goodput {
+    /// Of this many requests that were sent.
+    pub fn goodput(&self, sent: u64) -> Goodput {
         let good = self.good.iter().filter(|good| **good).count() as u64;
-        Goodput { good, sent: counts.sent, unknown: self.unknown }
+        Goodput { good, sent, unknown: self.unknown }
     }
 }
 

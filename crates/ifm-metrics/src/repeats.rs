@@ -1,4 +1,4 @@
-//! Repeats of a load, taken together: the mean over them and how sure it is.
+//! Repeats of a load, taken together: their central value and how sure it is.
 //!
 //! Within one level requests are many and depend on each other; between repeats the values are few
 //! and do not. So the interval of a repeated load is that between its repeats (Student's, from
@@ -7,8 +7,8 @@
 
 use crate::level::{LevelSummary, Load};
 use crate::slo::VerdictState;
-use crate::stat::Distribution;
-use crate::stat::welch::mean_interval_of_amounts;
+use crate::stat::welch::Moments;
+use crate::stat::{Distribution, Scale, center, center_interval};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 
@@ -24,13 +24,13 @@ pub const VARIATION_TRUSTED_MAX: f64 = 0.20;
 pub struct Between {
     /// Repeats that have the figure.
     pub n: u32,
-    /// Their mean.
+    /// Their geometric mean: see [`center`].
     pub mean: f64,
     /// The smallest of them.
     pub min: f64,
     /// The largest of them.
     pub max: f64,
-    /// Their standard deviation over the mean; absent for one alone.
+    /// Their standard deviation over their arithmetic mean; absent for one alone.
     pub variation: Option<f64>,
     /// The 95 % interval of the mean (Student); absent for fewer than [`REPEATS_MIN`].
     pub interval: Option<(f64, f64)>,
@@ -40,13 +40,11 @@ impl Between {
     /// Of one value for each repeat; absent without a value.
     fn of(values: &[f64]) -> Option<Between> {
         let n = u32::try_from(values.len()).ok().filter(|n| *n > 0)?;
-        let mean = values.iter().sum::<f64>() / f64::from(n);
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let variation =
-            (n > 1 && mean > 0.0).then(|| (squares / (f64::from(n) - 1.0)).sqrt() / mean);
-        let estimate = (n >= REPEATS_MIN)
-            .then(|| mean_interval_of_amounts(values, CONFIDENCE, f64::INFINITY))
-            .flatten();
+        let moments = Moments::of(values).filter(|moments| moments.mean > 0.0);
+        let variation = moments.and_then(|moments| Some(moments.std()? / moments.mean));
+        let mean = center(values, Scale::Ratio)?;
+        let estimate =
+            (n >= REPEATS_MIN).then(|| center_interval(values, Scale::Ratio, CONFIDENCE)).flatten();
         Some(Between {
             n,
             mean,
@@ -64,8 +62,8 @@ impl Between {
 
     /// Half of the interval over the mean; absent without an interval.
     pub fn relative_half_width(&self) -> Option<f64> {
-        let (_, high) = self.interval?;
-        (self.mean > 0.0).then(|| (high - self.mean) / self.mean)
+        let (low, high) = self.interval?;
+        (self.mean > 0.0).then(|| (high - low) / 2.0 / self.mean)
     }
 }
 
@@ -177,11 +175,12 @@ mod tests {
         let [two] = summary.repeats.as_slice() else { panic!("{:?}", summary.repeats) };
         assert_eq!((two.load, two.levels.as_slice()), (Load::Users(2), &[0, 1, 3][..]));
         let ttft = two.ttft_ns_p50.expect("measured");
-        assert_eq!((ttft.n, ttft.mean, ttft.min, ttft.max), (3, 110e6, 100e6, 120e6));
-        // s = 10, t(0.975, 2) = 4.302653: 110 ± 4.302653 · 10 / √3.
+        assert_eq!((ttft.n, ttft.min, ttft.max), (3, 100e6, 120e6));
+        // The logarithms have the deviation 0.091192, t(0.975, 2) = 4.302653.
+        assert!((ttft.mean - 109.696_131e6).abs() < 1.0, "{}", ttft.mean);
         let (low, high) = ttft.interval.expect("three repeats");
-        assert!((high - 134.841_377e6).abs() < 1.0 && (low - 85.158_623e6).abs() < 1.0, "{high}");
-        assert!((ttft.relative_half_width().expect("an interval") - 0.225_831).abs() < 1e-6);
+        assert!((high - 137.585_867e6).abs() < 1.0 && (low - 87.459_864e6).abs() < 1.0, "{high}");
+        assert!((ttft.relative_half_width().expect("an interval") - 0.228_477).abs() < 1e-6);
         assert_eq!((two.inside, two.outside), (3, 0));
         // The answers cover all repeats, not the one that happened to come first.
         let answers = summary.answers.expect("levels");

@@ -301,7 +301,7 @@ fn one_user(question: &str, at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
 }
 
 /// What the table of repeats shows.
-pub(crate) const REPEATS_CAPTION: &str = "Mean over the repeats of a load ± half of its 95 % \
+pub(crate) const REPEATS_CAPTION: &str = "Geometric mean over the repeats of a load ± half of its 95 % \
     interval (Student) as a share of it, from three repeats on; percentiles are per \
     repeat.";
 

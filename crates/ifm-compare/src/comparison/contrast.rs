@@ -4,18 +4,19 @@
 //! [`pair`](super::pair).
 
 use super::evidence::{
-    Evidence, RunEvidence, Shortage, Spread, bounds, disturbed, too_few, unbounded,
+    Evidence, RunEvidence, Spread, bounds, disturbed, too_few, too_few_together, unbounded,
 };
 use super::measure::Measure;
 use super::percentile::{PercentileBounds, pooled_bounds};
+use super::shortage::Shortage;
 use super::verdict::Verdict;
 use ifm_core::metric::Direction;
 use ifm_metrics::repeats::REPEATS_MIN;
-use ifm_metrics::stat::Estimate;
 use ifm_metrics::stat::power::{detectable, detectable_share};
 use ifm_metrics::stat::proportion::{fisher_exact, share_difference, share_interval};
 use ifm_metrics::stat::special::{normal_below, normal_upper_quantile};
-use ifm_metrics::stat::welch::{Moments, from_error, from_errors, mean_interval, tail};
+use ifm_metrics::stat::welch::{Moments, from_error, from_errors, tail};
+use ifm_metrics::stat::{Estimate, Scale, center, center_interval};
 use std::fmt;
 
 /// Probability (power) with which a comparison finds a difference of the size that it reports as
@@ -317,8 +318,9 @@ fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contra
     let n = first.n.max(second.n) as u64;
     let lacking = (first.n == 2 || second.n == 2)
         .then_some(Shortage::Repeats { n: n.min(2), needed: u64::from(REPEATS_MIN) });
+    let together = || too_few_together(a).or_else(|| too_few_together(b));
     let few = || a.iter().chain(b).filter_map(RunEvidence::ranks).find_map(too_few);
-    let shortage = disturbed(a).or(disturbed(b)).or_else(few);
+    let shortage = disturbed(a).or(disturbed(b)).or_else(together).or_else(few);
     let (basis, error) = (Basis::Runs, Some((test.error, test.freedom)));
     Ok(Contrast { change, p: test.p, detectable, basis, shortage, lacking, error })
 }
@@ -369,7 +371,7 @@ pub fn rounded_up(share: f64) -> f64 {
 }
 
 /// One side by itself.
-pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
+pub(crate) fn cell(evidence: &Evidence, measure: Measure, confidence: f64) -> Option<Cell> {
     let runs = match evidence {
         Evidence::Share { hits, n } => {
             let share = share_interval(*hits, *n, confidence)?;
@@ -388,24 +390,24 @@ pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
     let (value, (low, high)) = match runs.as_slice() {
         [] => return None,
         [run] => (run.value, run.bounds(confidence)),
-        runs => between_runs(runs, confidence),
+        runs => between_runs(runs, measure.repeat_scale(), confidence),
     };
     // Measured values are never below zero.
     let low = low.map(|low: f64| if value >= 0.0 { low.max(0.0) } else { low });
     Some(Cell { value, low, high, n, runs: runs.len(), is_interpolated: false })
 }
 
-/// The mean of runs, of logarithms where all are above 0, with Student's interval. A percentile of few
+/// The central value of runs with Student's interval: see [`center`]. A percentile of few
 /// requests is too near the middle in every run alike, which their spread does not show: its interval
 /// also holds that of all requests together, and it has none where a run alone has none.
-fn between_runs(runs: &[RunEvidence], confidence: f64) -> (f64, (Option<f64>, Option<f64>)) {
+fn between_runs(
+    runs: &[RunEvidence],
+    scale: Scale,
+    confidence: f64,
+) -> (f64, (Option<f64>, Option<f64>)) {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
-    let is_log = values.iter().all(|value| *value > 0.0);
-    let scale = |value: f64| if is_log { value.ln() } else { value };
-    let back = |value: f64| if is_log { value.exp() } else { value };
-    let scaled: Vec<f64> = values.into_iter().map(scale).collect();
-    let mean = back(scaled.iter().sum::<f64>() / scaled.len() as f64);
-    let between = mean_interval(&scaled, confidence).map(|found| found.map(back));
+    let mean = center(&values, scale).unwrap_or(f64::NAN);
+    let between = center_interval(&values, scale, confidence);
     let (mut low, mut high) =
         (between.map(|between| between.low), between.map(|between| between.high));
     let ranks: Option<Vec<&PercentileBounds>> = runs.iter().map(RunEvidence::ranks).collect();
@@ -502,9 +504,10 @@ mod tests {
 
     #[test]
     fn repeats_that_do_not_vary_decide_nothing() {
+        let ttft = Measure::parse("ttft.p50").expect("a measure");
         let (same, other) = (runs(&[100.0; 3]), runs(&[80.0; 3]));
         assert_eq!(contrast(&same, &other, &RULES), Err(Doubt::NoSpread));
-        let one = cell(&same, 0.95).expect("a value");
+        let one = cell(&same, ttft, 0.95).expect("a value");
         assert_eq!((one.low, one.high, one.runs), (None, None, 3));
         // Against repeats that vary they count as one value.
         let varying = runs(&[90.0, 100.0, 110.0]);
@@ -669,7 +672,8 @@ mod tests {
         let found = contrast(&share(0, 300), &share(15, 300), &RULES).expect("requests");
         assert_eq!((found.change.value, found.basis), (0.05, Basis::Counts));
         assert!(found.p < 0.001);
-        let cell = cell(&share(15, 300), 0.95).expect("requests");
+        let cell =
+            cell(&share(15, 300), Measure::value_of(Metric::ErrorRate), 0.95).expect("requests");
         assert_eq!((cell.value, cell.n), (0.05, Some(300)));
         assert_eq!(contrast(&share(0, 0), &share(1, 2), &RULES), Err(Doubt::NoValue));
         assert_eq!(contrast(&share(0, 1), &runs(&[1.0]), &RULES), Err(Doubt::NoValue));

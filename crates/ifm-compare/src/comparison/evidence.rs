@@ -9,7 +9,7 @@ use super::meaning::By;
 use super::measure::{Measure, Over};
 use super::percentile::{Ordered, PercentileBounds};
 use super::sample::{Column, LevelSample, PooledPercentile, Rate, Stated, Told, Values};
-use ifm_core::words::counted;
+use super::shortage::Shortage;
 use ifm_metrics::stat::Estimate;
 use ifm_metrics::stat::effective::{EffectiveSize, of_mean, share_inflation};
 use ifm_metrics::stat::interval::TAIL;
@@ -17,7 +17,6 @@ use ifm_metrics::stat::quantile::{is_enough, needed_for, percentile_of_sorted};
 use ifm_metrics::stat::random::RandomStream;
 use ifm_metrics::stat::special::{normal_below, normal_upper_quantile, student_upper_quantile};
 use ifm_metrics::stat::welch::tail;
-use std::fmt;
 
 /// Fewest requests that a verdict may rest on.
 pub(crate) const REQUESTS_MIN: u64 = 20;
@@ -33,77 +32,6 @@ const DISTURBED_MAX: f64 = 0.1;
 const REQUEST_DRAWS_MAX: usize = 40_000_000;
 /// Draws that are made however long the level is.
 const RESAMPLES_MIN: u32 = 400;
-
-/// Why a value cannot carry a verdict.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shortage {
-    /// Too few values.
-    Values {
-        /// How many there are.
-        n: u64,
-        /// How many are needed.
-        needed: u64,
-    },
-    /// Requests that depend on those before them are, in effect, too few.
-    Dependent {
-        /// Requests in effect.
-        n: u64,
-        /// How many are needed.
-        needed: u64,
-    },
-    /// Two repeats: an interval of one degree of freedom says nothing.
-    Repeats {
-        /// How many there are.
-        n: u64,
-        /// How many are needed.
-        needed: u64,
-    },
-    /// A few long requests are most of the variance, so that it is hardly known.
-    Tail {
-        /// Requests in effect.
-        n: u64,
-        /// How many are needed.
-        needed: u64,
-    },
-    /// Other work disturbed repeats while they were measured.
-    Disturbed {
-        /// How many.
-        n: u64,
-        /// Of how many.
-        of: u64,
-    },
-    /// Too few runs before this one.
-    Runs {
-        /// How many there are.
-        n: u64,
-        /// How many are needed.
-        needed: u64,
-    },
-}
-
-impl fmt::Display for Shortage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Shortage::Values { n, needed } => write!(formatter, "n = {n}, {needed} are needed"),
-            Shortage::Repeats { n, needed } => {
-                write!(formatter, "{}, {needed} are needed", counted(*n, "repeat"))
-            }
-            Shortage::Runs { n, needed } => {
-                write!(formatter, "{}, {needed} are needed", counted(*n, "run"))
-            }
-            Shortage::Dependent { n, needed } => {
-                write!(formatter, "correlated requests count as {n}, {needed} are needed")
-            }
-            Shortage::Tail { n, needed } => write!(
-                formatter,
-                "a few long requests dominate: all count as {n}, {needed} are needed"
-            ),
-            Shortage::Disturbed { n, of } => {
-                write!(formatter, "other work disturbed {n} of {}", counted(*of, "repeat"))
-            }
-        }
-    }
-}
 
 /// What is known about the error of a value.
 #[derive(Debug, Clone)]
@@ -432,8 +360,18 @@ impl Column {
     }
 
     fn few(&self) -> Option<Shortage> {
-        let (n, needed) = (self.requests(), REQUESTS_MIN);
-        (n < needed).then_some(Shortage::Values { n, needed })
+        let n = self.requests();
+        (n < REQUESTS_MIN).then(|| Shortage::Values { n, needed: self.needed() })
+    }
+
+    /// Requests that a verdict rests on at least: of a percentile of requests as many as are needed to
+    /// show it without a mark, so that one number of requests is enough for both.
+    fn needed(&self) -> u64 {
+        let of_percentile = match self {
+            Column::Values(values) => values.percentile().map_or(0, needed_for),
+            _ => 0,
+        };
+        of_percentile.max(REQUESTS_MIN)
     }
 
     fn shortage_of_mean(&self, size: Option<EffectiveSize>) -> Option<Shortage> {
@@ -474,7 +412,16 @@ impl Column {
 /// What keeps a percentile of one of several runs from being one: fewer values than bound it. How values
 /// depend on each other shows in the spread of the runs.
 pub(crate) fn too_few(bounds: &PercentileBounds) -> Option<Shortage> {
-    let (n, needed) = (bounds.n, bounds.needed());
+    let (p, n, needed) = (bounds.p, bounds.n, bounds.needed());
+    (n < needed).then_some(Shortage::Bounds { p, n, needed })
+}
+
+/// What keeps a percentile of several runs from a verdict: all of them together have fewer values than
+/// the verdict of one run needs.
+pub(crate) fn too_few_together(runs: &[RunEvidence]) -> Option<Shortage> {
+    let ranks: Vec<&PercentileBounds> = runs.iter().filter_map(RunEvidence::ranks).collect();
+    let p = ranks.first()?.p;
+    let (n, needed) = (ranks.iter().map(|run| run.n).sum(), needed_for(p).max(REQUESTS_MIN));
     (n < needed).then_some(Shortage::Values { n, needed })
 }
 
@@ -484,7 +431,7 @@ pub(crate) fn unbounded(bounds: &PercentileBounds) -> Option<Shortage> {
     let n = bounds.in_effect.min(bounds.n as f64) as u64;
     let is_short = !bounds.is_bounded() || n < needed;
     is_short.then_some(if bounds.n < needed {
-        Shortage::Values { n: bounds.n, needed }
+        Shortage::Bounds { p: bounds.p, n: bounds.n, needed }
     } else {
         Shortage::Dependent { n, needed }
     })

@@ -9,6 +9,7 @@ use ifm_core::spec::SloTerm;
 use ifm_core::words::nearest;
 use ifm_metrics::level::Load;
 use ifm_metrics::slo::SPEED;
+use ifm_metrics::stat::Scale;
 use std::fmt;
 
 /// How many values become one.
@@ -247,6 +248,11 @@ impl Measure {
     /// and not as a ratio. A percentile of shares (one per request) is a value like any other.
     pub fn is_share(&self) -> bool {
         self.unit() == Unit::Share && !self.metric.has_many_values()
+    }
+
+    /// On which scale its repeats are taken together.
+    pub(crate) fn repeat_scale(&self) -> Scale {
+        if self.is_share() { Scale::Share } else { Scale::Ratio }
     }
 
     /// The percentile that it is, if it is one.

@@ -8,9 +8,10 @@
 
 use super::condition::Condition;
 use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, cell, contrast, judge};
-use super::evidence::{Evidence, Known, Shortage};
+use super::evidence::{Evidence, Known};
 use super::meaning::{Agreement, By};
 use super::measure::{Measure, Over};
+use super::shortage::Shortage;
 use super::side::AtLoad;
 use super::verdict::Verdict;
 use ifm_core::metric::Direction;
@@ -373,7 +374,7 @@ fn draft(
 /// since the only assumption about the true value is that it lies between theirs.
 fn cell_at(place: &Place, measure: Measure, by: &By, confidence: f64) -> Option<Cell> {
     let found = place.by(measure, by)?;
-    let mut cells = found.into_iter().map(|evidence| cell(evidence, confidence));
+    let mut cells = found.into_iter().map(|evidence| cell(evidence, measure, confidence));
     match place {
         Place::Measured(_) => cells.next()?,
         Place::Between { way, .. } => {

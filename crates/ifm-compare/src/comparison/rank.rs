@@ -160,7 +160,7 @@ fn order_of(
         .map(|(place, (side, placement))| {
             let at = found.get(place).and_then(Option::as_ref);
             let evidence = at.and_then(|at| at.evidence(measure));
-            let cell = evidence.and_then(|evidence| cell(evidence, settings.confidence));
+            let cell = evidence.and_then(|evidence| cell(evidence, measure, settings.confidence));
             let cell = cell.map(Cell::with_useful_interval);
             let (rank, last_rank) = cell.map(|_| (placement.first, placement.last)).unzip();
             let side = head(side, at.map(std::slice::from_ref).unwrap_or_default());

@@ -3,9 +3,11 @@
 use super::Metric;
 use super::*;
 use ifm_core::RunData;
+use ifm_core::sheet::{PartKind, Statistic};
 use ifm_metrics::level::Load;
 use ifm_metrics::slo;
 use ifm_metrics::testing::{NoisyLoop, failed, noisy_run, run};
+use ifm_results::survey::Survey;
 
 const NOISY: NoisyLoop = NoisyLoop {
     users: 4,
@@ -214,6 +216,65 @@ fn repeats_are_compared_between_runs() {
     let pair = two(&twice, &a[0], &settings);
     let mixed = row(&pair, 4, "itl.p50");
     assert_eq!((mixed.basis, mixed.a.map(|cell| cell.runs)), (Some(Basis::Runs), Some(2)));
+}
+
+/// Three repeats, one of them slow: a report, the table of a run and a comparison show one value.
+#[test]
+fn repeats_have_one_value_in_every_output() {
+    let settings = settings();
+    let of = |seed, ttft_ms| NoisyLoop { seed, ttft_ms, ..NOISY };
+    let levels = [of(1, 100.0), of(2, 150.0), of(3, 400.0)];
+    let runs = levels.map(|level| noisy_run(&[level]));
+    let sides = (side("a", &runs, &settings), side("b", &runs[..1], &settings));
+    let pair = compare(&sides.0, &[sides.1], &settings).pairs.remove(0);
+    let mut survey = Survey::default();
+    for run in &runs {
+        survey.extend(Survey::of_run(&run.manifest, &ifm_metrics::summarize(run)));
+    }
+    let pool = survey.pool(PartKind::Serving);
+    let [report] = pool.cells.as_slice() else { panic!("{} cells", pool.cells.len()) };
+    let together = ifm_metrics::summarize(&noisy_run(&levels)).repeats.remove(0);
+    for (word, statistic, of_run) in [
+        ("ttft.p50", Statistic::Median, together.ttft_ns_p50),
+        ("ttft.p99", Statistic::Percentile(99.0), together.ttft_ns_p99),
+    ] {
+        let cell = row(&pair, 4, word).a.expect("a value");
+        let reading = report.reading(Metric::Ttft, statistic).expect("a value");
+        let of_run = of_run.expect("a value");
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+        assert!(near(cell.value, reading.value * 1e6), "{word}: {cell:?} {reading:?}");
+        assert!(near(cell.value, of_run.mean), "{word}: {cell:?} {of_run:?}");
+        let each = report.values(Metric::Ttft, statistic);
+        let arithmetic = 1e6 * each.iter().sum::<f64>() / 3.0;
+        assert!(cell.value < 0.9 * arithmetic, "{word}: {cell:?} {arithmetic}");
+    }
+    let (low, high) = together.ttft_ns_p50.and_then(|of| of.interval).expect("three repeats");
+    let reading = report.reading(Metric::Ttft, Statistic::Median).expect("a value");
+    assert_eq!(reading.low.map(|low| (low * 1e6).round()), Some(low.round()));
+    assert_eq!(reading.high.map(|high| (high * 1e6).round()), Some(high.round()));
+}
+
+/// However many requests there are, a P99 needs the same number for a verdict: a few or many of one
+/// run, and all repeats together.
+#[test]
+fn p99_needs_one_number_of_requests() {
+    let settings = settings();
+    let of = |seed, rounds| noisy_run(&[NoisyLoop { seed, rounds, ..NOISY }]);
+    let doubt = |a: &[RunData], b: &[RunData]| {
+        let sides = (side("a", a, &settings), side("b", b, &settings));
+        let pair = compare(&sides.0, &[sides.1], &settings).pairs.remove(0);
+        row(&pair, 4, "ttft.p99").doubt.clone()
+    };
+    let short = |n| Some(Doubt::Short(Shortage::Values { n, needed: 1_000 }));
+    assert_eq!(doubt(&[of(1, 4)], &[of(2, 4)]), short(12));
+    assert_eq!(doubt(&[of(1, 100)], &[of(2, 100)]), short(396));
+    let three = |rounds| [of(3, rounds), of(4, rounds), of(5, rounds)];
+    assert_eq!(doubt(&three(60), &three(60)), short(708));
+    // All of them are enough, but none has bounds by itself.
+    let found = doubt(&three(90), &three(90));
+    let alone = Shortage::Bounds { p: 99.0, n: 356, needed: 368 };
+    assert_eq!(found, Some(Doubt::Short(alone)));
+    assert_ne!(doubt(&three(120), &three(120)), short(1_428));
 }
 
 #[test]

@@ -405,7 +405,9 @@ fn row(
 ) -> Found {
     let evidence = |at: &Option<AtLoad>| at.as_ref()?.evidence(threshold.measure).cloned();
     let of = |evidence: &Option<Evidence>| {
-        evidence.as_ref().and_then(|evidence| cell(evidence, settings.confidence))
+        evidence
+            .as_ref()
+            .and_then(|evidence| cell(evidence, threshold.measure, settings.confidence))
     };
     let (of_run, of_base) = (evidence(run), evidence(baseline));
     let due = at.load.map_or(threshold.measure, |load| threshold.measure.at_load(load));
@@ -507,7 +509,7 @@ fn against_history(
         }
     };
     let is_band = row.threshold.limit == Limit::Band;
-    row.baseline = cell(&found.before, settings.confidence);
+    row.baseline = cell(&found.before, measure, settings.confidence);
     row.stretch = (found.runs.0 > 0).then(|| GateStretch {
         before: found.runs.0,
         after: found.runs.1,

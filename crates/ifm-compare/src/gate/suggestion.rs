@@ -76,7 +76,7 @@ pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
         let has_due = at.known.iter().any(|known| known.measure == due);
         let measure = if has_due { due } else { *measure };
         let evidence = at.evidence(measure)?;
-        let cell = cell(evidence, settings.confidence)?;
+        let cell = cell(evidence, measure, settings.confidence)?;
         let (bound, limit) = limit(measure, &cell);
         let threshold = Threshold { measure, load: at.at.load, bound, limit };
         // Stricter than the gate itself: a thin percentile would be open in every other job.

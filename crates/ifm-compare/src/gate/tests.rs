@@ -200,7 +200,7 @@ fn a_limit_at_the_true_p99_passes_as_rarely_as_the_confidence_says() {
     assert!(passes(1, 100) <= 5);
     assert!(passes(3, 100) <= 5);
     let few = (1..=5).map(|seed| noisy_run(&[NoisyLoop { rounds: 8, seed, ..NOISY }]));
-    let needed = Shortage::Values { n: 28, needed: 368 };
+    let needed = Shortage::Bounds { p: 99.0, n: 28, needed: 368 };
     let reason = Some(GateReason::Doubt(Doubt::Short(needed)));
     assert_eq!(state(few.collect()), (GateState::Inconclusive, reason));
 }

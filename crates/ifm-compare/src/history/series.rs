@@ -56,7 +56,7 @@ impl Draft {
 
     /// Adds the value of these runs.
     pub fn add(&mut self, (runs, evidence): (Vec<usize>, Evidence), settings: &Settings) {
-        let Some(cell) = cell(&evidence, settings.confidence) else { return };
+        let Some(cell) = cell(&evidence, self.measure, settings.confidence) else { return };
         let shortage = shortage(&evidence, self.measure);
         let standing = match (shortage, scaled(&evidence)) {
             (Some(_), _) => Standing::TooFew,

@@ -64,7 +64,7 @@ pub(super) fn shortage(evidence: &Evidence, measure: Measure) -> Option<Shortage
     let own = runs.iter().find_map(|run| run.shortage)?;
     let least = measure.percentile().map(ifm_metrics::stat::quantile::needed_for);
     let eased = |n: u64, needed: u64| {
-        let needed = needed.div_ceil(VALUES_BEYOND_OWN);
+        let needed = needed.div_ceil(VALUES_BEYOND_OWN).max(REQUESTS_MIN);
         (n < needed).then_some((n, needed))
     };
     match own {

@@ -328,7 +328,11 @@ pub(crate) fn summarize_measured(
         let latencies_with = Latencies::of(measured, &percentiles);
         let verdict_with = judge(&latencies_with, measured);
         let requests = judged.first_wave as u64;
-        Box::new(FirstWave { requests, latencies_with, verdict_with })
+        let goodput_without = evaluation
+            .as_ref()
+            .and_then(|_| crate::goodput::evaluate(&spec.slo, &judged.requests))
+            .map(|evaluation| evaluation.goodput(judged.requests.len() as u64));
+        Box::new(FirstWave { requests, latencies_with, verdict_with, goodput_without })
     });
     let headline = windows.steady.as_ref().or(windows.whole.as_ref());
     LevelSummary {
@@ -336,12 +340,18 @@ pub(crate) fn summarize_measured(
         complete: info.map(|info| info.complete),
         ended_by: info.and_then(|info| info.ended_by),
         measured_again: info.and_then(|info| info.measured_again),
-        goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
+        goodput: evaluation.map(|evaluation| evaluation.goodput(counts.sent)),
         tokens: TokenFacts::of(measured),
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
         media: MediaSummary::of(measured, &judged.requests, &percentiles).map(Box::new),
-        classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
-        forms: forms::by_form(&spec.workload.forms, measured, &percentiles).map(Box::new),
+        classes: classes::by_class(
+            &spec.workload.classes,
+            measured,
+            &judged.requests,
+            &percentiles,
+        ),
+        forms: forms::by_form(&spec.workload.forms, measured, &judged.requests, &percentiles)
+            .map(Box::new),
         turns: turns::by_turn(measured, &percentiles),
         probe: None,
         sessions: None,

@@ -7,6 +7,7 @@
 //! which latencies keep.
 
 use super::Latencies;
+use crate::goodput::Goodput;
 use crate::slo::Verdict;
 use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
@@ -24,6 +25,8 @@ pub struct FirstWave {
     pub latencies_with: Latencies,
     /// The verdict over all of them.
     pub verdict_with: Verdict,
+    /// Goodput of the judged requests alone; absent where the level has no goodput.
+    pub goodput_without: Option<Goodput>,
 }
 
 /// Requests that a level is judged by, in the order of their starts.
@@ -69,6 +72,7 @@ pub fn behind_first_wave<'a>(
 
 #[cfg(test)]
 mod tests {
+    use crate::goodput::Goodput;
     use crate::slo::VerdictState;
     use crate::testing::{MS, closed_loop, run};
     use crate::{LevelSummary, Settling};
@@ -104,6 +108,9 @@ mod tests {
         let with = wave.latencies_with.get(Metric::Ttft).expect("answers");
         assert_eq!((wave.requests, with.n, with.max), (4, 80, 900e6));
         assert_eq!(wave.verdict_with.state, VerdictState::Fail);
+        let good = |goodput: Option<Goodput>| goodput.map(|of| (of.good, of.sent));
+        assert_eq!(good(level.goodput), Some((76, 80)), "of all requests");
+        assert_eq!(good(wave.goodput_without), Some((76, 76)), "of those that the verdict is of");
         let window = level.steady.expect("a window").window;
         assert_eq!(window.start_ns, 200 * MS, "the first second request");
         assert_eq!((level.counts.sent, level.counts.ok), (80, 80), "nothing is lost");

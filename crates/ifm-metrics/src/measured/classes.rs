@@ -19,20 +19,25 @@ pub struct ClassSummary {
     pub part: PartSummary,
 }
 
-/// One summary for each class that sent something, in the order of the classes.
-pub(crate) fn by_class(
+/// One summary for each class that sent something, in the order of the classes. `judged` are the
+/// measured requests that latencies are over.
+pub(crate) fn by_class<'a>(
     classes: &[TrafficClass],
-    measured: &[&RequestRecord],
+    measured: &[&'a RequestRecord],
+    judged: &[&'a RequestRecord],
     percentiles: &[f64],
 ) -> Vec<ClassSummary> {
     let of = |(class, number): (&TrafficClass, u16)| {
         let is_own = |record: &&&RequestRecord| record.class == Some(number);
-        let records: Vec<&RequestRecord> = measured.iter().filter(is_own).copied().collect();
+        let own = |all: &[&'a RequestRecord]| -> Vec<&'a RequestRecord> {
+            all.iter().filter(is_own).copied().collect()
+        };
+        let records = own(measured);
         (!records.is_empty()).then(|| ClassSummary {
             name: class.name.clone(),
             share: class.share,
             model: class.model.clone(),
-            part: PartSummary::of(&records, percentiles),
+            part: PartSummary::of(&records, &own(judged), percentiles),
         })
     };
     classes.iter().zip(0..).filter_map(of).collect()

@@ -115,37 +115,39 @@ impl Judgements {
     }
 }
 
-/// The forms of a level; absent where all answers are free.
+/// The forms of a level; absent where all answers are free. `judged` are the measured requests that
+/// latencies are over.
 pub(crate) fn by_form(
     forms: &[FormSpec],
     measured: &[&RequestRecord],
+    judged: &[&RequestRecord],
     percentiles: &[f64],
 ) -> Option<FormsSummary> {
     if forms.is_empty() {
         return None;
     }
-    let of = |form: Option<u16>| -> Vec<&RequestRecord> {
-        measured.iter().filter(|record| record.form == form).copied().collect()
-    };
-    let free = of(None);
+    fn of<'a>(all: &[&'a RequestRecord], form: Option<u16>) -> Vec<&'a RequestRecord> {
+        all.iter().filter(|record| record.form == form).copied().collect()
+    }
+    let (free, free_judged) = (of(measured, None), of(judged, None));
     let summary = |(form, index): (&FormSpec, u16)| {
-        let records = of(Some(index));
+        let (records, own) = (of(measured, Some(index)), of(judged, Some(index)));
         (!records.is_empty()).then(|| FormSummary {
             index,
             word: form.word.clone(),
             kind: form.kind,
             share: form.share,
-            part: PartSummary::of(&records, percentiles),
+            part: PartSummary::of(&records, &own, percentiles),
             judged: Judgements::of(records.iter().copied()),
             first: None,
-            ttft_ratio: ratio(&free, &behind_first(&records), ttft_ns),
-            gap_ratio: ratio(&free, &behind_first(&records), mean_gap_ns),
+            ttft_ratio: ratio(&free_judged, &behind_first(&own), ttft_ns),
+            gap_ratio: ratio(&free_judged, &behind_first(&own), mean_gap_ns),
         })
     };
     Some(FormsSummary {
         forms: forms.iter().zip(0..).filter_map(summary).collect(),
         judged: Judgements::of(measured.iter().filter(|it| it.form.is_some()).copied()),
-        free: (!free.is_empty()).then(|| PartSummary::of(&free, percentiles)),
+        free: (!free.is_empty()).then(|| PartSummary::of(&free, &free_judged, percentiles)),
     })
 }
 

@@ -8,7 +8,8 @@ use crate::stat::Distribution;
 use ifm_core::Metric;
 use ifm_core::RequestRecord;
 
-/// Some of the requests of a level. Latencies and lengths are over complete answers.
+/// Some of the requests of a level. Latencies and lengths are over complete answers; latencies
+/// exclude the first wave where those of the level do, so that both have the same population.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartSummary {
     /// Requests that were sent.
@@ -33,9 +34,13 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    /// Sums requests up.
-    pub fn of(records: &[&RequestRecord], percentiles: &[f64]) -> PartSummary {
-        let latencies = Latencies::of(records, percentiles);
+    /// Sums requests up, of which `judged` are those that the level's latencies are over.
+    pub(crate) fn of(
+        records: &[&RequestRecord],
+        judged: &[&RequestRecord],
+        percentiles: &[f64],
+    ) -> PartSummary {
+        let latencies = Latencies::of(judged, percentiles);
         let tokens = TokenFacts::of(records);
         PartSummary {
             sent: records.len() as u64,

@@ -78,8 +78,8 @@ impl ProbeSummary {
             workload: class.workload.clone(),
             ttft_times: times(|metrics| metrics.ttft_ns),
             e2e_times: times(|metrics| metrics.e2e_ns),
-            alone: (!alone.is_empty()).then(|| PartSummary::of(&alone, percentiles)),
-            beside: PartSummary::of(&during, percentiles),
+            alone: (!alone.is_empty()).then(|| PartSummary::of(&alone, &alone, percentiles)),
+            beside: PartSummary::of(&during, &during, percentiles),
         })
     }
 }

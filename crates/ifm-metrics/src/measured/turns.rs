@@ -42,7 +42,7 @@ pub(crate) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<T
             is_of_sub_agents,
             turn,
             and_later: later && turn == TURNS_TOLD_MAX - 1,
-            part: PartSummary::of(&records, percentiles),
+            part: PartSummary::of(&records, &records, percentiles),
         }
     };
     turns.into_iter().map(summary).collect()

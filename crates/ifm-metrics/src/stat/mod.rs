@@ -6,6 +6,7 @@
 
 pub mod blocks;
 pub mod bootstrap;
+pub mod center;
 pub mod course;
 pub mod cumulative;
 pub mod distribution;
@@ -25,6 +26,7 @@ pub mod transient;
 pub mod trend;
 pub mod welch;
 
+pub use center::{Scale, center, center_interval};
 pub use cumulative::Cumulative;
 pub use distribution::{Distribution, Percentile};
 pub use interval::Interval;

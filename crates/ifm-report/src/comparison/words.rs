@@ -254,6 +254,9 @@ fn brief(doubt: &Doubt) -> String {
     let short = |n: &u64, of: &str, needed: &u64| format!("{n}{of}, {needed} needed");
     match doubt {
         Doubt::Short(Shortage::Values { n, needed }) => format!("n={}", short(n, "", needed)),
+        Doubt::Short(Shortage::Bounds { p, n, needed }) => {
+            format!("n={} for an interval of P{p}", short(n, "", needed))
+        }
         Doubt::Short(Shortage::Dependent { n, needed }) => {
             format!("n≈{}", short(n, "", needed))
         }

@@ -139,6 +139,8 @@ objects! {
         latency_with: Latencies = (&wave.latencies_with).into(),
         /// The latency target, compared with all of them.
         verdict_with: Verdict = (&wave.verdict_with).into(),
+        /// Goodput of the requests that the verdict is of, without the first wave.
+        goodput_without: Option<Goodput> = wave.goodput_without.as_ref().map(Goodput::from),
     }
 
     /// Answers inside the target.

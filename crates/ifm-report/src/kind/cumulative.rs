@@ -115,7 +115,7 @@ fn quantity(latency: Latency, is_own: bool) -> Metric {
 }
 
 /// The text under the chart.
-fn caption(chart: &Chart, has_repeats: bool) -> String {
+fn caption(chart: &Chart, has_repeats: bool, runs: &[ReportModel]) -> String {
     let Plot::Cartesian(plot) = &chart.plot else { return String::new() };
     let of = if has_repeats { " Of several repeats, the first." } else { "" };
     match plot.series.iter().any(|series| series.form == Form::Dots) {
@@ -123,7 +123,14 @@ fn caption(chart: &Chart, has_repeats: bool) -> String {
             "Only percentiles are stated: each is a point, and the values between them are \
              unknown.{of}"
         ),
-        false => format!("Every complete answer counts once.{of}"),
+        false => {
+            let mut levels = runs.iter().flat_map(|run| &run.summary.levels);
+            let but = match levels.any(|level| level.first_wave.is_some()) {
+                true => ", without each user's first, as in the table",
+                false => "",
+            };
+            format!("Every complete answer counts once{but}.{of}")
+        }
     }
 }
 
@@ -193,7 +200,7 @@ pub(super) fn figures(of: (&[ReportModel], &SloSpec), all: &[Of]) -> Vec<Figure>
         .into_iter()
         .filter_map(|latency| chart(of, latency, all))
         .map(|chart| {
-            let under = caption(&chart, has_repeats);
+            let under = caption(&chart, has_repeats, of.0);
             Figure::alone(chart).captioned(under)
         })
         .collect()

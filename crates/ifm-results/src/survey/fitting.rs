@@ -14,6 +14,7 @@ use ifm_metrics::capacity::climb::{Step, climb};
 use ifm_metrics::capacity::{Carriers, People, Worth, busy_s, people};
 use ifm_metrics::level::{GapLabel, Load};
 use ifm_metrics::slo::{self, Bounded, Known, TermVerdict, VerdictState};
+use ifm_metrics::stat::{Scale, center};
 use ifm_metrics::tpot::TPOT_ESTIMATED;
 
 const PER_MEGA: f64 = 1e6;
@@ -117,7 +118,7 @@ impl Pooled<'_> {
         let of_all = |quantity: Metric| {
             let values = self.values(quantity, Statistic::Value);
             let is_whole = !values.is_empty() && values.len() == self.points.len();
-            is_whole.then(|| values.iter().sum::<f64>() / values.len() as f64)
+            center(&values, Scale::Ratio).filter(|_| is_whole)
         };
         Carriers {
             gpus: worth.gpus(told),

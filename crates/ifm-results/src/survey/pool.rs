@@ -6,7 +6,7 @@ use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Factors, PartKind, RowRole, Statistic};
 use ifm_metrics::level::Load;
 use ifm_metrics::slo::VerdictState;
-use ifm_metrics::stat::welch::mean_interval_of_amounts;
+use ifm_metrics::stat::{Scale, center, center_interval};
 
 /// Confidence of every interval over repeats.
 pub const CONFIDENCE: f64 = 0.95;
@@ -101,9 +101,9 @@ impl<'a> Pooled<'a> {
     }
 
     /// The statistic of a quantity; absent where one of the repeats does not have it, since the others
-    /// are not all of them. A single point is returned as it is. Repeats give their mean, and
-    /// from three repeats with different values on its 95 % interval (Student); `n` is then the number
-    /// of repeats.
+    /// are not all of them. A single point is returned as it is. Repeats give their central value,
+    /// the same as in a comparison ([`center`]), and from three repeats with different values on its
+    /// 95 % interval (Student); `n` is then the number of repeats.
     pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Reading> {
         let readings: Vec<&Reading> =
             self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
@@ -112,12 +112,12 @@ impl<'a> Pooled<'a> {
             return Some(first.clone());
         }
         let values: Vec<f64> = readings.iter().map(|reading| reading.value).collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let scale = scale_of(quantity);
         let interval = (values.len() >= REPEATS_MIN)
-            .then(|| mean_interval_of_amounts(&values, CONFIDENCE, most(quantity)))
+            .then(|| center_interval(&values, scale, CONFIDENCE))
             .flatten();
         Some(Reading {
-            value: mean,
+            value: center(&values, scale)?,
             low: interval.map(|interval| interval.low),
             high: interval.map(|interval| interval.high),
             n: Some(values.len() as u64),
@@ -140,13 +140,10 @@ impl<'a> Pooled<'a> {
     }
 }
 
-/// The largest value that a quantity can have.
-fn most(quantity: Metric) -> f64 {
-    let is_share = match quantity {
-        Metric::ErrorRate | Metric::Attainment | Metric::Sparsity => true,
-        known => known.unit() == MetricUnit::Share,
-    };
-    if is_share { 1.0 } else { f64::INFINITY }
+/// On which scale repeats of a quantity vary.
+pub(super) fn scale_of(quantity: Metric) -> Scale {
+    let is_share = quantity.unit() == MetricUnit::Share && !quantity.has_many_values();
+    if is_share { Scale::Share } else { Scale::Ratio }
 }
 
 #[cfg(test)]
@@ -163,13 +160,14 @@ mod tests {
         let pool = survey.pool(PartKind::StaticBatch);
         assert_eq!(pool.cells.len(), 2);
         let one = pool.cells[0].central(Metric::OutputRate).expect("measured");
-        assert_eq!((one.value, one.n), (12.0, Some(3)));
-        // s = 2, t(0.975, 2) = 4.302653: 12 ± 4.302653 · 2 / √3.
-        assert!((one.high.expect("three repeats") - 16.968_273).abs() < 1e-5);
+        // The logarithms have the deviation 0.168433, t(0.975, 2) = 4.302653.
+        assert!((one.value - 11.887_844).abs() < 1e-6 && one.n == Some(3), "{one:?}");
+        assert!((one.high.expect("three repeats") - 18.064_090).abs() < 1e-5);
         let far = vec![point(1, 1, 1.0), point(1, 2, 40.0), point(1, 3, 90.0)];
         let survey = Survey { origins: Vec::new(), points: far };
         let wide = survey.pool(PartKind::StaticBatch).cells[0].central(Metric::OutputRate);
-        assert_eq!(wide.expect("measured").low, Some(0.0), "no rate is below zero");
+        let low = wide.expect("measured").low.expect("three repeats");
+        assert!(low > 0.0 && low < 0.1, "no rate is below zero: {low}");
         let two = pool.cells[1].central(Metric::OutputRate).expect("measured");
         assert_eq!((two.value, two.n, two.low), (30.0, None, None));
     }

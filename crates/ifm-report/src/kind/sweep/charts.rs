@@ -70,7 +70,7 @@ pub(super) fn marks(chart: &Chart) -> Option<String> {
     let has = |is: fn(&Point) -> bool| plot.series.iter().flat_map(|all| &all.points).any(is);
     let few = "Hollow: misses the target, or too few samples (few).";
     let hollow = has(|point| !point.is_trusted).then_some(few);
-    let band = "Bands: 95 % intervals (repeats: of the mean).";
+    let band = "Bands: 95 % intervals (repeats: of their geometric mean).";
     let band = has(|point| point.low.is_some()).then_some(band);
     let words: Vec<&str> = hollow.into_iter().chain(band).collect();
     (!words.is_empty()).then(|| words.join(" "))

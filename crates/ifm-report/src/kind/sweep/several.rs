@@ -336,7 +336,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     // Where the load is not known a row has no place among the others.
     let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
     cells.order_by_key(|cell| cell.load().is_none());
-    let caption = "Means over repeats. Latencies are medians where the document has them, else \
+    let caption = "Geometric means over repeats. Latencies are medians where the document has them, else \
                    means, as its tool defines them.";
     let mut table = columns.table(caption, cells);
     table.drop_empty_columns();

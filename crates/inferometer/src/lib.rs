@@ -9,7 +9,6 @@ mod beside;
 mod bug;
 mod capacity;
 mod cli;
-mod conformance;
 mod copies;
 mod course;
 mod dated;

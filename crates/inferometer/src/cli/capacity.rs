@@ -11,12 +11,10 @@ use super::price;
 use super::probe_args::ProbeArgs;
 use super::resolve::{resolve, resolve_simulated};
 use super::simulated_url;
-use crate::course::{Axis, CapacityCourse, Course, Look, Tier};
 use crate::exit::{Code, Failure};
 use crate::job::Job;
 use crate::levels::{Ending, LevelRequest};
 use crate::output::Format;
-use crate::pacing::span_words;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -25,6 +23,8 @@ use ifm_analysis::slo;
 use ifm_core::Metric;
 use ifm_core::duration::seconds;
 use ifm_core::spec::SloSpec;
+use ifm_session::level_planner::{Axis, CapacityCourse, LevelPlanner, Look, Tier};
+use ifm_session::pacing::span_words;
 
 /// What is varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -259,7 +259,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let tiers = first_tier.into_iter().chain(tiers).collect();
     let course = CapacityCourse::new(search, axis, template, looks, look, worth).with_tiers(tiers);
     job.spec.levels = course.first().into_iter().collect();
-    job.course = Course::Capacity(Box::new(course));
+    job.course = LevelPlanner::Capacity(Box::new(course));
     if job.format == Format::Text && !job.quiet {
         announce(&job);
     }

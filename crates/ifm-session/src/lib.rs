@@ -1,9 +1,15 @@
-//! What a session of load sends next, and what it sent in all.
+//! A session of load: which levels follow the measured ones and when, what is sent next, and what
+//! a search for the capacity answers.
 //!
-//! `source` turns work items into requests, `media_token_estimate` knows the tokens of media that a
-//! server does not report. Not here: items (`ifm-workload`), the load itself (`ifm-drive`), the
-//! course of a session and everything that is printed (`inferometer`).
+//! Not here: items (`ifm-workload`), the load itself (`ifm-drive`), numbers (`ifm-metrics`), running
+//! a session and everything that is printed (`inferometer`).
 #![forbid(unsafe_code)]
 
+pub mod background_probe;
+pub mod capacity_answer;
+pub mod level_monitor;
+pub mod level_planner;
 pub mod media_token_estimate;
+pub mod pacing;
+pub mod remeasure;
 pub mod source;

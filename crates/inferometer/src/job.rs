@@ -2,7 +2,6 @@
 //!
 //! Not here: how it follows from the command line (`cli::resolve`), and running it (`session`).
 
-use crate::course::Course;
 use crate::exported::ExportAsk;
 use crate::host::Stamps;
 use crate::output::Format;
@@ -19,6 +18,7 @@ use ifm_probe::server::Inspection;
 use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
 use ifm_probe::url::BaseUrl;
 use ifm_report::VllmLines;
+use ifm_session::level_planner::LevelPlanner;
 use ifm_wire::dialect::FormSpeech;
 use ifm_wire::{Expect, RequestTemplate};
 use ifm_workload::{Dataset, Forms, LengthScale, WorkloadFacts};
@@ -88,7 +88,7 @@ pub struct Job {
     /// Whether the reading threads run before all others, on processors that are kept awake.
     pub precise: bool,
     /// Which levels are run.
-    pub course: Course,
+    pub course: LevelPlanner,
     /// Whether to remeasure levels that were worse than a larger load.
     pub measures_again: bool,
     /// Output format of standard output.

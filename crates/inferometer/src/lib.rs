@@ -4,14 +4,9 @@
 //! which `main.rs` starts, because a library compiles while its dependencies are still being optimized.
 #![forbid(unsafe_code)]
 
-mod again;
-mod beside;
 mod bug;
-mod capacity;
 mod cli;
-mod conformance;
 mod copies;
-mod course;
 mod dated;
 mod documents;
 mod exported;
@@ -21,10 +16,8 @@ mod job;
 mod lengths;
 mod levels;
 mod live_view;
-mod monitor;
 mod notes;
 mod output;
-mod pacing;
 mod plan;
 mod push;
 mod session;

@@ -7,15 +7,10 @@ mod way_out;
 
 pub use beginning::{level_plan, request_template};
 
-use crate::again::Again;
-use crate::beside::{self, Beside};
-use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
 use crate::job::Job;
 use crate::live_view::{self, StandardError};
-use crate::monitor::Monitor;
 use crate::output::Format;
-use crate::pacing::Pacing;
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::{output, stored, terminal};
@@ -37,7 +32,13 @@ use ifm_metrics::health::{self, HealthEvidence};
 use ifm_metrics::{LevelSummary, RunSummary, Seen, Settling};
 use ifm_predict::Simulated;
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
+use ifm_session::background_probe::{self, BackgroundProbe};
+use ifm_session::capacity_answer;
+use ifm_session::level_monitor::LevelMonitor;
+use ifm_session::level_planner::{CapacityCourse, LevelCount, LevelPlanner, Step};
 use ifm_session::media_token_estimate::Pairs;
+use ifm_session::pacing::Pacing;
+use ifm_session::remeasure::Remeasure;
 use ifm_session::source::{Carrying, Source};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
@@ -68,7 +69,10 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let templates = form_templates(&job, template)?;
     let probe = job.spec.workload.probe.as_ref();
     let probe = probe.map(|probe| probe_template(&job, &manifest.run_id, probe.ignore_eos));
-    let beside = probe.transpose()?.and_then(|template| Beside::new(&job, template));
+    let beside = probe
+        .transpose()?
+        .zip(job.probe.clone())
+        .and_then(|(template, prompts)| BackgroundProbe::new(&job.spec, prompts, template));
     let store = Store::at(store_root(job.store.as_ref()));
     // The only place that writes to the store: anything could repeat a secret, such as a page, a path
     // or the server's own messages.
@@ -97,7 +101,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let lines = job.format == Format::Requests;
     let mut session = Session {
         telemetry,
-        monitor: Monitor::new(clock.mono_ns),
+        monitor: LevelMonitor::new(clock.mono_ns),
         source,
         sink: RunSink::new(
             writer,
@@ -107,7 +111,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
             watched,
         )
         .with_checker(has_answers_to_check(&job).then(|| Checker::new(&job.forms)))
-        .with_beside(beside.as_ref().map(Beside::finished))
+        .with_beside(beside.as_ref().map(BackgroundProbe::finished))
         .with_virtual_time(job.deployed.is_some().then_some(clock.mono_ns)),
         beside,
         live,
@@ -143,7 +147,7 @@ struct Session {
     job: Job,
     source: Source,
     sink: RunSink,
-    monitor: Monitor,
+    monitor: LevelMonitor,
     live: Live,
     board: Arc<Board>,
     telemetry: Telemetry,
@@ -156,7 +160,7 @@ struct Session {
     /// The simulation, if there is one instead of a server.
     simulated: Option<Box<Simulated>>,
     /// The background probe, if there is one.
-    beside: Option<Beside>,
+    beside: Option<BackgroundProbe>,
     /// Levels already shown as rows.
     shown: Vec<LevelSummary>,
 }
@@ -186,7 +190,7 @@ impl Session {
 
     fn follow(&mut self, manifest: &mut Manifest) -> Ended {
         let mut index = 0;
-        let mut again = Again::new(self.job.measures_again);
+        let mut again = Remeasure::new(self.job.measures_again);
         let mut pacing = Pacing::new(&self.job.spec, self.now_ns());
         pacing.deadline_ns().into_iter().for_each(|end_ns| self.board.ends_by(end_ns));
         while index < self.job.spec.levels.len() {
@@ -272,7 +276,7 @@ impl Session {
             }
             index += 1;
             // A measurement that was cut off says nothing about its load.
-            let is_search = matches!(self.job.course, Course::Capacity(_));
+            let is_search = matches!(self.job.course, LevelPlanner::Capacity(_));
             if is_search && self.sink.ended_by() == Some(LevelEnd::Budget) {
                 return self.over_budget(manifest, &pacing, index);
             }
@@ -320,11 +324,11 @@ impl Session {
         let left_out = self.job.spec.levels.get(index..).unwrap_or_default();
         let reason = match &self.job.course {
             // Only its confirmation is left out.
-            Course::Capacity(course) if course.bracket().is_some() => None,
-            Course::Capacity(_) => Some(pacing.over_in_search()),
+            LevelPlanner::Capacity(course) if course.bracket().is_some() => None,
+            LevelPlanner::Capacity(_) => Some(pacing.over_in_search()),
             _ => Some(pacing.over(&left_out.iter().map(ifm_live::load_words).collect::<Vec<_>>())),
         };
-        if matches!(self.job.course, Course::Capacity(_)) {
+        if matches!(self.job.course, LevelPlanner::Capacity(_)) {
             self.job.spec.levels.truncate(index);
             manifest.spec.levels.truncate(index);
         }
@@ -392,7 +396,8 @@ impl Session {
     }
 
     fn plan(&self, index: usize) -> LevelPlan {
-        let of_load = self.sink.records.iter().filter(|record| beside::is_of_load(record));
+        let of_load =
+            self.sink.records.iter().filter(|record| background_probe::is_of_load(record));
         let first_seq = of_load.count() as u32;
         LevelPlan {
             origin_ns: self.origin.mono_ns,
@@ -407,7 +412,7 @@ impl Session {
         let ended = self.source.ended_early();
         let summary = ifm_metrics::summarize_ended_level(run, ended, index as u16)?;
         let has_rows =
-            self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));
+            self.job.spec.levels.len() > 1 || matches!(self.job.course, LevelPlanner::Capacity(_));
         if self.job.format == Format::Text && has_rows && !self.job.quiet && !self.job.is_a_part {
             let table = LevelTable {
                 gap: summary.latencies.gap_label,
@@ -466,8 +471,10 @@ impl Session {
             .map(|&(at, offset)| (at.saturating_sub(origin.mono_ns), offset - origin.offset_ns))
             .collect();
         manifest.capacity = match &job.course {
-            Course::Capacity(course) => Some(crate::capacity::found(course, &manifest)),
-            Course::Planned | Course::UntilPlateau | Course::Between { .. } => None,
+            LevelPlanner::Capacity(course) => Some(capacity_answer::found(course, &manifest)),
+            LevelPlanner::Planned | LevelPlanner::UntilPlateau | LevelPlanner::Between { .. } => {
+                None
+            }
         };
         manifest.health = match &simulated {
             None => Some(judge(&job, &records, &evidence, steal)),
@@ -491,8 +498,8 @@ impl Session {
         };
         match &job.course {
             _ if job.is_a_part => {}
-            Course::Capacity(course) => crate::capacity::show(course, &job, &model, &style),
-            Course::Planned | Course::UntilPlateau | Course::Between { .. } => {
+            LevelPlanner::Capacity(course) => show_capacity(course, &job, &model, &style),
+            LevelPlanner::Planned | LevelPlanner::UntilPlateau | LevelPlanner::Between { .. } => {
                 show(&job, &model, &style, &shown)
             }
         }
@@ -555,7 +562,7 @@ fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
 /// Sent requests only: an open loop may have had no time for some.
 fn sent(records: &[RequestRecord]) -> u32 {
     let is_sent = |record: &&RequestRecord| record.outcome != Outcome::Dropped;
-    let of_load = records.iter().filter(|record| beside::is_of_load(record));
+    let of_load = records.iter().filter(|record| background_probe::is_of_load(record));
     of_load.filter(is_sent).count() as u32
 }
 
@@ -571,6 +578,16 @@ fn show(job: &Job, model: &ReportModel, style: &TerminalStyle, shown: &[LevelSum
     } else {
         terminal::print(&output::text(model, job.format, style));
     }
+}
+
+/// Shows the answer of a search for the capacity.
+fn show_capacity(course: &CapacityCourse, job: &Job, model: &ReportModel, style: &TerminalStyle) {
+    let answered = (&job.spec, model);
+    terminal::print(&match job.format {
+        Format::Json => format!("{:#}\n", capacity_answer::document(course, answered)),
+        Format::Text => capacity_answer::text(course, answered, style),
+        other => output::text(model, other, style),
+    });
 }
 
 fn verdict(

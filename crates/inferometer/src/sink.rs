@@ -1,6 +1,5 @@
 //! Destination of finished requests: the journal, memory for the analysis, and lines if requested.
 
-use crate::beside::{self, Finished};
 use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_core::manifest::request_id;
@@ -9,6 +8,7 @@ use ifm_drive::Sink;
 use ifm_form::Checker;
 use ifm_live::Board;
 use ifm_metrics::Settling;
+use ifm_session::background_probe::{self, Finished};
 use ifm_session::media_token_estimate::Pairs;
 use ifm_store::RunWriter;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl RunSink {
     /// # Errors
     /// Why it cannot be stored.
     pub fn take_beside(&mut self) -> Result<(), String> {
-        let finished = self.beside.as_ref().map(beside::take).unwrap_or_default();
+        let finished = self.beside.as_ref().map(background_probe::take).unwrap_or_default();
         finished.into_iter().try_for_each(|record| self.record(record))
     }
 

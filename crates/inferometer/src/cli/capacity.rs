@@ -5,18 +5,14 @@
 use super::arrival_args::ArrivalArgs;
 use super::levels::level;
 use super::load_args::LoadArgs;
-use super::measured;
 use super::pacing_args::PacingArgs;
-use super::price;
 use super::probe_args::ProbeArgs;
 use super::resolve::{resolve, resolve_simulated};
-use super::simulated_url;
-use crate::course::{Axis, CapacityCourse, Course, Look, Tier};
+use super::{measured, price, simulated_url};
 use crate::exit::{Code, Failure};
 use crate::job::Job;
 use crate::levels::{Ending, LevelRequest};
 use crate::output::Format;
-use crate::pacing::span_words;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -25,6 +21,8 @@ use ifm_core::duration::seconds;
 use ifm_core::spec::SloSpec;
 use ifm_metrics::capacity::{Search, Worth};
 use ifm_metrics::slo;
+use ifm_session::level_planner::{Axis, CapacityCourse, LevelPlanner, Look, Tier};
+use ifm_session::pacing::span_words;
 
 /// What is varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -259,7 +257,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let tiers = first_tier.into_iter().chain(tiers).collect();
     let course = CapacityCourse::new(search, axis, template, looks, look, worth).with_tiers(tiers);
     job.spec.levels = course.first().into_iter().collect();
-    job.course = Course::Capacity(Box::new(course));
+    job.course = LevelPlanner::Capacity(Box::new(course));
     if job.format == Format::Text && !job.quiet {
         announce(&job);
     }

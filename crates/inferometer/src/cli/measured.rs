@@ -8,7 +8,6 @@ use super::load_args::LoadArgs;
 use super::page_args::PageArgs;
 use super::price;
 use super::report::ReportArgs;
-use crate::course::Tier;
 use crate::exit::{Code, Failure};
 use crate::output::{Format, OwnFormats};
 use crate::session::store_root;
@@ -22,6 +21,7 @@ use ifm_report::FittingText;
 use ifm_report::page::{Block, Page, Section};
 use ifm_results::survey::{Fitting, Point};
 use ifm_rules::insight::{Question, told_by};
+use ifm_session::level_planner::Tier;
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 

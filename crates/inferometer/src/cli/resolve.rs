@@ -5,7 +5,6 @@ use super::first_requests;
 use super::load_args::{LoadArgs, ResultArgs};
 use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
-use crate::course::Course;
 use crate::exit::Failure;
 use crate::host::Stamps;
 use crate::job::Job;
@@ -27,6 +26,7 @@ use ifm_probe::server::{self, Inspection, PageReader};
 use ifm_probe::server_tokenizer::ServerTokenizer;
 use ifm_probe::traced_client::{CallLimits, Caller, Endpoint};
 use ifm_probe::url::BaseUrl;
+use ifm_session::level_planner::LevelPlanner;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
@@ -289,7 +289,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         cpus: args.cpus.clone(),
         stamps: args.stamps,
         precise: args.precise,
-        course: Course::Planned,
+        course: LevelPlanner::Planned,
         measures_again: false,
         format: args.results.output(),
         vllm_lines: args.results.vllm_lines.clone(),
@@ -458,7 +458,7 @@ pub fn resolve_simulated(
         cpus: Vec::new(),
         stamps: Stamps::Kernel,
         precise: false,
-        course: Course::Planned,
+        course: LevelPlanner::Planned,
         measures_again: false,
         format: results.output(),
         vllm_lines: results.vllm_lines.clone(),

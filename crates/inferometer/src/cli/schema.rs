@@ -89,12 +89,7 @@ const SCHEMAS: &[Published] = &[
     ),
     published!("calibration", "calibrate", ["calibrate"], ifm_predict::CalibrationDocument),
     published!("probe", "probe", ["probe"], ifm_probe::question::ProbeDocument),
-    published!(
-        "conformance",
-        "conform",
-        ["conform"],
-        super::conform::document::ConformanceDocument
-    ),
+    published!("conformance", "conform", ["conform"], ifm_conformance::ConformanceDocument),
     published!(
         "workload-preview",
         "workload preview",

@@ -8,10 +8,10 @@ use super::pacing_args::PacingArgs;
 use super::probe_args::ProbeArgs;
 use super::repeats::RepeatArgs;
 use super::resolve::resolve;
-use crate::course::Course;
 use crate::exit::{Code, Failure};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
+use ifm_session::level_planner::LevelPlanner;
 
 /// Default levels: they end early when more users add nothing.
 const DEFAULT_LEVELS: &str = "1..256";
@@ -141,9 +141,9 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     job.measures_again = args.repeats.measures_again();
     if args.profile == Some(Profile::Sweep) {
         let law = arrivals.law()?;
-        job.course = Course::Between { points: args.points, law };
+        job.course = LevelPlanner::Between { points: args.points, law };
     } else if finds_its_levels {
-        job.course = Course::UntilPlateau;
+        job.course = LevelPlanner::UntilPlateau;
     }
     execute(job)
 }

@@ -2,7 +2,7 @@
 //!
 //! A tier requests loads as its own search would, and reuses loads that any other tier has
 //! measured. Not here: the search over loads (`ifm-metrics`), and what a tier is worth
-//! (`capacity`).
+//! (`capacity_answer`).
 
 use super::judged::Found;
 use super::replay::{Wanted, replay};

@@ -1,17 +1,14 @@
 //! `inferometer conform`: tests any client against a suite of streams with known answers.
 
-mod details;
-pub mod document;
-mod score;
-
 use super::list::{Entry, List};
-use crate::conformance::{Trial, Verdict, run as try_client};
+use crate::documents;
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use document::ConformanceDocument;
+use ifm_conformance::{ConformanceDocument, Trial, Verdict, details, run as try_client, score};
+use ifm_core::Sheet;
 use ifm_truth::Case;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Format of standard output.
@@ -105,7 +102,7 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let trial = trial(args)?;
-    let again = details::again(args);
+    let again = again(args);
     let tried = try_client(&trial, cases, |tried| {
         if !is_text {
             return;
@@ -178,6 +175,7 @@ fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
         tolerance_ms: args.tolerance_ms,
         jobs: args.jobs,
         folder,
+        read: readable_documents,
     })
 }
 
@@ -186,7 +184,7 @@ fn own_command() -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::new(Code::Internal, format!("cannot determine the current folder: {error}"))
     })?;
-    let program = details::quoted(&program.display().to_string());
+    let program = quoted(&program.display().to_string());
     let alone = ifm_launch::own_program::PROJECT_VARIABLE;
     Ok(format!(
         "{alone}= {program} run {{base}} --model mock --api {{api}} -c 1 -n {{requests}} -w 0 -W 16/16 \
@@ -197,4 +195,47 @@ fn own_command() -> Result<String, Failure> {
 
 fn listed(case: &Case) -> Entry {
     Entry { group: Some(case.class.word()), ..Entry::new(case.name, case.what) }
+}
+
+/// The files of a folder that are results of a known format.
+fn readable_documents(folder: &Path) -> Result<Vec<Sheet>, Failure> {
+    let documents = documents::open(&[folder.to_owned()])?;
+    Ok(documents.into_iter().filter_map(|document| document.sheet.ok()).collect())
+}
+
+/// The command that runs the same cases again, without the list of cases.
+fn again(args: &ConformArgs) -> String {
+    let mut words = "inferometer conform".to_owned();
+    let mut flag = |name: &str, value: Option<&String>| {
+        if let Some(value) = value {
+            words.push_str(&format!(" {name} {}", quoted(value)));
+        }
+    };
+    flag("--cmd", args.cmd.as_ref());
+    flag("--completions-cmd", args.completions_cmd.as_ref());
+    flag("--api", args.api.as_ref());
+    flag("--tolerance-ms", Some(&args.tolerance_ms.to_string()));
+    words
+}
+
+/// A word, quoted for the shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_the_shell_would_take_it_apart() {
+        assert_eq!(quoted("a/b-c.d"), "a/b-c.d");
+        assert_eq!(quoted("client {url}"), "'client {url}'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
 }

@@ -296,7 +296,7 @@ fn rates_lie_evenly_between_the_two_ends() {
     let run = run(&[1, 4], records);
     let summary = ifm_metrics::summarize(&run);
     let law = ArrivalLaw::Constant;
-    let mut course = Course::Between { points: 2, law };
+    let mut course = LevelPlanner::Between { points: 2, law };
     let Step::Append(levels) = course.after(&run.manifest.spec, &summary.levels, Seen::of(&run))
     else {
         panic!("two rates")
@@ -314,6 +314,6 @@ fn rates_lie_evenly_between_the_two_ends() {
     }
     // If more users add nothing, there is nothing between.
     let same = [summary.levels[1].clone(), summary.levels[1].clone()];
-    let mut course = Course::Between { points: 2, law };
+    let mut course = LevelPlanner::Between { points: 2, law };
     assert_eq!(course.after(&run.manifest.spec, &same, Seen::of(&run)), Step::End);
 }

@@ -26,7 +26,7 @@ const PLATEAU_GAIN: f64 = 0.05;
 const PLATEAU_ERROR_RATE: f64 = 0.01;
 
 /// The levels to run.
-pub enum Course {
+pub enum LevelPlanner {
     /// All requested levels.
     Planned,
     /// The requested levels, until more users add nothing.
@@ -61,29 +61,29 @@ impl Step {
     }
 }
 
-impl Course {
+impl LevelPlanner {
     /// Number of levels, if this many are known.
     pub fn level_count(&self, known: usize) -> LevelCount {
         match self {
-            Course::Planned => LevelCount::Exactly(known),
-            Course::UntilPlateau => LevelCount::AtMost(known),
+            LevelPlanner::Planned => LevelCount::Exactly(known),
+            LevelPlanner::UntilPlateau => LevelCount::AtMost(known),
             // The two ends come first; after them, all is known.
-            Course::Between { .. } if known > 2 => LevelCount::Exactly(known),
-            Course::Between { .. } | Course::Capacity(_) => LevelCount::Open,
+            LevelPlanner::Between { .. } if known > 2 => LevelCount::Exactly(known),
+            LevelPlanner::Between { .. } | LevelPlanner::Capacity(_) => LevelCount::Open,
         }
     }
 
     /// What follows the last of the measured levels.
     pub fn after(&mut self, spec: &RunSpec, measured: &[LevelSummary], seen: Seen) -> Step {
         match self {
-            Course::Planned => Step::GoOn,
-            Course::UntilPlateau if is_plateau(measured) => Step::End,
-            Course::UntilPlateau => Step::GoOn,
-            Course::Between { points, law } if measured.len() == 2 => {
+            LevelPlanner::Planned => Step::GoOn,
+            LevelPlanner::UntilPlateau if is_plateau(measured) => Step::End,
+            LevelPlanner::UntilPlateau => Step::GoOn,
+            LevelPlanner::Between { points, law } if measured.len() == 2 => {
                 between(spec, measured, *points, *law)
             }
-            Course::Between { .. } => Step::GoOn,
-            Course::Capacity(course) => course.after(spec, seen),
+            LevelPlanner::Between { .. } => Step::GoOn,
+            LevelPlanner::Capacity(course) => course.after(spec, seen),
         }
     }
 }

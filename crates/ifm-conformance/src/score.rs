@@ -1,6 +1,6 @@
 //! What is wrong, in a few lines per case, and how much is right, in one line per class.
 
-use crate::conformance::{Attempt, Check, Ending, Matter, Tried, Verdict};
+use crate::{Attempt, Check, Ending, Matter, Tried, Verdict};
 use ifm_truth::case::Class;
 
 /// A case that failed: what is wrong, why, and in how many of several runs.

@@ -1,14 +1,14 @@
 //! The results as one JSON document.
 
-use crate::conformance::{Check, Trial, Tried, Verdict};
+use crate::{Check, Trial, Tried, Verdict};
 use serde::Serialize;
 
 /// What `conform --json` writes.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConformanceDocument<'a> {
     /// What the document is.
-    #[cfg_attr(test, schemars(extend("const" = "conformance")))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "conformance")))]
     kind: &'static str,
     /// The client, as a command for the shell.
     command: &'a str,
@@ -31,7 +31,7 @@ pub struct ConformanceDocument<'a> {
 
 /// A stream with a known answer.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CaseResult<'a> {
     /// Name.
     case: &'static str,
@@ -39,7 +39,7 @@ struct CaseResult<'a> {
     class: &'static str,
     /// The client's result.
     #[cfg_attr(
-        test,
+        feature = "schema",
         schemars(extend("enum" = ["right", "wrong", "silent", "unended", "not_applicable"]))
     )]
     verdict: &'static str,
@@ -61,7 +61,7 @@ struct CaseResult<'a> {
 
 /// A number that the client reports, and the truth.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Number {
     /// Which number.
     what: &'static str,

@@ -1,9 +1,7 @@
-//! One case in full: the bytes that are sent and when, the truth, the client's answer, and how to
-//! run it again.
+//! One case in full: the bytes that are sent and when, the truth, and the client's answer.
 
-use super::ConformArgs;
-use super::score::{ending, number, summary};
-use crate::conformance::{Attempt, Check, Trial, Tried};
+use crate::score::{ending, number, summary};
+use crate::{Attempt, Check, Trial, Tried};
 use ifm_truth::case::Action;
 use ifm_truth::scripted::Exchange;
 use ifm_truth::{Case, Truth};
@@ -53,7 +51,7 @@ pub fn tried(tried: &Tried, trial: &Trial, again: &str) -> String {
 
 fn applies(tried: &Tried) -> String {
     match tried.verdict {
-        crate::conformance::Verdict::NotApplicable(reason) => format!("does not apply: {reason}"),
+        crate::Verdict::NotApplicable(reason) => format!("does not apply: {reason}"),
         other => other.word().to_owned(),
     }
 }
@@ -189,30 +187,6 @@ fn visible(line: &[u8]) -> String {
     }
 }
 
-/// The command that runs the same cases again, without the list of cases.
-pub fn again(args: &ConformArgs) -> String {
-    let mut words = "inferometer conform".to_owned();
-    let mut flag = |name: &str, value: Option<&String>| {
-        if let Some(value) = value {
-            words.push_str(&format!(" {name} {}", quoted(value)));
-        }
-    };
-    flag("--cmd", args.cmd.as_ref());
-    flag("--completions-cmd", args.completions_cmd.as_ref());
-    flag("--api", args.api.as_ref());
-    flag("--tolerance-ms", Some(&args.tolerance_ms.to_string()));
-    words
-}
-
-/// A word, quoted for the shell.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    match word.chars().all(is_plain) && !word.is_empty() {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,13 +210,5 @@ mod tests {
             assert!(shown.contains(each.what) && shown.contains("true: outcome "), "{shown}");
             assert!(shown.is_ascii() || shown.contains('…'), "{}", each.name);
         }
-    }
-
-    #[test]
-    fn a_word_is_quoted_where_the_shell_would_take_it_apart() {
-        assert_eq!(quoted("a/b-c.d"), "a/b-c.d");
-        assert_eq!(quoted("client {url}"), "'client {url}'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

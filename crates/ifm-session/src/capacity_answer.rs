@@ -1,17 +1,14 @@
 //! The result of a capacity search, as text and JSON.
 //!
-//! Not here: the search (`course`), the numbers (`ifm-metrics`).
+//! Not here: the search (`level_planner`), the numbers (`ifm-metrics`).
 
 mod media;
 mod text;
 mod tiers;
 
-use crate::course::{CapacityCourse, Judged, Scout};
-use crate::job::Job;
-use crate::output::Format;
-use crate::terminal;
-use ifm_core::Metric;
-use ifm_core::{CapacityFound, Manifest};
+use crate::level_planner::{CapacityCourse, Judged, Scout};
+use ifm_core::spec::RunSpec;
+use ifm_core::{CapacityFound, Manifest, Metric};
 use ifm_metrics::capacity::{
     Bracket, Carriers, Economics, Finding, Pace, People, Price, busy_s, gpus_told, people, replicas,
 };
@@ -214,15 +211,18 @@ fn energy(load: Load, model: &ReportModel) -> Option<f64> {
     (tokens > 0.0).then(|| joules / tokens)
 }
 
-/// Shows the result on standard output.
-pub fn show(course: &CapacityCourse, job: &Job, model: &ReportModel, style: &TerminalStyle) {
-    let answer = Answer::of(course, model);
-    let printed = match job.format {
-        Format::Json => format!("{:#}\n", document(course, &answer, job, model)),
-        Format::Text => text::text(course, &answer, (job, model), style),
-        other => crate::output::text(model, other, style),
-    };
-    terminal::print(&printed);
+/// The answer as text for a terminal.
+pub fn text(
+    course: &CapacityCourse,
+    (spec, model): (&RunSpec, &ReportModel),
+    style: &TerminalStyle,
+) -> String {
+    text::text(course, &Answer::of(course, model), (spec, model), style)
+}
+
+/// The answer as a JSON document.
+pub fn document(course: &CapacityCourse, (spec, model): (&RunSpec, &ReportModel)) -> Value {
+    document_of(course, &Answer::of(course, model), spec, model)
 }
 
 /// Indentation of continued lines of an answer; see [`fact`].
@@ -339,13 +339,18 @@ fn failing(judged: &Judged) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }
 
-fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &ReportModel) -> Value {
+fn document_of(
+    course: &CapacityCourse,
+    answer: &Answer<'_>,
+    spec: &RunSpec,
+    model: &ReportModel,
+) -> Value {
     let mut warnings = disagreements(course);
     warnings.extend(ifm_report::findings(model));
     let mut document = json!({
         "kind": "inferometer_capacity",
         "run": model.manifest.run_id,
-        "slo": {"name": job.spec.slo.name, "terms": slo::words(&job.spec.slo)},
+        "slo": {"name": spec.slo.name, "terms": slo::words(&spec.slo)},
         "is_finished": answer.bracket.is_some(),
         "loads": course.judged().map(load).collect::<Vec<_>>(),
         "scouts": course.scouts().map(scout).collect::<Vec<_>>(),
@@ -360,7 +365,7 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
     set("seconds_total", whole_ns.map(|ns| (ns as f64 / 1e9).into()));
     let sent = model.manifest.workload.as_ref().map(|sent| sent.prompts);
     set("requests_total", sent.map(Value::from));
-    set("budget_s", job.spec.budget_s.map(Value::from));
+    set("budget_s", spec.budget_s.map(Value::from));
     set("stop_reason", model.manifest.stop_reason.clone().map(Value::from));
     let unsettled = answer.bracket.and_then(|bracket| bracket.unsettled);
     let names = course.axis.fields();
@@ -449,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_second_look_that_contradicts_is_told() {
-        use crate::course::tests::{paced, slows_down, two_users};
+        use crate::level_planner::tests::{paced, slows_down, two_users};
         let course = two_users(slows_down, 6);
         let told = disagreements(&course).join("\n");
         for words in [

@@ -16,5 +16,6 @@ pub fn trial(command: &str) -> Trial {
         tolerance_ms: 10.0,
         jobs: 1,
         folder: PathBuf::from("folder"),
+        read: |_| Ok(Vec::new()),
     }
 }

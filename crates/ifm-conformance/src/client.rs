@@ -2,13 +2,12 @@
 
 use super::judge::{self, Check, Verdict};
 use super::{Trial, tokenizer};
-use crate::documents;
-use crate::exit::Failure;
 use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, Row, RowRole};
 use ifm_metrics::definitions::{Definitions, sheet};
 use ifm_store::Store;
+use ifm_terminal::exit::Failure;
 use ifm_truth::Case;
 use ifm_truth::scripted::{Exchange, Scripted};
 use std::fs::File;
@@ -97,7 +96,7 @@ pub(super) fn attempt(
         return Ok(attempt);
     }
     attempt.verdict = Verdict::Silent;
-    if let Some((source, row)) = results(&attempt.folder)? {
+    if let Some((source, row)) = results(&attempt.folder, trial.read)? {
         let seen = attempt.exchanges.len();
         attempt.checks = judge::judge(case, &row, seen, tolerance_ms);
         attempt.source = Some(source);
@@ -169,7 +168,10 @@ fn filled(trial: &Trial, case: &Case, server: &Scripted, folder: &Path) -> Strin
 
 /// What the client reports, and where it was read: from a stored run of inferometer, or from all
 /// readable files.
-fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
+fn results(
+    folder: &Path,
+    read: fn(&Path) -> Result<Vec<Sheet>, Failure>,
+) -> Result<Option<(String, Row)>, Failure> {
     let mut sheets: Vec<Sheet> = Vec::new();
     let own = Store::at(folder.join("runs"));
     for run in own.list().unwrap_or_default() {
@@ -178,8 +180,7 @@ fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
         }
     }
     if sheets.is_empty() {
-        let documents = documents::open(&[folder.to_owned()])?;
-        sheets.extend(documents.into_iter().filter_map(|document| document.sheet.ok()));
+        sheets = read(folder)?;
     }
     let measured: Vec<(String, Row)> = sheets
         .into_iter()

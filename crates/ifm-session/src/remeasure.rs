@@ -11,17 +11,17 @@ use ifm_metrics::warning::cold_levels;
 
 /// The levels to remeasure.
 #[derive(Debug, Default)]
-pub struct Again {
+pub struct Remeasure {
     /// Whether to remeasure any.
     is_wanted: bool,
     /// Levels, and the original level that each replaces, once known.
     places: Option<Vec<(usize, usize)>>,
 }
 
-impl Again {
+impl Remeasure {
     /// Levels that were worse than a larger load, if remeasuring is enabled.
-    pub fn new(is_wanted: bool) -> Again {
-        Again { is_wanted, places: None }
+    pub fn new(is_wanted: bool) -> Remeasure {
+        Remeasure { is_wanted, places: None }
     }
 
     /// Whether the next levels are remeasured ones.
@@ -63,8 +63,8 @@ mod tests {
         let run = run(&[1, 2], records);
         let levels = run.manifest.spec.levels.clone();
         let measured = ifm_metrics::summarize(&run).levels;
-        assert_eq!(Again::new(false).after(&levels, &measured), []);
-        let mut again = Again::new(true);
+        assert_eq!(Remeasure::new(false).after(&levels, &measured), []);
+        let mut again = Remeasure::new(true);
         assert_eq!(again.after(&levels, &measured), levels[..1]);
         let mut infos = run.manifest.levels.clone();
         again.ended(1, &mut infos);

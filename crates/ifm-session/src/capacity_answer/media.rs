@@ -1,10 +1,10 @@
 //! Other results at the load that a search found: media per second, and the load's effect on a
 //! bystander.
 //!
-//! Not here: output tokens (`capacity`), and the background probe itself.
+//! Not here: output tokens (`capacity_answer`), and the background probe itself.
 
 use super::{fact, levels_at};
-use crate::course::Judged;
+use crate::level_planner::Judged;
 use ifm_core::Metric;
 use ifm_metrics::LevelSummary;
 use ifm_metrics::level::WindowSummary;

@@ -1,7 +1,7 @@
 //! The time around levels: the pause between two of them, and a budget for all.
 //!
 //! Not here: the length of a level from its own specification (`levels`), and which one is next
-//! (`course`).
+//! (`level_planner`).
 
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_drive::{Stop, StopLevel};

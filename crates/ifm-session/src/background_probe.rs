@@ -8,13 +8,14 @@
 //!
 //! Not here: the flags (`cli::probe_args`), and what its times mean (`ifm-metrics`).
 
-use crate::job::Job;
+use crate::source::PromptSource;
+use ifm_core::spec::RunSpec;
 use ifm_core::{Phase, RequestRecord};
 use ifm_drive::{
     DriveError, LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop,
 };
-use ifm_session::source::PromptSource;
 use ifm_wire::{RequestBytes, RequestTemplate};
+use ifm_workload::Dataset;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -44,7 +45,7 @@ pub fn take(finished: &Finished) -> Vec<RequestRecord> {
 }
 
 /// The probe of a run.
-pub struct Beside {
+pub struct BackgroundProbe {
     prompts: PromptSource,
     class: u16,
     pause_ns: u64,
@@ -52,12 +53,17 @@ pub struct Beside {
     finished: Finished,
 }
 
-impl Beside {
-    /// The probe of a job, with requests written by the template; `None` if the job has no probe.
-    pub fn new(job: &Job, template: RequestTemplate) -> Option<Beside> {
-        let (asked, dataset) = job.spec.workload.probe.as_ref().zip(job.probe.as_ref())?;
-        Some(Beside {
-            prompts: PromptSource::new(dataset.clone(), template.into()),
+impl BackgroundProbe {
+    /// The probe of a run, with prompts of the data set and requests written by the template; `None` if the run
+    /// has no probe.
+    pub fn new(
+        spec: &RunSpec,
+        dataset: Arc<dyn Dataset>,
+        template: RequestTemplate,
+    ) -> Option<BackgroundProbe> {
+        let asked = spec.workload.probe.as_ref()?;
+        Some(BackgroundProbe {
+            prompts: PromptSource::new(dataset, template.into()),
             class: asked.class,
             pause_ns: (asked.pause_s * 1e9) as u64,
             next_seq: FIRST_SEQ,

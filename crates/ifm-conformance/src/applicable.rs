@@ -29,7 +29,7 @@ pub(super) fn reason(trial: &Trial, case: &Case) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::testing::trial;
+    use crate::testing::trial;
 
     fn of(trial: &Trial, name: &str) -> Option<&'static str> {
         let suite = ifm_truth::cases::suite();

@@ -4,7 +4,7 @@
 //! Not here: how the loads were found (`course/tiers`).
 
 use super::{carriers, fact, failing, load_value, number};
-use crate::course::{CapacityCourse, Judged, Tier, TierState};
+use crate::level_planner::{CapacityCourse, Judged, Tier, TierState};
 use ifm_metrics::capacity::{Carriers, SHARES, Share};
 use ifm_metrics::level::Load;
 use ifm_metrics::slo;

@@ -1,14 +1,14 @@
 //! A search's answer as text for a terminal.
 //!
-//! Not here: the same as JSON (`capacity`), and the rows of the levels (`ifm-report`).
+//! Not here: the same as JSON (`capacity_answer`), and the rows of the levels (`ifm-report`).
 
 use super::{
     Answer, INDENT, Rates, disagreements, fact, failing, finding_word, load_words, looks, media,
     number, requests, scout_word, tiers,
 };
-use crate::course::{CapacityCourse, Judged};
-use crate::job::Job;
+use crate::level_planner::{CapacityCourse, Judged};
 use crate::pacing::OUT_OF_TIME;
+use ifm_core::spec::RunSpec;
 use ifm_metrics::capacity::Bracket;
 use ifm_metrics::level::Load;
 use ifm_metrics::slo;
@@ -20,14 +20,14 @@ use ifm_report::{ReportModel, TerminalStyle, shares_line, value_and_limit};
 pub(super) fn text(
     course: &CapacityCourse,
     answer: &Answer<'_>,
-    (job, model): (&Job, &ReportModel),
+    (spec, model): (&RunSpec, &ReportModel),
     style: &TerminalStyle,
 ) -> String {
     let (levels, table) = (&model.summary.levels, ifm_report::level_table(model));
     let note = ifm_report::level_footnote(levels, &table, style);
     let mut out = note.map_or_else(String::new, |note| format!("{note}\n"));
     out.push('\n');
-    for line in loads(course, job).into_iter().chain(facts(course, answer, model)) {
+    for line in loads(course, spec).into_iter().chain(facts(course, answer, model)) {
         for part in style.paragraph(&line, INDENT) {
             out.push_str(&part);
             out.push('\n');
@@ -43,8 +43,8 @@ pub(super) fn text(
 }
 
 /// The target, then the result at each load, and an empty line.
-fn loads(course: &CapacityCourse, job: &Job) -> Vec<String> {
-    let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
+fn loads(course: &CapacityCourse, spec: &RunSpec) -> Vec<String> {
+    let mut lines = vec![format!("target  {}", slo::words(&spec.slo))];
     for judged in course.judged() {
         lines.push(format!(
             "  {:>12}  {:<12} {} in {}{}",

@@ -2,23 +2,29 @@
 //!
 //! For each case of the suite, the client runs against a server that plays the case. Its results
 //! are read from its files and its output, as `import` reads them. Not here: the cases and the
-//! server (`ifm-truth`), and how results are printed (`cli::conform`).
+//! server (`ifm-truth`), reading files (the caller), flags and printing (`inferometer`).
+#![forbid(unsafe_code)]
 
 mod applicable;
 mod client;
+pub mod details;
+mod document;
 mod judge;
+pub mod score;
 #[cfg(test)]
-pub mod testing;
+mod testing;
 mod tokenizer;
 
 pub use client::{Attempt, Ending};
+pub use document::ConformanceDocument;
 pub use judge::{Check, Matter, Verdict};
 
-use crate::exit::Failure;
+use ifm_core::Sheet;
 use ifm_core::order::Order as _;
+use ifm_terminal::exit::Failure;
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use ifm_truth::{Api, Case};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +49,8 @@ pub struct Trial {
     pub jobs: usize,
     /// Folder for files of the runs.
     pub folder: PathBuf,
+    /// Reads the files in a folder as results, skipping those that cannot be read.
+    pub read: fn(&Path) -> Result<Vec<Sheet>, Failure>,
 }
 
 impl Trial {

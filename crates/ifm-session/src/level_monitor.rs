@@ -10,16 +10,16 @@ const PERIOD: Duration = Duration::from_millis(250);
 
 /// Samples of all levels so far.
 #[derive(Debug)]
-pub struct Monitor {
+pub struct LevelMonitor {
     origin_ns: u64,
     in_flight: Series,
     events: Series,
     cpu: Series,
 }
 
-impl Monitor {
+impl LevelMonitor {
     /// A monitor for a run with this origin.
-    pub fn new(origin_ns: u64) -> Monitor {
+    pub fn new(origin_ns: u64) -> LevelMonitor {
         let series = |name: &str, unit: &str| Series {
             name: name.to_owned(),
             unit: unit.to_owned(),
@@ -27,7 +27,7 @@ impl Monitor {
             at_ns: Vec::new(),
             value: Vec::new(),
         };
-        Monitor {
+        LevelMonitor {
             origin_ns,
             in_flight: series("requests_in_flight", "requests"),
             events: series("token_events_per_s", "events per second"),
